@@ -3,15 +3,15 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { WorkFailed } from "../store/WorkerProcess.ts"
 
 /**
- * Processing of received data that has not reached the ledger yet. Learning runs it before it updates a model; the
- * receiving modules register it.
+ * Processes received data that has not reached the ledger yet. Learning runs it before it updates a model. The
+ * receiving modules register their processing.
  */
 export class Inflow extends Context.Service<Inflow, {
-  /** Registers the processing of received data. `drain` fails with its errors. */
+  /** Registers an effect that processes received data. `drain` fails with its errors. */
   readonly register: (drain: Effect.Effect<void, SqlError | WorkFailed>) => Effect.Effect<void>
   /**
-   * Takes in all that has been received so far. Fails with `SqlError` when the database does not respond, and with
-   * `WorkFailed` when a body cannot be read.
+   * Processes all data received so far. Fails with `SqlError` if the database does not respond, and with `WorkFailed`
+   * if a body cannot be processed.
    */
   readonly drain: Effect.Effect<void, SqlError | WorkFailed>
 }>()("parlance/journal/Inflow") {

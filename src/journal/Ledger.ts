@@ -7,14 +7,14 @@ import { SeededMap } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { carried } from "../telemetry/Tracing.ts"
 
-// The append-only table through which all counts reach the tallies. Rows are written in the transaction of their cause,
-// and only the template's actor folds them, so that no count is lost, counted twice, or contended.
+// The append-only table through which all counts reach the tallies. Rows are written in the transaction that causes
+// them, and only the template's actor folds them. So no count is lost, counted twice, or contended.
 
-/** Outcomes whose delay is learned. */
+/** Outcomes whose delays are learned. */
 export const timedOutcomes = ["open", "click", "conversion"] as const
 export type TimedOutcome = (typeof timedOutcomes)[number]
 
-/** Number of first outcomes by `outcome:class`, such as `click:7` (see `delayClass`). */
+/** Numbers of first outcomes by `outcome:class`, such as `click:7` (see `delayClass`). */
 export type DelayCounts = { readonly [outcomeAndClass: string]: number }
 
 /** A change of the counts of one variant in one context, for the decisions of one hour. */
@@ -23,7 +23,7 @@ export interface LedgerEntry {
   readonly templateId: string
   readonly copyId: string
   readonly context: ContextKey
-  /** Start of the hour of the decision, Unix milliseconds. */
+  /** Start of the hour of the decision. Unit: Unix milliseconds. */
   readonly hour: number
   readonly track: Track
   readonly counts: TallyCounts & RepeatCounts
@@ -42,7 +42,7 @@ interface Sum extends LedgerEntry {
   readonly delays: Record<string, number>
 }
 
-/** Adds entries up, so that a group of changes is a few rows. */
+/** Adds up entries, so that a group of changes becomes a few rows. */
 export class LedgerSum {
   readonly #sums = new SeededMap<string, Sum>()
 
@@ -82,7 +82,7 @@ const ledgerColumns = {
   delays: "text",
 } as const
 
-/** Appends the counts in `sum`, with the current trace. Call it inside the transaction that causes the counts. */
+/** Appends the counts in `sum`, with the current trace. Call this in the transaction that causes the counts. */
 export const append = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   sum: LedgerSum,
@@ -122,15 +122,17 @@ export interface LedgerRow {
   readonly delays: DelayCounts | null
 }
 
-/** Equal rows of the ledger. */
+/** A row of the ledger that occurs `times` times. */
 export interface LedgerRows extends LedgerRow {
-  /** Their number. */
+  /** Number of equal rows. */
   readonly times: number
-  /** Null where nothing is traced. */
+  /** Null if tracing is off. */
   readonly traceparent: string | null
 }
 
-/** The ledger of a template. Fails with `SqlError` when the store does not answer, as all functions here do. */
+/**
+ * Reads the ledger of a template. Every function of this file fails with `SqlError` if the database does not respond.
+ */
 export const read = (sql: SqlClient.SqlClient, org: string, template: string) =>
   Effect.map(
     sql<LedgerRow>`
@@ -150,8 +152,9 @@ export const countsIn = (sql: SqlClient.SqlClient, org: string, template: string
     FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
 
 /**
- * Deletes the oldest rows of a template's ledger, at most `limit`, and returns them. Equal rows are returned once, with their
- * number: a busy template has thousands a second, and reading each one blocked the event loop for 15 to 25 ms.
+ * Deletes up to `limit` of the oldest rows of a template's ledger and returns them. Equal rows are returned once, with
+ * their number. A busy template writes thousands of rows per second, and reading them individually blocked the event
+ * loop for 15 to 25 ms.
  */
 export const take = (
   sql: SqlClient.SqlClient,
@@ -171,23 +174,24 @@ export const take = (
       count(*)::int AS times
     FROM taken t GROUP BY t.copy_id, t.segment, t.hour, t.track, t.counts, t.delays, t.traceparent`
 
-/** Deletes the ledger of a template. */
+/** Deletes all rows of a template's ledger. */
 export const discard = (sql: SqlClient.SqlClient, org: string, template: string) =>
   sql`DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
 
-/** Appends a row that changes no count, so that the template's actor wakes. */
+/** Appends a row without counts, which wakes the template's actor. */
 export const appendNothing = (sql: SqlClient.SqlClient, org: string, template: string) =>
   sql`
     INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
     VALUES (${org}, ${template}, '', '', ${new Date(0)}, 'learned', '{}')`
 
-/** SQL for a condition: whether the ledger of a template has rows. */
+/** SQL condition: the ledger of a template has rows. */
 export const hasRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
   sql`EXISTS (SELECT 1 FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template})`
 
 /**
- * SQL for a common table expression `t (org_slug, template_id)` of the templates with rows in the ledger, to stand after
- * `WITH RECURSIVE`. It goes from template to template through the index, however long the ledger is.
+ * SQL for the common table expression `t (org_slug, template_id)`: the templates with rows in the ledger. Use it after
+ * `WITH RECURSIVE`. It jumps from template to template in the index, so its cost does not depend on the length of the
+ * ledger.
  */
 export const pendingTemplates = (sql: SqlClient.SqlClient) =>
   sql`

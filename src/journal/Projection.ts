@@ -4,24 +4,24 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { StoredEvent } from "./events/DecisionEvents.ts"
 import type { DecisionRef } from "./events/DecisionRef.ts"
 
-// Tables that are derived from decisions and events, and kept up to date as events are stored.
+// Projections: tables that are derived from decisions and events, and updated when events are stored.
 
 /** A decision with newly stored events. */
 export interface ReportedDecision {
   readonly decision: DecisionRef
-  /** Its events that were stored earlier. */
+  /** Events of the decision that were stored earlier. */
   readonly before: ReadonlyArray<StoredEvent>
-  /** All its events. */
+  /** All events of the decision. */
   readonly events: ReadonlyArray<StoredEvent>
 }
 
-/** The time zone that an event gave for a person. */
+/** The time zone of a person, reported by an event. */
 export interface ZoneReport {
   readonly org: string
   readonly person: string
-  /** As the source names it; may be no IANA time zone. */
+  /** The zone as the source reports it. It may be no IANA time zone. */
   readonly zone: string
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly occurredAt: number
 }
 
@@ -35,18 +35,18 @@ export interface JournalChanges {
 export interface Projection {
   readonly name: string
   /**
-   * Derives rows from newly stored events. Runs in the transaction that stores them and holds the lock of their
-   * organizations (see `lockEvents`). May be called again for the same events, with the same result.
+   * Derives rows from newly stored events. Runs in the transaction that stores the events and holds the lock of their
+   * organizations (see `lockEvents`). Must be idempotent: it may be called again for stored events.
    */
   readonly apply: (sql: SqlClient.SqlClient, changes: JournalChanges) => Effect.Effect<void, SqlError>
 }
 
-/** All projections; the journal calls them in their order. */
+/** All projections. The journal calls them in this order. */
 export class Projections extends Context.Service<Projections, ReadonlyArray<Projection>>()(
   "parlance/journal/Projections",
 ) {}
 
-/** Calls every projection with the rows just stored. */
+/** Calls every projection with newly stored rows. Fails with `SqlError` if the database does not respond. */
 export const applyProjections = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   changes: JournalChanges,

@@ -7,15 +7,15 @@ import type { StoredFailure } from "./decisions/FailedRenderings.ts"
 import { rowReader } from "../store/ReadRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 
-// Decisions and events about one message, one person, or one source, found by indexes only. Each function fails with
-// `SqlError` when the database does not respond.
+// Reads decisions and events of one message, one person or one source, using indexes only. Each function fails with
+// `SqlError` if the database does not respond.
 
-/** A decision as it is stored. */
+/** A stored decision. */
 export interface PersonDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string
-  /** Null where none was given, and once the person has been erased. */
+  /** Null if the request named no user, or after the person was erased. */
   readonly user: string | null
   readonly segment: string
   /** See `Mode`. */
@@ -24,9 +24,9 @@ export interface PersonDecision {
   readonly propensity: number | null
   /** Probability of choosing each eligible variant. */
   readonly weights: Readonly<Record<string, number>> | null
-  /** Variants that were chosen before and could not be rendered, the first choice first; null without any. */
+  /** Variants that were chosen first and could not be rendered, first choice first; null without such variants. */
   readonly failed: ReadonlyArray<StoredFailure> | null
-  /** The model that decided. */
+  /** Version of the model that decided. */
   readonly policy: string
   /** The requested window, in days; null for the adaptive window. */
   readonly lookbackDays: number | null
@@ -34,7 +34,7 @@ export interface PersonDecision {
   readonly decidedAt: Date
 }
 
-/** An event as it is stored. */
+/** A stored event. */
 export interface EventRow {
   readonly trackingId: string | null
   readonly templateId: string
@@ -45,24 +45,24 @@ export interface EventRow {
   readonly receivedAt: Date
   readonly automated: boolean
   readonly link: string | null
-  /** The value of a conversion; null where none was given. */
+  /** The value of a conversion; null if the event has none. */
   readonly value: number | null
   readonly currency: string | null
   readonly status: "attributed" | "ignored" | "waiting" | "unmatched" | "person"
 }
 
-/** The value of a conversion or refund. Nothing else of an event is money. */
+/** The value of a conversion or refund. No other field of an event is an amount of money. */
 const Value = Schema.Struct({
   value: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: -largestValue, maximum: largestValue }))),
   currency: Schema.NullOr(Schema.String.check(Schema.isPattern(/^[A-Z]{3}$/))),
 })
 const readValue = rowReader("events", Value, ({ key, source }: EventRow) => `source ${source} and event_key ${key}`)
 
-/** Passes on events whose values can be read; dies at the first that cannot. */
+/** Checks the values of events. An unreadable value is a defect. */
 const checked = <E>(rows: Effect.Effect<ReadonlyArray<EventRow>, E>) =>
   Effect.tap(rows, (all) => Effect.forEach(all, readValue, { discard: true }))
 
-/** An event of a source, with the decision it belongs to, where that is known. */
+/** An event of a source, with its decision if known. */
 export interface RecentEvent {
   readonly event: EventName
   readonly trackingId: string | null
@@ -78,23 +78,23 @@ export interface RecentEvent {
 /** End of a page of decisions: `[decidedAt in Unix milliseconds, tracking id, template id]`. */
 export type Position = readonly [decidedAt: number, trackingId: string, templateId: string]
 
-/** Events shown of one decision at most, the earliest. */
+/** Maximum number of events shown of one decision: the earliest events. */
 export const shownEvents = 200
 
-/** Most templates shown for one tracking id. */
+/** Maximum number of templates shown for one tracking id. */
 const shownTemplates = 100
 
-/** Most events of one body among the recent events of its source. */
+/** Maximum number of events of one body among the recent events of its source. */
 const eventsPerBody = 50
 
-/** Bodies that the recent events of a source are looked for in: the latest. */
+/** Number of latest bodies in which the recent events of a source are searched. */
 const recentBodies = 200
 
 const decisionColumns = (sql: SqlClient.SqlClient) =>
   sql`d.tracking_id, d.template_id, d.copy_id, d.user_id AS "user", d.segment, d.mode,
   d.propensity, d.weights, d.policy, d.lookback_days, d.offset_days, d.decided_at, d.failed`
 
-/** Decisions under a tracking id, and the decisions it repeats. */
+/** Decisions with a tracking id, and the decisions for which it is an alias. */
 export const byTrackingId = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
   sql<PersonDecision>`
     SELECT ${decisionColumns(sql)} FROM (
@@ -110,7 +110,7 @@ export const byTrackingId = (sql: SqlClient.SqlClient, org: OrgSlug, id: string)
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
     WHERE d.tracking_id <> ${id}`
 
-/** Decisions for any of the names, the latest first. */
+/** Decisions for any of the names, latest first. */
 export const byNames = (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -129,8 +129,9 @@ export const byNames = (
 }
 
 /**
- * Events of decisions, the earliest first, at most `shownEvents` and one of each. Many platforms report times in whole
- * seconds: of two events at one time, the one received first comes first, so that a later report does not take its effect.
+ * Events of decisions, earliest first: at most `shownEvents` events, and each event once. Many platforms report times
+ * in whole seconds. If events have one time, the event that was received first comes first, so that a later report does
+ * not replace it.
  */
 export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: ReadonlyArray<PersonDecision>) => {
   const wanted = decisions.map(({ templateId, trackingId }) => ({
@@ -147,7 +148,7 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: Read
       ORDER BY e.occurred_at, e.received_at, e.source, e.event_key LIMIT ${shownEvents + 1}) e`)
 }
 
-/** Events under a tracking id that belong to no decision. */
+/** Events with a tracking id that belong to no decision. */
 export const looseEvents = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
   checked(sql<EventRow>`
     SELECT e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
@@ -155,7 +156,7 @@ export const looseEvents = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) 
     FROM events e WHERE e.org_slug = ${org} AND e.tracking_id = ${id} AND e.template_id = ''
     ORDER BY e.occurred_at, e.received_at, e.source, e.event_key LIMIT ${shownEvents}`)
 
-/** The latest events that name a person and belong to no decision, the earliest first. */
+/** The latest events that name a person and belong to no decision, in ascending order of time. */
 export const looseEventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: ReadonlyArray<string>) => {
   const columns = sql`e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at,
     e.received_at, e.automated, e.link, e.value, e.currency, e.status`
@@ -176,7 +177,7 @@ export const looseEventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: Rea
   )
 }
 
-/** The latest events of a source, at most `limit`, starting with the latest body. */
+/** Up to `limit` of the latest events of a source, beginning with the latest body. */
 export const recentEvents = (sql: SqlClient.SqlClient, org: OrgSlug, source: string, limit: number) =>
   sql<RecentEvent>`
           SELECT e.event, e.tracking_id, d.template_id, d.copy_id, e.user_id AS "user", e.automated, e.occurred_at,
@@ -193,7 +194,7 @@ export const recentEvents = (sql: SqlClient.SqlClient, org: OrgSlug, source: str
             ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d ON TRUE
           ORDER BY i.id DESC, e.occurred_at DESC, e.event_key LIMIT ${limit}`
 
-/** Events of tracking ids that have no decision. */
+/** The tracking ids among `ids` that have events but no decision. */
 export const undecided = (sql: SqlClient.SqlClient, org: OrgSlug, ids: ReadonlyArray<string>) =>
   Effect.map(
     sql<{ readonly id: string }>`

@@ -3,24 +3,24 @@ import type { CopyId, OrgSlug, TemplateId } from "../../domain/Ids.ts"
 import type { LearningWindow } from "../../domain/LearningWindow.ts"
 
 /**
- * How a variant was chosen: by the policy; by the caller's epsilon; as the only eligible variant; by the caller
- * (reported, but never learned from); as the control of a held-out user (`control`); or in place of a variant that could not be
- * rendered (`fallback`; reported, but never learned from).
+ * How a variant was chosen: `bandit`, by the policy; `epsilon`, by the request's epsilon; `single`, as the only
+ * eligible variant; `forced`, by the caller; `control`, for a user in the holdout; `fallback`, instead of a variant
+ * that could not be rendered. Decisions with `forced` and `fallback` are reported, but never learned from.
  */
 export const modes = ["bandit", "epsilon", "single", "forced", "control", "fallback"] as const
 export type Mode = typeof modes[number]
 
-/** Variant id in decisions of held-out users who get no message. No variant has this id. */
+/** Variant id in decisions of users in the holdout who receive no message. No variant has this id. */
 export const noMessage = "" as CopyId
 
 /** A variant that was chosen for a decision and could not be rendered. */
 export interface FailedRendering {
   readonly copyId: CopyId
-  /** How it was chosen; `sticky`: the user had it before. */
+  /** How it was chosen. `sticky`: by an earlier decision of the user. */
   readonly mode: Mode | "sticky"
-  /** Probability with which it was drawn; null where it was not drawn, or was drawn in place of another failed variant. */
+  /** Probability with which it was drawn. Null if it was not drawn, or was drawn instead of another failed variant. */
   readonly propensity: number | null
-  /** Probabilities of all eligible variants as a JSON object; null where `propensity` is. */
+  /** Probabilities of all eligible variants as a JSON object; null if `propensity` is null. */
   readonly weights: string | null
 }
 
@@ -29,35 +29,38 @@ export interface Decision {
   readonly org: OrgSlug
   readonly templateId: TemplateId
   readonly trackingId: string
-  /** The caller's own, so that events under it may have come in before. */
+  /** Whether the caller supplied the tracking id. Then events may have arrived before the decision. */
   readonly trackingIdGiven: boolean
-  /** `noMessage` if a held-out user gets no message. */
+  /** `noMessage` if a user in the holdout receives no message. */
   readonly copyId: CopyId
   readonly userId: string | undefined
   readonly mode: Mode
   /**
-   * Probability with which `copyId` was chosen, given the side of the holdout; null where nothing was drawn: when forced, for
-   * people who are held out and get a fixed variant or no message, and in place of a variant that could not be rendered.
+   * Probability with which `copyId` was drawn, given the user's side of the holdout. Null if no variant was drawn: for
+   * `forced`, for users in the holdout who get a fixed variant or no message, and for `fallback`.
    */
   readonly propensity: number | null
-  /** Probabilities of all eligible variants as a JSON object; null where `propensity` is. */
+  /** Probabilities of all eligible variants as a JSON object; null if `propensity` is null. */
   readonly weights: string | null
   /**
-   * The key of the context of the request: its values of the attributes that the adaptive model learns from, and of further
-   * ones that a model may use later (see `Policies.record`).
+   * Key of the request's context: the attributes that the adaptive model learns from, and other attributes that a model
+   * may use later (see `Policies.record`).
    */
   readonly context: ContextKey
-  /** Attributes of the request that the context lacks, or has as `other`, in the same form; absent without any. */
+  /**
+   * Attributes of the request that the context does not contain, or contains as `other`, in the form of a context key.
+   * Absent without such attributes.
+   */
   readonly extraAttributes?: ContextKey | undefined
   /** Version of the model that decided. */
   readonly policy: string
   readonly window: LearningWindow | undefined
-  /** The holdout in force, as `holdoutText` writes it, on whichever side the user is; undefined without one. */
+  /** The holdout in effect, as text of `holdoutText`, for users on both sides; undefined without a holdout. */
   readonly holdout: string | undefined
   readonly decidedAtMillis: number
-  /** Variants that were chosen before and could not be rendered, the first choice first; absent without any. */
+  /** Variants that were chosen first and could not be rendered, first choice first; absent without such variants. */
   readonly failed?: ReadonlyArray<FailedRendering> | undefined
 }
 
-/** The facts that distinguish a retry of the first request from another request with its tracking id. */
+/** The fields that distinguish a retry of the first request from another request with its tracking id. */
 export type ExistingDecision = Pick<Decision, "context" | "copyId" | "extraAttributes" | "mode" | "userId">

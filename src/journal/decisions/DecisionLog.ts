@@ -19,40 +19,43 @@ import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
 /** Result of recording a decision. */
 export interface StoredDecision {
-  /** The decision that stands for this tracking id: the recorded one itself, or an earlier one if the request is a retry. */
+  /** The decision for this tracking id: the given decision, or an earlier one if the request is a retry. */
   readonly existing: ExistingDecision
-  /** False while the store is down: the decision is in this process's memory only. */
+  /** False while the database is down: the decision is only in this process's memory. */
   readonly durable: boolean
 }
 
-/** Decisions committed to the store by this process. */
+/** Decisions that this process committed. */
 const stored = Metric.counter("parlance_decisions_stored_total", { incremental: true })
-/** Commits that stored them: decisions per commit is the size of a group. */
+/** Commits that contained decisions. Decisions per commit is the group size. */
 const commits = Metric.counter("parlance_decision_commits_total", { incremental: true })
 
-/** Counts decisions whose transaction has been committed; call it once for each commit. */
+/** Counts decisions whose transaction was committed. Call this once for each commit. */
 export const countStored = (decisions: number): Effect.Effect<void> =>
   decisions === 0 ? Effect.void : Effect.andThen(Metric.update(stored, decisions), Metric.update(commits, 1))
 
 const keyOf = (decision: Pick<Decision, "org" | "templateId" | "trackingId">): string =>
   `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
 
-/** A decision, with its key if another request may already ask for it. */
+/** A decision. It has a key if another request may already refer to it. */
 interface Keyed {
   key: string | undefined
   readonly decision: Decision
 }
 
-/** Events that wait for a decision came in at most so long before it. Unit: days. */
+/** Events that arrived earlier than this before a decision are no longer matched to it. Unit: days. */
 const awaitedDays = 8
 
 type Key = Pick<Decision, "org" | "templateId" | "trackingId">
 
-/** Key in `decision_keys` for a caller's tracking id: a UUID made from a digest, without hyphens. */
+/** The key in `decision_keys` of a caller's tracking id: a UUID without hyphens, derived from a digest. */
 const retryKey = ({ org, templateId, trackingId }: Key): string =>
   hash("sha256", JSON.stringify([org, trackingId, templateId]), "hex").slice(0, 32)
 
-/** A key to look up. `made_at` is the time in the key if a caller returns an id that this service generated. */
+/**
+ * A key to search for. `made_at` is the time in the tracking id if this service generated the id and a caller returns
+ * it.
+ */
 const toGiven = (key: Key) => ({
   key: retryKey(key),
   org_slug: key.org,
@@ -83,7 +86,7 @@ const toRow = (decision: Decision) => ({
   awaited_since: decision.trackingIdGiven ? decision.decidedAtMillis - awaitedDays * dayMillis : undefined,
 })
 
-/** A tracking id that events have come in for before its decision. */
+/** A tracking id whose events arrived before its decision. */
 export interface Awaited {
   readonly org: OrgSlug
   readonly trackingId: string
@@ -91,16 +94,19 @@ export interface Awaited {
 
 /** The result of storing a group of decisions. */
 interface Inserted {
-  /** The decision that stands for each of them, in their order. */
+  /** The decision for each key, in order: the given decision or an earlier one. */
   readonly existing: ReadonlyArray<ExistingDecision>
-  /** Those whose events are there already. */
+  /** Decisions whose events have already arrived. */
   readonly awaited: ReadonlyArray<Awaited>
 }
 
-/** In `upkeep_runs` where the first partition holds decisions without keys: made by a release that knew none. */
+/** Name in `upkeep_runs` while the first partition contains decisions without keys, from a release that had no keys. */
 const unkeyed = "decisions without keys"
 
-/** A key whose decision is gone is this old at least: no organization keeps decisions for less. Unit: days. */
+/**
+ * A key whose decision was deleted is at least this old, because no organization keeps decisions for a shorter time.
+ * Unit: days.
+ */
 const staleDays = leastRetentionDays - 1
 
 const columns = `org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment, further,
@@ -132,7 +138,7 @@ const decisionColumns = {
   awaited_since: "float8",
 } as const
 
-/** Decisions as parameters of a statement, and the ledger rows of the decisions that were inserted. */
+/** SQL fragments: decisions as parameters, and the ledger rows of the inserted decisions. */
 const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>) => ({
   given: sql`given AS MATERIALIZED (
       SELECT r.* FROM ${recordset(rows, decisionColumns)}
@@ -152,7 +158,10 @@ interface Counted {
   readonly awaited: ReadonlyArray<Awaited> | null
 }
 
-/** Ids of our own come once, or again when a group is written again: the index of their partition tells. */
+/**
+ * Inserts decisions with ids that this service generated. An id occurs again only if a group is written again, and the
+ * index of its partition detects that.
+ */
 const insertOwn = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<typeof toRow>>) => {
   const { counted, given } = fragments(sql, rows)
   return Effect.map(
@@ -168,8 +177,9 @@ const insertOwn = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<type
 }
 
 /**
- * A caller's ids may have been decided before, at any time, and no index covers all partitions: each is claimed in
- * `decision_keys`, unless it is in the first partition, which is older than those, or is an id of our own given back.
+ * Inserts decisions with ids of callers. Such an id may have been decided before, at any time, and no index covers all
+ * partitions. Therefore each id is claimed in `decision_keys`. Exceptions: ids of decisions in the first partition,
+ * which is older than `decision_keys`, and ids that this service generated.
  */
 const insertGiven = (
   sql: SqlClient.SqlClient,
@@ -177,7 +187,7 @@ const insertGiven = (
   mayBeOwn: boolean,
 ) => {
   const { counted, given } = fragments(sql, rows)
-  // Planning it takes a while, as it may be in any partition; most callers' ids have no such form.
+  // Planning this subquery takes long, because it concerns all partitions. Most ids of callers do not have this form.
   const own = sql`(
           SELECT true AS decided FROM decisions d
           WHERE g.made_at IS NOT NULL AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id
@@ -238,7 +248,7 @@ const fromExistingRow = ({ context, copyId, further, mode, userId }: ExistingRow
   userId: userId ?? undefined,
 })
 
-/** The decisions that stand for given keys, each looked for in the one partition it can be in. */
+/** Reads the earlier decisions of given keys, each from the only partition that can contain it. */
 const readStanding = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<typeof toGiven>>) => {
   const wanted = recordset(keys, keyColumns)
   const found = sql`d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id`
@@ -266,9 +276,8 @@ const readStanding = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<t
 }
 
 /**
- * Writes decisions in one statement, with what they add to the tallies in the ledger, and answers which decision stands
- * for each key. Rows go in the order of their keys, so that two nodes that hold the same keys wait for each other instead
- * of deadlocking. Only a caller's own tracking id can have events before its decision, or have been decided before.
+ * Inserts decisions and their ledger rows in one statement. Returns the decision of each key: the given one, or an
+ * earlier one. Rows are sorted by key, so that two nodes that insert equal keys do not deadlock. Only a tracking id that the caller supplied can have earlier events or an earlier decision.
  */
 export const insertDecisions: (
   sql: SqlClient.SqlClient,
@@ -285,14 +294,14 @@ export const insertDecisions: (
   if (count === decisions.length || given.length === 0) {
     return { existing: decisions, awaited: awaited ?? [] }
   }
-  // Another request inserted some of the keys first: its decisions stand.
+  // Another request inserted some of the keys first, so its decisions apply.
   const existing = new Map(
     (yield* readStanding(sql, given.map(toGiven))).map((row) => [
       keyOf({ org: row.orgSlug, templateId: row.templateId, trackingId: row.trackingId }),
       fromExistingRow(row),
     ]),
   )
-  // A key outlives its decision a little: it is the new decision's now.
+  // A key is deleted later than its decision. The new decision may claim such a key.
   const lost = given.filter((decision) => !existing.has(keyOf(decision)))
   const stale = lost.length === 0 ? [] : yield* sql`
     DELETE FROM decision_keys k WHERE k.key = ANY(${lost.map(retryKey)}::uuid[])
@@ -306,36 +315,36 @@ export const insertDecisions: (
 })
 
 /**
- * Makes decisions durable, in groups that share one commit. The key of a decision is organization, template and tracking
- * id: a second one under the same key is a retry and changes nothing.
+ * Stores decisions in groups that share one commit. The key of a decision is organization, template and tracking id: a
+ * second decision with a key is a retry and changes nothing.
  */
 export class DecisionLog extends Context.Service<DecisionLog, {
   /**
-   * Answers once the decision is committed, or from memory while the store is down. Fails with `BufferFull` when too
-   * many writes wait for the database, or it has been down for too long.
+   * Records a decision. Returns after the commit, or at once while the database is down. Fails with `BufferFull` if too
+   * many writes are waiting for the database, or if it has been down for too long.
    */
   readonly record: (decision: Decision) => Effect.Effect<StoredDecision, GroupCommit.BufferFull>
   /**
-   * Records several decisions. Returns the results in order, once all are recorded. Fails with `BufferFull` when too
-   * many writes wait for the database, or it has been down for too long.
+   * Records several decisions. Returns the results in order after all are recorded. Fails with `BufferFull` if too many
+   * writes are waiting for the database, or if it has been down for too long.
    */
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
   ) => Effect.Effect<ReadonlyArray<StoredDecision>, GroupCommit.BufferFull>
   /**
-   * The decision recorded under a key, if there is one: in the store, or on its way there. Fails with `SqlError` when
-   * the database does not respond.
+   * Returns the decision recorded with a key, if any: from the store, or from memory if it is being written. Fails with
+   * `SqlError` if the database does not respond.
    */
   readonly find: (
     org: OrgSlug,
     template: TemplateId,
     trackingId: string,
   ) => Effect.Effect<ExistingDecision | undefined, SqlError>
-  /** Tracking ids that were just decided and have events waiting; offered at least once on the node that decided. */
+  /** Tracking ids whose events arrived before their new decision. Offered at least once, on the node that decided. */
   readonly awaited: Queue.Dequeue<Awaited>
   /**
-   * Decisions in memory that are not known to be committed, whether the store is refusing them, and whether there is room for
-   * more of them meanwhile.
+   * The number of decisions in memory that may not be committed, whether the database is failing, and whether there is
+   * memory for more decisions until it works again.
    */
   readonly state: () => { readonly pending: number; readonly down: boolean; readonly hasRoom: boolean }
 }>()("parlance/journal/decisions/DecisionLog") {
@@ -345,7 +354,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
       const pending = new ShortLivedMap<string, GroupCommit.Ticket<Keyed, ExistingDecision>>()
-      // The consumer also polls for waiting events, so a dropped id only delays them.
+      // The consumer also searches for waiting events at an interval, so a dropped id only delays them.
       const awaited = yield* Queue.dropping<Awaited>(10_000)
       yield* Metric.update(stored, 0)
       yield* Metric.update(commits, 0)
@@ -375,16 +384,17 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       ): StoredDecision => {
         if (committed.durable) return { existing: committed.value, durable: true }
         const { entry } = ticket
-        // The caller learns an id of our own while its decision is in memory, and may send it again.
+        // The caller receives the generated id while its decision is only in memory, and may send it in another
+        // request.
         if (entry.key === undefined && ticket.answer === undefined) {
           pending.set(entry.key = keyOf(entry.decision), ticket)
         }
         return { existing: entry.decision, durable: false }
       }
 
-      /** The decision's ticket, or the ticket of a decision of the same key that is being recorded or was in this outage. */
+      /** Submits the decision, or returns the pending write of an earlier decision with its key. */
       const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, ExistingDecision> | undefined => {
-        // No other request can have an id that the service has just made.
+        // No other request can refer to an id that was just generated.
         if (!decision.trackingIdGiven) return commit.submit({ key: undefined, decision })
         const key = keyOf(decision)
         const earlier = pending.get(key)
@@ -408,7 +418,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
           tickets.push(ticket)
         }
         const recorded: Array<StoredDecision> = []
-        // Submitted together they are committed together: after the first the others hardly wait.
+        // All were submitted together and are committed together, so only the first wait takes long.
         for (const ticket of tickets) recorded.push(recordedAs(ticket, yield* step("commit")(commit.settled(ticket))))
         return recorded
       })

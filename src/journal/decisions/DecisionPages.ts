@@ -4,27 +4,27 @@ import type { DecisionRow } from "../events/DecisionRef.ts"
 import { noMessage } from "./Decision.ts"
 import type { StoredFailure } from "./FailedRenderings.ts"
 
-/** A decision with the probabilities it was made with. */
+/** A decision with its probabilities. */
 export interface PagedDecision extends DecisionRow {
-  /** Probabilities of all variants it was chosen among. */
+  /** Probabilities of all candidates. */
   readonly weights: Readonly<Record<string, number>> | null
-  /** Attributes that the segment lacks. */
+  /** Attributes that the segment does not contain. */
   readonly further: string | null
   /** Variants that could not be rendered. */
   readonly failed: ReadonlyArray<StoredFailure> | null
 }
 
-/** Which decisions of an organization to read. */
+/** Selects decisions of an organization. */
 export interface DecisionFilter {
   readonly since: Date
-  /** All templates unless given. */
+  /** Default: all templates. */
   readonly template?: string | undefined
   readonly limit: number
 }
 
 /**
- * The next page of decisions that were sent, in the order of tracking id and template. Fails with `SqlError` when the store does
- * not answer.
+ * Reads the next page of sent decisions, ordered by tracking id and template. Fails with `SqlError` if the database
+ * does not respond.
  */
 export const decisionsAfter = (
   sql: SqlClient.SqlClient,
@@ -40,7 +40,10 @@ export const decisionsAfter = (
       AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
     ORDER BY d.tracking_id, d.template_id LIMIT ${limit}`
 
-/** How many decisions `decisionsAfter` reads in all. Fails with `SqlError` when the store does not answer. */
+/**
+ * Counts the decisions that `decisionsAfter` reads in all pages. Fails with `SqlError` if the database does not
+ * respond.
+ */
 export const countDecisions = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -54,7 +57,7 @@ export const countDecisions = (
     ([row]) => row!.count,
   )
 
-/** A decision with all that later counts need of it. */
+/** The fields of a decision that later counts use. */
 export interface SettlingDecision {
   readonly trackingId: string
   readonly templateId: string
@@ -70,7 +73,7 @@ export interface SettlingDecision {
   readonly failed: ReadonlyArray<StoredFailure> | null
 }
 
-/** Decisions made from `from` to before `until`, the earliest first, at most `limit` of them. */
+/** Reads up to `limit` decisions made from `from` to before `until`, earliest first. Default: no limit. */
 export const decisionsBetween = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -83,7 +86,7 @@ export const decisionsBetween = (
     WHERE d.org_slug = ${org} AND d.decided_at >= ${from} AND d.decided_at < ${until}
     ORDER BY d.decided_at LIMIT ${limit ?? null}`
 
-/** Time of the organization's first decision before `before`; undefined without one. */
+/** Time of the organization's first decision before `before`; undefined without such a decision. */
 export const firstDecisionBefore = (sql: SqlClient.SqlClient, org: string, before: Date) =>
   Effect.map(
     sql<{ readonly decidedAt: Date | null }>`
@@ -91,7 +94,7 @@ export const firstDecisionBefore = (sql: SqlClient.SqlClient, org: string, befor
     ([row]) => row?.decidedAt ?? undefined,
   )
 
-/** The organizations that decided anything from `from` to before `until`. */
+/** The organizations with decisions from `from` to before `until`. */
 export const decidingOrganizations = (sql: SqlClient.SqlClient, from: Date, until: Date) =>
   Effect.map(
     sql<{ readonly orgSlug: string }>`
@@ -99,7 +102,7 @@ export const decidingOrganizations = (sql: SqlClient.SqlClient, from: Date, unti
     (rows) => new Set(rows.map(({ orgSlug }) => orgSlug)),
   )
 
-/** A decision that was sent, and to whom. */
+/** A sent decision and its user. */
 export interface SentDecision {
   readonly trackingId: string
   readonly templateId: string
@@ -108,7 +111,7 @@ export interface SentDecision {
   readonly decidedAt: Date
 }
 
-/** The next page of decisions with a user that were sent since `since`, by user and time. */
+/** The next page of decisions with a user, sent since `since`, ordered by user and time. */
 export const userDecisionsAfter = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -124,7 +127,7 @@ export const userDecisionsAfter = (
         > (${after.user}, ${after.at}::timestamptz, ${after.tracking}, ${after.template})
     ORDER BY d.user_id, d.decided_at, d.tracking_id, d.template_id LIMIT ${limit}`
 
-/** The next page of decisions without a user that were sent since `since`, by tracking id and template. */
+/** The next page of decisions without a user, sent since `since`, ordered by tracking id and template. */
 export const anonymousDecisionsAfter = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -138,7 +141,7 @@ export const anonymousDecisionsAfter = (
       AND (d.tracking_id, d.template_id) > (${after.tracking}, ${after.template})
     ORDER BY d.tracking_id, d.template_id LIMIT ${limit}`
 
-/** SQL for a condition: whether something was sent to the user `column` of an organization since `since`. */
+/** SQL condition: a message was sent to the user in `column` since `since`. */
 export const hasSentTo = (sql: SqlClient.SqlClient, org: string, column: string, since: Date) =>
   sql`EXISTS (
     SELECT 1 FROM decisions d

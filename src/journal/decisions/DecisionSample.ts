@@ -3,8 +3,8 @@ import type { SqlClient } from "effect/sql"
 import type { EventName } from "../../domain/EventKinds.ts"
 import { noMessage } from "./Decision.ts"
 
-// Decisions and events of one template, read one by one to check a test. These figures are not stored. Continuous counts are in
-// tallies.
+// Reads decisions and events of one template individually, to check a test. These figures are not stored; the tallies
+// contain the running counts.
 
 /** Decisions from `from` to before `to`. */
 export interface SampleSpan {
@@ -12,7 +12,7 @@ export interface SampleSpan {
   readonly to: Date
 }
 
-/** How often a variant was chosen, and the expected number by its recorded probabilities. */
+/** How often a variant was chosen, and how often its recorded probabilities predict. */
 export interface SampledChoices {
   readonly copyId: string
   readonly observed: number
@@ -20,17 +20,17 @@ export interface SampledChoices {
   readonly variance: number
 }
 
-/** The people of a sample, with the decisions and outcomes of the heaviest 1 % of them. */
+/** The people of a sample, and the share of the most active 1 % in decisions and outcomes. */
 export interface SampledPeople {
   readonly people: number
-  /** One in a hundred of them, at least one. */
+  /** Number of people in the most active 1 %, minimum 1. */
   readonly heaviest: number
   readonly decisions: number
   /** Decisions with an outcome. */
   readonly outcomes: number
-  /** Decisions of the people with most decisions. */
+  /** Decisions of the `heaviest` people with the most decisions. */
   readonly heaviestDecisions: number
-  /** Outcomes of the people with most outcomes. */
+  /** Outcomes of the `heaviest` people with the most outcomes. */
   readonly heaviestOutcomes: number
 }
 
@@ -41,8 +41,8 @@ const bounded = <A, E, R>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E, 
   sql.withTransaction(Effect.andThen(sql.unsafe(`SET LOCAL statement_timeout = '${longest}'`), effect))
 
 /**
- * Choices by chance in a span, by variant, whether the chosen variant could be rendered or not. Fails with `SqlError` when the database does not respond, or takes longer than
- * two seconds.
+ * Random choices in a span, by variant, including variants that could not be rendered. Fails with `SqlError` if the
+ * database does not respond within two seconds.
  */
 export const sampleChoices = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: SampleSpan) =>
   bounded(
@@ -67,8 +67,8 @@ export const sampleChoices = (sql: SqlClient.SqlClient, org: string, template: s
   )
 
 /**
- * The people of a span, and what the heaviest have. An outcome is a decision with an event of `events` that no machine made.
- * Fails with `SqlError` when the database does not respond, or takes longer than two seconds.
+ * The people of a span, and the counts of the most active ones. An outcome is a decision with an event of `events` that
+ * is not automated. Fails with `SqlError` if the database does not respond within two seconds.
  */
 export const samplePeople = (
   sql: SqlClient.SqlClient,
@@ -104,16 +104,13 @@ export const samplePeople = (
     ([row]) => row!,
   )
 
-/** Events of a template, and how many of them are outside the time that counts for their decisions. */
+/** The number of events of a template, and the number outside the time that counts for their decisions. */
 export interface SampledEvents {
   readonly events: number
   readonly ignored: number
 }
 
-/**
- * The events received in a span. Fails with `SqlError` when the database does not respond, or takes longer than two
- * seconds.
- */
+/** Counts the events received in a span. Fails with `SqlError` if the database does not respond within two seconds. */
 export const sampleEvents = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: SampleSpan) =>
   Effect.map(
     bounded(

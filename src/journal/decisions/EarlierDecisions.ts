@@ -3,13 +3,13 @@ import { dayMillis } from "../../bandit/Window.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { noMessage } from "./Decision.ts"
 
-// How often a person has been decided about. Both statements read at most as many decisions of each person, so that one who
-// gets very many costs little.
+// Counts the earlier decisions about people. Both statements read a limited number of decisions of each person, so that
+// a person with very many decisions costs little.
 
-/** Age up to which earlier decisions count. Unit: days. */
+/** Maximum age of earlier decisions that count. Unit: days. */
 const countedDays = 30
 
-/** Decisions of a person that are read, the latest ones, whatever their template. */
+/** Maximum number of decisions of a person that are read: the latest, of all templates. */
 const most = 200
 
 /** A decision about a person. */
@@ -21,8 +21,9 @@ export interface PersonalDecision {
 }
 
 /**
- * The numbers of earlier decisions of the template about the same person, for the same variant and for all, by the place of
- * the decision. A decision without earlier ones has no row. Fails with `SqlError` when the store does not answer.
+ * Counts, for each decision, the earlier decisions of the template about that person: for the same variant, and for all
+ * variants. `place` is the index of the decision. A decision without earlier decisions has no row. Fails with
+ * `SqlError` if the database does not respond.
  */
 export const countEarlier = (
   sql: SqlClient.SqlClient,
@@ -57,8 +58,8 @@ export const countEarlier = (
 }
 
 /**
- * The numbers of decisions about some people up to now, by the place of the person, template and variant. `now` in Unix
- * milliseconds. Fails with `SqlError` when the store does not answer.
+ * Counts the decisions about some people until now, by index of the person, template and variant. `now` is in Unix
+ * milliseconds. Fails with `SqlError` if the database does not respond.
  */
 export const readEarlier = (
   sql: SqlClient.SqlClient,

@@ -2,10 +2,10 @@ import type { SqlClient } from "effect/sql"
 import type { Tally, TallyCounts } from "../../bandit/Tally.ts"
 import type { FailedRendering } from "./Decision.ts"
 
-// A variant that could not be rendered is charged with its draw: one decision without an outcome (intention to treat). The decision's
-// events belong to the variant that was sent in its place.
+// A failed rendering counts against its variant as one decision without an outcome, if the variant was drawn (intention
+// to treat). The decision's events belong to the variant that was sent instead.
 
-/** A failed rendering as the column `failed` of a decision has it. */
+/** A failed rendering, as stored in the column `failed` of a decision. */
 export interface StoredFailure {
   readonly copy_id: string
   readonly mode: FailedRendering["mode"]
@@ -16,11 +16,11 @@ export interface StoredFailure {
 const textOf = ({ copyId, mode, propensity, weights }: FailedRendering): string =>
   `{"copy_id":${JSON.stringify(copyId)},"mode":"${mode}","propensity":${propensity},"weights":${weights}}`
 
-/** The column `failed` of a decision. */
+/** Returns the value of the column `failed` of a decision. */
 export const failedText = (failed: ReadonlyArray<FailedRendering> | undefined): string | null =>
   failed === undefined ? null : `[${failed.map(textOf).join(",")}]`
 
-/** The counts of a failed rendering. Only one that was drawn is a decision to learn from. */
+/** Returns the counts of a failed rendering. The model learns from it only if the variant was drawn. */
 export const failureOf = (
   { propensity }: Pick<StoredFailure, "propensity">,
 ): Pick<Tally, "track"> & { readonly counts: TallyCounts } =>
@@ -28,7 +28,7 @@ export const failureOf = (
     ? { track: "forced", counts: { unrendered: 1 } }
     : { track: "learned", counts: { decisions: 1, unrendered: 1 } }
 
-/** SQL that adds the counts of `failureOf` to the counts of the decisions `inserted`, for rows of the ledger. */
+/** SQL that adds the counts of `failureOf` to the ledger rows of the decisions `inserted`. */
 export const failureCounts = (sql: SqlClient.SqlClient, sandboxSuffix: string) =>
   sql`
       UNION ALL
@@ -49,7 +49,7 @@ interface Drawn {
   readonly failed: ReadonlyArray<StoredFailure> | null
 }
 
-/** The draws among some decisions whose variant could not be rendered, as decisions of that variant. They have no events. */
+/** Returns the draws whose variant could not be rendered, as decisions of that variant without events. */
 export const failedDraws = <A extends Drawn>(decisions: ReadonlyArray<A>): ReadonlyArray<A> =>
   decisions.flatMap((decision) =>
     (decision.failed ?? []).flatMap(({ copy_id, mode, propensity, weights }): ReadonlyArray<A> =>

@@ -3,30 +3,32 @@ import { SqlClient } from "effect/sql"
 import { decodeContext } from "../../bandit/Contexts.ts"
 import { noMessage } from "./Decision.ts"
 
-/** A user who was recently sent a template. */
+/** A recent recipient of a template. */
 export interface RecentRecipient {
   readonly user: string
   readonly variant: string
   readonly decidedAt: Date
-  /** Attributes that the decision was made with, as far as the model keeps them. */
+  /** The attributes in the decision's context. */
   readonly attrs: ReadonlyMap<string, string>
 }
 
-/** Recipients that are listed. */
+/** Maximum number of recipients in a list. */
 const listed = 20
 
-/** Decisions that are read, as some are of the same users. */
+/** Maximum number of decisions that are read. More than recipients, because a user may have several decisions. */
 const read = 200
 
-/** Times that are searched, one after another, until there are enough recipients. */
+/** Periods that are searched in turn until there are enough recipients. */
 const windows = (["1 minute", "10 minutes", "1 hour", "6 hours", "1 day", "7 days", "30 days"] as const).map(
   (window) => Duration.toMillis(window),
 )
 
-/** A window that takes longer is the last one: the next takes about six times as long. Unit: milliseconds. */
+/**
+ * If a search takes longer, it is the last, because the next would take about six times as long. Unit: milliseconds.
+ */
 const patience = 200
 
-/** Attributes that the service adds to those of the request. */
+/** Attributes that the service adds to the attributes of a request. */
 const builtIn: ReadonlySet<string> = new Set(["daypart", "weekend"])
 
 interface Row {
@@ -46,16 +48,19 @@ const recipientOf = ({ copyId, decidedAt, further, segment, userId }: Row): Rece
   ),
 })
 
-/** The latest decision of each user, the latest user first. */
+/** Returns the latest decision of each user, latest user first. */
 const latestOf = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> => {
   const users = new Map<string, Row>()
   for (const row of rows) if (!users.has(row.userId)) users.set(row.userId, row)
   return [...users.values()].slice(0, listed)
 }
 
-/** The last 20 users who were sent a template. A broken store is a defect. */
+/** The last 20 recipients of a template. A database failure is a defect. */
 export class RecentRecipients extends Context.Service<RecentRecipients, {
-  /** Latest first. Searches up to 30 days, fewer where decisions are so many that it would take long. */
+  /**
+   * Lists recipients, latest first. Searches the last 30 days, or fewer days if there are too many decisions to search
+   * quickly.
+   */
   readonly list: (org: string, template: string) => Effect.Effect<ReadonlyArray<RecentRecipient>>
 }>()("parlance/journal/decisions/RecentRecipients") {
   static readonly layer = Layer.effect(

@@ -7,13 +7,13 @@ interface Chosen {
 }
 
 /**
- * Whether the variant of a decision was not drawn: the caller or the holdout named it, or it was sent in place of a variant that could
- * not be rendered. Such decisions are reported and never learned from.
+ * Whether the variant of a decision was not drawn: the caller or the holdout determined it, or it replaced a variant
+ * that could not be rendered. Such decisions are reported, but never learned from.
  */
 export const isForced = ({ mode, propensity }: Chosen): boolean =>
   mode === "forced" || mode === "fallback" || (mode === "control" && propensity === null)
 
-/** The track of a decision. */
+/** Returns the track of a decision. */
 export const trackOf = (decision: Chosen): Track => isForced(decision) ? "forced" : "learned"
 
 /** SQL for the track of the decision `row`. */

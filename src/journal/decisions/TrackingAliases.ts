@@ -4,16 +4,19 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug, TemplateId } from "../../domain/Ids.ts"
 import { recordset } from "../../store/Recordset.ts"
 
-/** Another tracking id of a decision, so that events under it are credited to the decision. */
+/** An additional tracking id of a decision. Events with this id are attributed to the decision. */
 export interface TrackingAlias {
   readonly org: OrgSlug
   readonly templateId: TemplateId
   readonly alias: string
-  /** The decision's own. */
+  /** The decision's first tracking id. */
   readonly trackingId: string
 }
 
-/** Stores further tracking ids of decisions. One that is known already keeps its decision. */
+/**
+ * Stores additional tracking ids of decisions. An existing alias keeps its decision. Fails with `SqlError` if the
+ * database does not respond.
+ */
 export const insertAliases = (
   sql: SqlClient.SqlClient,
   aliases: ReadonlyArray<TrackingAlias>,

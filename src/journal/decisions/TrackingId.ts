@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto"
 
-/** Largest difference between a decision's time and the time in its generated tracking id. Unit: milliseconds. */
+/** Maximum difference between a decision's time and the time in its generated tracking id. Unit: milliseconds. */
 export const toleranceMillis = 3_600_000
 
 let madeLast = NaN
 let beginning = ""
 
 /**
- * A tracking id of our own: a UUID of version 7 with the time of its decision, so that ids of one time are neighbours in
- * the index, and the time tells which partition a decision is in.
+ * Generates a tracking id: a UUID of version 7 with the time of its decision. So ids of one time are neighbors in the
+ * index, and the time determines the partition of the decision.
  */
 export const makeTrackingId = (nowMillis: number): string => {
   if (nowMillis !== madeLast) {
@@ -21,7 +21,10 @@ export const makeTrackingId = (nowMillis: number): string => {
 
 const form = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** When a tracking id was made, if it may be one of our own; Unix milliseconds. */
+/**
+ * Returns when this service generated a tracking id, in Unix milliseconds, or undefined if its form shows that a caller
+ * chose it.
+ */
 export const madeAt = (trackingId: string): number | undefined => {
   const match = form.exec(trackingId)
   return match === null ? undefined : Number.parseInt(match[1]! + match[2]!, 16)

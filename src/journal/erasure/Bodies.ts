@@ -5,10 +5,10 @@ import { type BodySearch, makeBodySearch, overlapBytes } from "../../erasure/Bod
 import { isInParts, whole } from "../../erasure/searchParts.ts"
 import { changed, chunks, pages, type Work } from "../../erasure/Work.ts"
 
-// Received bodies. A body that contains a name of an erased person is emptied completely: its other items are already
-// stored as events.
+// Erases received bodies. A body that contains a name of an erased person is emptied completely, because its other
+// items are already stored as events.
 
-/** Bodies listed by one statement. */
+/** Maximum number of bodies that one statement lists. */
 const listed = 500
 
 interface Listed {
@@ -17,7 +17,7 @@ interface Listed {
   readonly bytes: number
 }
 
-/** Empties bodies that have been read. Pending bodies are emptied by their reader. */
+/** Empties bodies that have been processed. The intake empties pending bodies after it has processed them. */
 export const emptyBodies = Effect.fnUntraced(function* (
   work: Work,
   ids: ReadonlyArray<number>,
@@ -35,7 +35,7 @@ export const emptyBodies = Effect.fnUntraced(function* (
   }
 })
 
-/** Whether a body has one of the names. Reads a long one in parts. */
+/** Whether a body contains one of the names. Reads long bodies in parts. */
 const isFound = Effect.fnUntraced(function* (work: Work, search: BodySearch, body: Listed) {
   const { sizes, sql } = work
   for (let from = 0; from < body.bytes; from += sizes.bytes - overlapBytes) {
@@ -50,7 +50,7 @@ const isFound = Effect.fnUntraced(function* (work: Work, search: BodySearch, bod
   return false
 })
 
-/** Bodies among some short ones, and of any their headers, that have one of the names. */
+/** Returns the ids of bodies that contain one of the names in a short body or in their headers. */
 const searchShort = Effect.fnUntraced(function* (work: Work, search: BodySearch, bodies: ReadonlyArray<Listed>) {
   const { sizes, sql } = work
   const since = bodies.reduce((least, { receivedAt }) => Math.min(least, receivedAt.getTime()), Infinity)
@@ -69,7 +69,7 @@ const searchShort = Effect.fnUntraced(function* (work: Work, search: BodySearch,
   return found
 })
 
-/** Searches the bodies of a page, and empties those that contain one of the names. */
+/** Searches a page of bodies and empties bodies that contain one of the names. */
 const searchPage = Effect.fnUntraced(function* (work: Work, search: BodySearch, page: ReadonlyArray<Listed>) {
   let some: Array<Listed> = []
   let bytes = 0
@@ -109,7 +109,7 @@ export const eraseBodies = Effect.fnUntraced(function* (work: Work): Effect.fn.R
           (page) => searchPage(work, search, page),
         ), { discard: true }),
   )
-  // The service's own reports on deliveries, such as those just cancelled, have no names.
+  // The service's own reports on deliveries contain no names.
   const [pending] = yield* sql<{ count: number }>`
     SELECT count(*)::int AS count FROM inbox i
     WHERE i.org_slug = ${org} AND i.status = 'pending' AND i.source <> ${deliverSource}`

@@ -4,9 +4,9 @@ import { recordset } from "../../store/Recordset.ts"
 import { emptyBodies } from "./Bodies.ts"
 import { changed, chunks, learnSpellings, maybeNamed, pages, repeated, type Work } from "../../erasure/Work.ts"
 
-// Records about messages: decisions, events, and the ids assigned by platforms.
+// Erases people from records about messages: decisions, events, and the ids that platforms assigned.
 
-/** Tracking ids that are looked for by one pass over the message ids of platforms. */
+/** Maximum number of tracking ids that one pass over the platforms' message ids searches for. */
 const linkedAtOnce = 20_000
 
 interface EventKey {
@@ -16,7 +16,10 @@ interface EventKey {
   readonly templateId: string
 }
 
-/** Takes name, link and message id out of events that were attributed to these decisions; answers their bodies. */
+/**
+ * Removes name, link and message id from events that were attributed to these decisions. Returns the ids of their
+ * bodies.
+ */
 const eraseEventsOf = Effect.fnUntraced(function* (work: Work, trackingIds: ReadonlyArray<string>) {
   const { org, sizes, sql } = work
   const rows = yield* sql<{ inboxId: number }>`
@@ -47,7 +50,9 @@ const eraseEventsOf = Effect.fnUntraced(function* (work: Work, trackingIds: Read
   return rows.map(({ inboxId }) => inboxId)
 })
 
-/** Deletes the ids that platforms gave to the messages of these decisions: one may hold the name of its recipient. */
+/**
+ * Deletes the platforms' ids of the messages of these decisions, because such an id may contain the recipient's name.
+ */
 const eraseLinks = (work: Work, trackingIds: ReadonlySet<string>): Effect.Effect<void, SqlError> => {
   const { org, sizes, sql } = work
   return pages<{ readonly source: string; readonly messageKey: string; readonly trackingId: string }>(
@@ -73,7 +78,7 @@ const eraseLinks = (work: Work, trackingIds: ReadonlySet<string>): Effect.Effect
   )
 }
 
-/** Takes the names out of decisions, and out of the events that were attributed to them. */
+/** Removes the names from decisions, and from events that were attributed to them. */
 export const eraseDecisions = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sizes, sql } = work
   let trackingIds = new Set<string>()
@@ -105,7 +110,7 @@ export const eraseDecisions = Effect.fnUntraced(function* (work: Work): Effect.f
           yield* eraseLinks(work, trackingIds)
           trackingIds = new Set()
         }
-        // A row that does not change would be found for ever.
+        // Ends the loop if no row changed, because unchanged rows would be found again forever.
         return freed === 0 ? 0 : rows.length
       }),
     )
@@ -113,7 +118,7 @@ export const eraseDecisions = Effect.fnUntraced(function* (work: Work): Effect.f
   if (trackingIds.size > 0) yield* eraseLinks(work, trackingIds)
 })
 
-/** Takes the names out of events that name one of the people themselves, by pages of all events. */
+/** Removes the names from events that name one of the people directly. Reads all events page by page. */
 export const eraseEvents = (work: Work): Effect.Effect<void, SqlError> => {
   const { names, org, sizes, sql } = work
   const first: EventKey = { inboxId: 0, source: "", eventKey: "", templateId: "" }
@@ -161,6 +166,6 @@ export const eraseEvents = (work: Work): Effect.Effect<void, SqlError> => {
   )
 }
 
-/** Learns the spellings of the people's addresses in decisions. */
+/** Collects the spellings of the people's addresses in decisions. */
 export const learnDecisionNames = (work: Work) =>
   learnSpellings(work, "decisions", "user_id", work.sql`t.user_id IS NOT NULL`)

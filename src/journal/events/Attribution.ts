@@ -8,19 +8,22 @@ import { recordset, type RowOf } from "../../store/Recordset.ts"
 import { type Claim, isByUser, isOptOutOfPerson } from "./Claim.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
-/** How long after a decision an event without a tracking id may still be its doing. Unit: days. */
+/** An event without a tracking id is attributed to a decision of up to this many days before it. Unit: days. */
 export const windowDays = 7
 
-/** How far the clocks of two systems may lie apart, so that an event seems to come before its decision. Unit: hours. */
+/**
+ * Maximum difference between the clocks of two systems, by which an event may seem to precede its decision. Unit:
+ * hours.
+ */
 export const toleranceHours = 2
 
-/** Decisions are looked for among those made in so many days before an event first: older ones are not counted. */
+/** Decisions of this many days before an event are searched first. Older decisions do not count. Unit: days. */
 const recentDays = 31
 
-/** Templates decided under one tracking id that an event is credited to at most. */
+/** Maximum number of templates with one tracking id to which an event is attributed. */
 const templatesPerTrackingId = 100
 
-/** Columns of a decision reference, under the names of its row, so that rows of thousands of events are not made twice. */
+/** Columns of a decision reference with the names of its fields, so that thousands of rows are not copied. */
 const refColumns =
   `d.tracking_id AS "trackingId", d.template_id AS "templateId", d.copy_id AS "copyId", d.segment, d.mode,
   d.propensity, d.user_id AS "userId", d.decided_at AS "decidedAt"`
@@ -30,8 +33,8 @@ interface Row extends DecisionRow {
 }
 
 /**
- * Gives each event that carries no tracking id the one that another event has linked to the platform's name of its message,
- * where there is one.
+ * Resolves the tracking ids of events that carry only the platform's message id, if another event has linked that
+ * message id to a tracking id. Returns the events in order.
  */
 export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
   sql: SqlClient.SqlClient,
@@ -55,8 +58,8 @@ export const resolveLinks = Effect.fnUntraced(function* <A extends Claim>(
 const idColumns = { place: "int", org_slug: "text", tracking_id: "text", template_id: "text", since: "float8" } as const
 
 /**
- * Decisions made `when`, under the given tracking ids or the ids that these repeat. Laterals with a limit force the
- * index, because a plan made while a table was empty is cached.
+ * Returns the decisions with the given tracking ids or aliases that match `when`. Laterals with a limit force
+ * PostgreSQL to use the index. Otherwise a plan that was cached while a table was empty would read the whole table.
  */
 const byTrackingId = (
   sql: SqlClient.SqlClient,
@@ -90,11 +93,11 @@ const byTrackingId = (
     WHERE own.decided IS NULL`.withoutTransform
 }
 
-/** Profiles that may share one e-mail address; more are passed over. */
+/** Maximum number of profiles with one e-mail address that are used. */
 const profilesPerEmail = 10
 
 /**
- * Names under which the person of event `r` may have decisions: the user id, and for an opt-out also the address and
+ * The names with which the person of event `r` may have decisions: the user id, and for an opt-out also the address and
  * the aliases in the person's profile.
  */
 const namesOf = (sql: SqlClient.SqlClient) =>
@@ -119,13 +122,14 @@ const userColumns = {
 } as const
 
 /**
- * The decisions each event belongs to, in the order of `claims`; none while there are none.
+ * Returns the decisions of each event, in the order of `claims`; empty if no decision is found.
  *
- * 1. By tracking id: every decision under it, of all templates or the one that the event names. A tracking id under which
- *    a sticky choice was repeated stands for that choice's decision, unless it has a decision of its own.
- * 2. Without a tracking id (see `resolveLinks`): the latest decision of the user for the named template (a conversion or an
- *    opt-out that names none: for any template) within 7 days before the event. A tracking id that is not known is not guessed
- *    around. Of somebody who is held out and got no message, only conversions are attributed so.
+ * 1. By tracking id: every decision with this id, of all templates or of the template that the event names. If the
+ * tracking id is an alias of a sticky choice, the decision of that choice, unless the id has a decision of its own.
+ * 2. Without a tracking id (see `resolveLinks`): the user's latest decision for the named template, within 7 days
+ * before the event. Conversions and opt-outs that name no template match decisions of any template. An event with an
+ * unknown tracking id is not attributed by user. If the user is in the holdout and received no message, only
+ * conversions are attributed by user.
  */
 export const attribute = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -147,7 +151,7 @@ export const attribute = Effect.fnUntraced(function* (
   }
   if (ids.length > 0) {
     add(yield* byTrackingId(sql, ids, sql`d.decided_at >= to_timestamp(r.since / 1000.0)`))
-    // Older decisions are too old to count. The other partitions are searched only if the recent ones have no match.
+    // Older decisions do not count. Their partitions are searched only if the recent partitions have no match.
     const left = ids.filter(({ place }) => found[place]!.length === 0)
     if (left.length > 0) add(yield* byTrackingId(sql, left, sql`d.decided_at < to_timestamp(r.since / 1000.0)`))
   }

@@ -9,15 +9,18 @@ import type { DecisionRef } from "./DecisionRef.ts"
 import { type AttributedEvent, type Contribution, outcomesOf } from "./Outcomes.ts"
 
 /**
- * Most events of one decision that count, earliest first. Every new event reads them again, so this bounds the reads of
- * a transaction.
+ * Maximum number of events of one decision that count: the earliest events. Every new event reads them again, so this
+ * limits the reads of a transaction.
  */
 const eventsPerDecision = 200
 
-/** Events wait up to about three weeks for their decision, so earlier events belong to another decision. Unit: days. */
+/**
+ * Events wait up to about three weeks for their decision. Events that are older than this before a decision belong to
+ * another decision. Unit: days.
+ */
 const waitedDays = 31
 
-/** An event of a decision, with where it came from. */
+/** An event of a decision, with its source. */
 export interface StoredEvent extends AttributedEvent {
   readonly source: string
 }
@@ -30,7 +33,10 @@ const decisionColumns = {
   since: "float8",
 } as const
 
-/** Events earliest first. At equal times the order is by their identities, so that it is the same however they were read. */
+/**
+ * Sorts events, earliest first. Events with one time are sorted by identity, so that the order does not depend on how
+ * they were read.
+ */
 export const inOrder = (events: Array<StoredEvent>): Array<StoredEvent> =>
   events.length < 2
     ? events
@@ -54,7 +60,7 @@ const eventOf = ({ automated, currency, event, key, link, occurredAt, source, va
   key,
   event,
   automated,
-  // Whole milliseconds, which a product of fractions may miss.
+  // Rounds to whole milliseconds, because multiplying a fraction may be inexact.
   occurredAt: Math.round(occurredAt),
   link: link ?? undefined,
   ...(value === null ? {} : { value, ...(currency === null ? {} : { currency }) }),
@@ -65,7 +71,7 @@ const eventColumns = `e.source, e.event_key AS key, e.event, e.automated, e.link
 
 const sinceOf = ({ decidedAt }: DecisionRef): number => decidedAt - waitedDays * dayMillis
 
-/** The first events of each decision, with a limit for each. */
+/** Reads the first events of each decision, with a limit for each decision. */
 const readFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, decisions: ReadonlyArray<DecisionRef>) {
   const wanted = decisions.map((decision, place) => ({
     place,
@@ -97,7 +103,7 @@ interface ScannedRow extends EventRow {
   readonly receivedAt: number
 }
 
-/** Finds all events of the tracking ids of organizations, at most `limit` of each organization, in no order. */
+/** Reads the events of all tracking ids of organizations, up to `limit` of each organization, unordered. */
 export const scanEvents = (
   sql: SqlClient.SqlClient,
   organizations: ReadonlyArray<RowOf<typeof organizationColumns>>,
@@ -114,12 +120,12 @@ export const scanEvents = (
       LIMIT ${limit}
     ) e`
 
-/** A scan reads this many events for each decision on average at most. */
+/** Maximum number of events that a scan reads, on average for each decision. */
 const scannedEvents = 20
 
 /**
- * All events of the decisions, by one scan of the index for each organization, which costs a third of a search for each decision.
- * Undefined if there are so many that a limit for each decision is needed.
+ * Reads all events of the decisions by one index scan for each organization, which costs a third of a search for each
+ * decision. Returns undefined if there are so many events that each decision needs a limit.
  */
 const readAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, decisions: ReadonlyArray<DecisionRef>) {
   const organizations = new SeededMap<string, SeededMap<string, Array<number>>>()
@@ -154,7 +160,7 @@ const readAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, decisions
   return events
 })
 
-/** The events attributed to each of `decisions`, earliest first: as many as are taken into account. */
+/** Returns the events attributed to each of `decisions`, earliest first, at most `eventsPerDecision` each. */
 export const readEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   decisions: ReadonlyArray<DecisionRef>,
@@ -167,7 +173,7 @@ export const readEvents = Effect.fnUntraced(function* (
 /** The contribution of a decision without events. */
 const nothing: Contribution = { learned: {}, automated: {}, delays: {} }
 
-/** Counts that a decision's events, earliest first, add to the tallies; with revenue if its template has a rule for it. */
+/** Returns the counts that a decision's events, earliest first, add to the tallies; with revenue if `rule` is given. */
 export const contributionOf = (
   { decidedAt }: DecisionRef,
   events: ReadonlyArray<StoredEvent>,

@@ -7,15 +7,15 @@ import type { StoredFailure } from "../decisions/FailedRenderings.ts"
 import { readEvents } from "./DecisionEvents.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
-/** A recorded decision, with the time of the person's first event of each kind. */
+/** A decision with the times of its outcomes. */
 export interface PastDecision extends DecisionRef {
   readonly mode: string
   readonly propensity: number | null
   readonly weights: Readonly<Record<string, number>> | null
   readonly policy: string
-  /** Variants that could not be rendered; null without any. */
+  /** Variants that could not be rendered; null without such variants. */
   readonly failed: ReadonlyArray<StoredFailure> | null
-  /** Unix milliseconds. */
+  /** Time of the person's first event of each kind. Unit: Unix milliseconds. */
   readonly outcomes: { readonly [outcome in TimedOutcome]?: number }
 }
 
@@ -26,9 +26,9 @@ interface Row extends DecisionRow {
   readonly failed: ReadonlyArray<StoredFailure> | null
 }
 
-/** Past decisions with their outcomes. */
+/** Reads past decisions with their outcomes. */
 export class DecisionHistory extends Context.Service<DecisionHistory, {
-  /** A template's decisions by tracking id, at most `limit`, after `cursor`. */
+  /** Returns a template's decisions after `cursor`, ordered by tracking id, at most `limit`. */
   readonly list: (
     org: OrgSlug,
     template: string,

@@ -1,23 +1,23 @@
 import { isForced } from "../decisions/Track.ts"
 
-/** A decision, as far as its events need it. */
+/** The fields of a decision that its events use. */
 export interface DecisionRef {
   readonly org: string
   readonly trackingId: string
   readonly templateId: string
-  /** `noMessage` if a held-out user got no message. */
+  /** `noMessage` if a user in the holdout received no message. */
   readonly copyId: string
-  /** The context key, see the glossary. */
+  /** The context key: see the glossary. */
   readonly context: string
-  /** Its variant was not drawn, see `isForced`. */
+  /** Whether its variant was not drawn: see `isForced`. */
   readonly forced: boolean
-  /** The caller's name for the end user; undefined where none was given. */
+  /** The caller's id of the user; undefined if the request had none. */
   readonly user: string | undefined
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly decidedAt: number
 }
 
-/** The columns of a decision's row that its reference is made of. */
+/** The columns of a decision from which its reference is made. */
 export interface DecisionRow {
   readonly trackingId: string
   readonly templateId: string
@@ -29,7 +29,7 @@ export interface DecisionRow {
   readonly decidedAt: Date
 }
 
-/** The decision of a row of an organization. */
+/** Returns the decision of a row. */
 export const refOf = (org: string, row: DecisionRow): DecisionRef => ({
   org,
   trackingId: row.trackingId,

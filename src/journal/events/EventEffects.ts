@@ -3,22 +3,22 @@ import { type AttributedEvent, isInTime, machineClicks, untimelyReason } from ".
 /**
  * The effect of an event on the tallies of its decision.
  *
- *     counted      the first of its kind that a person did: learned from
- *     repeated     its kind was counted already; each counts once
- *     automated    a machine did it: counted apart, not learned from
- *     out_of_time  too long before or after the decision to be its doing
+ *     counted      the first event of its kind by a person: the model learns from it
+ *     repeated     another event of its kind was counted; each kind counts once
+ *     automated    by a machine: counted separately, not learned from
+ *     out_of_time  too long before or after the decision to be its effect
  */
 export type EventEffect = "counted" | "repeated" | "automated" | "out_of_time"
 
-/** An effect, and why, where the event alone does not say. */
+/** An effect, and its reason if the event alone does not show it. */
 export interface ExplainedEffect {
   readonly effect: EventEffect
   readonly reason: string | undefined
 }
 
 /**
- * The effect of each of a decision's events, in order. It uses the same rules as the tallies (see `outcomesOf`), so
- * that the kinds `counted` here are counted there. `decidedAt` is in Unix milliseconds.
+ * Returns the effect of each of a decision's events, in order. Uses the rules of the tallies (see `outcomesOf`), so
+ * that events that are `counted` here are counted there. `decidedAt` is in Unix milliseconds.
  */
 export const effectsOf = (
   decidedAt: number,

@@ -6,7 +6,7 @@ import type { EventName } from "../../domain/EventKinds.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import * as Json from "../../domain/Json.ts"
 
-/** An event as it was stored, with the decision it belongs to, where it has been found. */
+/** A stored event, with its decision if that is known. */
 export interface PastEvent {
   /** Start of the next page. */
   readonly cursor: string
@@ -33,19 +33,19 @@ export interface SourceActivity {
   readonly events: number
   readonly duplicates: number
   readonly ignored: number
-  /** Bodies that were not understood, wholly or in part. */
+  /** Bodies that were not understood, completely or in part. */
   readonly notUnderstood: number
-  /** Bodies not looked at yet, and how long the oldest has waited. Unit: seconds. */
+  /** Pending bodies, and the age of the oldest (`lagSeconds`). Unit: seconds. */
   readonly pending: number
   readonly lagSeconds: number
 }
 
-/** The events of the past, and how busy their sources are. */
+/** Reads past events and the activity of sources. */
 export class EventHistory extends Context.Service<EventHistory, {
   /**
-   * Events in the order in which their bodies came in, at most `limit`, after `cursor`, as they are now. An event changes in
-   * place when its decision is found: a reader who has passed it meets it no more, and one that was listed is not listed
-   * again. With `latest`, the last ones after the cursor instead of the first.
+   * Lists current events after `cursor`, ordered by the arrival of their bodies, at most `limit`. An event changes in
+   * place when its decision is found: a reader whose cursor has passed it does not see the change, and does not see the
+   * event twice. With `latest`, returns the last events after the cursor instead of the first.
    */
   readonly list: (
     org: OrgSlug,
@@ -74,7 +74,8 @@ export class EventHistory extends Context.Service<EventHistory, {
         },
       ) {
         const [inbox, source, key, template] = (cursor && parseCursor(cursor)) || ["0", "", "", ""]
-        // An event that was waiting is passed over with all it may have been attributed to since: it has been listed.
+        // An event that was listed while it waited is skipped with all its later attributions, because it was listed
+        // once.
         const behind = template === ""
           ? sql`(e.inbox_id, e.source, e.event_key) > (${inbox}::bigint, ${source}, ${key})`
           : sql`(e.inbox_id, e.source, e.event_key, e.template_id) > (${inbox}::bigint, ${source}, ${key}, ${template})`
@@ -121,7 +122,7 @@ type Position = readonly [inbox: string, source: string, key: string, template: 
 
 const cursorOf = (position: Position): string => Buffer.from(JSON.stringify(position)).toString("base64url")
 
-/** The position of a cursor; undefined for an invalid cursor. */
+/** Returns the position of a cursor; undefined for an invalid cursor. */
 export const parseCursor = (cursor: string): Position | undefined => {
   try {
     const parsed: unknown = Json.parse(Buffer.from(cursor, "base64url").toString("utf8"))

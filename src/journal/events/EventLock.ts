@@ -1,11 +1,11 @@
 import type { SqlClient } from "effect/sql"
 
-/** Names the lock among other advisory locks of the database. */
+/** Identifies these locks among the advisory locks of the database. */
 const lockClass = 7201
 
 /**
- * Locks the events of these organizations until the transaction ends, so that no other transaction counts their
- * decisions. All locks are taken at once in one order, which avoids deadlocks.
+ * Locks the events of these organizations until the transaction ends, so that no other transaction counts events of
+ * their decisions. Takes all locks in one statement and one order, which avoids deadlocks.
  */
 export const lockEvents = (sql: SqlClient.SqlClient, orgs: Iterable<string>) => {
   const names = [...new Set(orgs)].sort()

@@ -20,27 +20,26 @@ import { type Contribution, difference, ignoredReason } from "./Outcomes.ts"
 import { repeatsOf } from "./Repeats.ts"
 import { rulesFor } from "./RevenueRules.ts"
 
-// Storage of events and their path to the ledger. All functions require a transaction that holds the lock of the
+// Stores events and adds their counts to the ledger. All functions require a transaction that holds the lock of the
 // events' organizations: see `lockEvents`.
 
-/** One event on its way into the store, or waiting there. */
+/** An event to store, or a stored event without a decision. */
 export interface Incoming extends NormalizedEvent {
   readonly org: string
   readonly source: string
   readonly inboxId: number
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly receivedAt: number
   /** See `Claim.hasWaited`. */
   readonly hasWaited?: boolean
 }
 
-/** For how long an event that names its message waits for another to say whose that is, before its user may tell. */
+/** How long an event with a platform message id waits for a link before it is attributed by its user. Unit: hours. */
 export const linkHours = 1
 
 /**
- * Events by outcome: `attributed`, `waiting`, `person` (about a person and no message), `ignored` (outside the time that
- * counts for their decision), `duplicate`. One that waited is counted
- * again when attributed.
+ * Counts events by outcome: `attributed`; `waiting`; `person` (about a person and no message); `ignored` (outside the
+ * time that counts for its decision); `duplicate`. An event that waited is counted again when it is attributed.
  */
 const eventsOf = (outcome: string) =>
   Metric.counter("parlance_events_total", { incremental: true, attributes: { outcome } })
@@ -53,9 +52,9 @@ export const outcomeCounters = {
 }
 
 /**
- * When an event that found no decision is looked at again: after as long as it has waited, after the first ten minutes
- * three times that; undefined once 7 days are over. About twenty looks in all, and one at the end for an event that waits
- * for another one to say whose it is, which finds it by itself.
+ * Returns when to search again for the decision of an event: after as long as it has waited, and after the first ten
+ * minutes after three times as long. Undefined after 7 days. This makes about twenty searches. An event that waits for
+ * a link is searched for once, at the end of that wait, because the link itself makes it due.
  */
 export const retryAt = (event: Incoming, now: number): number | undefined => {
   const age = Math.max(500, now - event.receivedAt)
@@ -67,12 +66,12 @@ export const retryAt = (event: Incoming, now: number): number | undefined => {
   return now + (age < hourMillis / 6 ? age : 3 * age)
 }
 
-/** Events that wait came in no longer ago than this. Unit: days. */
+/** Waiting events were received at most this long ago. Unit: days. */
 const waitedDays = 31
 
 const eventKey = (org: string, source: string, key: string) => `${org}\0${source}\0${key}`
 
-/** Events of `incoming` that are not in the store yet, each once. */
+/** Returns the events of `incoming` that are not stored yet, each once. */
 const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming: ReadonlyArray<Incoming>) {
   const first = new SeededMap<string, Incoming>()
   for (const event of incoming) {
@@ -84,7 +83,7 @@ const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming:
   return [...first.values()]
 })
 
-/** Remembers which tracking id a platform's own name of a message stands for; the events that wait for it are due. */
+/** Stores which tracking id belongs to a platform's message id, and makes events that wait for that link due. */
 const link = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   events: ReadonlyArray<Incoming>,
@@ -111,13 +110,13 @@ const link = Effect.fnUntraced(function* (
       AND e.status = 'waiting' AND e.received_at >= ${new Date(now - waitedDays * dayMillis)}`
 })
 
-/** An event, and the decision it is attributed to, if there is one. */
+/** An event, and the decision that it is attributed to, if any. */
 interface Placed {
   readonly event: Incoming
   readonly decision: DecisionRef | undefined
 }
 
-/** The placed events that may change the suppression list, each once, with the users of its decisions. */
+/** Returns the placed events that may change the suppression list, each once, with the users of its decisions. */
 const reportedOf = (placed: ReadonlyArray<Placed>) => {
   const users = new Map<Incoming, Array<string>>()
   for (const { decision, event } of placed) {
@@ -129,7 +128,10 @@ const reportedOf = (placed: ReadonlyArray<Placed>) => {
   return Array.from(users, ([event, recipients]) => ({ ...event, recipients }))
 }
 
-/** Suppresses addresses by events that have just been stored; those without an address yet do so once they are matched. */
+/**
+ * Suppresses addresses because of newly stored events. An event without an address suppresses later, when it is
+ * attributed.
+ */
 const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, placed: ReadonlyArray<Placed>) {
   const left = yield* suppressByEvents(sql, reportedOf(placed))
   if (left.length === 0) return
@@ -147,11 +149,14 @@ const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
       AND e.received_at < to_timestamp((r.received_at + 1) / 1000.0)`
 })
 
-/** The status of an event with its decision: `ignored` if it does not count for the decision by its time. */
+/**
+ * Returns the status of an event for its decision: `ignored` if its time is outside the time that counts for the
+ * decision.
+ */
 export const placedStatus = (decision: DecisionRef, event: Incoming): "attributed" | "ignored" =>
   ignoredReason(event, [decision.decidedAt]) === undefined ? "attributed" : "ignored"
 
-/** The status of an event as it is stored: one that names neither a message nor a decision's user waits for no decision. */
+/** Returns the status of an event to store. An event that can belong to no decision is stored for its person only. */
 const statusOf = ({ decision, event }: Placed): "attributed" | "ignored" | "waiting" | "person" =>
   decision !== undefined ? placedStatus(decision, event) : isAttributable(event) ? "waiting" : "person"
 
@@ -179,8 +184,9 @@ const eventColumns = {
 } as const
 
 /**
- * Inserts events: attributed ones once for each decision, others as waiting or as a person's. Returns the events that
- * were not in the partition yet. The others had been received before with a different event time: `unknown` searches by that time.
+ * Inserts events: once for each decision, or as waiting, or as a person's. Returns the events that were not in the
+ * partition yet. Other events were received before with a different event time, which `unknown` does not find because
+ * it searches by that time.
  */
 export const insertEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -231,7 +237,7 @@ export const insertEvents = Effect.fnUntraced(function* (
 
 const decisionKey = ({ org, templateId, trackingId }: DecisionRef) => `${org}\0${trackingId}\0${templateId}`
 
-/** Where the ledger counts a decision. */
+/** Returns the ledger position at which a decision is counted. */
 const placeOf = ({ context, copyId, decidedAt, org, templateId }: DecisionRef) => ({
   org,
   templateId,
@@ -255,7 +261,7 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
     ...at,
     track: decision.forced ? "forced" : "learned",
     counts: difference(before.learned, after.learned) ?? {},
-    // Forced decisions teach neither the rates of variants nor the delays of users.
+    // The model learns neither rates of variants nor delays of users from forced decisions.
     delays: decision.forced ? undefined : delays,
   })
   const automated = difference(before.automated, after.automated)
@@ -263,15 +269,15 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
 }
 
 /**
- * Whether the events of a decision are counted. Sandboxes count nothing, and held-out users without a message give no data to
- * learn from: `Settling` counts them for the holdout.
+ * Whether events of a decision are counted. Sandboxes count no events. Users in the holdout without a message provide
+ * no data to learn from: `Settling` counts their events for the holdout.
  */
 const isCounted = ({ copyId, org }: DecisionRef) => copyId !== noMessage && !isSandbox(org)
 
-/** The events that each of some decisions has, by `decisionKey`. */
+/** The events of some decisions, by `decisionKey`. */
 export type EventsBefore = Pick<SeededMap<string, ReadonlyArray<StoredEvent>>, "get">
 
-/** Reads the events that decisions have before further ones are stored. */
+/** Reads the events of decisions before additional events are stored. */
 export const readEarlier = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   decisions: ReadonlyArray<DecisionRef>,
@@ -295,8 +301,8 @@ const storedEventOf = (
 })
 
 /**
- * Appends to the ledger the changes caused by events that have just been stored, and calls the projections. `earlier` was read
- * before they were stored, under the same lock.
+ * Appends to the ledger the changes caused by newly stored events, and calls the projections. `earlier` must have been
+ * read before they were stored, under the lock that is still held.
  */
 export const countEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -334,18 +340,18 @@ export const countEvents = Effect.fnUntraced(function* (
   yield* applyProjections(sql, { decisions: reported, zones: [] })
 })
 
-/** An event that has just been stored, with the templates whose tallies it changes. */
+/** A newly stored event, and the templates whose tallies it changes. */
 export interface NewEvent {
   readonly event: Incoming
   readonly templates: ReadonlyArray<string>
-  /** Why the event does not count for its decisions by its time; undefined if it counts or has none. */
+  /** Why the event's time does not count for its decisions; undefined if it counts or has no decision. */
   readonly ignored: string | undefined
 }
 
-/** Decisions that events are attributed to in one transaction at most; a single event may exceed it. */
+/** Maximum number of decisions that events are attributed to in one transaction. A single event may exceed it. */
 const maxPlacements = 5_000
 
-/** How many of the first events, which belong to so many decisions each, fit into one transaction; at least one. */
+/** Returns how many of the first events fit into one transaction, given the decisions of each event. Minimum 1. */
 export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number => {
   let placements = 0
   const end = found.findIndex(({ length }, i) => (placements += Math.max(1, length)) > maxPlacements && i > 0)
@@ -356,11 +362,11 @@ export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number =>
 export interface StoredEvents {
   /** The new events. */
   readonly stored: ReadonlyArray<NewEvent>
-  /** New ones that did not fit into this transaction: store them in the next. */
+  /** New events that did not fit into this transaction. Store them in the next. */
   readonly left: ReadonlyArray<Incoming>
 }
 
-/** Stores the new events of `incoming` with their decisions. */
+/** Stores the new events of `incoming` with their decisions. Fails with `SqlError` if the database does not respond. */
 export const storeEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   incoming: ReadonlyArray<Incoming>,

@@ -15,12 +15,12 @@ import {
 } from "../../suppressions/SuppressionStore.ts"
 import { eventKinds, isSuppressing } from "../../domain/EventKinds.ts"
 
-/** An event that has just been stored, or that waited for its decision until now. */
+/** An event that was just stored or just attributed to its decision. */
 export interface Reported
   extends Pick<NormalizedEvent, "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "optIn"> {
   readonly org: string
   readonly source: string
-  /** The users of its decisions. Deliver records the address as the user. */
+  /** The users of its decisions. Deliver stores the address as the user. */
   readonly recipients: ReadonlyArray<string>
 }
 
@@ -31,15 +31,15 @@ const isArrival = ({ automated, event }: Kind): boolean =>
 
 const isAgainst = ({ event, otherChannel }: Kind): boolean => isSuppressing(event) && otherChannel !== true
 
-/** Whether an event may change the suppression list: all others can be left out. */
+/** Whether an event may change the suppression list. */
 export const bearsOnSuppression = (event: Kind): boolean => isArrival(event) || isAgainst(event) || event.optIn === true
 
-/** The distinct addresses in an event and in its decisions. */
+/** Returns the distinct addresses in an event and in its decisions. */
 const addressesOf = ({ email, recipients, user }: Reported): ReadonlyArray<string> => [
   ...new Set([email, user, ...recipients].flatMap((name) => name === undefined ? [] : addressKey(name) ?? [])),
 ]
 
-/** Addresses in the profiles of users who are not called by one, in the order of `events`. */
+/** Returns the addresses in the profiles of users whose id is no address, in the order of `events`. */
 const profileAddresses = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   events: ReadonlyArray<Reported>,
@@ -58,11 +58,10 @@ const profileAddresses = Effect.fnUntraced(function* (
 })
 
 /**
- * Puts the addresses of bounces, complaints and unsubscribes on the suppression list, lifts unsubscribes by later opt-ins, and
- * counts soft bounces. An address is
- * that which the event names, that of the message's recipient, or else that in the profile of the user. Call it in the
- * transaction that stores the events and holds the lock of their organizations (see `lockEvents`). Returns those suppressing
- * events that no address was found for.
+ * Suppresses the addresses of bounces, complaints and unsubscribes, lifts unsubscribes after later opt-ins, and counts
+ * soft bounces. Uses the address in the event, or the recipient's address, or otherwise the address in the user's
+ * profile. Call this in the transaction that stores the events and holds the lock of their organizations (see
+ * `lockEvents`). Returns the suppressing events without any known address.
  */
 export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>(
   sql: SqlClient.SqlClient,
@@ -88,7 +87,7 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
       isOptIn: event.optIn === true,
     }))
   })
-  // First, so that an older opt-out among these events cancels nothing.
+  // Opt-ins come first, so that an older opt-out among these events cancels no message.
   yield* applyOptIns(sql, found.filter(({ isOptIn }) => isOptIn))
   const all = found.filter(({ isOptIn }) => !isOptIn)
   yield* countSoftBounces(sql, all.filter(({ event }) => eventKinds[event].suppressesRepeated === true))

@@ -13,24 +13,24 @@ import * as SharedLookUp from "../../store/SharedLookUp.ts"
 export interface EventRef extends Pick<NormalizedEvent, "key" | "occurredAt"> {
   readonly org: string
   readonly source: string
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly receivedAt: number
 }
 
-/** How wrong the clock of a platform may be. Unit: days. */
+/** Maximum error of a platform's clock. Unit: days. */
 const toleranceDays = 7
 
 /**
- * Finds those of some events that are in the store: one look-up by primary key for each. Only that index has the order of
- * `template_id`. Without it PostgreSQL takes the index by arrival for a partition that was empty when the plan was made, and
- * skips through all events of the organization (version 18) until the partition is analyzed.
+ * Finds the events that are already stored, with one primary-key lookup for each. The ORDER BY includes `template_id`,
+ * which only the primary key can serve. Without it, PostgreSQL 18 uses the index by arrival for a partition that was
+ * empty when the plan was made, and skips through all events of the organization until the partition is analyzed.
  */
 export const findKnown = (sql: SqlClient.SqlClient, events: ReadonlyArray<EventRef>) => {
   const rows = events.map(({ key, occurredAt, org, receivedAt, source }) => ({
     org_slug: org,
     source,
     event_key: key,
-    // It cannot have come in before it happened. One that does not say when that was may have come in at any time.
+    // An event is received after it happened. An event without a time of its own may have been received at any time.
     since: occurredAt < receivedAt ? occurredAt - toleranceDays * dayMillis : 0,
   }))
   return sql<{ orgSlug: string; source: string; eventKey: string }>`
@@ -44,31 +44,32 @@ export const findKnown = (sql: SqlClient.SqlClient, events: ReadonlyArray<EventR
 }
 
 /**
- * Most events of a request whose look-up shares a statement with other requests. Larger requests use their own
- * statement.
+ * Requests with up to this many events share a statement with other requests. Larger requests use their own statement.
  */
 const sharedEvents = 500
 
-/** Events looked up by one statement. */
+/** Maximum number of events that one statement searches. */
 const atOnce = 1_000
 
 /**
- * How long an event that this process has acknowledged is remembered at least, and at most twice as long. By then it is in the
- * store, unless the intake lags. Unit: milliseconds.
+ * How long an event that this process acknowledged is kept in memory: at least this time, at most twice as long. By
+ * then it is stored, unless the intake is delayed. Unit: milliseconds.
  */
 const recentMillis = 10_000
 
-/** Events remembered at most, in each of two generations. About 200 bytes each. */
+/** Maximum number of events in memory in each of two generations. Each needs about 200 bytes. */
 const maxRecent = 20_000
 
-/** Events that came in lately, in two generations: the older one is dropped as a whole, so that no entry has to be aged. */
+/**
+ * Recently received events, in two generations. The older generation is dropped as a whole, so entries need no timers.
+ */
 const makeRecent = () => {
   let younger = new SeededMap<string, number>()
   let older = younger
   let began = 0
   return {
     has: (name: string): boolean => younger.has(name) || older.has(name),
-    /** Begins a new generation if the younger one is old or full. */
+    /** Begins a new generation if the younger generation is old or full. */
     age: (now: number): void => {
       if (now - began < recentMillis && younger.size < maxRecent) return
       older = now - began < 2 * recentMillis ? younger : new SeededMap()
@@ -83,20 +84,20 @@ const makeRecent = () => {
   }
 }
 
-/** The events received before, and a function that forgets the others if their body is not stored. */
+/** The events that were received before. `forget` removes the other events from memory if their body is not stored. */
 export interface EarlierEvents {
   readonly keys: SeededSet<string>
   readonly forget: Effect.Effect<void>
 }
 
 /**
- * Finds events received before: those in the store, and those that this process acknowledged recently. Events
- * acknowledged by another process are found once they are stored, a fraction of a second later.
+ * Finds events that were received before: stored events, and events that this process acknowledged recently. Events
+ * that another process acknowledged are found after they are stored, a fraction of a second later.
  */
 export class KnownEvents extends Context.Service<KnownEvents, {
   /**
-   * Finds the events, all of one organization and source, that were received before. With `enter`, remembers the others
-   * as being received. Fails with `BufferFull` when the database cannot be asked.
+   * Finds the events that were received before. All must belong to one organization and source. With `enter`, keeps the
+   * other events in memory as received. Fails with `BufferFull` if the database does not respond.
    */
   readonly find: (
     events: ReadonlyArray<EventRef>,
@@ -109,7 +110,7 @@ export class KnownEvents extends Context.Service<KnownEvents, {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
       const recent = makeRecent()
-      // Tells one entry of a key from another.
+      // Distinguishes several entries of one event.
       let entered = 0
 
       const nameOf = ({ key, org, source }: EventRef) => `${org}\0${source}\0${key}`
@@ -143,7 +144,7 @@ export class KnownEvents extends Context.Service<KnownEvents, {
         return found
       })
 
-      /** Remembers events as coming in. */
+      /** Keeps events in memory as received. */
       const enterAll = (events: ReadonlyArray<EventRef>) => {
         const entry = ++entered
         for (const event of events) recent.add(nameOf(event), entry)
@@ -163,7 +164,7 @@ export class KnownEvents extends Context.Service<KnownEvents, {
             if (recent.has(nameOf(event))) keys.add(event.key)
             else others.push(event)
           }
-          // Runs before the first wait, so that of two concurrent requests exactly one comes first.
+          // Runs before the first asynchronous step, so that exactly one of two concurrent requests is first.
           const entry = enter ? enterAll(others) : 0
           const forget = Effect.sync(() => forgetAll(others, entry))
           return inStore(others).pipe(

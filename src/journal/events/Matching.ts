@@ -21,7 +21,7 @@ import {
   retryAt,
 } from "./EventStore.ts"
 
-/** A tracking id under which a decision has just been made. */
+/** A tracking id with a new decision. */
 export interface JustDecided {
   readonly org: string
   readonly trackingId: string
@@ -67,10 +67,10 @@ const incomingOf = (row: Waiting, now: number): Incoming => ({
   currency: row.currency ?? undefined,
 })
 
-/** Waiting events of tracking ids under which decisions have just been made. */
+/** A page of the waiting events of tracking ids with new decisions. */
 export interface JustDecidedPage {
   readonly decided: ReadonlyArray<JustDecided>
-  /** The last event that was checked; undefined to start at the first event. */
+  /** The last checked event; undefined to begin with the first event. */
   readonly after: EventId | undefined
 }
 
@@ -92,9 +92,9 @@ const matchColumns = {
 } as const
 
 /**
- * Searches once for the decisions of at most `most` waiting events: events due at `now` (Unix milliseconds), or a page
- * of the events of newly decided tracking ids. Runs its own transaction. Returns the last checked event if there may be
- * more, otherwise undefined.
+ * Searches for the decisions of up to `most` waiting events: events that are due at `now` (Unix milliseconds), or with
+ * `just`, a page of the events of tracking ids with new decisions. Runs its own transaction. Returns the last checked
+ * event if there may be more events, otherwise undefined. Fails with `SqlError` if the database does not respond.
  */
 export const matchWaiting = (
   sql: SqlClient.SqlClient,
@@ -114,15 +114,14 @@ export const matchWaiting = (
           SELECT r.org_slug, r.tracking_id
           FROM ${recordset(wanted, { org_slug: "text", tracking_id: "text" })})
           AND ${isBehind}`
-    // Events that keep waiting stay on the list of wanted events. Pages are therefore separated by event identity, not
-    // by due time.
+    // Events that continue to wait stay due. Therefore pages are ordered by event identity, not by due time.
     const order = sql.literal(wanted === undefined ? "e.retry_at" : "e.org_slug, e.source, e.event_key")
     const orgs = yield* sql<{ orgSlug: string }>`
       SELECT DISTINCT w.org_slug FROM (SELECT e.org_slug FROM events e WHERE ${due} ORDER BY ${order} LIMIT ${most}) w`
     if (orgs.length === 0) return undefined
     const slugs = orgs.map(({ orgSlug }) => orgSlug)
     yield* lockEvents(sql, slugs)
-    // Read only now: until then another node may have matched them.
+    // Read after the lock, because another node may have matched the events before.
     const rows = yield* sql<Waiting>`
       SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.email, e.message_key,
         e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.value,

@@ -3,14 +3,17 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 
-/** The tracking id that a platform's own id of a message stands for. */
+/** The tracking id that belongs to a platform's message id. */
 export interface MessageLink {
   readonly source: string
   readonly messageKey: string
   readonly trackingId: string
 }
 
-/** Remembers links of messages; known ones stay. Call it in a transaction. Fails with `SqlError` when the store does not answer. */
+/**
+ * Stores links of messages; existing links stay unchanged. Call this in a transaction. Fails with `SqlError` if the
+ * database does not respond.
+ */
 export const addMessageLinks = (
   sql: SqlClient.SqlClient,
   org: string,

@@ -5,43 +5,43 @@ import { hourMillis } from "../../bandit/Window.ts"
 import { type CountedEvent, countedEvents, eventKinds, type EventName } from "../../domain/EventKinds.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 
-/** One event that belongs to a decision. Only conversions and refunds have a value. */
+/** An event that belongs to a decision. Only conversions and refunds have a value. */
 export interface AttributedEvent extends Valued {
-  /** Identity of an event within its source: a repeated event has the same value. */
+  /** Identity of the event within its source. A repeated event has an equal key. */
   readonly key: string
   readonly source?: string
   readonly event: EventName
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly occurredAt: number
-  /** Its source says that a machine did it. */
+  /** Whether the source says that a machine caused the event. */
   readonly automated: boolean
-  /** The clicked URL; undefined where the source does not tell. */
+  /** The clicked URL; undefined if the source does not report it. */
   readonly link: string | undefined
 }
 
 /** Counts that one decision and its events add to the tallies. */
 export interface Contribution {
-  /** Events of people, `negative`, `voided` and revenue; without the decision itself. */
+  /** Events of people, `negative`, `voided` and revenue. Does not include the decision itself. */
   readonly learned: TallyCounts
-  /** Events of machines: neither `negative` nor `voided`. */
+  /** Events of machines. Never includes `negative` and `voided`. */
   readonly automated: TallyCounts
-  /** The class (see `delayClass`) of the time from the decision to the first such event of a person. */
+  /** The class (see `delayClass`) of the time from the decision to the person's first event of the kind. */
   readonly delays: { readonly [outcome in TimedOutcome]?: number }
 }
 
-/** Events further from their decision are not counted: hours, the last edge of the classes of delay. */
+/** Events later than this after their decision do not count. It is the last edge of the delay classes. Unit: hours. */
 export const countedHours = 336
 
-/** The clocks of a platform and of this service may differ by this much, in hours. */
+/** Maximum difference between the clocks of a platform and of this service. Unit: hours. */
 export const clockSkewHours = 2
 
-/** Clicks within this time after delivery come from a link scanner. Unit: milliseconds. */
+/** Clicks within this time after delivery count as automated. Unit: milliseconds. */
 const scanMillis = 10_000
 
-/** Clicks on two links within this time come from a link scanner. Unit: milliseconds. */
+/** Clicks on two links within this time count as automated. Unit: milliseconds. */
 const burstMillis = 2_000
 
-/** Whether an event counts for a decision by its time. Both in Unix milliseconds. */
+/** Whether the time of an event counts for a decision. Both times are in Unix milliseconds. */
 export const isInTime = (decidedAt: number, occurredAt: number): boolean => {
   const hours = (occurredAt - decidedAt) / hourMillis
   return hours >= -clockSkewHours && hours <= countedHours
@@ -49,7 +49,7 @@ export const isInTime = (decidedAt: number, occurredAt: number): boolean => {
 
 const iso = (instant: number): string => new Date(instant).toISOString()
 
-/** Why an event does not count for a decision by its time, with both times; undefined if it counts. */
+/** Returns why the time of an event does not count for a decision, with both times; undefined if it counts. */
 export const untimelyReason = (decidedAt: number, occurredAt: number): string | undefined =>
   isInTime(decidedAt, occurredAt)
     ? undefined
@@ -58,8 +58,8 @@ export const untimelyReason = (decidedAt: number, occurredAt: number): string | 
     } its decision at ${iso(decidedAt)}`
 
 /**
- * Why an event is ignored, by the times of the decisions that it belongs to; undefined if it counts for one. Reports of
- * bounces, opt-outs and complaints concern the suppression list as well, at any time.
+ * Returns why an event is ignored because of its time; undefined if it counts for at least one of its decisions.
+ * Bounces, opt-outs and complaints are never ignored, because they also concern the suppression list.
  */
 export const ignoredReason = (
   { event, occurredAt }: Pick<AttributedEvent, "event" | "occurredAt">,
@@ -78,8 +78,8 @@ const optOuts = countedEvents.filter((event) => eventKinds[event].learning === "
 const engagements = countedEvents.filter((event) => eventKinds[event].learning === "engaged")
 
 /**
- * Clicks that have a click on another known link within two seconds. The nearest click on another link, before or
- * after, decides, so that one pass each way over the clicks in their order is enough.
+ * Returns the clicks that have a click on another known link within two seconds. Only the nearest click on another
+ * link, before or after, matters, so one pass in each direction over the sorted clicks suffices.
  */
 const burstOf = (clicks: ReadonlyArray<AttributedEvent>): ReadonlySet<AttributedEvent> => {
   const burst = new Set<AttributedEvent>()
@@ -97,14 +97,14 @@ const burstOf = (clicks: ReadonlyArray<AttributedEvent>): ReadonlySet<Attributed
   return burst
 }
 
-/** Events, each once. */
+/** Returns each event once. */
 const uniqueIn = (
   events: ReadonlyArray<AttributedEvent>,
 ): ReadonlyArray<AttributedEvent> => [
   ...new Map(events.map((event) => [`${event.source ?? ""}\0${event.key}`, event])).values(),
 ]
 
-/** The automated clicks of a decision, by their source's flag or by their speed after the first delivery. */
+/** Returns a predicate for automated clicks: by its source's flag, or because it follows the delivery too fast. */
 export const machineClicks = (
   clicks: ReadonlyArray<AttributedEvent>,
   deliveredAt: number,
@@ -117,16 +117,17 @@ export const machineClicks = (
 }
 
 /**
- * What a decision made at `decidedAt` (Unix milliseconds) adds to the tallies, given all events attributed to it, in
- * any order and with any repetitions. Each kind of event counts once, for people and for machines. Counted is what
- * happened from 2 hours before the decision (clocks differ; its delay is 0) to 336 hours after it, both included.
+ * Returns the counts that a decision made at `decidedAt` (Unix milliseconds) adds to the tallies. `events` are all
+ * events attributed to it, in any order and with repetitions. Each kind of event counts once, for people and for
+ * machines. Events count from 2 hours before the decision (because clocks differ; their delay is 0) to 336 hours after
+ * it, both inclusive.
  *
- * A machine's are, beyond the events marked as such, clicks in the 10 seconds from the first delivery on, where a
- * delivery is known, and clicks on different links at most 2 seconds apart. A later event can therefore take back what
- * an earlier one added: apply the `difference`. Source: docs/model.md, "Data".
+ * Automated events are events marked so by their source, clicks in the first 10 seconds after the first known delivery,
+ * and clicks on different links at most 2 seconds apart. A later event can therefore revoke the counts of an earlier
+ * event: apply the `difference`. Source: docs/model.md, "Data".
  *
- * Under a rule of revenue, all conversions of people in that time count with their values, up to the cap, less the refunds
- * in that time. A refund counts for nothing else.
+ * With a revenue rule, all conversions of people in that time count with their values, up to the cap, minus the refunds
+ * in that time. Refunds have no other effect.
  */
 export const outcomesOf = (
   decidedAt: number,
@@ -180,7 +181,8 @@ export const outcomesOf = (
 }
 
 /**
- * The difference of counts from `before` to `after`: negative for decreases, without zeros, undefined without a change.
+ * Returns the difference of counts from `before` to `after`: negative for decreases, without zeros, undefined without a
+ * change.
  */
 export const difference = (before: TallyCounts, after: TallyCounts): TallyCounts | undefined => {
   let changed: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } | undefined

@@ -8,23 +8,23 @@ import { recordset } from "../../store/Recordset.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
 import type { DecisionRef, DecisionRow } from "./DecisionRef.ts"
 
-// How often people repeat an outcome of a variant, so that learning can take people as its units.
+// Counts how often people repeat an outcome of a variant, so that learning can use people as its units.
 
-/** A decision whose outcomes were changed by its events. */
+/** A decision whose outcomes were changed by new events. */
 export interface ChangedDecision {
   readonly decision: DecisionRef
-  /** Its outcomes before and after the change. */
+  /** Outcomes before and after the change. */
   readonly before: TallyCounts
   readonly after: TallyCounts
 }
 
-/** A change of the repeats, to be counted at this decision. */
+/** A change of the repeats, to be counted for this decision. */
 export interface RepeatsOf {
   readonly decision: DecisionRef
   readonly counts: RepeatCounts
 }
 
-/** Most decisions of a person that are read, of all templates and variants, the latest first. */
+/** Maximum number of decisions of a person that are read: the latest, of all templates and variants. */
 const mostRead = 4000
 
 const amountsOf = (counts: TallyCounts) => repeatedOutcomes.map((outcome) => counts[outcome] ?? 0)
@@ -49,7 +49,7 @@ const inOrder = (a: DecisionRef, b: DecisionRef): number =>
   a.decidedAt - b.decidedAt || (a.trackingId < b.trackingId ? -1 : a.trackingId > b.trackingId ? 1 : 0)
 
 interface Person {
-  /** By tracking id. */
+  /** Changed decisions by tracking id. */
   readonly changed: ReadonlyMap<string, ChangedDecision>
   readonly first: DecisionRef
   readonly from: number
@@ -68,7 +68,7 @@ interface Row extends Pick<DecisionRow, "trackingId" | "segment" | "decidedAt"> 
   readonly place: number
 }
 
-/** All learned decisions about each person for the same variant around the changed ones, the earliest first. */
+/** Reads all learned decisions about each person for one variant around the changed decisions, earliest first. */
 const readDecisions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, people: ReadonlyArray<Person>) {
   const rows = people.map(({ first, from, to }, place) => ({
     place,
@@ -121,10 +121,12 @@ const changeOf = ({ changed }: Person, { decidedAt, trackingId }: DecisionRef): 
   return change?.decision.decidedAt === decidedAt ? change : undefined
 }
 
-/** Decisions that did not change and can be one of a pair with one that did: by their places in time and order. */
+/**
+ * Returns the unchanged decisions that can form a pair with a changed decision, according to their distance in order.
+ */
 const partnersOf = (decisions: ReadonlyArray<DecisionRef>, person: Person, isRecount: boolean) => {
   const partners: Array<DecisionRef> = []
-  // Places up to `until` have been looked at.
+  // Decisions up to `until` have been checked.
   let until = -1
   decisions.forEach((decision, place) => {
     if (changeOf(person, decision) === undefined) return
@@ -139,9 +141,10 @@ const partnersOf = (decisions: ReadonlyArray<DecisionRef>, person: Person, isRec
 }
 
 /**
- * Changes of the repeats that follow from changed decisions. With `isRecount` the caller passes every decision of the template in
- * turn, as changed from no outcome, and only these decisions have changes. Costs one statement if the people have no other decision
- * of the variant.
+ * Returns the changes of the repeats caused by changed decisions. With `isRecount`, the caller passes every decision of
+ * the template in turn, as changed from no outcome, and changes are returned only for these decisions. Costs one
+ * statement if the people have no other decision of the variant. Fails with `SqlError` if the database does not
+ * respond.
  */
 export const repeatsOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

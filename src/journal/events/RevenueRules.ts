@@ -6,9 +6,9 @@ import type { RevenueRule } from "../../bandit/Revenue.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
-// The rules by which the conversions of templates count as revenue. A rule is in force from the transaction that writes it
-// on, which holds the lock of the organization's events: all counts before it follow the rule before. Fails with
-// `SqlError` when the store does not answer, as all functions here do.
+// Rules by which conversions count as revenue. A rule applies from the transaction that writes it, which holds the lock
+// of the organization's events: all earlier counts follow the earlier rule. All functions fail with `SqlError` if the
+// database does not respond.
 
 interface Row extends RevenueRule {
   readonly orgSlug: string
@@ -17,7 +17,7 @@ interface Row extends RevenueRule {
 
 const keyOf = (org: string, template: string) => `${org}\0${template}`
 
-/** The rules in force of the templates that have one. */
+/** The current rules of templates. Undefined: revenue is not counted. */
 export interface RevenueRules {
   readonly of: (decision: Pick<DecisionRef, "org" | "templateId">) => RevenueRule | undefined
 }
@@ -29,7 +29,7 @@ const rulesOf = (rows: ReadonlyArray<Row>): RevenueRules => {
   return { of: ({ org, templateId }) => rules.get(keyOf(org, templateId)) }
 }
 
-/** The rules of the templates of these decisions. */
+/** Reads the rules of the templates of these decisions. */
 export const rulesFor = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   decisions: ReadonlyArray<DecisionRef>,
@@ -47,7 +47,7 @@ export const rulesFor = Effect.fnUntraced(function* (
   )
 })
 
-/** The rules of an organization. */
+/** Reads the rules of an organization. */
 export const rulesIn = (sql: SqlClient.SqlClient, org: string) =>
   Effect.map(
     sql<Row>`
@@ -55,20 +55,22 @@ export const rulesIn = (sql: SqlClient.SqlClient, org: string) =>
     rulesOf,
   )
 
-/** Puts a rule in force; undefined: revenue is not counted. Call it in a transaction that holds the lock of the events. */
+/** Sets the rule of a template; undefined removes it. Call this in a transaction that holds the lock of the events. */
 export const putInForce = (sql: SqlClient.SqlClient, org: string, template: string, rule: RevenueRule | undefined) =>
   rule === undefined ? sql`DELETE FROM revenue_rules v WHERE v.org_slug = ${org} AND v.template_id = ${template}` : sql`
       INSERT INTO revenue_rules (org_slug, template_id, cap, currency)
       VALUES (${org}, ${template}, ${rule.cap}, ${rule.currency})
       ON CONFLICT (org_slug, template_id) DO UPDATE SET cap = EXCLUDED.cap, currency = EXCLUDED.currency`
 
-/** Decisions, and the tracking id behind which the next page begins; undefined after the last page. */
+/** A page of decisions, and the tracking id after which the next page begins; undefined after the last page. */
 export interface ValuedPage {
   readonly decisions: ReadonlyArray<DecisionRef>
   readonly last: string | undefined
 }
 
-/** The next page of a template's decisions, by tracking id, that have an event with a value since `since`. */
+/**
+ * Reads the next page of a template's decisions, ordered by tracking id, that have an event with a value since `since`.
+ */
 export const valuedDecisionsAfter = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

@@ -7,7 +7,10 @@ import { sandboxesOf } from "../../organizations/Sandboxes.ts"
 import { recordset } from "../../store/Recordset.ts"
 import type { Incoming } from "./EventStore.ts"
 
-/** Test decisions are looked for among those made in so many days before an event: older ones are not counted either. */
+/**
+ * Test decisions of up to this many days before an event are searched. Events do not count for older decisions. Unit:
+ * days.
+ */
 const recentDays = 31
 
 const eventColumns = {
@@ -21,9 +24,9 @@ const eventColumns = {
 } as const
 
 /**
- * Moves events about test decisions to the sandboxes of their organizations, whichever key or platform reported them.
- * An event is about a test decision if its tracking id or platform message id is known in the sandbox and unknown in
- * the organization.
+ * Moves events of test decisions to the sandboxes of their organizations, regardless of the key or platform that
+ * reported them. An event belongs to a test decision if its tracking id or platform message id is known in the sandbox
+ * and unknown in the organization.
  */
 export const moveTestEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

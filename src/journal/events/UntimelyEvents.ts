@@ -9,19 +9,20 @@ import { attribute } from "./Attribution.ts"
 import type { Claim } from "./Claim.ts"
 import { clockSkewHours, countedHours, ignoredReason } from "./Outcomes.ts"
 
-/** An event whose time is compared with the time of its decision. */
+/** An event whose time is compared with its decision's time. */
 export interface TimedClaim extends Omit<Claim, "user"> {
   readonly key: string
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly receivedAt: number
 }
 
-/** Most events of one request that are looked up. */
+/** Maximum number of events of one request that are searched. */
 const maxLookedUp = 1_000
 
 /**
- * Whether an event may be outside the time that counts for its decision. Decisions are made before the receipt, so an event
- * of the last two hours is too late only for an old decision, and the tracking ids of this service contain its time.
+ * Whether an event may be outside the time that counts for its decision. A decision is made before its events are
+ * received, so an event of the last two hours can only be too late, for an old decision. Tracking ids that this service
+ * generated contain the decision's time.
  */
 const mayBeUntimely = ({ occurredAt, receivedAt, trackingId }: TimedClaim): boolean => {
   if (trackingId === undefined) return false
@@ -30,11 +31,11 @@ const mayBeUntimely = ({ occurredAt, receivedAt, trackingId }: TimedClaim): bool
   return made !== undefined && occurredAt - made > countedHours * hourMillis
 }
 
-/** Finds the events that do not count for their decisions by their time, for the answer to their sender. */
+/** Finds events whose time does not count for their decisions, so that the response can report them. */
 export class UntimelyEvents extends Context.Service<UntimelyEvents, {
   /**
-   * Why events are ignored, by their keys. Looks up the first 1,000 events that may be, and finds none if the database does not
-   * respond: the intake compares the times of all events.
+   * Returns why events are ignored, by key. Searches the first 1,000 events that may be ignored. Returns no reasons if
+   * the database does not respond: the intake compares the times of all events later.
    */
   readonly find: (claims: ReadonlyArray<TimedClaim>) => Effect.Effect<Pick<SeededMap<string, string>, "get">>
 }>()("parlance/journal/events/UntimelyEvents") {

@@ -5,33 +5,33 @@ import type { OrgSlug } from "../../domain/Ids.ts"
 import { platforms, type SourceId } from "../../domain/Source.ts"
 import { recordset } from "../../store/Recordset.ts"
 
-/** Bodies that are looked back on, per source. */
+/** Maximum number of bodies of a source that are read. */
 const recentBodies = 500
 
-/** Bodies waiting to be looked at that are counted at most. */
+/** Maximum number of pending bodies that are counted. */
 const countedPending = 1_000
 
-/** How a source has been doing lately, from its latest 500 bodies. */
+/** Recent activity of a source, from its latest 500 bodies. */
 export interface Arrival {
   readonly source: SourceId
   readonly lastReceivedAt: Date
-  /** Events in the bodies of the last hour. */
+  /** Number of events in the bodies of the last hour. */
   readonly eventsLastHour: number
-  /** True where an hour holds more than the bodies looked at, so that there were more events. */
+  /** Whether the last hour has more bodies than were read, so that `eventsLastHour` is a lower bound. */
   readonly isAtLeast: boolean
-  /** Of these bodies: not understood, wholly or in part. */
+  /** Number of these bodies that were not understood, completely or in part. */
   readonly notUnderstood: number
-  /** Bodies not looked at yet, up to 1,000, and how long the oldest has waited. Unit: seconds. */
+  /** Number of pending bodies, up to 1,000, and age of the oldest (`lagSeconds`). Unit: seconds. */
   readonly pending: number
   readonly lagSeconds: number
 }
 
 /**
- * Current arrivals, by indexed look-ups whose cost does not grow with the number of stored rows. A database failure is
- * a defect.
+ * Reads the current activity of sources by index, at a cost that does not grow with the number of stored rows. A
+ * database failure is a defect.
  */
 export class Arrivals extends Context.Service<Arrivals, {
-  /** The sources that anything ever came from, the latest first. */
+  /** Returns all sources that have ever sent a body, latest first. */
   readonly recent: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Arrival>>
 }>()("parlance/journal/inbox/Arrivals") {
   static readonly layer = Layer.effect(

@@ -16,9 +16,9 @@ export interface CompletedBody {
 const jsonOf = (list: ReadonlyArray<unknown>): string | null => list.length === 0 ? null : JSON.stringify(list)
 
 /**
- * Records the final status of bodies, unless another node has done so or the body was rejected. `since` is the time of
- * receipt of the first body, rounded down at most, and selects the partitions. Fails with `SqlError` when the database
- * does not respond.
+ * Records the final status of bodies, unless another node has done so or the body was rejected. `since` selects the
+ * partitions: it must not be later than the receipt of the first body. Fails with `SqlError` if the database does not
+ * respond.
  */
 export const noteCompleted = (sql: SqlClient.SqlClient, bodies: ReadonlyArray<CompletedBody>, since: Date) => {
   const rows = bodies.map(({ faults, unused, ...body }) => ({
@@ -44,14 +44,14 @@ export const noteCompleted = (sql: SqlClient.SqlClient, bodies: ReadonlyArray<Co
       AND i.received_at >= ${since}`
 }
 
-/** Id of the latest pending body; null without one. */
+/** Reads the id of the latest pending body; null without a pending body. */
 export const lastPending = (sql: SqlClient.SqlClient) =>
   Effect.map(
     sql<{ readonly id: number | null }>`SELECT max(i.id)::float8 AS id FROM inbox i WHERE i.status = 'pending'`,
     ([row]) => row!.id,
   )
 
-/** Whether a body up to this id is pending. */
+/** Whether a body with an id up to `id` is pending. */
 export const hasPendingUpTo = (sql: SqlClient.SqlClient, id: number) =>
   Effect.map(
     sql`SELECT 1 FROM inbox i WHERE i.status = 'pending' AND i.id <= ${id} LIMIT 1`,

@@ -8,58 +8,66 @@ import { Settings } from "../../Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
 import { recordset } from "../../store/Recordset.ts"
 
-/** A body as it came in. */
+/** A received body. */
 export interface Received {
   readonly org: OrgSlug
-  /** Source of the body: `events`, or the neutral name of a platform. */
+  /** Source id: `events`, or the neutral name of a platform. */
   readonly source: string
   /** The headers that normalization reads, by lowercase name. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
-/** A body with the time of its receipt, in Unix milliseconds. */
+/** A received body, with the time of receipt in Unix milliseconds. */
 export interface ArrivedBody extends Received {
   readonly receivedAt: number
 }
 
-/** State of a webhook body. `pending`: not read yet; `partial`: some items were not understood; `rejected`: none was. */
+/**
+ * State of a webhook body. `pending`: not processed yet. `partial`: some items were not understood. `rejected`: no item
+ * was understood.
+ */
 export type InboxStatus = "pending" | "done" | "partial" | "rejected"
 
-/** A stored body, as a person looks at it. */
+/** A stored body, for display. */
 export interface InboxEntry {
   readonly id: number
   readonly receivedAt: Date
   readonly status: InboxStatus
-  /** Attempts to take it in by itself since it was stored or replayed; 0 for a body that was taken in with others. */
+  /**
+   * Number of attempts to process it alone since it was stored or replayed. 0 for a body processed with other bodies.
+   */
   readonly attempts: number
   readonly headers: Readonly<Record<string, string>>
-  /** Invalid UTF-8 shows as U+FFFD; at most 10,000 characters. */
+  /** Up to 10,000 characters. Invalid UTF-8 is replaced by U+FFFD. */
   readonly body: string
   /** Size of the whole body. Unit: bytes. */
   readonly bytes: number
   readonly events: number | null
   readonly duplicates: number | null
   readonly ignored: number | null
-  /** Why items were ignored, 20 reasons at most. */
+  /** Why items were ignored: at most 20 reasons. */
   readonly unused: ReadonlyArray<{ readonly reason: string; readonly count: number; readonly pointer: string }> | null
   readonly faults: ReadonlyArray<{ readonly pointer: string; readonly reason: string }> | null
 }
 
-/** Bodies stored by this process. */
+/** Counts the bodies that this process stored. */
 export const stored = Metric.counter("parlance_inbox_stored_total", { incremental: true })
 
 const shownCharacters = 10_000
 
-/** The most bodies that are replayed at once. */
+/** Maximum number of bodies that one call replays. */
 export const replayedAtMost = 1_000
 
-/** Bodies of up to so many bytes are taken in together, up to so many bytes in a batch; larger ones one at a time. */
+/**
+ * Bodies of up to this size are processed in batches of up to this size. Larger bodies are processed one at a time.
+ * Unit: bytes.
+ */
 export const batchBytes = 256 * 1024
 
 const bodyColumns = { org_slug: "text", source: "text", received_at: "float8", headers: "text", body: "text" } as const
 
-/** The statement that stores bodies as pending. */
+/** Returns the statement that stores bodies as pending. */
 export const insertBodies = (sql: SqlClient.SqlClient, entries: ReadonlyArray<ArrivedBody>) => {
   const rows = entries.map(({ body, headers, org, receivedAt, source }) => ({
     org_slug: org,
@@ -76,39 +84,44 @@ export const insertBodies = (sql: SqlClient.SqlClient, entries: ReadonlyArray<Ar
 }
 
 /**
- * Webhook bodies, stored before the response, so that all later steps can be repeated. Bodies that arrive at the same
+ * Stores webhook bodies before the response, so that all later steps can be repeated. Bodies that arrive at the same
  * time share a commit.
  */
 export class Inbox extends Context.Service<Inbox, {
-  /** Answers once the body is committed. Fails while the store does not take it: then the sender has to come again. */
+  /**
+   * Returns after the body is committed. Fails with `BufferFull` if the database does not accept it: then the sender
+   * must retry.
+   */
   readonly store: (received: Received) => Effect.Effect<void, GroupCommit.BufferFull>
   /**
    * Stores a group of bodies in one statement. Not idempotent, but an event that is stored twice counts once. Fails
-   * with `SqlError` when the database does not respond.
+   * with `SqlError` if the database does not respond.
    */
   readonly insert: (
     received: ReadonlyArray<ArrivedBody>,
   ) => Effect.Effect<void, SqlError>
-  /** Offered to when bodies have been stored or are to be looked at again on this node. */
+  /** Receives an element after bodies were stored or made pending again on this node. */
   readonly arrived: Queue.Dequeue<void>
-  /** Stores bodies that are processed one at a time: see `batchBytes`. */
+  /** Like `arrived`, for bodies that are processed one at a time: see `batchBytes`. */
   readonly arrivedLarge: Queue.Dequeue<void>
-  /** Bodies of a source that were not understood, wholly or in part (or, with `all`, all of them), newest first. */
+  /**
+   * Lists bodies of a source that were not understood, completely or in part, or with `all`, all bodies. Newest first.
+   */
   readonly list: (
     org: OrgSlug,
     source: string,
     options: { readonly cursor?: number | undefined; readonly limit: number; readonly all: boolean },
   ) => Effect.Effect<ReadonlyArray<InboxEntry>>
   /**
-   * Makes a body pending again, with three attempts. Its counted events are not counted twice. Fails with
+   * Makes a body pending again, with three attempts. Events that were counted are not counted twice. Fails with
    * `InboxEntryNotFound` for an unknown body.
    */
   readonly replay: (org: OrgSlug, source: string, id: number) => Effect.Effect<void, InboxEntryNotFound>
-  /** The number of bodies of a source that were not understood, wholly or in part, counted up to `replayedAtMost`. */
+  /** Counts the bodies of a source that were not understood, completely or in part, up to `replayedAtMost`. */
   readonly countNotUnderstood: (org: OrgSlug, source: string) => Effect.Effect<number>
   /**
-   * Makes the latest bodies of a source pending again that were not understood, up to `replayedAtMost`, with ids up to
-   * `until`. Answers their number. Bodies that were erased have no content and are left out.
+   * Makes the latest bodies of a source that were not understood pending again: up to `replayedAtMost` bodies with ids
+   * up to `until`. Returns their number. Erased bodies have no content and are skipped.
    */
   readonly replayNotUnderstood: (org: OrgSlug, source: string, until: number) => Effect.Effect<number>
 }>()("parlance/journal/inbox/Inbox") {
@@ -120,7 +133,7 @@ export class Inbox extends Context.Service<Inbox, {
       const clock = yield* Clock.Clock
       const arrived = yield* Queue.sliding<void>(1)
       const arrivedLarge = yield* Queue.sliding<void>(1)
-      // Initialise the counters to 0, so that alerts on missing traffic have a series from startup.
+      // Initialises the counters to 0, so that alerts on missing traffic have a series from startup.
       yield* Metric.update(stored, 0)
 
       const insert = (entries: ReadonlyArray<ArrivedBody>) =>
@@ -138,7 +151,7 @@ export class Inbox extends Context.Service<Inbox, {
         maxGroup: 500,
         maxWaiting: settings.storeQueueSize,
         maxWeight: { limit: 8 * 1024 * 1024, held: 64 * 1024 * 1024, of: ({ body }) => body.byteLength },
-        // Bodies are never acknowledged before they are stored: senders retry them.
+        // Bodies are never acknowledged before they are stored, because senders retry them.
         bufferSize: 1,
         bufferAge: Duration.seconds(1),
         timeout: settings.storeTimeout,

@@ -5,19 +5,20 @@ import { isSpent, unfinishedReason } from "../../store/Attempts.ts"
 import { type ArrivedBody, insertBodies } from "./Inbox.ts"
 import type { AttemptVerdict } from "./IntakeRules.ts"
 
-// Which bodies a node is taking in: rows of `intake_batches`, which other nodes pass over. See `IntakeRules` for the states.
-// No row of the inbox is locked while its body is read: two nodes that read one body store it once.
+// The bodies that nodes are processing: rows of `intake_batches`, which other nodes skip. `IntakeRules` describes the
+// states. No row of the inbox is locked while its body is processed: if two nodes process one body, its events are
+// stored once.
 
-/** For how long a node is believed to work on its bodies after it last said so. Unit: seconds. */
+/** Duration of a batch's lease after each renewal. Unit: seconds. */
 const leaseSeconds = 20
 
-/** How often it says so. */
+/** Interval of the renewals of a batch's lease. */
 export const renewEvery = "5 seconds"
 
-/** Bodies of a batch at most. */
+/** Maximum number of bodies in a batch. */
 const maxBodies = 500
 
-/** A body as it was stored. */
+/** A stored body. */
 export interface Body {
   readonly id: number
   readonly orgSlug: string
@@ -30,13 +31,13 @@ export interface Body {
 
 /** Bodies that this node has claimed. */
 export interface ClaimedBodies {
-  /** Of the row in `intake_batches`. */
+  /** Id of the row in `intake_batches`. */
   readonly batchId: number
   readonly bodies: ReadonlyArray<Body>
   readonly isSingle: boolean
 }
 
-/** A body that was set aside before it was claimed: the service ended during each of its attempts. */
+/** A body that was rejected instead of claimed, because the service ended during each of its attempts. */
 export interface Spent {
   readonly spent: number
 }
@@ -46,13 +47,13 @@ const columns = "i.id::float8 AS id, i.org_slug, i.source, i.received_at, i.head
 export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
   const body = sql.literal(columns)
   const lease = sql.literal(`now() + interval '${leaseSeconds} seconds'`)
-  // As a constant, from which the planner sees that the index `inbox_pending_large` has all of these bodies.
+  // A constant, so that the planner recognizes that the index `inbox_pending_large` contains all these bodies.
   const isLarge = sql.literal(`octet_length(i.body) > ${batchBytes}`)
   const isFree = sql`i.id NOT IN (SELECT unnest(b.inbox_ids) FROM intake_batches b)`
 
   /**
-   * Claims the first free small bodies, up to `batchBytes` together plus at most one more; undefined if there are no
-   * free bodies.
+   * Claims the first unclaimed small bodies, up to `batchBytes` together plus at most one more body. Undefined if no
+   * body is unclaimed.
    */
   const claimBatch: Effect.Effect<ClaimedBodies | undefined, SqlError> = Effect.map(
     sql<Body & { readonly batchId: number }>`
@@ -75,7 +76,7 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
     (rows) => rows.length === 0 ? undefined : { batchId: rows[0]!.batchId, bodies: rows, isSingle: false },
   )
 
-  /** Stores bodies that this node claims at the same time. */
+  /** Stores bodies and claims them in one statement. */
   const claimNew = (entries: ReadonlyArray<ArrivedBody>): Effect.Effect<ClaimedBodies, SqlError> =>
     Effect.map(
       sql<Body & { readonly batchId: number }>`
@@ -95,7 +96,7 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
         faults = ${JSON.stringify([{ pointer: "", reason }])}::text::json
       WHERE i.id = ${id} AND i.status = 'pending'`
 
-  /** The next body whose batch failed or did not end; its batch is left without it. */
+  /** Selects the next body of a batch that failed or whose lease expired, and removes it from that batch. */
   const nextDue = Effect.gen(function* () {
     while (true) {
       const [due] = yield* sql<{ id: number; inboxIds: ReadonlyArray<string | number> }>`
@@ -121,8 +122,8 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
   )
 
   /**
-   * Claims one body that is processed alone (a large one, or one whose batch failed), and stores the attempt. Undefined
-   * without such a body. A body without attempts left is rejected instead.
+   * Claims one body that is processed alone (a large body, or a body whose batch failed), and counts the attempt.
+   * Undefined without such a body. A body without remaining attempts is rejected instead.
    */
   const claimSingle: Effect.Effect<ClaimedBodies | Spent | undefined, SqlError> = sql.withTransaction(
     Effect.gen(function* () {
@@ -141,17 +142,17 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
     }),
   )
 
-  /** Tells other nodes that this one still works on its bodies. */
+  /** Renews the lease of a batch. */
   const renew = ({ batchId }: ClaimedBodies) =>
     sql`UPDATE intake_batches b SET due_at = ${lease} WHERE b.id = ${batchId}`
 
-  /** Removes completed bodies from a batch. Must be the last statement in the transaction that stores their content. */
+  /** Removes completed bodies from a batch. Must be the last statement in the transaction that stores their events. */
   const finish = ({ batchId }: ClaimedBodies, left: ReadonlyArray<number>) =>
     left.length === 0
       ? sql`DELETE FROM intake_batches b WHERE b.id = ${batchId}`
       : sql`UPDATE intake_batches b SET inbox_ids = ${left}::bigint[], due_at = ${lease} WHERE b.id = ${batchId}`
 
-  /** Applies a verdict on a failure. */
+  /** Applies a verdict after a failure. */
   const settle = (
     { batchId, bodies, isSingle }: ClaimedBodies,
     verdict: AttemptVerdict,

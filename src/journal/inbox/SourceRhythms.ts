@@ -6,37 +6,40 @@ import { platforms, type SourceId } from "../../domain/Source.ts"
 import { organizationRows } from "../../organizations/OrganizationRows.ts"
 import { recordset } from "../../store/Recordset.ts"
 
-/** Days of a rhythm. */
+/** Length of a rhythm. Unit: days. */
 const rhythmDays = 14
 
-/** When bodies of a source arrived in the last 14 days, by the hour. */
+/** The hours in which bodies of a source arrived in the last 14 days. */
 export interface SourceRhythm {
   readonly source: SourceId
   /** Start of the first hour with a body. */
   readonly firstHour: Date
-  /** Start of the last one. */
+  /** Start of the last hour with a body. */
   readonly lastHour: Date
-  /** Hours with a body. */
+  /** Number of hours with a body. */
   readonly hours: number
-  /** Days (UTC) with a body. */
+  /** Number of days (UTC) with a body. */
   readonly days: number
-  /** The longest time from one such hour to the next one. Unit: hours. */
+  /** The longest time from an hour with a body to the next. Unit: hours. */
   readonly longestPauseHours: number
 }
 
-/** The hours in which sources sent something, written down while they happen. */
+/** Records the hours in which sources sent a body. */
 export class SourceRhythms extends Context.Service<SourceRhythms, {
-  /** Notes the hour of the latest body of each source of each organization. Fails with `SqlError` when the database does not respond. */
+  /**
+   * Records the hour of the latest body of each source of each organization. Fails with `SqlError` if the database does
+   * not respond.
+   */
   readonly note: Effect.Effect<void, SqlError>
   /**
-   * The rhythm of each source with no body in an hour that began at `quietSince` or later, by organization. Organizations without
-   * such a source are left out. Fails with `SqlError` when the database does not respond.
+   * Returns, by organization, the rhythms of sources without a body in an hour that began at `quietSince` or later.
+   * Organizations without such a source are left out. Fails with `SqlError` if the database does not respond.
    */
   readonly ofQuiet: (
     orgs: ReadonlyArray<string>,
     quietSince: Date,
   ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<SourceRhythm>>, SqlError>
-  /** Deletes hours of more than 14 days ago. Fails with `SqlError` when the database does not respond. */
+  /** Deletes hours of more than 14 days ago. Fails with `SqlError` if the database does not respond. */
   readonly prune: Effect.Effect<void, SqlError>
 }>()("parlance/journal/inbox/SourceRhythms") {
   static readonly layer = Layer.effect(
@@ -47,7 +50,8 @@ export class SourceRhythms extends Context.Service<SourceRhythms, {
       const since = () => new Date(clock.currentTimeMillisUnsafe() - rhythmDays * dayMillis)
       const sources = Object.keys(platforms).map((source) => ({ source }))
 
-      // The look-up of the latest body is that of `Arrivals`, by index. A body of a later hour than the last one noted is new.
+      // Finds the latest body by index, like `Arrivals`. If its hour is later than the last recorded hour, records its
+      // hour.
       const note = Effect.asVoid(Effect.suspend(() =>
         sql`
           INSERT INTO source_hours (org_slug, source, hour)

@@ -3,20 +3,20 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 
-/** A body that the service itself puts into the inbox. */
+/** A body that the service itself stores in the inbox. */
 export interface OwnBody {
   readonly org: string
   readonly source: string
   readonly headers: Readonly<Record<string, string>>
-  /** Custom events of the default shape. */
+  /** Items in the default shape of custom events. */
   readonly items: ReadonlyArray<unknown>
-  /** The time of the store unless given. */
+  /** Default: the database's current time. */
   readonly receivedAt?: Date
 }
 
 /**
- * Puts events that the service itself reports into the inbox, so that they count as if a platform had reported them. Call it
- * in the transaction that causes them. Fails with `SqlError` when the store does not answer.
+ * Stores events that the service itself reports in the inbox, so that they count like a platform's reports. Call this
+ * in the transaction that causes them. Fails with `SqlError` if the database does not respond.
  */
 export const reportOwn = (
   sql: SqlClient.SqlClient,
@@ -28,8 +28,8 @@ export const reportOwn = (
       convert_to(${JSON.stringify(items)}::text, 'UTF8'), 'pending')`)
 
 /**
- * The statement that puts the `item`s of a query into the inbox as `reportOwn` does, to stand as a CTE in the statement that causes
- * them. Without items it puts nothing there.
+ * Returns a statement that stores the `item`s of a query in the inbox, like `reportOwn`. Use it as a CTE of the
+ * statement that causes the events. Without items, it stores no body.
  */
 export const reportOwnRows = (
   sql: SqlClient.SqlClient,

@@ -3,17 +3,18 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../../bandit/Window.ts"
 
-// Decisions, events and the inbox by time. The first partition holds what was there before there were others, `_other` what
-// no partition is there for, all others a month or a week each and its first day in their name:
+// Partitions of decisions, events and the inbox by time. The first partition contains the rows from before there were other
+// partitions, and `_other` contains rows that fit no other partition. Every other partition covers a month or a week, and its
+// name contains its first day:
 //
-//     … first ──►│ 20261201 │ 20270101 │ 20270201 │    other: everything else
-//                 └ dropped as a whole ┘   └ made ahead
+//     … first ──►│ 20261201 │ 20270101 │ 20270201 │    other: all other rows
+//                 └ dropped as a whole ┘   └ created ahead
 
 /** A table that is partitioned by time. */
 export interface Partitioned {
   readonly table: "decisions" | "events" | "inbox"
   readonly column: string
-  /** Unique within a partition. */
+  /** Columns that are unique within a partition. */
   readonly key: string
   readonly period: "month" | "week"
 }
@@ -24,25 +25,31 @@ export const partitionedTables: ReadonlyArray<Partitioned> = [
   { table: "inbox", column: "received_at", key: "id", period: "week" },
 ]
 
-/** Half-open, in Unix milliseconds. */
+/** A partition for times from `from` to before `to`, in Unix milliseconds. */
 export interface Partition {
   readonly name: string
   readonly from: number
   readonly to: number
 }
 
-/** A partition for the time in so many days exists, so that a clock that is fast finds its own. */
+/** A partition for the time this far ahead always exists, so that a fast clock finds its partition. Unit: days. */
 const aheadDays = 10
 
-/** For so many days from now the first partition goes on: nodes of the release before know no other. */
+/**
+ * The first partition covers this many days from now, because nodes of the previous release know no other partition.
+ * Unit: days.
+ */
 const firstDays = 7
 
-/** How long traffic may wait behind a change of a table's partitions, which is then given up and tried again. */
+/** Maximum time that traffic waits for a change of a table's partitions. The change is then given up and retried. */
 export const lockTimeout = "100ms"
 
 const firstMonday = 4 * dayMillis
 
-/** The start of the month or week (UTC, from Monday) that `at` lies in, or of the one that is `later` periods on. */
+/**
+ * Returns the start of the month or week (UTC, from Monday) that contains `at`, or the start of the period `later`
+ * periods after it.
+ */
 export const periodStart = (period: Partitioned["period"], at: number, later = 0): number => {
   const date = new Date(at)
   return period === "month"
@@ -56,10 +63,10 @@ const nameOf = ({ table }: Partitioned, start: number) =>
 export const firstOf = ({ table }: Partitioned) => `${table}_first`
 export const otherOf = ({ table }: Partitioned) => `${table}_other`
 
-/** A time as SQL has it, for statements that take no parameters. */
+/** Returns a time as an SQL literal, for statements that accept no parameters. */
 const literal = (at: number) => `'${new Date(at).toISOString()}'`
 
-/** Tries a short transaction until it gets its locks, at most 30 times, with pauses in which traffic flows. */
+/** Repeats a short transaction until it gets its locks, up to 30 times. Traffic continues during the pauses. */
 const patiently = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
   sql.withTransaction(Effect.andThen(sql.unsafe(`SET LOCAL lock_timeout = '${lockTimeout}'`), effect)).pipe(
     Effect.retry({
@@ -69,11 +76,11 @@ const patiently = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlErro
     }),
   )
 
-/** Of several nodes that change a table's partitions one is at it at a time, until its transaction ends. */
+/** Locks the partitions of a table until the transaction ends, so that one node at a time changes them. */
 const lockPartitions = (sql: SqlClient.SqlClient, { table }: Partitioned) =>
   sql`SELECT pg_advisory_xact_lock(hashtext(${`partitions of ${table}`}))`
 
-/** The partitions of a table by time, but for `_other`. */
+/** Reads the partitions of a table, ordered by time, without `_other`. */
 export const readPartitions = (
   sql: SqlClient.SqlClient,
   { table }: Partitioned,
@@ -95,8 +102,8 @@ export const readPartitions = (
   )
 
 /**
- * Bounds the first partition, which was the whole table so far. Its rows are read once without a blocking lock; the
- * step that holds a lock changes only the catalogue.
+ * Ends the first partition, which was the whole table before. Its rows are read once without a blocking lock. The step
+ * that holds a lock changes only the catalog.
  */
 const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Partitioned, now: number) {
   const first = firstOf(one)
@@ -124,7 +131,7 @@ const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Par
   yield* patiently(
     sql,
     Effect.gen(function* () {
-      // Another node may be at it, or a run may have been cut short here.
+      // Another node may be running this step, or an earlier run may have been interrupted here.
       if (!(yield* isOpen) || (yield* isValid) !== undefined) return
       yield* sql.unsafe(
         `ALTER TABLE ${first} ADD CONSTRAINT ${check} CHECK (${one.column} < ${literal(end)}) NOT VALID`,
@@ -135,7 +142,7 @@ const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Par
   yield* patiently(
     sql,
     Effect.gen(function* () {
-      // Without a valid constraint all rows would be read under the lock.
+      // Without a valid constraint, PostgreSQL would read all rows while it holds the lock.
       if (!(yield* isOpen) || (yield* isValid) !== true) return
       yield* sql.unsafe(`ALTER TABLE ${one.table} DETACH PARTITION ${first}`)
       yield* sql.unsafe(
@@ -146,14 +153,14 @@ const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Par
   )
 })
 
-/** Creates the partition of [start, end), and moves its rows from `_other`. */
+/** Creates the partition for [start, end), and moves its rows from `_other` into it. */
 const makePartition = (sql: SqlClient.SqlClient, one: Partitioned, start: number, end: number) => {
   const name = nameOf(one, start)
   const inRange = `o.${one.column} >= ${literal(start)} AND o.${one.column} < ${literal(end)}`
   return patiently(
     sql,
     Effect.gen(function* () {
-      // Another node may have been faster.
+      // Another node may have created the partition first.
       yield* lockPartitions(sql, one)
       if ((yield* readPartitions(sql, one)).some(({ from, to }) => from < end && to > start)) return
       yield* sql.unsafe(`CREATE TABLE ${name} (LIKE ${one.table}, PRIMARY KEY (${one.key}))`)
@@ -170,14 +177,14 @@ const makePartition = (sql: SqlClient.SqlClient, one: Partitioned, start: number
   )
 }
 
-/** Makes the partitions that are needed at `now` (Unix milliseconds) and soon after. Nothing happens where they are there. */
+/** Creates missing partitions for `now` (Unix milliseconds) and the near future. */
 export const makePartitions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   one: Partitioned,
   now: number,
 ): Effect.fn.Return<void, SqlError> {
   if ((yield* readPartitions(sql, one)).some(({ to }) => to === Infinity)) {
-    // Fails where another node has just validated the constraint and dropped it: that is then done.
+    // Fails if another node has just validated and dropped the constraint: then the first partition is ended already.
     yield* Effect.catch(
       endFirst(sql, one, now),
       (error) => error.reason._tag === "SqlSyntaxError" ? Effect.void : Effect.fail(error),
@@ -193,8 +200,8 @@ export const makePartitions = Effect.fnUntraced(function* (
 })
 
 /**
- * Detaches a partition from its table, running the accompanying statements in the same transaction. `dropDetached`
- * removes the rows later.
+ * Detaches a partition from its table and runs `meanwhile` in the same transaction. `dropDetached` removes the rows
+ * later. Fails with `SqlError` if the database does not respond.
  */
 export const detach = (
   sql: SqlClient.SqlClient,
@@ -206,7 +213,7 @@ export const detach = (
     patiently(sql, Effect.andThen(sql.unsafe(`ALTER TABLE ${table} DETACH PARTITION ${name}`), meanwhile)),
   )
 
-/** Drops detached partitions, including those left by an interrupted run. */
+/** Drops detached partitions, including partitions left by an interrupted run. Returns their number. */
 export const dropDetached = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { table }: Partitioned,
@@ -219,6 +226,6 @@ export const dropDetached = Effect.fnUntraced(function* (
   return rows.length
 })
 
-/** Empties a partition that stays, such as the first, at once. */
+/** Empties a partition that is not dropped, such as the first. */
 export const empty = (sql: SqlClient.SqlClient, name: string): Effect.Effect<void, SqlError> =>
   Effect.asVoid(patiently(sql, sql.unsafe(`TRUNCATE ${name}`)))

@@ -18,55 +18,58 @@ import {
   readPartitions,
 } from "./Partitions.ts"
 
-/** Bodies with faults are kept at least this long, so that they can be inspected and replayed. Unit: days. */
+/** Minimum retention of bodies with faults, so that they can be inspected and replayed. Unit: days. */
 const notUnderstoodDays = 90
 
-/** Messages that have been sent, failed or cancelled, and bulk actions on them. Unit: days. */
+/** Retention of messages that were sent, failed or cancelled, and of bulk actions. Unit: days. */
 const deliveryDays = 90
 
-/** Soft bounces of an address that no message has been sent to since. Unit: days. */
+/** Retention of soft bounces of an address without later messages. Unit: days. */
 const softBounceDays = 90
 
-/** Events for webhook endpoints, which can be replayed for so long. Unit: days. */
+/** Retention of events for webhook endpoints, which can be replayed for this time. Unit: days. */
 const webhookDays = 30
 
-/** Rows that exports list again. An export that pauses for longer begins again. Unit: days. */
+/** Retention of the list of late rows for exports. An export that pauses for longer begins again. Unit: days. */
 const lateRowDays = 31
 
 /** Retention of the audit log. Unit: days. */
 const auditDays = 730
 
-/** A caller's tracking id is remembered a little longer than its decision. Unit: days. */
+/** Time after a decision's retention until its caller's tracking id is deleted. Unit: days. */
 const keyDays = 62
 
-/** Events are kept a little longer than the decisions they belong to, which they may have waited for. Unit: days. */
+/**
+ * Time after the retention of decisions until events are deleted, because events may wait for their decision. Unit:
+ * days.
+ */
 const eventDays = 62
 
-/** Bodies that are taken along when their partition goes, at most: until there are so few it stays. */
+/** Maximum number of bodies that are kept when their partition is dropped. A partition with more is not dropped yet. */
 const takenAlong = 2000
 
-/** Blocks of 8 kB looked at by one statement when rows are removed one by one: a few milliseconds. */
+/** Blocks of 8 kB that one statement reads when rows are deleted individually. This takes a few milliseconds. */
 const sweptBlocks = 128
 
-/** Pause between two such statements. */
+/** Pause between two of these statements. */
 const sweepPause = "5 millis"
 
-/** A job that has failed is due again after so long, at whichever node comes first. */
+/** A failed job is due again after this time, on any node. */
 const untilNextTry = "10 minutes"
 
 /** Rows and partitions removed by one run. */
 export interface Removed {
-  /** Partitions dropped or emptied as a whole. */
+  /** Partitions that were dropped or emptied as a whole. */
   readonly partitions: ReadonlyArray<string>
-  /** Rows removed one by one, by table; tables without any are left out. */
+  /** Number of rows deleted individually, by table. Tables without deleted rows are left out. */
   readonly rows: Readonly<Record<string, number>>
-  /** Tables that something could not be removed from; why is in the logs. */
+  /** Tables with failures. The logs contain the reasons. */
   readonly failed: ReadonlyArray<string>
 }
 
 const retained = (days: string) => `now() - (${days}) * interval '1 day'`
 
-/** When a row has had its time, with its organization as `o`. */
+/** SQL conditions: row `t`, whose organization is `o`, has expired. */
 const expiry = {
   decisions: `t.decided_at < ${retained("o.retention_days")}`,
   events: `t.received_at < ${retained(`o.retention_days + ${eventDays}`)}`,
@@ -75,7 +78,7 @@ const expiry = {
       AND t.received_at < ${retained(`greatest(o.inbox_retention_days, ${notUnderstoodDays})`)}`,
 }
 
-/** Tables whose rows go one by one, and when. */
+/** Tables whose rows are deleted individually, and the condition of expired rows. */
 const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
   ["decision_keys", `t.decided_at < ${retained(`o.retention_days + ${keyDays}`)}`],
   ["tracking_aliases", `t.created_at < ${retained("o.retention_days")}`],
@@ -101,25 +104,25 @@ interface Kept {
   readonly most: number
 }
 
-/** Removes the expired rows and partitions of one table. `sweep` removes rows one by one. */
+/** Removes the expired rows and partitions of one table. `sweep` deletes rows individually. */
 const makeRemoval = (
   sql: SqlClient.SqlClient,
   sweep: (table: string, expired: string) => Effect.Effect<number, SqlError>,
 ) => {
-  /** Bodies of a partition that are still wanted when the understood ones are not. */
+  /** SQL for the bodies of a partition that have not expired. */
   const wanted = (partition: string) =>
     `FROM ${partition} t LEFT JOIN ${
       organizationRows("inbox_retention_days")
     } ON o.slug = t.org_slug WHERE (${expiry.inbox}) IS NOT TRUE`
 
-  /** Takes a partition that nobody wants any more away; answers whether it could. */
+  /** Drops a partition that has expired. Returns false if it still contains too many bodies to keep. */
   const takeAway = Effect.fnUntraced(function* (one: Partitioned, { name }: Partition) {
     if (one.table !== "inbox") return yield* Effect.as(detach(sql, one, name), true)
     const [left] = yield* sql.unsafe<{ readonly count: number }>(
       `SELECT count(*)::int AS count FROM (SELECT 1 ${wanted(name)} LIMIT ${takenAlong + 1}) w`,
     )
     if (left!.count > takenAlong) return false
-    // Their time belongs to no partition any more, so that they go where such rows are.
+    // No partition covers their time after the detachment, so they are inserted into `_other`.
     const copy = sql.unsafe(`INSERT INTO inbox SELECT t.* ${wanted(name)}`)
     yield* detach(sql, one, name, copy)
     return true
@@ -146,7 +149,7 @@ const makeRemoval = (
           continue
         }
       }
-      // One that all will have had enough of by the same time goes as a whole then.
+      // A partition whose rows all expire together is dropped as a whole later.
       const isShared = least < most && partition.to <= now - least * dayMillis
       if (isFirst || isShared || partition.to <= now - most * dayMillis) {
         rows += yield* sweep(name, expiry[one.table])
@@ -160,18 +163,22 @@ const makeRemoval = (
 }
 
 /**
- * Makes partitions ahead and removes what has had its time, by the clock of the store. A partition that no organization
- * wants goes as a whole; where only some want it, the others' rows go in small steps. Nothing waits for any of it longer
- * than `lockTimeout`. One node at a time does it; stopping in the middle leaves nothing half done.
+ * Creates partitions ahead of time and removes expired data, by the database's clock. A partition that has expired for
+ * all organizations is dropped as a whole. If it has expired for some organizations, their rows are deleted in small
+ * steps. Traffic waits for each step at most `lockTimeout`. One node at a time does this. An interruption leaves no
+ * step half done.
  */
 export class Retention extends Context.Service<Retention, {
-  /** Makes the partitions that are needed now and soon. Fails with `SqlError` when the database does not respond. */
+  /** Creates the partitions that are needed now and soon. Fails with `SqlError` if the database does not respond. */
   readonly prepare: Effect.Effect<void, SqlError>
-  /** Goes on with the next table where one fails. Fails with `SqlError` when the database does not respond. */
+  /**
+   * Removes expired data. Continues with the next table if one fails. Fails with `SqlError` if the database does not
+   * respond.
+   */
   readonly remove: Effect.Effect<Removed, SqlError>
   /**
-   * Does both, if no node has of late; again after ten minutes if something fails. Fails with `SqlError` when the
-   * database does not respond.
+   * Runs `prepare` and `remove` if they are due and no other node runs them. After a failure they are due again in ten
+   * minutes. Fails with `SqlError` if the database does not respond.
    */
   readonly runIfDue: Effect.Effect<void, SqlError>
 }>()("parlance/journal/retention/Retention") {
@@ -190,7 +197,7 @@ export class Retention extends Context.Service<Retention, {
         for (const one of partitionedTables) yield* makePartitions(sql, one, now)
       }).pipe(Effect.withSpan("Retention.prepare"))
 
-      /** Removes the rows of a table that have had their time, from its beginning to its end, a few blocks at a time. */
+      /** Deletes the expired rows of a table from beginning to end, a few blocks at a time. */
       const sweep = Effect.fnUntraced(function* (table: string, expired: string) {
         const [size] = yield* sql<{ readonly blocks: number }>`
           SELECT (pg_relation_size(${table}::regclass) / current_setting('block_size')::int)::float8 AS blocks`
@@ -255,7 +262,7 @@ export class Retention extends Context.Service<Retention, {
         return { partitions, rows, failed }
       }).pipe(Effect.withSpan("Retention.remove"))
 
-      /** Whether a job is due, in which case it is this node's, and due again after `hours`. */
+      /** Claims a job if it is due, and makes it due again after `hours`. Returns whether this node claimed it. */
       const isDue = (job: string, hours: number) =>
         Effect.map(
           sql`
@@ -264,12 +271,12 @@ export class Retention extends Context.Service<Retention, {
           ({ length }) => length > 0,
         )
 
-      /** Does a job that is due, which answers whether all of it was done: if not, it is due again soon. */
+      /** Runs a job if it is due. `work` returns whether it is complete; if it is not, the job is due again soon. */
       const whenDue = Effect.fnUntraced(function* (job: string, hours: number, work: Effect.Effect<boolean, SqlError>) {
         if (!(yield* isDue(job, hours))) return
         const dueSoon = sql`
           UPDATE upkeep_runs r SET due_at = now() + ${untilNextTry}::interval WHERE r.job = ${job}`
-        // The failure may have been a database outage.
+        // Retries, because the failure may have been a database outage.
         const dueSoonCertainly = Effect.retry(dueSoon, { schedule: Schedule.spaced("10 seconds"), times: 60 })
         const isDone = yield* work.pipe(
           Effect.tapError(() => dueSoonCertainly),
@@ -297,7 +304,7 @@ export class Retention extends Context.Service<Retention, {
     }),
   )
 
-  /** Keeps at it while the process serves. */
+  /** Runs `runIfDue` repeatedly while the process serves. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Retention, ({ runIfDue }) =>
       runIfDue.pipe(
