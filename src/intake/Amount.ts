@@ -2,23 +2,23 @@ import { largestValue } from "../domain/Event.ts"
 import { currenciesOf } from "./Currency.ts"
 import type { ReadValue } from "./Given.ts"
 
-/** An amount of money, below 0 if it was paid back, with the currencies that its text may mean. */
+/** An amount of money, and the currencies that its text may mean. Negative amounts are refunds. */
 export interface StatedAmount {
   readonly amount: number
   /** Undefined if the text names no currency. */
   readonly currencies: ReadonlyArray<string> | undefined
 }
 
-/** Longest text that is read as an amount. */
+/** Maximum length of a text that is read as an amount. Unit: characters. */
 const maxText = 60
 
-/** Invisible signs: direction marks, zero-width signs, soft hyphens. */
+/** Matches invisible characters: direction marks, zero-width characters, soft hyphens. */
 const unseen = /[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g
 
-/** First digits of the decimal digits of other scripts: Arabic, Persian, Devanagari, Bengali, Thai. */
+/** Code points of the digit zero in other scripts: Arabic, Persian, Devanagari, Bengali, Thai. */
 const zeros = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50]
 
-/** Text with Western digits, points and spaces. NFKC covers full-width digits, and makes all spaces plain. */
+/** Converts a text to Western digits, points and spaces. NFKC converts full-width digits and all kinds of spaces. */
 const plainOf = (text: string): string =>
   text.normalize("NFKC").replaceAll(unseen, "").replaceAll(/[\u0660-\u0e59]/g, (digit) => {
     const code = digit.charCodeAt(0)
@@ -30,10 +30,10 @@ const plain = "send a number, or a text such as 1234.50"
 const noNumber = { wrong: `is no amount: ${plain}` }
 const tooLarge = { wrong: "is beyond 1,000,000,000: send the amount in the currency's main unit" }
 
-/** Currencies with three digits behind the point. */
+/** Currencies with three decimal places. */
 const threeDigits: ReadonlySet<string> = new Set(["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"])
 
-/** Whether a whole part is grouped as people do: 1,234,567 or, in India, 12,34,567. */
+/** Whether a whole part is grouped as is usual: 1,234,567, or in India 12,34,567. */
 const isGrouped = (text: string, sign: string): boolean => {
   const [first = "", ...groups] = text.split(sign)
   const last = groups.at(-1) ?? ""
@@ -41,13 +41,13 @@ const isGrouped = (text: string, sign: string): boolean => {
     /^\d{1,2}$/.test(first) && last.length === 3 && groups.slice(0, -1).every((group) => group.length === 2)
 }
 
-/** The whole part without the signs that group it; undefined if these do not separate groups of digits. */
+/** Removes the grouping signs from a whole part. Undefined if its signs do not separate groups of digits. */
 const wholeOf = (text: string, isDecimalKnown: boolean): string | undefined => {
   const found = new Set(text.match(/\D/g))
   if (found.size === 0) return text
   const [sign] = found
   if (found.size > 1 || !isGrouped(text, sign!)) return undefined
-  // One point or comma before three digits may as well be the decimal sign.
+  // A single point or comma before three digits may also be the decimal sign.
   const isClear = isDecimalKnown || !".,".includes(sign!) || text.split(sign!).length > 2
   return isClear ? text.replaceAll(sign!, "") : undefined
 }
@@ -56,9 +56,9 @@ const ambiguous = (text: string, sign: string) => ({
   wrong: `may mean ${text.replace(sign, ".")} or ${text.replace(sign, "")}: send a number`,
 })
 
-/** The number of digits with points, commas, spaces and apostrophes, wherever it can mean one number only. */
+/** Returns the number of digits with points, commas, spaces and apostrophes, if it has only one meaning. */
 const decimalOf = (text: string, currency: string | undefined): ReadValue<number> => {
-  // `49,-` and `49.–` of price tags.
+  // Price tags write `49,-` and `49.–`.
   const written = text.replace(/[.,][-\u2013\u2014]+$/, "")
   if (!/^(?:\d[\d.,'\u2019\u066b\u066c _]*\d|\d|[.,]\d+)$/.test(written)) return noNumber
   const arabic = written.replaceAll("\u066c", "'").replace("\u066b", ";")
@@ -72,7 +72,7 @@ const decimalOf = (text: string, currency: string | undefined): ReadValue<number
   if (isOnly && !isClear && sign !== undefined && digits === 3 && /^[1-9]\d{0,2}$/.test(arabic.slice(0, at))) {
     return ambiguous(arabic, sign)
   }
-  // The last sign is the decimal sign if it occurs once, unless all signs are alike.
+  // The last sign is the decimal sign if it occurs once and differs from the other signs.
   const isDecimal = at >= 0 && (arabic[at] === ";" || !others.has(sign!))
   const whole = wholeOf(isDecimal ? arabic.slice(0, at) : arabic, isDecimal)
   const fraction = isDecimal ? arabic.slice(at + 1) : ""
@@ -81,7 +81,7 @@ const decimalOf = (text: string, currency: string | undefined): ReadValue<number
     : { value: Number(`${whole || "0"}.${fraction || "0"}`) }
 }
 
-/** The parts of a text: a sign or parentheses, a currency before or after the digits, the digits. */
+/** The parts of a text: a sign or parentheses, a currency before or after the digits, and the digits. */
 const amountText =
   /^(-|\+|\u2212)?\s*([^\d\s.,+\-\u2212()]*?[^\d\s+\-\u2212()]*)?\s*(-|\u2212)?\s*([\d.,][\d.,'\u2019\u066b\u066c _]*?(?:[.,][-\u2013\u2014]+)?)\s*([^\d\s(),+\-][^\d()+\-]*)?(-)?$/u
 
@@ -112,9 +112,9 @@ const readText = (text: string, currency: string | undefined): ReadValue<StatedA
 }
 
 /**
- * An amount of money: a number, or a text that can mean one number only, with or without its currency: `49.90`, `49,90`,
- * `1.234,50 €`, `USD 1,234.50`, `-50`. At most a billion on either side of 0. `1.234` may mean two numbers unless `currency`,
- * which is known from elsewhere, has three digits behind the point.
+ * Reads an amount of money: a number, or a text with only one meaning, with or without its currency: `49.90`, `49,90`,
+ * `1.234,50 €`, `USD 1,234.50`, `-50`. Range: -1,000,000,000 to 1,000,000,000. `1.234` has two meanings, unless
+ * `currency`, the stated currency, has three decimal places.
  */
 export const readAmount = (value: unknown, currency?: string): ReadValue<StatedAmount> => {
   if (typeof value === "string") {

@@ -3,38 +3,41 @@ import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerPr
 import type { BodyToRead, Piece, ReadAnswer, ReadRequest } from "./BodyReading.ts"
 import type { Reading } from "./Sources.ts"
 
-/** Lanes for reading bodies: small bodies in batches; large bodies, and those whose batch failed, one at a time. */
+/** Lanes for reading bodies: small bodies in batches; large bodies, and bodies whose batch failed, one at a time. */
 export type ReadingLane = "batches" | "singles"
 
 export interface BodyReaderOptions {
-  /** How long one request may take, by lane. Default 5 seconds for a batch, 10 seconds for a single body. */
+  /** Timeout of one request, by lane. Default: 5 seconds for a batch, 10 seconds for a single body. */
   readonly deadline?: { readonly [lane in ReadingLane]?: Duration.Input }
-  /** How long a process is kept without bodies to read. Default 10 minutes; it holds about 100 MB. */
+  /** How long a process without requests is kept. Default: 10 minutes. A process needs about 100 MB. */
   readonly idle?: Duration.Input
-  /** The module that the processes run. Default `intake.process.ts`. */
+  /** The module that the processes run. Default: `intake.process.ts`. */
   readonly program?: URL
 }
 
-/** How bodies are read, for tests that want a process of their own. */
+/** Options of the body reader, which tests replace. Default: all defaults. */
 export const ReaderOptions = Context.Reference<BodyReaderOptions>("parlance/intake/ReaderOptions", {
   defaultValue: () => ({}),
 })
 
-/** A body and the settings needed to read it. */
+/** A body, and the settings needed to read it. */
 export interface Readable extends Omit<BodyToRead, "reading"> {
   readonly reading: { readonly key: string; readonly reading: Reading } | undefined
 }
 
-/** A slice of the content of bodies, and the means to get the next slice. */
+/** A slice of the content of bodies, and an effect that reads the next slice. */
 export interface Slice {
   readonly pieces: ReadonlyArray<Piece>
-  /** Reads the next slice. Fails with `WorkFailed` when the process exits or exceeds its deadline. */
+  /**
+   * Reads the next slice. Undefined for the last slice. Fails with `WorkFailed` if the process exits or exceeds its
+   * deadline.
+   */
   readonly next: Effect.Effect<Slice, WorkFailed> | undefined
 }
 
 const deadlines = { batches: "5 seconds", singles: "10 seconds" } as const
 
-/** An honest body of 8 MiB needs 56 at most. A hostile one takes no more than this. */
+/** Heap limit of a process. Ordinary bodies of 8 MiB need at most 56 MiB. */
 const maxHeapMiB = 80
 
 /**
@@ -45,8 +48,8 @@ const maxHeapMiB = 80
 export class BodyReader extends Context.Service<BodyReader, {
   /**
    * Reads bodies and returns the first slice of their content, about `sliceWeight` events. A lane serves one caller at
-   * a time, which takes all slices before the next caller starts. Fails with `WorkFailed`, whose note is the id of the
-   * body being read, when the process exits or exceeds its deadline.
+   * a time, which must read all slices before the next caller starts. Fails with `WorkFailed`, whose note is the id of
+   * the body being read, if the process exits or exceeds its deadline.
    */
   readonly read: (
     lane: ReadingLane,
@@ -75,7 +78,7 @@ export class BodyReader extends Context.Service<BodyReader, {
       const sliceOf = (lane: ReadingLane, { isLast, pieces }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
         pieces,
         next: isLast ? undefined : Effect.flatMap(processes[lane].ask({ type: "next" }), (answer) =>
-          // A process that was started since has nothing of these bodies.
+          // A process that was restarted in the meantime has no content of these bodies.
           answer.type === "slice" && answer.pieces.length > 0
             ? Effect.succeed(sliceOf(lane, answer))
             : new WorkFailed({ reason: "ended", detail: "The process ended before all was taken", note: undefined })),

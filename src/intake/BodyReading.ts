@@ -6,29 +6,31 @@ import { isKept } from "../journal/events/Claim.ts"
 import type { Normalize, NormalizeMail } from "./Normalize.ts"
 import { normalizer, ownNormalize, type Reading } from "./Sources.ts"
 
-// The reading process's handling of received bodies, and its messages to and from the service. No I/O.
+// Reads bodies in the reading process, and defines its messages to and from the service. No I/O.
 
-/** A stored body and how it is to be read. */
+/** A stored body, and how to read it. */
 export interface BodyToRead {
   readonly id: number
   readonly source: string
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly receivedAt: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Key of the organization's reading of this source; undefined for the default one. */
+  /** Key of the organization's settings for this source; undefined for the default settings. */
   readonly reading: string | undefined
 }
 
 export type ReadRequest =
-  /** Reads bodies and returns the first slice. `readings` holds the settings that the process reported missing. */
+  /**
+   * Reads bodies and returns the first slice. `readings` contains the settings that the process reported as missing.
+   */
   | {
     readonly type: "read"
     readonly bodies: ReadonlyArray<BodyToRead>
     readonly readings: ReadonlyMap<string, Reading>
     readonly sliceWeight: number
   }
-  /** Asks for the next slice of the bodies read last. */
+  /** Returns the next slice of the bodies read last. */
   | { readonly type: "next" }
 
 export type ReadAnswer =
@@ -37,36 +39,36 @@ export type ReadAnswer =
 
 export type ItemFault = Omit<SkippedItem, "expected">
 
-/** Why items of a body were ignored, how many, and the JSON pointer of the first. */
+/** A reason why items of a body were ignored, the number of these items, and the JSON pointer of the first. */
 export interface Unused {
   readonly reason: string
   readonly count: number
   readonly pointer: string
 }
 
-/** A part of a body's content, small enough for one transaction with the other pieces of its slice. */
+/** A part of a body's content. The parts of one slice fit into one transaction. */
 export interface Piece {
   readonly id: number
   readonly events: ReadonlyArray<NormalizedEvent>
   readonly profiles: ReadonlyArray<ProfileUpdate>
   readonly erasures: ReadonlyArray<ErasureRequest>
-  /** Items that mean nothing here; in the last piece alone. */
+  /** Number of items without effect. Set only in the last part of a body. */
   readonly ignored: number
-  /** Why they were ignored, 20 reasons at most; in the last piece alone. */
+  /** Why they were ignored: at most 20 reasons. Set only in the last part of a body. */
   readonly unused: ReadonlyArray<Unused>
-  /** Items and members that were not understood, 100 at most; in the last piece alone. */
+  /** Items and members that were not understood: at most 100. Set only in the last part of a body. */
   readonly faults: ReadonlyArray<ItemFault>
-  /** Whether the body is complete with this piece. */
+  /** Whether this is the last part of the body. */
   readonly isLast: boolean
 }
 
-/** Faults kept of one body, so that a hostile one does not grow to many times its size. */
+/** Maximum number of faults of one body, so that a hostile body does not produce many times its size. */
 const maxFaults = 100
 
-/** Reasons kept of the items that were ignored. */
+/** Maximum number of reasons for ignored items. */
 export const maxUnused = 20
 
-/** Everything that a body holds, as one piece. */
+/** Returns the whole content of a body as one part. */
 export const readBody = async (
   body: BodyToRead,
   normalize: Normalize | NormalizeMail | undefined,
@@ -103,14 +105,14 @@ export const readBody = async (
   }
 }
 
-// Cost of storing an item, in events.
+// Cost of storing an item, relative to an event.
 const eventWeight = 1
 const profileWeight = 10
-// A request is stored, and carried out later.
+// Storing an erasure request is cheap, because it is carried out later.
 const erasureWeight = 1
 
 /**
- * Cuts the content of bodies into slices of about `most` events each, in order. Within a body, erasure requests come
+ * Splits the content of bodies into slices of about `most` events each, in order. Within a body, erasure requests come
  * last.
  */
 export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyArray<ReadonlyArray<Piece>> => {
@@ -156,10 +158,10 @@ export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyAr
   return slices
 }
 
-/** Compiled readings that are kept, so that a mapping is compiled once and not for every batch. */
+/** Maximum number of compiled settings that are kept, so that a mapping is not compiled for every batch. */
 const maxCompiled = 1_000
 
-/** Serves the requests of the service one after another. Calls `note` with the id of the body being read. */
+/** Answers the requests of the service one after another. Calls `note` with the id of the body being read. */
 export const bodyReader = () => {
   const compiled = new LruMap<Normalize>(maxCompiled)
   let slices: ReadonlyArray<ReadonlyArray<Piece>> = []

@@ -15,17 +15,17 @@ import { moveTestEvents } from "../journal/events/TestEvents.ts"
 
 const statuses = ["done", "partial", "rejected"] as const
 type Status = typeof statuses[number]
-/** Bodies with a final status. */
+/** Counts bodies with a final status. */
 const processedAs = (status: Status) =>
   Metric.counter("parlance_inbox_processed_total", { incremental: true, attributes: { status } })
 const processed = { done: processedAs("done"), partial: processedAs("partial"), rejected: processedAs("rejected") }
 
-/** Counters from the start: an alert on a rate needs a series before the first increment. */
+/** Initialises the counters to 0, because an alert on a rate needs a series before the first increment. */
 export const initializeMetrics = Effect.forEach(statuses, (status) => Metric.update(processed[status], 0), {
   discard: true,
 })
 
-/** Events, duplicates and faults of a body so far. */
+/** Counts and faults of a body so far. */
 interface Report {
   events: number
   duplicates: number
@@ -37,7 +37,7 @@ interface Report {
 const statusOf = ({ duplicates, events, faults, ignored }: Report): Status =>
   faults.length === 0 ? "done" : events + duplicates + ignored === 0 ? "rejected" : "partial"
 
-/** Notes an event that does not count for its decision by its time. */
+/** Reports an event whose time does not count for its decision. */
 const noteIgnored = (report: Report, { event, key, trackingId }: Incoming, reason: string): void => {
   report.ignored++
   if (report.unused.length >= maxUnused) return
@@ -47,11 +47,11 @@ const noteIgnored = (report: Report, { event, key, trackingId }: Incoming, reaso
 
 /** The result of one transaction. */
 export interface StoredSlice {
-  /** Bodies that are complete. */
+  /** Bodies that are completely stored. */
   readonly done: ReadonlyArray<Body>
-  /** Organization and template of a counted event. */
+  /** Organizations and templates of counted events. */
   readonly templates: ReadonlyMap<string, readonly [org: string, template: string]>
-  /** Events that did not fit into the transaction; the bodies are complete once these are stored as well. */
+  /** Events that did not fit into the transaction. Their bodies are complete after these events are stored. */
   readonly left: ReadonlyArray<Incoming>
 }
 
@@ -76,7 +76,7 @@ export const make = (
     )
   }
 
-  /** The events of a slice, to be stored. They are reported as duplicates until they turn out to be new. */
+  /** Returns the events of a slice. They are reported as duplicates until the database confirms that they are new. */
   const eventsOf = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Incoming> =>
     pieces.flatMap(({ events, faults, id, ignored, unused }) => {
       const { orgSlug, receivedAt, source } = byId.get(id)!
@@ -94,15 +94,15 @@ export const make = (
       pieces.flatMap((piece) => piece.profiles.map((one) => ({ ...one, org: byId.get(piece.id)!.orgSlug }))),
     )
 
-  /** Stores requests to erase people, which come after everything else of a body. They are carried out later. */
+  /** Stores requests to erase people, after all other content of their body. They are carried out later. */
   const requestErasures = (pieces: ReadonlyArray<Piece>) =>
     erasures.request(
       pieces.flatMap((piece) => piece.erasures.map((person) => ({ ...person, org: byId.get(piece.id)!.orgSlug }))),
     )
 
   /**
-   * Stores the events of a slice, and with the last of them everything else of its `pieces`; call it in a transaction until
-   * nothing is left.
+   * Stores events of a slice. After the last event, also stores the other content of `pieces`. Call this in a
+   * transaction, repeatedly until `left` is empty.
    */
   const store = Effect.fnUntraced(function* (
     pieces: ReadonlyArray<Piece>,
@@ -119,7 +119,7 @@ export const make = (
       report.duplicates--
       if (ignored === undefined) report.events++
       else noteIgnored(report, event, ignored)
-      // Sandboxes have nothing to fold.
+      // Sandboxes have no tallies.
       if (isSandbox(org)) continue
       for (const template of named) templates.set(`${org}/${template}`, [org, template])
     }
@@ -131,7 +131,7 @@ export const make = (
     return { done, templates, left }
   })
 
-  /** Counts bodies that are complete; after the commit. */
+  /** Counts complete bodies in the metrics. Call this after the commit. */
   const count = (done: ReadonlyArray<Body>) =>
     Effect.forEach(done, ({ id }) => Metric.update(processed[statusOf(reports.get(id)!)], 1), { discard: true })
 

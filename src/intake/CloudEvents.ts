@@ -10,9 +10,9 @@ import type { Normalize } from "./Normalize.ts"
 
 /** An organization's settings for CloudEvents. */
 export interface CloudEventsSettings {
-  /** Meaning of `subject`, if set. It takes precedence over the same value in the data. */
+  /** Meaning of `subject`, if set. It takes precedence over an equal field in the data. */
   readonly subject?: "user" | "tracking_id" | "template_id"
-  /** Further types that are conversions, lowercase: whole, or their last segment. */
+  /** Additional types that are conversions, lowercase: a whole type, or its last segment. */
   readonly conversions?: ReadonlySet<string> | undefined
   /** See `CustomEvents.Options.strict`. */
   readonly strict?: boolean | undefined
@@ -20,11 +20,11 @@ export interface CloudEventsSettings {
 
 type Headers = Readonly<Record<string, string>>
 
-/** A header by its lowercase name. */
+/** Returns a header by its lowercase name. */
 const headerOf = (headers: Headers, name: string): string | undefined =>
   Object.hasOwn(headers, name) ? headers[name] : undefined
 
-/** The media type without its parameters, in lowercase; empty if the header is absent. */
+/** Returns the media type without parameters, in lowercase; empty if the header is absent. */
 const mediaTypeOf = (contentType: string | undefined): string =>
   (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase()
 
@@ -34,12 +34,12 @@ const isJsonType = (mediaType: string): boolean =>
 const structuredType = "application/cloudevents+json"
 const batchType = "application/cloudevents-batch+json"
 
-/** Whether the headers say that a body is a CloudEvent, or several: by its content type, or by `ce-*` attributes. */
+/** Whether the headers mark a body as one or several CloudEvents: by the content type, or by `ce-*` attributes. */
 export const isCloudEvents = (headers: Headers): boolean =>
   mediaTypeOf(headerOf(headers, "content-type")).startsWith("application/cloudevents") ||
   (headerOf(headers, "ce-specversion") !== undefined && headerOf(headers, "ce-id") !== undefined)
 
-/** The attributes this service reads. */
+/** The attributes that this service reads. */
 interface CloudEvent {
   readonly id: unknown
   readonly source: unknown
@@ -52,7 +52,7 @@ interface CloudEvent {
 
 const attributes = ["id", "source", "specversion", "type"] as const
 
-/** Reads an event as an item of the default shape, which defines its types, its data and the events without effect. */
+/** Reads an event as an item of the default shape, which defines types, data and events without effect. */
 const read = (
   event: CloudEvent,
   receivedAt: number,
@@ -74,10 +74,10 @@ const read = (
   const normal = CustomEvents.readItem(item, { receivedAt, webhookId: undefined, conversions, strict })
   if ("reason" in normal) {
     if (event.data === undefined && !normal.expected) return faulty(`${normal.reason}; its data is no JSON object`)
-    // The item that was read has the name of the event elsewhere.
+    // The converted item has the event's name in another member.
     return normal.member === "/event" ? { ...normal, member: "/type" } : normal
   }
-  // A URI reference has no spaces, so that no two pairs share a key.
+  // A URI reference contains no space, so two different pairs cannot form one key.
   const source = textOf(event.source)!
   const id = textOf(event.id)!
   const faults = normal.faults?.map((fault) =>
@@ -88,7 +88,7 @@ const read = (
 
 const base64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
 
-/** `data` as an object, or the JSON that `data_base64` or a text holds. */
+/** Returns `data` as an object: from JSON, from `data_base64`, or from a text with JSON. */
 const dataOf = (item: Item): Item | undefined => {
   const { data, data_base64: encoded } = item
   if (data !== undefined && data !== null) return objectOf(data)
@@ -104,7 +104,7 @@ const ofItem = (item: unknown, receivedAt: number, settings: CloudEventsSettings
   return read({ id, source, specversion, subject, time, type, data: dataOf(item) }, receivedAt, settings)
 }
 
-/** An attribute's header, percent-decoded as the HTTP binding has it; as it stands where that cannot be decoded. */
+/** Returns an attribute's header, percent-decoded as in the HTTP binding, or undecoded if decoding fails. */
 const attributeOf = (headers: Headers, name: string): string | undefined => {
   const value = headerOf(headers, `ce-${name}`)
   if (value === undefined) return undefined
@@ -134,11 +134,12 @@ const ofHeaders = (body: Uint8Array, headers: Headers): CloudEvent | NotUndersto
 }
 
 /**
- * Reads CloudEvents 1.0 over HTTP (`providers.md` 7.2): structured, in batches, and binary, told apart by the content type
- * and the `ce-*` headers (names lowercase). `type` is the event's name as in the default shape, `time` its time, and
- * `data`, `data_base64` or the binary body says the rest. Events are the same when `source` and `id` are.
+ * Reads CloudEvents 1.0 over HTTP in structured, batched and binary mode. The content type and the `ce-*` headers
+ * (lowercase names) determine the mode. `type` is the event's name as in the default shape, `time` is its time, and
+ * `data`, `data_base64` or the binary body has its other fields. Events with equal `source` and `id` are duplicates.
+ * Source: https://github.com/cloudevents/spec, `bindings/http-protocol-binding.md`.
  *
- * JSON of another content type, without `ce-*` headers, is read as if it were structured.
+ * JSON with another content type and without `ce-*` headers is read in structured mode.
  */
 export const make = (settings: CloudEventsSettings = {}): Normalize => (body, headers, receivedAt) => {
   const areJudged = settings.strict === true
@@ -155,5 +156,5 @@ export const make = (settings: CloudEventsSettings = {}): Normalize => (body, he
   return collect(itemsOf(parsed.json), (item) => ofItem(item, receivedAt, settings), areJudged)
 }
 
-/** Without settings: `subject` is not read. */
+/** Default settings: `subject` is not read. */
 export const normalize: Normalize = make()

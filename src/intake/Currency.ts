@@ -1,9 +1,11 @@
 import type { ReadValue } from "./Given.ts"
 
-// How currencies are written. Codes are those of the runtime (Intl, CLDR); signs are the narrow and plain symbols of CLDR
-// for English, with the spellings of shops.
+// Notations of currencies. Codes come from the runtime (Intl, CLDR). Signs are the narrow and plain symbols of CLDR for
+// English, with additional spellings used by shops.
 
-/** Signs of several currencies, the one with most users first: only `currency` tells which one is meant. */
+/**
+ * Signs used by several currencies, most used currency first. The member `currency` must determine which one applies.
+ */
 const sharedSigns: { readonly [sign: string]: string } = {
   "$":
     "USD ARS AUD BBD BMD BND BSD BZD CAD CLP COP CUC CUP DOP FJD GYD HKD JMD KYD LRD MXN NAD NZD SBD SGD SRD TTD TWD UYU XCD",
@@ -22,7 +24,7 @@ const sharedSigns: { readonly [sign: string]: string } = {
   "fr.": "CHF XAF XOF XPF",
 }
 
-/** Signs and words of one currency, lowercase. */
+/** Signs and words of a single currency, lowercase. */
 const ownSigns: { readonly [sign: string]: string } = {
   "€": "EUR",
   "euro": "EUR",
@@ -77,13 +79,16 @@ const signs: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
 
 const codes: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"))
 
-/** ISO 4217 codes of no currency: none, for tests, and precious metals. */
+/** ISO 4217 codes that denote no currency: no currency, testing, and precious metals. */
 const noCurrency: ReadonlySet<string> = new Set(["XXX", "XTS", "XAU", "XAG", "XPT", "XPD"])
 
-/** Longest text that is read as a currency. */
+/** Maximum length of a text that is read as a currency. Unit: characters. */
 const maxText = 40
 
-/** Currencies that a sign, a word or a code in any case may mean; undefined if it means none. */
+/**
+ * Returns the currencies that a sign, a word or a code (case is ignored) may denote; undefined if it denotes no
+ * currency.
+ */
 export const currenciesOf = (text: string): ReadonlyArray<string> | undefined => {
   const written = text.trim()
   const found = signs.get(written.toLowerCase())
@@ -95,8 +100,8 @@ export const currenciesOf = (text: string): ReadonlyArray<string> | undefined =>
 const expected = "send its ISO 4217 code, such as EUR"
 
 /**
- * The ISO 4217 code of a currency from a code in any case, or the sign or word of one currency. Any other three letters are
- * read as they are, with `isUnknown`: they may be a currency newer than the runtime.
+ * Reads an ISO 4217 code from a code (case is ignored), or from the sign or word of a single currency. Other
+ * three-letter texts are accepted with `isUnknown`, because they may be newer than the runtime's list of currencies.
  */
 export const readCurrency = (
   value: unknown,

@@ -16,17 +16,19 @@ import { addressFault, zoneIn } from "./PersonMembers.ts"
 import { automatedKeys, flagIn } from "./Truth.ts"
 import { unknownNameReason } from "./UnknownName.ts"
 
-/** Headers and settings that accompany the body. */
+/** Headers of the request, and settings of the organization. */
 export interface CustomEventsOptions {
-  /** When the body arrived, Unix milliseconds: the time of events that state none, or one after it. */
+  /** When the body was received. Unit: Unix milliseconds. Default time of events without a valid time. */
   readonly receivedAt: number
-  /** The header `webhook-id`: the event id of an item that is the only one of its body, where it has none itself. */
+  /** The header `webhook-id`. Default event id of an item that is the only item of its body. */
   readonly webhookId: string | undefined
-  /** Further names that are conversions, lowercase: whole (`shop.order.paid`), or their last segment (`paid`). */
+  /**
+   * Additional names that are conversions, lowercase: a whole name (`shop.order.paid`), or its last segment (`paid`).
+   */
   readonly conversions?: ReadonlySet<string> | undefined
   /**
-   * Whether a name that is neither known nor among `conversions` is a fault, and not a conversion if there is a tracking
-   * id. Faults then name the member at fault.
+   * Whether an event with an unknown name, which is not in `conversions`, is a fault. If false, it is a conversion if
+   * it has a tracking id. If true, faults also name their member. Default: false.
    */
   readonly strict?: boolean | undefined
 }
@@ -47,17 +49,20 @@ const channelKeys = ["channel"]
 const bounceKeys = ["bounce_type", "bounceType"]
 const softBounces: ReadonlySet<string> = new Set(["soft", "transient", "temporary"])
 
-/** Whether a bounce says that it is a temporary one. */
+/** Whether a bounce is marked as temporary. */
 const isSoftBounce = (levels: ReadonlyArray<Item>): boolean =>
   softBounces.has(find(levels, bounceKeys, nameOf)?.trim().toLowerCase() ?? "")
 
-/** Keys of the clicked URL, the most explicit first. */
+/** Keys of the clicked URL, most explicit first. */
 const urlKeys = ["url", "link", "href", "link_url", "clicked_url"]
 
-// Some senders put the message's id here, so an open and its click have the same value.
+// Some senders use the message's id as event id, so an open and a click have one value.
 const byMessage = (event: EventName, id: string | undefined) => id === undefined ? undefined : `${event}:${id}`
 
-/** JSON pointer, within an item, of the member that supplied a value; that of the first key if no key has a value. */
+/**
+ * Returns the JSON pointer, within an item, of the member that supplies a value; of the first key if no key has a
+ * value.
+ */
 const memberAt = (item: Item, keys: ReadonlyArray<string>, read: (value: unknown) => string | undefined): string => {
   for (const at of ["", "/data", "/properties"]) {
     const level = at === "" ? item : item[at.slice(1)]
@@ -67,10 +72,10 @@ const memberAt = (item: Item, keys: ReadonlyArray<string>, read: (value: unknown
   return `/${keys[0]!}`
 }
 
-/** The event that a name means. */
+/** The meaning of an event name. */
 type Named = { readonly event: EventName; readonly optIn?: true }
 
-/** The event that a name means, or why the name is unknown. `isMail`: the event concerns e-mail. */
+/** Returns the meaning of an event name, or why the name is unknown. `isMail`: the event concerns e-mail. */
 const eventOf = (
   stated: string,
   isMail: boolean,
@@ -80,7 +85,7 @@ const eventOf = (
   const name = stated.trim().toLowerCase()
   const direct = known.get(name)
   if (direct !== undefined) return { event: direct }
-  // A fully configured name is used as it is: `shop.parcel.delivered` is then not a delivery of the message.
+  // A configured whole name takes precedence: `shop.parcel.delivered` is then not a delivery of the message.
   if (conversions?.has(name) === true) return { event: "conversion" }
   const segment = lastSegment(name)
   const event = known.get(segment)
@@ -98,7 +103,7 @@ const eventOf = (
   )
 }
 
-/** The item, and its members `data` and `properties`: each may have any of the members of an event. */
+/** Returns the item and its members `data` and `properties`. Each may contain any member of an event. */
 const levelsOf = (item: Item): { readonly levels: ReadonlyArray<EventLevel>; readonly fault?: MemberFault } => {
   const levels: Array<EventLevel> = [{ item, at: "" }]
   let fault: MemberFault | undefined
@@ -112,7 +117,7 @@ const levelsOf = (item: Item): { readonly levels: ReadonlyArray<EventLevel>; rea
   return { levels, ...(fault === undefined ? {} : { fault }) }
 }
 
-/** The fault of an id that is given in a form that cannot be kept. Blank texts are absent. */
+/** Returns the fault of an id that cannot be stored. Blank texts count as absent. */
 const idFault = (
   levels: ReadonlyArray<EventLevel>,
   keys: ReadonlyArray<string>,
@@ -133,7 +138,7 @@ const idFault = (
   return undefined
 }
 
-/** Why a refund cannot be counted; undefined for other events, and for a refund that can. */
+/** Returns why a refund cannot be counted; undefined for a valid refund and for other events. */
 const refundFault = (
   { event, faults, value }: Money,
   trackingId: string | undefined,
@@ -150,7 +155,7 @@ const refundFault = (
     : undefined
 }
 
-/** The result of reading an item, without its position: an event, or the reason for skipping it. */
+/** Reads an item: returns an event, or the reason for skipping the item. Positions are added by `collect`. */
 export const readItem = (item: unknown, options: CustomEventsOptions): NormalizedEvent | Skipped => {
   const { receivedAt, strict, webhookId } = options
   const fault = (reason: string, member: () => string) => faulty(reason, strict === true ? member() : undefined)
@@ -226,7 +231,7 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
   }
 }
 
-/** Members of an item that are read, under all of their names. */
+/** All member names that are read. */
 const knownKeys: ReadonlySet<string> = new Set([
   ...eventKeys,
   ...trackingKeys,
@@ -247,11 +252,14 @@ const knownKeys: ReadonlySet<string> = new Set([
   "properties",
 ])
 
-/** Items whose members are compared with `knownKeys`, and names that are reported, of one body. */
+/** Maximum number of items of a body whose member names are checked, and of unknown names that are reported. */
 const checkedItems = 100
 const maxUnknown = 10
 
-/** JSON pointers of members that are not read: the first of each name. Members of `data` and `properties` are free. */
+/**
+ * Returns the JSON pointers of unknown members: the first occurrence of each name. Members within `data` and
+ * `properties` may have any name.
+ */
 const unknownIn = (body: unknown, { items, list }: Items): ReadonlyArray<string> => {
   const found = new Map<string, string>()
   const look = (value: unknown, at: string, isKnown: (name: string) => boolean) => {
@@ -268,19 +276,19 @@ const unknownIn = (body: unknown, { items, list }: Items): ReadonlyArray<string>
   return [...found.values()]
 }
 
-/** How many items a body holds, as `normalize` counts them, without reading any. A body that is no list is one. */
+/** Counts the items of a body like `normalize`, without reading them. A body that is not a list is one item. */
 export const countItems = (body: unknown): number => itemsOf(body, wrapperKeys).items.length
 
 /**
- * Reads the default shape of custom events from parsed JSON: an object, an array, or an object with an array under
- * `events`, `batch` or `data`; each value under the first of its keys that has one, in the item, its `data`, or its
- * `properties`. Never fails: an item that is no event is skipped, with the reason. A body of another type is one
+ * Reads the default shape of custom events from parsed JSON: an object, an array, or an object with an array in
+ * `events`, `batch` or `data`. Each value is read from the first of its keys that has one, in the item, its `data`, or
+ * its `properties`. Never fails: an item that is no event is skipped, with the reason. A body of another type is one
  * skipped item.
  *
- * Texts over 200 characters, with control characters or lone surrogates, are absent; so are blank ones. An item without
- * an event id (or with one that cannot be kept) is known by its content, whatever the order of its members. With `strict`,
- * the result names members that are not read.
- * Source: `providers.md` 7.1 and rules N1 to N8. Measured: 1 to 2 microseconds an item, 4 with a digest.
+ * Texts over 200 characters, texts with control characters or lone surrogates, and blank texts count as absent. An item
+ * without a valid event id is identified by its content, regardless of the order of its members. With `strict`, the
+ * result also lists unknown members. Described in docs/integrations/custom-events.md. Measured: 1 to 2 microseconds per
+ * item, 4 with a digest.
  */
 export const normalize = (body: unknown, options: CustomEventsOptions): Normalized => {
   const items = itemsOf(body, wrapperKeys)

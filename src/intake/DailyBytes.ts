@@ -1,21 +1,21 @@
 const dayMillis = 86_400_000
 
-/** A day in UTC, such as `2026-11-22`. */
+/** Returns a day in UTC, such as `2026-11-22`. */
 export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10)
 
-/** The start of the day after `now` (UTC). Unix milliseconds. */
+/** Returns the start of the day after `now` (UTC). Unit: Unix milliseconds. */
 export const nextDay = (now: number): number => (Math.floor(now / dayMillis) + 1) * dayMillis
 
-/** Bytes that an organization stored in a day, as known to this node. */
+/** Bytes that an organization stored in a day, as far as this node knows. */
 interface Use {
   readonly org: string
   readonly day: string
-  /** Bytes in the table, from all nodes, including this node's up to the last exchange. */
+  /** Bytes in the table from all nodes. Includes this node's bytes up to the last exchange. */
   stored: number
   /** Bytes that this node has not added to the table yet. */
   bytes: number
   refused: number
-  /** Organizations checked since the last exchange, whose quota and use on other nodes must be read again. */
+  /** Whether the organization was checked since the last exchange, so that its quota and use must be read again. */
   isTouched: boolean
 }
 
@@ -27,7 +27,7 @@ export interface UseReport {
   readonly refused: number
 }
 
-/** A row of the table. `quota`: the organization's own; null without one. */
+/** A row of the table. `quota` is the organization's own quota; null if it has none. */
 export interface StoredUse {
   readonly org: string
   readonly day: string
@@ -36,14 +36,15 @@ export interface StoredUse {
 }
 
 /**
- * Counts the bytes that organizations store per day, in memory: the table's value at the last exchange plus this node's
- * bytes since then. With several nodes, the quota can be exceeded by the bytes that arrive between two exchanges.
+ * Counts the bytes that organizations store per day, in memory: the table's value at the last exchange, plus this
+ * node's bytes since then. With several nodes, an organization may exceed its quota by the bytes that arrive between
+ * two exchanges.
  */
 export class DailyBytes {
   readonly #uses = new Map<string, Use>()
   readonly #quotas = new Map<string, number>()
 
-  /** `otherwise` is the quota of organizations without one of their own; undefined for none. */
+  /** `otherwise` is the quota of organizations without their own quota; undefined for no limit. */
   constructor(readonly otherwise: number | undefined) {}
 
   #use(org: string, day: string): Use {
@@ -56,12 +57,12 @@ export class DailyBytes {
     return use
   }
 
-  /** The quota of an organization; undefined for none. */
+  /** Returns the quota of an organization; undefined for no limit. */
   quotaOf(org: string): number | undefined {
     return this.#quotas.get(org) ?? this.otherwise
   }
 
-  /** Whether the organization may store more today; counts a refusal where it may not. */
+  /** Whether the organization may store more bytes today. Counts a refusal if it may not. */
   admits(org: string, now: number): boolean {
     const use = this.#use(org, dayOf(now))
     use.isTouched = true
@@ -77,13 +78,13 @@ export class DailyBytes {
     use.isTouched = true
   }
 
-  /** Bytes that are not in the table yet. */
+  /** Returns the bytes that are not in the table yet. */
   unreported(org: string, now: number): UseReport {
     const { bytes, day, refused } = this.#use(org, dayOf(now))
     return { org, day, bytes, refused }
   }
 
-  /** Bytes to add to the table; `restore` takes them back if that fails. */
+  /** Returns the bytes to add to the table. Call `restore` if that fails. */
   takeReports(now: number): ReadonlyArray<UseReport> {
     const today = dayOf(now)
     const reports: Array<UseReport> = []
@@ -91,7 +92,7 @@ export class DailyBytes {
       const { bytes, day, isTouched, org, refused } = use
       if (bytes > 0 || refused > 0 || (isTouched && day === today)) {
         reports.push({ org, day, bytes, refused })
-        // Counted as stored meanwhile, so that nothing more is let through.
+        // Counts the bytes as stored during the exchange, so that the quota still holds.
         use.stored += bytes
         use.bytes = 0
         use.refused = 0
@@ -103,7 +104,7 @@ export class DailyBytes {
     return reports
   }
 
-  /** Takes back reports that did not arrive. */
+  /** Restores reports that could not be added to the table. */
   restore(reports: ReadonlyArray<UseReport>): void {
     for (const { bytes, day, org, refused } of reports) {
       const use = this.#use(org, day)
@@ -114,7 +115,7 @@ export class DailyBytes {
     }
   }
 
-  /** Takes over the rows of the table. */
+  /** Updates the counts and quotas from rows of the table. */
   learn(rows: ReadonlyArray<StoredUse>): void {
     for (const { bytes, day, org, quota } of rows) {
       this.#use(org, day).stored = bytes
@@ -122,7 +123,7 @@ export class DailyBytes {
     }
   }
 
-  /** Sets the quota of an organization; null: the installation's default. */
+  /** Sets the quota of an organization; null for the installation's default. */
   setQuota(org: string, quota: number | null): void {
     if (quota === null) this.#quotas.delete(org)
     else this.#quotas.set(org, quota)

@@ -1,29 +1,29 @@
 import type { MemberFault } from "../domain/Event.ts"
 import { isItem, type Item } from "./Reading.ts"
 
-/** The value of a member, or its fault and the expected form: `is no number: send …`. */
+/** The value of a member, or its fault and the expected form, such as `is no number: send …`. */
 export type ReadValue<A> = { readonly value: A } | { readonly wrong: string }
 
-/** An object that may hold a member, and its JSON pointer within the item. */
+/** An object that may contain a member, and its JSON pointer within the item. */
 export interface EventLevel {
   readonly item: Item
   readonly at: string
 }
 
-/** A value that was read, or the first fault if the member is given and no value can be read. */
+/** A value that was read, or the first fault if the member is present but has no valid value. */
 export interface ReadMember<A> {
   readonly value?: A
-  /** The member that was read. */
+  /** The member that supplied the value. */
   readonly from?: { readonly member: string; readonly raw: unknown }
   readonly fault?: MemberFault
 }
 
 const nothing: ReadMember<never> = {}
 
-/** Characters of a value that a reason quotes. */
+/** Maximum number of characters of a value that a reason quotes. */
 const quoted = 60
 
-/** A value in a reason, without control characters and halves of surrogate pairs. */
+/** Formats a value for a reason, without control characters and lone surrogates. */
 export const shown = (value: unknown): string => {
   if (Array.isArray(value)) return "a list"
   if (isItem(value)) return "an object"
@@ -34,15 +34,19 @@ export const shown = (value: unknown): string => {
   return typeof value === "string" ? JSON.stringify(plain) : plain
 }
 
-/** The fault of a member, and how its event is kept. `key` is a constant of the source, so that its pointer needs no escape. */
+/**
+ * Returns the fault of a member. `effect` says how its event is stored. `member` is a constant of the source, so it
+ * needs no escaping.
+ */
 export const memberFault = (member: string, value: unknown, wrong: string, effect: string): MemberFault => ({
   member,
   reason: `${member.slice(member.lastIndexOf("/") + 1)} ${shown(value)} ${wrong}. ${effect}`,
 })
 
 /**
- * Returns the first value that `read` accepts, from all keys of the first level, then of the next level. If the keys have values
- * and `read` accepts no value, returns the fault of the first value. Null counts as absent. `effect` says in the fault how the event is kept.
+ * Returns the first value that `read` accepts, from all keys of the first level, then of the next level. If keys have
+ * values, but `read` accepts none of them, returns the fault of the first value. Null counts as absent. `effect` says
+ * in the fault how the event is stored.
  */
 export const given = <A>(
   levels: ReadonlyArray<EventLevel>,
@@ -63,7 +67,7 @@ export const given = <A>(
   return first === undefined ? nothing : { fault: memberFault(first.member, first.value, first.wrong, effect) }
 }
 
-/** The member `faults` of an event; empty without faults. */
+/** Returns the member `faults` of an event; empty without faults. */
 export const faultsIn = (
   ...faults: ReadonlyArray<MemberFault | undefined>
 ): { readonly faults?: ReadonlyArray<MemberFault> } => {

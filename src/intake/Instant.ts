@@ -2,10 +2,10 @@ import type { MemberFault } from "../domain/Event.ts"
 import * as LocalTime from "../templates/LocalTime.ts"
 import { type EventLevel, given, type ReadValue } from "./Given.ts"
 
-/** Longest text that is read as a time. */
+/** Maximum length of a text that is read as a time. Unit: characters. */
 export const maxTime = 100
 
-/** The number that `length` digits of a text stand for; NaN where other characters stand there. */
+/** Returns the number in `length` digits of a text; NaN if it contains other characters. */
 const digitsAt = (text: string, at: number, length: number): number => {
   let value = 0
   for (let place = at; place < at + length; place++) {
@@ -16,22 +16,28 @@ const digitsAt = (text: string, at: number, length: number): number => {
   return value
 }
 
-/** Unix milliseconds of the beginning of a day since 1970; undefined for the 30th of February and other days that do not exist. */
+/**
+ * Returns the start of a day since 1970 in Unix milliseconds; undefined for days that do not exist, such as February
+ * 30.
+ */
 const midnightOf = (year: number, month: number, day: number): number | undefined => {
   if (!(year >= 1970 && month >= 1 && month <= 12 && day >= 1)) return undefined
   const midnight = Date.UTC(year, month - 1, day)
-  // Date.UTC rolls the 30th of February over into March.
+  // Date.UTC converts February 30 to a day in March.
   return day <= 28 || new Date(midnight).getUTCDate() === day ? midnight : undefined
 }
 
-/** Where the digits that begin at a place of a text end. */
+/** Returns the position after the digits that begin at `from`. */
 const endOfDigits = (text: string, from: number): number => {
   let at = from
   while (digitsAt(text, at, 1) >= 0) at++
   return at
 }
 
-/** Milliseconds of the 1 to 9 digits of a fraction of a second between two places, cut off; undefined for more digits or none. */
+/**
+ * Returns the milliseconds of a fraction of a second with 1 to 9 digits, rounded down; undefined for another number of
+ * digits.
+ */
 const fractionMillis = (text: string, from: number, end: number): number | undefined => {
   const digits = end - from
   if (digits < 1 || digits > 9) return undefined
@@ -39,7 +45,10 @@ const fractionMillis = (text: string, from: number, end: number): number | undef
   return digitsAt(text, from, read) * 10 ** (3 - read)
 }
 
-/** Minutes by which the zone that a time ends with is ahead of UTC: none, `Z`, `UTC`, `GMT`, `UT`, `+02`, `+0200` or `+02:00`. */
+/**
+ * Returns the offset from UTC, in minutes, of a time's zone: empty, `Z`, `UTC`, `GMT`, `UT`, `+02`, `+0200` or
+ * `+02:00`.
+ */
 const offsetMinutes = (text: string): number | undefined => {
   const length = text.length
   if (length === 0) return 0
@@ -53,7 +62,10 @@ const offsetMinutes = (text: string): number | undefined => {
   return hours <= 23 && minutes <= 59 ? (hours * 60 + minutes) * (sign === "-" ? -1 : 1) : undefined
 }
 
-/** Unix milliseconds of a time on the clocks of an IANA zone, given as if it were UTC; undefined if they show it twice. */
+/**
+ * Converts a local time of an IANA zone (as if it were UTC) to Unix milliseconds; undefined if the local time occurs
+ * twice.
+ */
 const inZone = (local: number, zone: string): number | undefined => {
   if (!zone.includes("/") || !LocalTime.isTimeZone(zone)) return undefined
   const clocks = LocalTime.of(zone)
@@ -65,10 +77,10 @@ const inZone = (local: number, zone: string): number | undefined => {
   return isRepeated ? undefined : first
 }
 
-/** Of Go's text of a time: the zone's abbreviation behind the offset, and the monotonic clock. */
+/** Go's format of a time: the offset, the zone's abbreviation, and the monotonic clock. */
 const goSuffix = /^([+-]\d{4}) (?:[A-Z]{2,5}|[+-]\d{2,4})(?: m=[+-]\d+\.\d+)?$/
 
-/** Unix milliseconds of a local time with the zone behind it: an offset, the name of a zone, or an offset and a name. */
+/** Converts a local time to Unix milliseconds. `zone` is an offset, the name of a zone, or both. */
 const zoned = (local: number, zone: string): number | undefined => {
   const [, start, name] = /^(.*?)\[([^\]]+)\]$/.exec(zone) ?? [undefined, zone]
   // Java writes the offset and the zone. The offset alone determines the instant.
@@ -78,16 +90,16 @@ const zoned = (local: number, zone: string): number | undefined => {
   return offset === undefined ? inZone(local, start!) : local - offset * 60_000
 }
 
-/** Unix milliseconds of a day and a time of day, as if it were UTC; undefined for one that does not exist. */
+/** Returns a day and a time of day in Unix milliseconds, as if it were UTC; undefined if it does not exist. */
 const localOf = (day: number | undefined, hour: number, minute: number, second: number, millis: number | undefined) =>
-  // A second of 60 is RFC 3339's leap second.
+  // RFC 3339 writes a leap second as second 60.
   day !== undefined && millis !== undefined && hour <= 23 && minute <= 59 && second <= 60
     ? day + (hour * 60 + minute) * 60_000 + second * 1_000 + millis
     : undefined
 
 /**
- * Unix milliseconds of `2026-11-24T09:30[:00[.000]]` and a zone, with `t` or a space for the `T`, a comma for the point. With a
- * space, the date may have slashes.
+ * Converts `2026-11-24T09:30[:00[.000]]` with a zone to Unix milliseconds. Also accepts `t` or a space instead of `T`,
+ * a comma instead of the point, and with a space, slashes in the date.
  */
 const isoInstant = (text: string): number | undefined => {
   const separator = text[4]
@@ -111,7 +123,7 @@ const isoInstant = (text: string): number | undefined => {
   return local === undefined ? undefined : zoned(local, text.slice(at))
 }
 
-/** `20261124T093000Z`, the basic form of ISO 8601. */
+/** The basic form of ISO 8601, such as `20261124T093000Z`. */
 const basicIso = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?(\.\d{1,9})?(Z|[+-]\d\d:?(?:\d\d)?)?$/
 
 const basicInstant = (text: string): number | undefined => {
@@ -123,7 +135,7 @@ const basicInstant = (text: string): number | undefined => {
 
 const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-/** Zones of RFC 822 by their hours ahead of UTC. */
+/** Zones of RFC 822, with their hours ahead of UTC. */
 const oldZones: { readonly [zone: string]: number } = {
   EST: -5,
   EDT: -4,
@@ -140,7 +152,10 @@ const weekday = "(?:(?:sun|mon|tue|wed|thu|fri|sat)[a-z]*,? )?"
 const dayOfMonth = "(?<day>\\d{1,2})"
 const month = "(?<month>[a-z]{3,9})\\.?"
 
-/** RFC 2822 and RFC 850; `date`, Java and Ruby; JavaScript and English words. The name of the month distinguishes it from the day. */
+/**
+ * The formats of RFC 2822 and RFC 850; of `date`, Java and Ruby; of JavaScript and English text. The month is a word,
+ * so it differs from the day.
+ */
 const english = [
   `^${weekday}${dayOfMonth}[ -]${month}[ -](?<year>\\d{4}|\\d\\d) ${clock}(?: ?(?<zone>[A-Z+-].*))?$`,
   `^${weekday}${month} +${dayOfMonth} ${clock}(?: (?<zone>[A-Z+-][A-Z0-9:]*))? (?<year>\\d{4})$`,
@@ -178,7 +193,7 @@ const englishInstant = (text: string): number | undefined => {
   const midnight = midnightOf(fullYear, englishMonth(month!), Number(day))
   const local = localOf(midnight, hour24, Number(minute), Number(second), millis)
   if (local === undefined) return undefined
-  // The comment that RFC 2822 and JavaScript put behind the offset.
+  // RFC 2822 and JavaScript write a comment after the offset.
   const stated = zone.replace(/ ?\([^()]*\)$/, "").replace(/^(?:GMT|UTC)(?=[+-]\d{4}$)/, "")
   const old = oldZones[stated.toUpperCase()]
   return old === undefined ? zoned(local, stated) : local - old * 3_600_000
@@ -186,7 +201,10 @@ const englishInstant = (text: string): number | undefined => {
 
 const hyphen = 0x2d
 
-/** Unix milliseconds of a number of seconds, milliseconds, microseconds or nanoseconds, distinguished by size. */
+/**
+ * Converts a number of seconds, milliseconds, microseconds or nanoseconds to Unix milliseconds. Its size determines the
+ * unit.
+ */
 const numericInstant = (value: number): number | undefined =>
   value < 1e11
     ? Math.round(value * 1_000)
@@ -199,9 +217,9 @@ const numericInstant = (value: number): number | undefined =>
     : undefined
 
 /**
- * A stated time as Unix milliseconds: digits by their size (see `numericInstant`); ISO 8601 with an offset, the name of a
- * zone, or both, UTC if it has none; RFC 2822; what Go, Java, JavaScript, PostgreSQL and Ruby write; `/Date(…)/` of .NET.
- * Undefined for anything else, such as days without a time, and dates whose day and month could be exchanged.
+ * Parses a time to Unix milliseconds. Accepts numbers (see `numericInstant`); ISO 8601 with an offset, the name of a
+ * zone, both, or neither (UTC); RFC 2822; the formats of Go, Java, JavaScript, PostgreSQL and Ruby; and `/Date(…)/` of
+ * .NET. Undefined for other texts, such as days without a time, and dates whose day and month could be exchanged.
  */
 export const parseInstant = (value: string): number | undefined => {
   if (value.length > maxTime) return undefined
@@ -219,15 +237,15 @@ export const parseInstant = (value: string): number | undefined => {
   return instant === undefined || instant < 0 ? undefined : instant
 }
 
-/** Times before 1971 are the zero of a clock, or a date as a number. */
+/** Earlier times are not real: the zero of a clock, or a date written as a number. Unit: Unix milliseconds. */
 const leastInstant = 365 * 86_400_000
 
-/** The clock of a sender may be ahead by this much. Unit: milliseconds. */
+/** Maximum time by which the clock of a sender may be ahead. Unit: milliseconds. */
 const aheadMillis = 5 * 60_000
 
 const expected = "send ISO 8601 with a zone, such as 2026-11-28T10:18:00Z, or Unix time"
 
-/** The time of an event as Unix milliseconds, never after `receivedAt`. */
+/** Reads the time of an event as Unix milliseconds, not after `receivedAt`. */
 export const readInstant = (value: unknown, receivedAt: number): ReadValue<number> => {
   const text = typeof value === "string" ? value : typeof value === "number" ? String(value) : ""
   const instant = parseInstant(text)
@@ -238,7 +256,10 @@ export const readInstant = (value: unknown, receivedAt: number): ReadValue<numbe
     : { value: Math.min(instant, receivedAt) }
 }
 
-/** The time of an event: the first of `keys` that can be read, else the time of receipt, with the fault if any was given. */
+/**
+ * Returns the time of an event from the first of `keys` with a valid value. Default: `receivedAt`, with the fault if a
+ * value was present.
+ */
 export const timeIn = (
   levels: ReadonlyArray<EventLevel>,
   keys: ReadonlyArray<string>,

@@ -22,12 +22,13 @@ import { hasPendingUpTo, lastPending } from "../journal/inbox/Completed.ts"
 import { type EventId, type JustDecided, matchWaiting } from "../journal/events/Matching.ts"
 import { WebhookSources } from "./WebhookSources.ts"
 
-/** Bodies that come in within this time are taken together, which halves the work per event. */
+/** Bodies that arrive within this time are processed together, which halves the work per event. */
 const gathering = "25 millis"
 
 /**
- * Events stored, and waiting events looked at, in one transaction. Between two statements other requests have their turn: larger
- * slices make these slower, smaller ones the intake ([0113](../../docs/decisions/0113-latency-beside-events.md)).
+ * Number of events stored, and of waiting events searched, in one transaction. Other requests run between two
+ * statements. Larger slices delay them, and smaller slices slow down the intake
+ * ([0113](../../docs/decisions/0113-latency-beside-events.md)).
  */
 const sliceWeight = 400
 
@@ -36,13 +37,13 @@ const lag = Metric.histogram("parlance_event_lag_seconds", {
   boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600],
 })
 
-/** Failed attempts to take a body in that count against it. */
+/** Failed attempts that count against a body. */
 const failedAttempts = Metric.counter("parlance_inbox_failed_attempts_total", { incremental: true })
 
-/** Bodies rejected after failed attempts. */
+/** Bodies that were rejected after failed attempts. */
 const setAside = Metric.counter("parlance_inbox_set_aside_total", { incremental: true })
 
-/** For the sake of a trace a template's actor is woken this often at most; the sweep comes anyway. Unit: milliseconds. */
+/** Minimum interval at which traced events wake a template's actor. The sweep also wakes it. Unit: milliseconds. */
 const wakeEvery = 1000
 const wokenTemplates = 1000
 
@@ -66,7 +67,10 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
 }) => {
   const wokenAt = new Map<string, number>()
 
-  /** Lets the actors of traced events fold at once, in the trace; those just woken have to wait for the sweep. */
+  /**
+   * Wakes the actors of traced events, so that they fold in the trace. Actors that were woken recently are left to the
+   * sweep.
+   */
   const wake = (templates: Templates): Effect.Effect<void> => {
     const now = clock.currentTimeMillisUnsafe()
     if (wokenAt.size > wokenTemplates) wokenAt.clear()
@@ -101,7 +105,7 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
           const done = new Set(stored.done.map(({ id }) => id))
           const after = left.filter((id) => !done.has(id))
           const span = yield* current
-          // Before the commit, after which the sweep may be first to wake them.
+          // Runs before the commit, because after it the sweep may wake the actors first.
           if (span !== undefined) {
             for (const [org, template] of stored.templates.values()) learning.traceWake(org, template, span)
           }
@@ -123,7 +127,10 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
     }
   })
 
-  /** A batch has many requests' bodies: it belongs to the trace of the first that has one, and is linked to the others. */
+  /**
+   * A batch contains the bodies of many requests. It belongs to the trace of the first traced request and links to the
+   * others.
+   */
   const inTraceOf = (bodies: ReadonlyArray<IntakeBatches.Body>, work: Effect.Effect<Traced, SqlError>) => {
     const [first, ...others] = share === undefined ? [] : bodies.flatMap(({ headers }) => spanOf(headers) ?? [])
     return stepOf(first, "intake", {
@@ -135,11 +142,11 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
   return takeIn
 }
 
-/** Stores verdicts on bodies. While the store is away, verdicts wait for `settleAll`. */
+/** Stores verdicts on bodies. While the database does not respond, verdicts are kept for `settleAll`. */
 const makeVerdicts = (batches: ReturnType<typeof IntakeBatches.make>, singleDue: Queue.Queue<void>) => {
   const unsettled: Array<readonly [IntakeBatches.ClaimedBodies, AttemptVerdict]> = []
 
-  /** Stores a verdict; while the store is away it is kept for later. */
+  /** Stores a verdict. If the database does not respond, keeps the verdict for later. */
   const settle = (claimed: IntakeBatches.ClaimedBodies, verdict: AttemptVerdict) =>
     batches.settle(claimed, verdict).pipe(
       Effect.andThen(Effect.suspend(() => {
@@ -170,9 +177,12 @@ const makeVerdicts = (batches: ReturnType<typeof IntakeBatches.make>, singleDue:
   return { settle, settleAll }
 }
 
-/** Shares one pass among all who ask before it begins. Interrupting a caller does not interrupt the pass. */
+/** Creates a function that lets concurrent callers share one run of an effect. */
 const makeShared = (scope: Scope.Scope) => {
-  /** Runs a pass that all callers who ask before it begins share. Interrupting a caller does not interrupt the pass. */
+  /**
+   * Runs an effect. All callers that call before the run begins share it. Interrupting a caller does not interrupt the
+   * run.
+   */
   const shared = <E>(pass: Effect.Effect<void, E>): Effect.Effect<void, E> => {
     const one = Semaphore.makeUnsafe(1)
     let next: { readonly fiber: Fiber.Fiber<void, E> } | undefined
@@ -218,11 +228,15 @@ const reportSpent = ({ spent }: IntakeBatches.Spent) =>
  * leaves each body either done or not. A body that fails three times is rejected: `IntakeRules`.
  */
 export class Intake extends Context.Service<Intake, {
-  /** Takes all that is pending now, but for bodies whose next attempt is not due. Fails when the store does. */
+  /**
+   * Processes all pending bodies, except bodies whose next attempt is not due. Fails if the database does not respond
+   * or no process can read.
+   */
   readonly drain: Effect.Effect<void, SqlError | WorkFailed>
   /**
-   * Stores bodies and takes them in before the others. False if they are stored and could not be taken in, which is tried
-   * again. Fails with `SqlError` if they were not stored, and with `WorkFailed` if no process could read them.
+   * Stores bodies and processes them before all others. Returns false if they are stored but could not be processed,
+   * which is retried. Fails with `SqlError` if they were not stored, and with `WorkFailed` if no process could read
+   * them.
    */
   readonly takeNew: (entries: ReadonlyArray<ArrivedBody>) => Effect.Effect<boolean, SqlError | WorkFailed>
   /** Processes the inbox until interrupted. */
@@ -271,8 +285,9 @@ export class Intake extends Context.Service<Intake, {
         batches.renew(claimed).pipe(Effect.ignore, Effect.delay(IntakeBatches.renewEvery), Effect.forever)
 
       /**
-       * Claims bodies and takes them in, and settles what becomes of them if that fails. Fails
-       * only by circumstances. The claim is not interrupted: one that is stored and that nobody knows of would cost an attempt.
+       * Claims bodies and processes them. If that fails, applies the verdict. Fails only for reasons unrelated to the
+       * bodies, such as a database outage. The claim is uninterruptible, because a stored claim without an owner would
+       * cost an attempt.
        */
       const takeNext = (
         claim: Effect.Effect<IntakeBatches.ClaimedBodies | IntakeBatches.Spent | undefined, SqlError>,
@@ -335,28 +350,27 @@ export class Intake extends Context.Service<Intake, {
       const drain = Effect.gen(function* () {
         yield* drainBatches
         yield* drainSingles
-        // A body processed alone may have supplied links for events, or events for decisions, that were waiting.
+        // A body processed alone may have supplied links or decisions that other events were waiting for.
         yield* drainBatches
       })
 
-      /** Bodies stored by now that are pending, wherever they are being taken in. */
+      /** Waits until all bodies stored before this call are processed, on any node. */
       const settled = Effect.gen(function* () {
         const last = yield* lastPending(sql)
         yield* drain
         if (last === null) return
         while (true) {
           if (!(yield* hasPendingUpTo(sql, last))) return
-          // Another node holds it, and is about to be done.
+          // Another node is processing it.
           yield* Effect.sleep("10 millis")
           yield* drain
         }
       })
 
-      // Each caller stops waiting on its own when it is interrupted.
+      // An interrupted caller stops waiting without affecting other callers.
       yield* inflow.register(settled)
 
-      // Woken by new bodies and decisions of this node. The timeout picks up bodies from other nodes and waiting
-      // events.
+      // Woken by new bodies and decisions on this node. The timeout finds bodies of other nodes and waiting events.
       const woken = Effect.raceFirst(
         Effect.raceFirst(Queue.take(inbox.arrived), Effect.asVoid(Queue.peek(awaited))),
         Effect.sleep("1 second"),
@@ -374,7 +388,7 @@ export class Intake extends Context.Service<Intake, {
     }),
   ).pipe(Layer.provide(BodyReader.layer))
 
-  /** Takes bodies from the inbox as they come in. */
+  /** Processes bodies of the inbox while the process serves. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Intake, ({ run }) => Effect.forkScoped(run)),
   )
@@ -383,7 +397,7 @@ export class Intake extends Context.Service<Intake, {
 /** The result of claimed bodies; `none`: no bodies were claimed. */
 type Taken = "none" | "taken" | "failed"
 
-/** The result of a transaction, with the bodies that remain. */
+/** The result of a transaction, and the ids of the bodies that remain (`after`). */
 interface Traced extends BodyStore.StoredSlice {
   readonly after: ReadonlyArray<number>
   readonly isTraced: boolean

@@ -5,16 +5,16 @@ import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { wrapperKeys } from "./CustomEvents.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 
-// The answer to a webhook says how many items came in. Parsing a body for that would hold up everybody else's requests, as
-// one of 8 MiB takes up to a second: this only passes over its bytes, and lets others have a turn after each 64 KiB. A
-// request takes several turns from its arrival to its answer, so that a turn has to be a small part of what it may wait.
+// Counts the items of a webhook body for the response. Parsing a body of 8 MiB takes up to a second and would delay all
+// other requests. This scan only skips over the bytes, and yields to other requests after each 64 KiB. A request needs
+// several turns of the event loop, so a turn must be a small part of its allowed latency.
 
 const utf8 = new TextDecoder()
 
-/** Bytes that are passed over in one turn, in about 2 ms. A number or white space is passed to its end. */
+/** Bytes that are scanned in one turn, in about 2 ms. A number or white space is scanned to its end. */
 const turn = 2 ** 16
 
-/** A body that is no JSON, from a position on. */
+/** The body is not valid JSON. */
 class Fault extends Error {}
 
 const isSpace = (code: number | undefined) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
@@ -28,13 +28,13 @@ const backslash = 0x5c
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 const escapes: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (character) => character.charCodeAt(0)))
 
-/** The longest form in which a wrapper's name may be written, with every character escaped. */
+/** Maximum length of an escaped name of a wrapper, with every character escaped. */
 const maxName = 6 * Math.max(...wrapperKeys.map(({ length }) => length)) + 2
 
 const isArray = 0
 const isObject = 1
 
-/** The tokens allowed next. */
+/** The tokens that may follow. */
 type Next =
   | "value"
   | "first element"
@@ -45,17 +45,20 @@ type Next =
   | "colon"
   | "end of value"
 
-/** Passes over JSON of any depth, in UTF-8, without making anything of it. */
+/** Scans JSON of any depth, in UTF-8, without building values. */
 class Scan {
   private at = 0
   private next: Next = "value"
   private depth = 0
-  /** Kinds of the containers that are open. */
+  /** Kinds of the open containers. */
   private kinds = new Uint8Array(64)
   private elements = 0
-  /** Of the members of the outermost object that may hold the items: how many elements each has, if it is an array. */
+  /**
+   * Number of elements of each member of the outermost object that may contain the items; undefined if it is not an
+   * array.
+   */
   private readonly wrapped: Array<number | undefined> = wrapperKeys.map(() => undefined)
-  /** Which of these is being read; -1 for another member. */
+  /** Index of the member being read; -1 for other members. */
   private wrapper = -1
 
   /** Start of the string that is being skipped. */
@@ -66,7 +69,7 @@ class Scan {
     if (byteOrderMark.every((byte, at) => bytes[at] === byte)) this.at = byteOrderMark.length
   }
 
-  /** Goes on for a turn; returns whether the body has been passed. */
+  /** Scans for one turn. Returns whether the end of the body was reached. */
   advance(): boolean {
     this.until = this.at + turn
     while (this.at < this.until) {
@@ -152,7 +155,7 @@ class Scan {
       ? undefined
       : Json.parse(utf8.decode(this.bytes.subarray(this.begin, this.at))) as string
     this.wrapper = name === undefined ? -1 : wrapperKeys.indexOf(name)
-    // Of a name that is given twice the last value counts.
+    // If a name occurs twice, the last value counts.
     if (this.wrapper >= 0) this.wrapped[this.wrapper] = undefined
   }
 
@@ -162,12 +165,12 @@ class Scan {
     this.string()
   }
 
-  /** Passes over a string, or as much of it as belongs to this turn. */
+  /** Scans a string up to its end or to the end of the turn. */
   private string(): void {
     const { bytes, until } = this
     let at = this.at
     for (let code = bytes[at]; code !== quote; code = bytes[++at]) {
-      // Beyond the end there is no byte.
+      // `code` is undefined after the end of the body.
       if (!(code! >= 0x20)) {
         this.at = at
         this.fail(at < bytes.length ? "no control character" : "the end of a string")
@@ -247,7 +250,7 @@ class Scan {
   }
 }
 
-/** How many items a body of JSON has, as `CustomEvents.countItems` counts them; or why it is no JSON. */
+/** Counts the items of a JSON body like `CustomEvents.countItems`, or returns why the body is not valid JSON. */
 export const countItems = Effect.fnUntraced(function* (
   body: Uint8Array,
 ): Effect.fn.Return<{ readonly items: number } | NotUnderstood> {

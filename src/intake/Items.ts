@@ -20,27 +20,27 @@ export type ReadItem =
   | { readonly erasure: ErasureRequest }
   | Skipped
 
-/** An item that is no event and is known to be none: acknowledged, and nothing to look at. */
+/** Returns the result for an item that is known to be no event. It is acknowledged and needs no inspection. */
 export const ignored = (reason: string): Skipped => ({ reason, expected: true })
 
-/** A faulty item; `member` is the JSON pointer of the fault within the item. */
+/** Returns the result for a faulty item. `member` is the JSON pointer of the fault within the item. */
 export const faulty = (reason: string, member?: string): Skipped => ({
   reason,
   expected: false,
   ...(member === undefined ? {} : { member }),
 })
 
-/** The items of a body, and the JSON pointer of the list they stand in; undefined for a body that is its only item. */
+/** The items of a body, and the JSON pointer of their list; undefined if the body itself is the only item. */
 export interface Items {
   readonly items: ReadonlyArray<unknown>
   readonly list: string | undefined
 }
 
-/** A body without any items: a probe, a handshake. */
+/** The result for a body without items, such as a probe or a handshake. */
 export const noItems: Normalized = { items: 0, events: [], skipped: [] }
 
 /**
- * The items of parsed JSON: the elements of a list, or of the first of `wrappers` that holds a list; otherwise the
+ * Returns the items of parsed JSON: the elements of a list, or of the first of `wrappers` that is a list; otherwise the
  * value itself.
  */
 export const itemsOf = (json: unknown, wrappers: ReadonlyArray<string> = []): Items => {
@@ -54,11 +54,11 @@ export const itemsOf = (json: unknown, wrappers: ReadonlyArray<string> = []): It
   return { items: [json], list: undefined }
 }
 
-// A reason may quote a control character or half a surrogate pair of the body.
+// A reason may quote a control character or a lone surrogate of the body.
 // deno-lint-ignore no-control-regex
 const printable = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f]/g, "\ufffd")
 
-/** A body as JSON, or the reason why it is not JSON, worded for the person who set up the platform `name`. */
+/** Parses a body as JSON, or returns why it is not JSON, for the person who configured the platform `name`. */
 export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown } | NotUnderstood => {
   if (isBlank(body)) {
     return {
@@ -69,7 +69,10 @@ export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown
   return "json" in parsed ? parsed : { reason: printable(parsed.reason) }
 }
 
-/** An item whose user is read as an address, or a fault if it suppresses nobody because its only address cannot be read. */
+/**
+ * Checks the user of an event that is an address. Returns a fault if the event suppresses no one because its only
+ * address is invalid.
+ */
 const withAddress = (outcome: ReadItem): ReadItem => {
   if (!("event" in outcome)) return outcome
   const { email, event, messageKey, otherChannel, trackingId, user } = outcome
@@ -81,15 +84,15 @@ const withAddress = (outcome: ReadItem): ReadItem => {
   return address === undefined || address === user ? outcome : { ...outcome, user: address }
 }
 
-/** The fault of an event whose address cannot be read. */
+/** Returns the fault of an event with an invalid address. */
 export const unreadableAddress = (text: string): string =>
   `names ${
     JSON.stringify(text.slice(0, 100).toWellFormed())
   }, which is not one e-mail address: send it as ann@shop.example`
 
 /**
- * Reads every item by itself, so that a bad one loses no other, and counts each exactly once. With `areJudged`, the result
- * tells the places of skipped items.
+ * Reads every item separately, so that a bad item does not affect other items, and counts each item once. With
+ * `areJudged`, the result also contains the positions of skipped items.
  */
 export const collectAt = <A>(
   items: ReadonlyArray<A>,
@@ -129,7 +132,7 @@ export const collectAt = <A>(
   }
 }
 
-/** Same as `collectAt`, for items in one list or a single item as the body. */
+/** Like `collectAt`, for the items of one list, or for a body that is a single item. */
 export const collect = (
   { items, list }: Items,
   read: (item: unknown) => ReadItem,

@@ -9,14 +9,14 @@ import { defaultReading, normalizeBeside, type Reading } from "./Sources.ts"
 import { judge, type Judged } from "./Verdicts.ts"
 import { type KeyedReading, WebhookSources } from "./WebhookSources.ts"
 
-/** Too many large bodies wait to be judged. */
+/** Too many large bodies are queued to be checked. */
 export class JudgingBusy extends Schema.TaggedError<JudgingBusy>()("JudgingBusy", {}) {
   override get message() {
     return "Too many large bodies are being read at this time. Send the request again in a few seconds"
   }
 }
 
-/** A body, and how it is read. */
+/** A body, and how to read it. */
 export interface JudgeRequest {
   readonly body: Uint8Array
   readonly headers: Readonly<Record<string, string>>
@@ -24,24 +24,27 @@ export interface JudgeRequest {
   readonly reading: Reading
 }
 
-/** Bodies up to this size are judged beside other requests, in about 2 ms; larger ones in a process. Unit: bytes. */
+/**
+ * Bodies up to this size are checked in the service's own process, in about 2 ms. Larger bodies are checked in a worker
+ * process. Unit: bytes.
+ */
 const maxBeside = 64 * 1024
 
-/** Processor time for one body. */
+/** Time limit for one body. */
 const deadline: Duration.Input = "5 seconds"
 
-/** Heap limit of the process; a body of 8 MiB with 10,000 events takes 60. Unit: MiB. */
+/** Heap limit of the process. A body of 8 MiB with 10,000 events needs 60. Unit: MiB. */
 const maxHeapMiB = 96
 
-/** Large bodies in memory at once, of one organization and of all, and how long one waits for its turn. */
+/** Maximum number of large bodies in memory, of one organization and in total, and maximum wait of a body. */
 const maxWaitingOfOne = 4
 const maxWaiting = 12
 const maxWait: Duration.Input = "10 seconds"
 
-/** Longest wait of a body for the process to start. The start continues afterwards. */
+/** Maximum time that a body waits for the process to start. The start continues after that. */
 const startPatience: Duration.Input = "30 seconds"
 
-/** Compiled readings that are kept. */
+/** Maximum number of compiled settings that are kept. */
 const maxCompiled = 1_000
 
 const stoppedReason = ({ detail, reason }: WorkFailed): string =>
@@ -50,11 +53,14 @@ const stoppedReason = ({ detail, reason }: WorkFailed): string =>
     : "cannot be read in the memory there is for one body: send fewer events in one request"
 
 /**
- * Judges bodies of custom events before they are stored, with the code that will read them. A large body is read in a
- * process with a deadline, so that it holds up no other request.
+ * Checks bodies of custom events before they are stored, with the code that reads them later. A large body is read in a
+ * process with a deadline, so that it does not delay other requests.
  */
 export class Judging extends Context.Service<Judging, {
-  /** Fails with `JudgingBusy` while too many large bodies wait. A body that cannot be read has a reason. */
+  /**
+   * Checks a body. Returns a reason if the body cannot be read. Fails with `JudgingBusy` if too many large bodies are
+   * queued.
+   */
   readonly judge: (
     org: OrgSlug,
     body: Uint8Array,

@@ -4,7 +4,7 @@ import { readAmount } from "./Amount.ts"
 import { readCurrency } from "./Currency.ts"
 import { type EventLevel, given, memberFault } from "./Given.ts"
 
-/** The value of a conversion or refund, with the event that it makes: a conversion below 0 is a refund. */
+/** The value of a conversion or refund, and the resulting event: a conversion with a negative value is a refund. */
 export interface Money {
   readonly event: EventName
   readonly value?: number
@@ -14,13 +14,13 @@ export interface Money {
 
 const withoutValue = "The event counts without a value"
 
-/** The fault of a refund, which is rejected without its value. */
+/** Returns the fault of a refund that is rejected because it has no valid value. */
 const refused = ({ member, reason }: MemberFault): MemberFault => ({
   member,
   reason: reason.slice(0, -`. ${withoutValue}`.length),
 })
 
-/** The currency of an amount: its own, the stated one, or why they do not fit. */
+/** Returns the currency of an amount: its own, or the stated one. Returns a fault if they contradict each other. */
 const currencyFor = (
   own: ReadonlyArray<string> | undefined,
   stated: string | undefined,
@@ -37,9 +37,9 @@ const currencyFor = (
 }
 
 /**
- * The value of a conversion or refund under the first of `keys` that can be read. A value whose currency cannot be read is
- * left out, since it would count in the currency of the organization. A refund without its value is still no conversion. Other
- * events have no value.
+ * Reads the value of a conversion or refund from the first of `keys` with a valid value. A value with an invalid
+ * currency is left out, because it would count in the organization's currency. A refund without a valid value does not
+ * become a conversion. Other events have no value.
  */
 export const moneyIn = (event: EventName, levels: ReadonlyArray<EventLevel>, keys: ReadonlyArray<string>): Money => {
   if (event !== "conversion" && event !== "refund") return { event, faults: [] }

@@ -5,11 +5,12 @@ import { deliverSource } from "../domain/Source.ts"
 import { itemOf, Reactions } from "../tracking/Reactions.ts"
 import { PromptIntake } from "./PromptIntake.ts"
 
-/** Opt-outs by the unsubscribe links of messages. */
+/** Records opt-outs through the unsubscribe links of messages. */
 export class OptOuts extends Context.Service<OptOuts, {
   /**
-   * Unsubscribes the recipient of a message; true once that is stored and no further message begins to leave to the person.
-   * False if that is not sure now. The opt-out then stays in memory and is stored later, unless the process dies.
+   * Unsubscribes the recipient of a message. Returns true after the opt-out is stored, when no other message to the
+   * person can begin. Returns false if this is not certain yet: the opt-out then stays in memory and is stored later,
+   * unless the process dies.
    */
   readonly record: (org: OrgSlug, deliveryId: string) => Effect.Effect<boolean>
 }>()("parlance/intake/OptOuts") {

@@ -5,15 +5,15 @@ import { type EventName, isSuppressing } from "../domain/EventKinds.ts"
 import { isTimeZone } from "../templates/LocalTime.ts"
 import { type EventLevel, given, type ReadValue } from "./Given.ts"
 
-// Members of an event that describe its person, and the faults of those that are given and cannot be read.
+// Reads the members of an event that describe its person, and reports invalid ones.
 
-/** An address. Blank texts are absent. */
+/** Reads an address. Blank texts count as absent. */
 const readPerson = (value: unknown): ReadValue<unknown> =>
   typeof value === "string" && (value.trim() === "" || readAddress(nameOf(value) ?? "") !== undefined)
     ? { value }
     : { wrong: "is not one e-mail address: send it as ann@shop.example" }
 
-/** The fault of the address of a bounce, complaint or opt-out, if it is given under `keys` and cannot be read. */
+/** Returns the fault of the address of a bounce, complaint or opt-out, if a key has an invalid address. */
 export const addressFault = (
   { event, otherChannel }: { readonly event: EventName; readonly otherChannel?: boolean },
   levels: ReadonlyArray<EventLevel>,
@@ -28,7 +28,10 @@ const readZone = (value: unknown): ReadValue<string> =>
     ? { value: value.trim() }
     : { wrong: "is no IANA time zone: send one, such as Europe/Berlin" }
 
-/** The time zone of an event's user under the first of `keys` that has one, and the fault of one that cannot be read. */
+/**
+ * Reads the time zone of an event's user from the first of `keys` with a valid zone, with the fault if no valid zone is
+ * present.
+ */
 export const zoneIn = (
   levels: ReadonlyArray<EventLevel>,
   keys: ReadonlyArray<string>,

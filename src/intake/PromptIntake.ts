@@ -5,18 +5,18 @@ import * as GroupCommit from "../store/GroupCommit.ts"
 import { EarlierAnswers } from "../suppressions/EarlierAnswers.ts"
 import { Intake } from "./Intake.ts"
 
-/** Longest time to store and apply a group of bodies. */
+/** Timeout of storing and applying a group of bodies. */
 const timeout = Duration.seconds(10)
 
 /**
- * Applies bodies before they are acknowledged: reports after which a person gets no more mail. Other bodies wait in the
- * inbox. Bodies that arrive at the same time are applied together.
+ * Applies bodies before they are acknowledged: reports after which a person must receive no more mail. Other bodies are
+ * processed later from the inbox. Bodies that arrive at the same time are applied together.
  */
 export class PromptIntake extends Context.Service<PromptIntake, {
   /**
-   * Stores a body and applies it. Once it has returned, no message begins to leave to an address that the body suppresses, on
-   * any node. A body that cannot be read is only stored. Fails with `BufferFull` if the body was not stored, or not
-   * applied in time: then the sender has to send it again, and each event counts once.
+   * Stores a body and applies it. After it returns, no message begins to an address that the body suppresses, on any
+   * node. A body that cannot be read is only stored. Fails with `BufferFull` if the body was not stored or not applied
+   * in time: then the sender must send it again, and each event counts once.
    */
   readonly take: (received: Received) => Effect.Effect<void, GroupCommit.BufferFull>
 }>()("parlance/intake/PromptIntake") {

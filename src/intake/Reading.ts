@@ -10,15 +10,17 @@ import { textOfUtf8 } from "../domain/Utf8.ts"
 /** An object of parsed JSON, not an array. */
 export type Item = { readonly [name: string]: unknown }
 
-/** Most characters of a link. */
+/** Maximum length of a link. Unit: characters. */
 const maxLink = 2_000
 
-/** Events by their names in lowercase: `open` and `opened`, `purchase` and `conversion`, and so on. */
+/** The events of lowercase names: `open` and `opened`, `purchase` and `conversion`, and so on. */
 export const known: ReadonlyMap<string, EventName> = new Map(
   EventName.literals.flatMap((event) => eventKinds[event].names.map((name): [string, EventName] => [name, event])),
 )
 
-/** Steps on a message's way that say nothing about it. Were they business events, a tracking id would convert them. */
+/**
+ * Names of delivery steps without effect. As unknown names, they would become conversions if they have a tracking id.
+ */
 export const noise: ReadonlySet<string> = new Set([
   "drafted",
   "attempted",
@@ -28,11 +30,13 @@ export const noise: ReadonlySet<string> = new Set([
   "transient",
 ])
 
-/** Whether a body is empty or has only JSON white space. Some platforms check their credentials with such a body. */
+/**
+ * Whether a body is empty or contains only JSON white space. Some platforms test their credentials with such a body.
+ */
 export const isBlank = (body: Uint8Array): boolean =>
   body.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
 
-/** A body as JSON, or the reason why it is not JSON. */
+/** Parses a body as JSON, or returns why it is not JSON. */
 export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnderstood => {
   const text = textOfUtf8(body)
   if (text === undefined) return { reason: "The body is not valid UTF-8" }
@@ -43,21 +47,22 @@ export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnd
   }
 }
 
-/** Whether a value is an object of parsed JSON that is no array. */
+/** Whether a value is an object, and not an array. */
 export const isItem = (value: unknown): value is Item =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const none: Item = {}
 
-/** An object's member that is an object; anything else counts as an empty one. */
+/** Returns a member that is an object. Other values count as an empty object. */
 export const memberOf = (item: Item, name: string): Item => {
   const value = item[name]
   return isItem(value) ? value : none
 }
 
 /**
- * The first of some values that is an e-mail address, for an event that may concern the address itself, or that names a
- * person and no message and is no conversion. Other events have no use for it, so it is not kept with them.
+ * Returns the first value that is an e-mail address, for events that may concern the address itself: negative events,
+ * and events except conversions that name a person but no message. Other events do not use the address, so it is not
+ * stored with them.
  */
 export const emailOf = (
   { event, messageKey, trackingId }: Pick<NormalizedEvent, "event" | "trackingId" | "messageKey">,
@@ -73,21 +78,24 @@ export const emailOf = (
   return {}
 }
 
-/** The beginning of a link, 1 to 2,000 characters, if it can be stored. */
+/** Returns the first 2,000 characters of a link; undefined if it is blank or cannot be stored. */
 export const linkOf = (value: unknown): string | undefined => {
   if (typeof value !== "string") return undefined
-  // A cut must not halve a surrogate pair.
+  // Does not split a surrogate pair.
   const end = value.length > maxLink && (value.charCodeAt(maxLink - 1) & 0xfc00) === 0xd800 ? maxLink - 1 : maxLink
   const link = value.slice(0, end)
   return link.trim() !== "" && isStorable(link) ? link : undefined
 }
 
-/** The most characters of an encoded parameter: nine times as many as a name has, since `%F0%9F` are two of one's bytes. */
+/**
+ * Maximum length of an encoded parameter. Up to nine characters encode one: `%F0%9F` is half of a character with two
+ * units.
+ */
 const maxEncoded = maxName * 9
 
 /**
- * The first value of a parameter in a URL's query that can name something, 1 to 200 characters, percent-decoded once (`+`
- * stays); as it stands where that cannot be decoded. `name` is compared as written.
+ * Returns the first value of a URL's query parameter that is valid as a name, 1 to 200 characters, percent-decoded once
+ * (`+` is not decoded), or undecoded if decoding fails. `name` must match exactly.
  */
 export const parameterOf = (url: unknown, name: string): string | undefined => {
   const parameter = `${name}=`
@@ -107,7 +115,7 @@ export const parameterOf = (url: unknown, name: string): string | undefined => {
   return undefined
 }
 
-/** `tracking_id` of a URL's query: see `parameterOf`. */
+/** Returns the parameter `tracking_id` of a URL: see `parameterOf`. */
 export const trackingIdOf = (url: unknown): string | undefined => parameterOf(url, "tracking_id")
 
 const decoded = (text: string): string => {
@@ -119,8 +127,8 @@ const decoded = (text: string): string => {
 }
 
 /**
- * The first value that `read` accepts: all keys of the first level, then those of the next level. Keys are constants of
- * the source, never from a body, because inherited names such as `constructor` exist in every object.
+ * Returns the first value that `read` accepts: from all keys of the first level, then of the next level. Keys must be
+ * constants of the source, never text of a body, because inherited names such as `constructor` exist in every object.
  */
 export const find = (
   levels: ReadonlyArray<Item>,
@@ -139,8 +147,8 @@ export const find = (
 }
 
 /**
- * A value that is an object, or the JSON text of one: platforms send their customers' data in either form, and cut long
- * texts short. Undefined for anything else.
+ * Returns a value that is an object, or the object in its JSON text. Platforms send their customers' data in both forms
+ * and truncate long texts. Undefined for other values.
  */
 export const objectOf = (value: unknown): Item | undefined => {
   if (isItem(value)) return value
@@ -157,9 +165,10 @@ const trackingKeys = ["tracking_id"]
 const templateKeys = ["template_id"]
 
 /**
- * The ids that a customer has put into the first of the members `carriers` that has a `tracking_id` (each an object, or the
- * JSON text of one): a `template_id` without one beside it is the customer's own affair. Else the `tracking_id` in the first
- * of the members `urls` that has one.
+ * Returns the ids that a customer has put into an event: `tracking_id` and `template_id` from the first of the members
+ * `carriers` (objects or their JSON text) that has a `tracking_id`, otherwise the `tracking_id` from the first of the
+ * members `urls` that has one. A `template_id` without a `tracking_id` is ignored, because it may be the customer's own
+ * field.
  */
 export const carriedIds = (
   item: Item,
@@ -174,7 +183,7 @@ export const carriedIds = (
   return { trackingId: find([item], urls, trackingIdOf), templateId: undefined }
 }
 
-/** The last dotted segment, or the one before it where the last is a version: `click` of `com.acme.click.v2`. */
+/** Returns the last dotted segment, or the segment before a version: `click` for `com.acme.click.v2`. */
 export const lastSegment = (name: string): string => {
   const dot = name.lastIndexOf(".")
   return dot > 0 && /^v\d+$/.test(name.slice(dot + 1))

@@ -6,13 +6,13 @@ import { decode as decodeMapping, type Mapping } from "./mapping/Mapping.ts"
 import { settingsOf } from "./signatures/Verify.ts"
 import type { Reading } from "./Sources.ts"
 
-/** Settings of a source as they were entered: options of its platform, and how its events are read. */
+/** Settings of a source as entered: options of its platform, and how its events are read. */
 export type SourceSettings = Readonly<Record<string, unknown>>
 
-/** Names of business events that count as conversions, at most. */
+/** Maximum number of names of business events that count as conversions. */
 const maxConversions = 200
 
-/** Reading settings of each source. Platforms that are not listed here have fixed event names and need none. */
+/** Settings of each source for reading events. Other platforms have fixed event names and no such settings. */
 const readingOptions: { readonly [source in SourceId]?: ReadonlyArray<string> } = {
   provider_a: ["conversions"],
   provider_d: ["conversions"],
@@ -27,7 +27,7 @@ const decodeNames = decoder(
 const within = (pointer: string, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
   faults.map((fault) => ({ ...fault, pointer: `${pointer}${fault.pointer}` }))
 
-/** The reading settings of a source, and every fault in them. */
+/** Returns a source's settings for reading events, and every fault in them. */
 export const readingOf = (
   source: SourceId,
   settings: SourceSettings,
@@ -48,15 +48,13 @@ export const readingOf = (
   return { reading: { conversions, mapping }, faults }
 }
 
-/** Platform options for checking signatures. */
+/** Returns the platform options, which the signature check uses. */
 export const withoutReading = (settings: SourceSettings): SourceSettings => {
   const { conversions: _, mapping: __, ...rest } = settings
   return rest
 }
 
-/**
- * Faults for settings that this kind of source does not have. A misspelled name would otherwise be ignored silently.
- */
+/** Returns faults for unknown settings. Otherwise a misspelled name would be ignored silently. */
 export const unknownFaults = (source: SourceId, settings: SourceSettings): ReadonlyArray<Fault> => {
   const options = Object.keys(settingsOf[platforms[source]].fields).filter((name) => name !== "secrets")
   const known = [...options, ...readingOptions[source] ?? []].sort()
@@ -66,7 +64,7 @@ export const unknownFaults = (source: SourceId, settings: SourceSettings): Reado
   }))
 }
 
-/** Faults of a platform's options, and of a new secret where there is one. */
+/** Returns faults of a platform's options, and of a new secret if present. */
 export const optionFaults = (
   source: SourceId,
   settings: SourceSettings,

@@ -13,16 +13,18 @@ import { parseJson } from "./Reading.ts"
 
 /** An organization's settings for reading its events. */
 export interface Reading {
-  /** Names of business events that count as conversions, lowercase; `anyName` where names are not judged. */
+  /** Lowercase names of business events that count as conversions. `anyName` accepts every name. */
   readonly conversions: ReadonlySet<string>
-  /** How custom events are shaped; undefined: the default shape. */
+  /** The mapping of custom events. Undefined: the default shape. */
   readonly mapping: Mapping | undefined
 }
 
-/** An organization that has said nothing. */
+/** The settings of an organization that has configured nothing. */
 export const defaultReading: Reading = { conversions: new Set(), mapping: undefined }
 
-/** Steps of a mapping for a body that is read beside requests, which takes up to about 10 ms. */
+/**
+ * Maximum number of mapping steps for a body that is checked in the service's own process. They need up to about 10 ms.
+ */
 const maxStepsBeside = 50_000
 
 const customEvents = (
@@ -41,7 +43,7 @@ const customEvents = (
   }
 }
 
-/** How the bodies of each source are read; a new platform is a file that normalizes, and a line here. */
+/** How to read the bodies of each source. A new platform needs a file that normalizes, and a line here. */
 const sources: { readonly [source in SourceId]: (reading: Reading) => Normalize } = {
   provider_a: ({ conversions }) => Braze.make({ conversions }),
   provider_b: () => Iterable.normalize,
@@ -51,14 +53,16 @@ const sources: { readonly [source in SourceId]: (reading: Reading) => Normalize 
   events: (reading) => customEvents(reading, { strict: true }),
 }
 
-/** The service's reports on messages that it sent or took into a sink: custom events of the default shape. */
+/** Reads the service's own reports on messages: custom events of the default shape. */
 const normalizeReports: Normalize = customEvents(defaultReading, { strict: false })
 
-/** The name in the inbox of a source that a path names: a platform by either of its names, or mail. Undefined for any other. */
+/**
+ * Returns the inbox name of a source in a path: a platform by either of its names, or mail. Undefined for other names.
+ */
 export const inboxSourceOf = (name: string): SourceId | typeof mailSource | undefined =>
   name === mailSource ? mailSource : sourceIdOf(name)
 
-/** How a body is read that the service made itself or that came by mail; undefined for bodies of other sources. */
+/** Returns how to read bodies that the service made or received by mail; undefined for bodies of other sources. */
 export const ownNormalize = (
   { headers, source }: { readonly source: string; readonly headers: Readonly<Record<string, string>> },
 ): Normalize | NormalizeMail | undefined => {
@@ -69,17 +73,20 @@ export const ownNormalize = (
 }
 
 /**
- * How small bodies of custom events are read beside requests. A mapping that would take long gives up: it is `tooMuchWork`.
+ * Returns how to read small bodies of custom events in the service's own process. If the mapping needs too many steps,
+ * the result is `tooMuchWork`.
  */
 export const normalizeBeside = (reading: Reading): Normalize => customEvents(reading, { strict: true, isBeside: true })
 
-/** Items read of one body at most: a hostile one of 8 MiB could have millions, and would hold everything else up. */
+/** Maximum number of items of one body. A hostile body of 8 MiB could have millions and would delay all others. */
 const maxItems = 20_000
 
-/** Smaller bodies cannot have so many. Unit: bytes. */
+/** Smaller bodies cannot contain `maxItems` items. Unit: bytes. */
 const countedBytes = 2 * maxItems
 
-/** How the bodies of a source are read for an organization. Costs something to make: keep it while `reading` stands. */
+/**
+ * Returns how to read the bodies of a source for an organization. Expensive to create: keep it until `reading` changes.
+ */
 export const normalizer = (source: SourceId, reading: Reading = defaultReading): Normalize => {
   const normalize = sources[source](reading)
   return (body, headers, receivedAt) => {

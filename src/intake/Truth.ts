@@ -1,16 +1,16 @@
 import type { MemberFault } from "../domain/Event.ts"
 import { type EventLevel, memberFault, type ReadValue } from "./Given.ts"
 
-/** Texts of truth values, lowercase: JSON, Python, Liquid, SQL exports, and forms. */
+/** Texts of boolean values, lowercase, as in JSON, Python, Liquid, SQL exports and forms. */
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...["true", "1", "1.0", "yes", "y", "on", "t"].map((text): [string, boolean] => [text, true]),
   ...["false", "0", "0.0", "no", "n", "off", "f"].map((text): [string, boolean] => [text, false]),
 ])
 
-/** Longest text that is compared. */
+/** Maximum length of a text that is compared. Unit: characters. */
 const maxText = 20
 
-/** A boolean, or its text or number in common notations: `True`, `yes`, `1`, `"0"`. */
+/** Reads a boolean, or its text or number in common notations: `True`, `yes`, `1`, `"0"`. */
 export const readTruth = (value: unknown): ReadValue<boolean> => {
   if (typeof value === "boolean") return { value }
   const text = typeof value === "number" ? String(value) : typeof value === "string" ? value : ""
@@ -18,7 +18,7 @@ export const readTruth = (value: unknown): ReadValue<boolean> => {
   return truth === undefined ? { wrong: "is neither true nor false: send true or false" } : { value: truth }
 }
 
-/** Under any of these, a truth value says whether a machine did it. */
+/** Keys whose boolean value says whether a machine caused the event. */
 export const automatedKeys: ReadonlyArray<string> = [
   "automated",
   "is_bot",
@@ -30,12 +30,12 @@ export const automatedKeys: ReadonlyArray<string> = [
   "machine",
 ]
 
-/** Names that business data has as well, such as the machine that was ordered. */
+/** Keys that also occur in business data, such as a machine that was ordered. */
 const ambiguousKeys: ReadonlySet<string> = new Set(["bot", "machine"])
 
 /**
- * Whether one of the keys is true on any level. If none is, the fault of the first value that is neither true nor false. Below
- * the item itself, `bot` and `machine` may be anything, so other values have no fault there.
+ * Whether one of the keys is true on any level. If none is true, also returns the fault of the first value that is no
+ * boolean. Below the item itself, other values of `bot` and `machine` are no faults.
  */
 export const flagIn = (
   levels: ReadonlyArray<EventLevel>,

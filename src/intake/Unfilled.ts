@@ -6,9 +6,9 @@ import type { Skipped } from "../domain/DryRun.ts"
 import { idFault, placeholderInId } from "../domain/Placeholders.ts"
 import { isItem } from "./Reading.ts"
 
-// Ids of events that nobody filled in. An event with such an id would count for every other event with the same text.
+// Handles ids with an unfilled placeholder. An event with such an id would count as every other event with this id.
 
-/** The ids that events, profiles and erasures have, and their names in messages. */
+/** The ids of events, profiles and erasures, and their names in messages. */
 const ids = { trackingId: "tracking_id", user: "user_id", email: "email", templateId: "template_id" } as const
 
 type Ids = { readonly [id in keyof typeof ids]?: string | undefined }
@@ -18,10 +18,10 @@ const unfilledIn = (of: Ids): ReadonlyArray<keyof typeof ids> =>
     of[id] !== undefined && placeholderInId(of[id]) !== undefined
   )
 
-/** Places of an item that may hold a member. */
+/** JSON pointers of the levels of an item that may contain a member. */
 const levels = ["", "/data", "/properties"]
 
-/** The JSON pointer, within an item, of the member with this text; undefined for deeper members. */
+/** Returns the JSON pointer, within an item, of the member with this text; undefined for deeper members. */
 const memberWith = (item: unknown, text: string): string | undefined => {
   for (const at of levels) {
     const level = isItem(item) && at !== "" ? item[at.slice(1)] : item
@@ -42,8 +42,8 @@ const skip = (of: Ids, id: keyof typeof ids, item: unknown): Skipped => {
 }
 
 /**
- * Removes the ids that nobody filled in from an event, which makes the event incomplete. Skips the event if its tracking id is a
- * placeholder, or if no other id names its message. Opt-outs, complaints and bounces are kept if any other id names their person.
+ * Removes unfilled ids from an event, with a fault for each. Skips the event if its tracking id is a placeholder, or if
+ * no other id identifies its message. Opt-outs, complaints and bounces are kept if another id identifies their person.
  */
 const eventFilledIn = (event: NormalizedEvent, item: unknown): NormalizedEvent | Skipped => {
   const unfilled = unfilledIn(event)
@@ -66,7 +66,7 @@ const eventFilledIn = (event: NormalizedEvent, item: unknown): NormalizedEvent |
 }
 
 /**
- * The id of an event that nobody filled in; undefined for any other key. A key may have the event's name or source before
+ * Returns the unfilled event id in a key; undefined for other keys. A key may contain the event's name or source before
  * the id: `open:null`.
  */
 const unfilledEventId = (key: string): string | undefined => {
@@ -76,7 +76,10 @@ const unfilledEventId = (key: string): string | undefined => {
   return [last, id].find((text) => placeholderInId(text) !== undefined)
 }
 
-/** Identifies an event whose id nobody filled in by its content. Otherwise all such events of the source would count as one. */
+/**
+ * Identifies an event with an unfilled event id by its content. Otherwise all such events of the source would count as
+ * one event.
+ */
 const knownByContent = (event: NormalizedEvent, item: unknown): NormalizedEvent => {
   const id = unfilledEventId(event.key)
   if (id === undefined || !isItem(item)) return event
@@ -93,7 +96,7 @@ type Read =
   | { readonly profile: ProfileUpdate }
   | { readonly erasure: ErasureRequest }
 
-/** The item without ids that nobody filled in, or the reason why it is skipped. */
+/** Returns the item without unfilled ids, or why it is skipped. */
 export const filledIn = (read: Read, item: unknown): Read => {
   if ("reason" in read) return read
   if ("event" in read) {

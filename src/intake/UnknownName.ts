@@ -1,16 +1,19 @@
 import { anyName } from "../domain/ConversionEvents.ts"
 import { known, lastSegment } from "./Reading.ts"
 
-/** Differences (a letter more, less, another, or two swapped) up to which a name is suggested for another. */
+/** Maximum edit distance (letters added, removed, replaced, or two swapped) of a suggested name. */
 const maxDistance = 2
 
-/** Longer names are not compared. */
+/** Maximum length of a name that is compared. Unit: characters. */
 const maxCompared = 40
 
-/** Declared names that are compared at most. */
+/** Maximum number of declared names that are compared. */
 const maxDeclared = 200
 
-/** Edit distance of two short texts, with swapped neighbours as one difference; `maxDistance + 1` for anything above. */
+/**
+ * Returns the edit distance of two short texts, where swapped neighbors count as one; `maxDistance + 1` for greater
+ * distances.
+ */
 const distance = (a: string, b: string): number => {
   const beyond = maxDistance + 1
   if (Math.abs(a.length - b.length) > maxDistance) return beyond
@@ -32,7 +35,7 @@ const distance = (a: string, b: string): number => {
   return last[b.length]!
 }
 
-/** The name that a misspelt, lowercase one most likely stands for. Of equally near ones the first. */
+/** Returns the most similar name to a misspelled lowercase name, if any. Of equally similar names, the first. */
 export const suggestionFor = (name: string, declared: Iterable<string>): string | undefined => {
   if (name.length > maxCompared) return undefined
   let nearest: string | undefined
@@ -49,7 +52,7 @@ export const suggestionFor = (name: string, declared: Iterable<string>): string 
   return nearest
 }
 
-/** Why an event of a name that is neither known nor declared is refused, with the name it may have meant. */
+/** Returns why an event with an unknown name is refused, with a suggestion. */
 export const unknownNameReason = (stated: string, declared: ReadonlySet<string>): string => {
   const suggestion = suggestionFor(lastSegment(stated.trim().toLowerCase()), declared) ??
     suggestionFor(stated.trim().toLowerCase(), declared)

@@ -6,39 +6,39 @@ import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalize } from "./Normalize.ts"
 
-// Verdicts on the items of a body, for the answer to its sender. Pure.
+// Verdicts on the items of a body, for the response to its sender. Pure.
 
-/** The parts of an event that its verdict depends on, with the members that could not be read. */
+/** The fields of an event that its verdict depends on, with the members that could not be read. */
 export interface JudgedEvent
   extends Pick<NormalizedEvent, "currency" | "key" | "occurredAt" | "event" | "trackingId" | "templateId"> {
-  /** JSON pointer of the first of the members. */
+  /** JSON pointer of the first unreadable member. */
   readonly pointer?: string
   readonly reasons?: ReadonlyArray<string>
-  /** Whether it may suppress the address of its recipient. */
+  /** Whether the event may suppress its recipient's address. */
   readonly suppresses?: true
 }
 
-/** An item as it was read: its event, or the reason why it has none. */
+/** The result of reading an item: its event, or why it has none. */
 export type JudgedItem =
   | JudgedEvent
   | {
-    /** Whether it is known and means nothing here, or is at fault. */
+    /** `ignored`: a known item without effect. `rejected`: a faulty item. */
     readonly status: "ignored" | "rejected"
-    /** JSON pointer of the item, or of the member at fault. */
+    /** JSON pointer of the item, or of the faulty member. */
     readonly pointer: string
     readonly reason: string
   }
 
-/** The items of a body in their order, or why it has none that can be read. */
+/** The items of a body in order, or why the body cannot be read. */
 export type Judged =
   | {
     readonly items: ReadonlyArray<JudgedItem>
-    /** JSON pointers of members that are not read, one for each name. */
+    /** JSON pointers of unknown members: one for each name. */
     readonly unknown?: ReadonlyArray<string>
   }
   | NotUnderstood
 
-/** Reads a body of a source that judges names, and judges each of its items. */
+/** Reads a body of custom events and judges each of its items. */
 export const judge = (
   normalize: Normalize,
   body: Uint8Array,
@@ -91,10 +91,12 @@ export const Verdict = Schema.Struct({
 }).annotate({ identifier: "EventVerdict" })
 export type Verdict = typeof Verdict.Type
 
-/** Characters of reasons in one answer; 10,000 verdicts without reasons have about 500,000. */
+/**
+ * Maximum length of all reasons in one response. 10,000 verdicts without reasons need about 500,000. Unit: characters.
+ */
 const maxReasons = 200_000
 
-/** The faults of a body that is refused as a whole. Those behind many others are counted. */
+/** Returns the faults of a body that is refused as a whole. Faults beyond `maxReasons` are only counted. */
 export const faultsOf = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<Fault> => {
   let left = maxReasons
   const faults: Array<Fault> = []
@@ -106,11 +108,11 @@ export const faultsOf = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<Fault>
   return more === 0 ? faults : [...faults, { pointer: "", detail: `has ${more} more items with faults` }]
 }
 
-/** JSON pointers of the members that could not be read: the first of each event. */
+/** Returns the JSON pointers of unreadable members: the first of each event. */
 export const unreadIn = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<string> =>
   items.flatMap((item) => "key" in item && item.pointer !== undefined ? [item.pointer] : [])
 
-/** The events of a body, each once. */
+/** Returns the events of a body, each once. */
 export const eventsOf = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<JudgedEvent> => {
   const first = new SeededMap<string, JudgedEvent>()
   for (const item of items) if ("key" in item && !first.has(item.key)) first.set(item.key, item)
@@ -125,9 +127,9 @@ const otherCurrency = (stated: string, counted: string) =>
 const repeated = "An event of the same id, or of the same content, came in before: it counts once"
 
 /**
- * The verdicts on the items of a body, given the keys of its events that came in before it, and by key why events do not count
- * for their decision. `currency` is that of the organization, if it has one. Reasons are left out of the later verdicts of a body with very
- * many.
+ * Returns the verdicts on the items of a body. `known` contains the keys of events that were received before,
+ * `untimely` the reasons why events do not count for their decision, by key, and `currency` the organization's
+ * currency. If a body has very many verdicts, later verdicts have no reasons.
  */
 export const verdictsOf = (
   items: ReadonlyArray<JudgedItem>,

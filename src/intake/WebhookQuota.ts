@@ -11,7 +11,7 @@ import { tell } from "../store/ChangeTrail.ts"
 import { recordset } from "../store/Recordset.ts"
 import { DailyBytes, dayOf, nextDay } from "./DailyBytes.ts"
 
-/** The organization has stored as many bytes of webhook bodies today as it may. */
+/** The organization has reached its daily quota of webhook bytes. */
 export class QuotaReached extends Schema.TaggedError<QuotaReached>()("QuotaReached", {
   quota: Schema.Int,
   /** Unit: seconds. */
@@ -28,26 +28,29 @@ const exchangeEvery = "1 second"
 /** How long usage is kept. Unit: days. */
 const keptDays = 35
 
-/** A sender comes back within this time even if the day lasts longer: the quota may have been raised. Unit: seconds. */
+/**
+ * Maximum time after which a sender should retry, even if the day lasts longer, because the quota may be raised. Unit:
+ * seconds.
+ */
 const longestRetry = 3600
 
 /** Bytes of webhook bodies and their headers that this process stored. */
 const storedBytes = Metric.counter("parlance_webhook_bytes_total", { incremental: true })
-/** Webhook bodies that this process answered 429 for their organization's quota. */
+/** Webhook bodies that this process refused with 429 because of their organization's quota. */
 const refusedBodies = Metric.counter("parlance_webhook_quota_refused_total", { incremental: true })
 
 /**
- * The daily quota of webhook bodies. Requests cause no write: each node counts in memory, adds its bytes to a table
- * once a second, and reads those of the other nodes. An organization can therefore exceed its quota by up to two
- * seconds of traffic, and a killed process loses up to a second of its count.
+ * Enforces the daily quota of webhook bodies. Requests cause no write: each node counts in memory, and once a second it
+ * adds its bytes to a table and reads the bytes of the other nodes. Therefore an organization can exceed its quota by
+ * up to two seconds of traffic, and a killed process loses up to a second of its count.
  */
 export class WebhookQuota extends Context.Service<WebhookQuota, {
-  /** Fails with `QuotaReached` when the organization may store no more today, and counts that. */
+  /** Fails with `QuotaReached`, and counts the refusal, if the organization has reached its quota of today. */
   readonly check: (org: string) => Effect.Effect<void, QuotaReached>
   /** Adds stored bytes to the count. */
   readonly add: (org: string, bytes: number) => void
   /**
-   * Adds this node's new bytes to the table, and reads those of the other nodes. Fails with `SqlError` when the
+   * Adds this node's new bytes to the table, and reads the bytes of the other nodes. Fails with `SqlError` if the
    * database does not respond.
    */
   readonly exchange: Effect.Effect<void, SqlError>
@@ -57,8 +60,8 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
    */
   readonly usage: (org: OrgSlug) => Effect.Effect<Usage, OrganizationNotFound>
   /**
-   * Sets the quota of one organization; null: the installation's default. Other nodes follow within seconds. Fails with
-   * `OrganizationNotFound` for an unknown organization.
+   * Sets the quota of an organization; null for the installation's default. Other nodes apply it within seconds. Fails
+   * with `OrganizationNotFound` for an unknown organization.
    */
   readonly setQuota: (org: OrgSlug, bytes: number | null) => Effect.Effect<Usage, OrganizationNotFound>
 }>()("parlance/intake/WebhookQuota") {
@@ -153,7 +156,7 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
           WHERE u.bytes > 0 OR o.webhook_daily_bytes IS NOT NULL`,
       )
       yield* exchange.pipe(
-        // Bytes that were not written stay counted here and are part of the next exchange.
+        // If the exchange fails, its bytes stay counted here and are part of the next exchange.
         Effect.catch((error) =>
           Effect.logDebug("The use of webhook quotas could not be exchanged and will be retried", error.message)
         ),

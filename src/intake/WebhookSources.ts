@@ -20,49 +20,52 @@ import { readsBody, type SignatureSettings, verify } from "./signatures/Verify.t
 import type { Reading } from "./Sources.ts"
 import { optionFaults, readingOf, type SourceSettings, unknownFaults, withoutReading } from "./SourceSettings.ts"
 
-/** For how long a secret that was replaced is still accepted, so that a platform can be changed at leisure. */
+/** How long a replaced secret is still accepted, so that the platform can be changed without hurry. */
 const rotationHours = 24
 
-/** The input of an administrator. Absent members stay unchanged. */
+/** An administrator's input for a source. Absent members stay unchanged. */
 export const SourceInput = Schema.Struct({
-  /** A new secret; the one it replaces is accepted for 24 hours more. The one in use changes nothing. */
+  /**
+   * A new secret. The replaced secret is accepted for another 24 hours. Entering the current secret changes nothing.
+   */
   secret: Schema.optionalKey(Schema.String),
   /**
-   * Options of the platform, for some sources `conversions`, and for `events` a `mapping`, which replaces the default shape,
-   * CloudEvents and `conversions`. Replaced whole.
+   * Options of the platform; for some sources `conversions`; and for `events` a `mapping`, which replaces the default
+   * shape, CloudEvents and `conversions`. Replaces all earlier settings.
    */
   settings: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
-  /** False: its webhooks are refused. */
+  /** False: webhooks of the source are refused. */
   enabled: Schema.optionalKey(Schema.Boolean),
 })
 export type SourceInput = typeof SourceInput.Type
 
-/** A source as it is set up, without its secrets. */
+/** The configuration of a source, without its secrets. */
 export interface SourceSetup {
   readonly sourceId: SourceId
   readonly enabled: boolean
   readonly settings: SourceSettings
-  /** Secrets that are accepted now, and until when the older one is. */
+  /** Secrets that are currently accepted. `acceptedUntil` is null for the current secret. */
   readonly secrets: ReadonlyArray<{ readonly acceptedUntil: Date | null }>
   readonly updatedAt: Date
 }
 
-/** A source as requests meet it. */
+/** A source with decrypted secrets, as requests need it. */
 interface Ready {
   readonly enabled: boolean
   readonly settings: Omit<SignatureSettings, "secrets">
   readonly secrets: ReadonlyArray<{ readonly secret: string; readonly until: number }>
 }
 
-/** How bodies of a source are read, and a key that is equal for equal ones. */
+/** How to read bodies of a source, and a key that is equal for equal settings. */
 export interface KeyedReading {
   readonly key: string
   readonly reading: Reading
 }
 
 /**
- * How bodies of a source are read by its settings and by the names of conversions that the organization and its templates
- * declare; undefined where none of them says anything. A mapping replaces the names in the settings, but not those.
+ * Returns how to read bodies of a source, from its settings and the names of conversions that the organization and its
+ * templates declare; undefined if all of these are empty. A mapping replaces the names in the settings, but not the
+ * declared names.
  */
 const keyedReading = (
   source: SourceId,
@@ -71,7 +74,7 @@ const keyedReading = (
 ): KeyedReading | undefined => {
   const own = readingOf(source, settings).reading
   const all = own.mapping === undefined ? [...own.conversions, ...declared] : [...declared]
-  // Platforms have business events of any name, which are conversions only when they are declared.
+  // Platforms have business events with arbitrary names, which are conversions only if they are declared.
   const conversions = new Set(source === "events" ? all : all.filter((name) => name !== anyName))
   if (conversions.size === 0 && own.mapping === undefined) return undefined
   const said = JSON.stringify([source, [...conversions].sort(), settings["mapping"]])
@@ -81,7 +84,7 @@ const keyedReading = (
   }
 }
 
-/** Whether the events of a source have names of their own, some of which can be declared to be conversions. */
+/** Whether the source has event names of its own, which can be declared as conversions. */
 const hasEventNames: { readonly [source in SourceId]: boolean } = {
   provider_a: true,
   provider_b: false,
@@ -94,7 +97,7 @@ const namedSources = (Object.keys(hasEventNames) as ReadonlyArray<SourceId>).fil
 
 interface StoredSecret {
   readonly sealed: string
-  /** ISO 8601; null for the one in use. */
+  /** ISO 8601; null for the current secret. */
   readonly until: string | null
 }
 
@@ -106,7 +109,7 @@ interface Row {
   readonly updatedAt: Date
 }
 
-/** Values of a source that the audit log compares. Of the secret, only whether one is set and whether it changed. */
+/** The values of a source that the audit log compares. Of secrets, only whether one is set or has changed. */
 const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: RecordFields, secret: string): RecordFields => ({
   "/enabled": row.enabled,
   ...settings,
@@ -115,13 +118,13 @@ const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: RecordFields,
 
 const purposeOf = (org: string, sourceId: string) => `webhook ${org}/${sourceId}`
 
-/** Opens and replaces the secrets of sources. */
+/** Decrypts and replaces the secrets of sources. */
 const makeSecrets = (box: SecretBox["Service"]) => {
   const open = Effect.fnUntraced(function* (org: string, row: Row) {
     const secrets: Array<Ready["secrets"][number]> = []
     for (const { sealed, until } of row.secrets) {
       const secret = yield* box.open(purposeOf(org, row.source), sealed).pipe(
-        // Its webhooks are refused until somebody mends it; everything else goes on.
+        // Webhooks of this source are refused until the secret is entered again. Other sources are not affected.
         Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
       )
       if (secret !== undefined) {
@@ -135,7 +138,10 @@ const makeSecrets = (box: SecretBox["Service"]) => {
     }
   })
 
-  /** The secrets after `secret` was entered: the one that was in use has another 24 hours, any older one none. */
+  /**
+   * Returns the secrets after `secret` was entered. The previous secret is accepted for another 24 hours; older secrets
+   * are removed.
+   */
   const rotated = Effect.fnUntraced(function* (
     purpose: string,
     secrets: ReadonlyArray<StoredSecret>,
@@ -145,10 +151,10 @@ const makeSecrets = (box: SecretBox["Service"]) => {
     const current = secrets.find(({ until }) => until === null)
     if (current !== undefined) {
       const opened = yield* box.open(purpose, current.sealed).pipe(
-        // A secret that cannot be decrypted is useless, so it is replaced.
+        // A secret that cannot be decrypted is useless and is replaced.
         Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
       )
-      // Entered once more, it replaces nothing, and the one before keeps its time.
+      // Entering the current secret changes nothing, and the previous secret keeps its time.
       if (opened !== undefined && Redacted.value(opened) === secret) return secrets
     }
     const until = new Date(now + rotationHours * hourMillis).toISOString()
@@ -158,11 +164,11 @@ const makeSecrets = (box: SecretBox["Service"]) => {
   return { open, rotated }
 }
 
-/** The messaging platforms that report to an organization: how they sign, and how what they send is read. */
+/** The webhook sources of organizations: how to verify their signatures and how to read their bodies. */
 export class WebhookSources extends Context.Service<WebhookSources, {
   /**
-   * Creates or updates a source. Fails with `InvalidInput`, listing every fault, when the result would not be valid, with
-   * `NoSecretKey` when there is no key to encrypt the secret with, and with `SecretFileFaulty` when its file is faulty.
+   * Creates or updates a source. Fails with `InvalidInput`, listing every fault, if the result would not be valid; with
+   * `NoSecretKey` without a key to encrypt the secret; and with `SecretFileFaulty` if the key file is damaged.
    */
   readonly put: (
     org: OrgSlug,
@@ -170,20 +176,20 @@ export class WebhookSources extends Context.Service<WebhookSources, {
     input: SourceInput,
   ) => Effect.Effect<SourceSetup, InvalidInput | NoSecretKey | SecretFileFaulty>
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceSetup>>
-  /** Removes a source. Fails with `SourceNotFound` when the organization has no such source. */
+  /** Removes a source. Fails with `SourceNotFound` if the organization has no such source. */
   readonly remove: (org: OrgSlug, sourceId: SourceId) => Effect.Effect<void, SourceNotFound>
-  /** Whether a request is from the source; undefined where that has not been set up, or is switched off. */
+  /** Verifies that a request comes from the source. Undefined if the source is not configured or disabled. */
   readonly verify: (
     org: string,
     sourceId: SourceId,
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
   ) => SignatureVerdict | undefined
-  /** Whether `verify` looks at the body; undefined where the source has not been set up, or is switched off. */
+  /** Whether `verify` reads the body. Undefined if the source is not configured or disabled. */
   readonly readsBody: (org: string, sourceId: SourceId) => boolean | undefined
-  /** Whether the source has been switched off. */
+  /** Whether the source is disabled. */
   readonly isDisabled: (org: string, sourceId: SourceId) => boolean
-  /** How bodies of a source are read for an organization, or its sandbox; undefined for the default. */
+  /** Returns how to read bodies of a source for an organization or its sandbox; undefined for the default settings. */
   readonly reading: (org: string, sourceId: SourceId) => KeyedReading | undefined
 }>()("parlance/intake/WebhookSources") {
   static readonly layer = Layer.effect(
@@ -242,13 +248,13 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         updatedAt: row.updatedAt,
       })
 
-      /** Every fault of the source that this input would create. */
+      /** Returns every fault of the source that this input would create. */
       const faultsOf = (sourceId: SourceId, before: Row | undefined, input: SourceInput): ReadonlyArray<Fault> => {
         const settings = input.settings ?? before?.settings ?? {}
         const { faults } = readingOf(sourceId, settings)
-        // Settings stored by an earlier release do not block a change of other settings.
+        // Unknown settings that an earlier release stored do not block a change of other settings.
         const unknown = input.settings === undefined ? [] : unknownFaults(sourceId, input.settings)
-        // `events` may be set up for its mapping alone: its other way in is an API key.
+        // `events` needs no secret, because senders may also use an API key.
         const needsSecret = before === undefined && sourceId !== "events"
         const secrets = input.secret === undefined ? needsSecret ? [] : undefined : [input.secret]
         return [...unknown, ...faults, ...optionFaults(sourceId, settings, secrets)]
@@ -257,7 +263,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       const put = Effect.fn("WebhookSources.put")(function* (org: OrgSlug, sourceId: SourceId, input: SourceInput) {
         const now = new Date(clock.currentTimeMillisUnsafe())
         const row = yield* sql.withTransaction(Effect.gen(function* () {
-          // Two who change it at once take turns.
+          // Serializes concurrent changes.
           yield* lockOrganization(sql, org)
           const [before] = yield* sql<Row>`
             SELECT w.source, w.enabled, w.secrets, w.settings, w.updated_at FROM webhook_sources w

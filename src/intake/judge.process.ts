@@ -1,4 +1,4 @@
-// The process behind `Judging`.
+// The worker process of `Judging`.
 import "../runtime/leakGuard.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import type { JudgeRequest } from "./Judging.ts"

@@ -5,7 +5,7 @@ import { Settings } from "../../Settings.ts"
 import { Limits, type ListenerLimits, makeReception } from "./Reception.ts"
 import { initializeMetrics, refusals, refuse } from "./Replies.ts"
 
-/** The listener for bounces cannot listen where its setting says. */
+/** The listener for bounces cannot listen at the address of `BOUNCE_LISTEN`. */
 export class BounceListenFailed extends Schema.TaggedError<BounceListenFailed>()("BounceListenFailed", {
   host: Schema.String,
   port: Schema.Int,
@@ -17,7 +17,7 @@ export class BounceListenFailed extends Schema.TaggedError<BounceListenFailed>()
   }
 }
 
-/** The part of a connection of `smtp-server` that is used here. */
+/** The members of a connection of `smtp-server` that this file uses. */
 interface ServerConnection {
   readonly session: SMTPServerSession
   readonly send: (code: number, text: string) => void
@@ -40,7 +40,7 @@ const serverOptions = (limits: ListenerLimits): SMTPServerOptions => ({
 
 type Reception = Effect.Success<typeof makeReception>
 
-/** The handlers of a server. `end` closes the connection of a session after a last reply. */
+/** The handlers of the server. `end` sends a last reply and closes the connection of a session. */
 const handlersOf = (
   { admit, begin, close, open, receive, sessions }: Reception,
   end: (session: SMTPServerSession, reply: string) => void,
@@ -66,12 +66,12 @@ const handlersOf = (
   },
 })
 
-/** Listens until the scope closes. A mail that is being received then has `SHUTDOWN_TIMEOUT` to arrive. */
+/** Listens until the scope closes. A mail in progress then has `SHUTDOWN_TIMEOUT` to arrive. */
 const listen = Effect.fnUntraced(function* ({ host, port }: HostAndPort) {
   const limits = yield* Limits
   const { shutdownTimeout } = yield* Settings
   const reception = yield* makeReception
-  // Loaded only where it is used, because each module makes the start slower.
+  // Loaded only if used, because each module delays the start.
   const { SMTPServer } = yield* Effect.promise(() => import("smtp-server"))
 
   const connections = () => [...server.connections as Set<ServerConnection>]
@@ -85,7 +85,7 @@ const listen = Effect.fnUntraced(function* ({ host, port }: HostAndPort) {
     ...handlersOf(reception, end),
     closeTimeout: Duration.toMillis(shutdownTimeout),
   })
-  // Emitted when a client breaks off.
+  // Emitted when a client closes its connection early.
   server.on("error", () => {})
 
   const start = Effect.callback<void, BounceListenFailed>((resume) => {
@@ -105,10 +105,10 @@ const listen = Effect.fnUntraced(function* ({ host, port }: HostAndPort) {
   yield* Effect.acquireRelease(start, () => stop)
 })
 
-/** Takes mail about deliveries where `BOUNCE_LISTEN` says; does nothing without it. */
+/** Accepts mail about deliveries at `BOUNCE_LISTEN`. Without this setting, does nothing. */
 export const layer = Layer.unwrap(Effect.map(Settings, ({ bounceListen }) =>
   Option.match(bounceListen, {
-    // The documented series are there all the same.
+    // The documented metrics exist even without the listener.
     onNone: () => Layer.effectDiscard(initializeMetrics),
     onSome: (at) => Layer.effectDiscard(listen(at)),
   })))

@@ -15,23 +15,23 @@ import { ReportCounts } from "./ReportCounts.ts"
 
 /** Limits of the listener. */
 export interface ListenerLimits {
-  /** Most connections at once, in total and from one address (IPv6: one /64). */
+  /** Maximum number of concurrent connections, in total and from one address (IPv6: one /64). */
   readonly connections: number
   readonly connectionsOfAddress: number
-  /** How long a client may say nothing, and how long a session may last in all. */
+  /** Maximum idle time of a client, and maximum duration of a session. */
   readonly idle: Duration.Input
   readonly session: Duration.Input
-  /** Mails of one session, and recipients that do not exist. */
+  /** Maximum number of mails, and of unknown recipients, in one session. */
   readonly mails: number
   readonly unknownRecipients: number
-  /** Largest mail, and how much of its beginning is stored. Unit: bytes. */
+  /** Maximum size of a mail, and how much of its beginning is stored. Unit: bytes. */
   readonly mailBytes: number
   readonly storedBytes: number
-  /** Mails about one delivery that a node receives in an hour. */
+  /** Maximum number of mails about one delivery that a node receives in an hour. */
   readonly mailsOfDelivery: number
 }
 
-/** The limits in use, which tests change. */
+/** The limits, which tests replace. Default: the limits below. */
 export const Limits = Context.Reference<ListenerLimits>("parlance/intake/bounces/Limits", {
   defaultValue: () => ({
     connections: 100,
@@ -41,13 +41,13 @@ export const Limits = Context.Reference<ListenerLimits>("parlance/intake/bounces
     mails: 100,
     unknownRecipients: 3,
     mailBytes: 10 * 1024 * 1024,
-    // A report has its parts at the start and the original message at the end, so only these are kept.
+    // A report has its parts at the start and the original message at the end, so only the start is stored.
     storedBytes: batchBytes,
     mailsOfDelivery: 20,
   }),
 })
 
-/** Bytes of a header section that are read to tell whether a mail is a report. */
+/** Number of bytes of a header section that are read to decide whether a mail is a report. */
 const headerBytes = 32 * 1024
 
 /** The state of a session. */
@@ -63,12 +63,12 @@ interface Session {
 /** The part of an address before the `@`. */
 const localPartOf = (address: string): string => address.slice(0, Math.max(0, address.lastIndexOf("@")))
 
-/** Longest envelope address that is stored. Unit: characters. */
+/** Maximum length of a stored envelope address. Unit: characters. */
 const maxAddress = 320
 
 /**
- * The handlers of the SMTP server: they admit mail to signed mailboxes alone, and answer 250 once it is applied. A report
- * that comes again after a crash becomes the same event.
+ * Handlers of the SMTP server. They accept mail only for signed mailboxes, and reply 250 after the mail was applied. A
+ * report that is sent again after a crash becomes an equal event.
  */
 export const makeReception = Effect.gen(function* () {
   const clock = yield* Clock.Clock
@@ -96,13 +96,13 @@ export const makeReception = Effect.gen(function* () {
     sessions.delete(id)
   }
 
-  /** Counts a mail of a session; false when it has had as many as it may. */
+  /** Counts a mail of a session. Returns false if the session has reached its limit. */
   const begin = (id: string): boolean => {
     const session = sessions.get(id)
     return session !== undefined && ++session.mails <= limits.mails
   }
 
-  /** The reason why mail to a mailbox is not taken now. */
+  /** Returns why mail to a mailbox is currently refused, if it is. */
   const refusalOf = ({ delivery, org }: BounceMailbox): Effect.Effect<MailRefusal | undefined> =>
     delivery !== undefined && !counts.admits(delivery, clock.currentTimeMillisUnsafe())
       ? Effect.succeed(refusals.tooManyReports)
@@ -128,7 +128,7 @@ export const makeReception = Effect.gen(function* () {
     ) {
       const sender = mailFrom === false ? "" : mailFrom.address
       const fields = yield* Effect.promise(() => readHeaders(body.toString("latin1", 0, headerBytes)))
-      // The refusal tells a person who replies to the message that the mailbox is not read.
+      // The refusal tells people who reply to a message that this mailbox is not read.
       if (sender !== "" && mailbox.delivery !== undefined && !isReport(fields)) return refusals.noReport
       const headers = {
         ...(mailbox.delivery === undefined ? {} : { [deliveryHeader]: mailbox.delivery }),
@@ -155,7 +155,7 @@ export const makeReception = Effect.gen(function* () {
     const chunks: Array<Uint8Array> = []
     let kept = 0
     session.isReceiving = true
-    // Also counts messages that are refused later: receiving costs more than storing.
+    // Also counts mails that are refused later, because receiving costs more than storing.
     const delivery = session.mailbox?.delivery
     if (delivery !== undefined) counts.add(delivery, clock.currentTimeMillisUnsafe())
     const answered: EndCommand = (error) => {
@@ -168,7 +168,7 @@ export const makeReception = Effect.gen(function* () {
         chunks.push(part)
         kept += part.length
       }
-      // The server would read the rest of a mail without end before it refuses it.
+      // Otherwise the server would read the rest of the mail, however long, before it refuses the mail.
       if (stream.byteLength > 2 * limits.mailBytes) end(refusals.tooLarge)
     })
     stream.on("end", () => {

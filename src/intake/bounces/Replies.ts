@@ -1,8 +1,8 @@
 import { Context, Effect, Metric } from "effect"
 
-// Replies of the listener for bounces, and how often each was given.
+// Replies of the listener for bounces, and their counters.
 
-/** Outcomes of mails that the listener was offered. */
+/** Outcomes of mails that clients offered to the listener. */
 const outcomes = ["stored", "unknown_recipient", "no_report", "too_large", "limited", "unavailable"] as const
 export type MailOutcome = typeof outcomes[number]
 const mails = (outcome: MailOutcome) =>
@@ -12,7 +12,7 @@ const counters = Object.fromEntries(outcomes.map((outcome) => [outcome, mails(ou
   ReturnType<typeof mails>
 >
 
-/** A reply to a command, such as `550 5.1.1 No such mailbox`. A session ends with 421. */
+/** A refusing reply to a command, such as `550 5.1.1 No such mailbox`. Code 421 ends the session. */
 export interface MailRefusal {
   readonly outcome: MailOutcome
   readonly reply: string
@@ -37,7 +37,7 @@ export const refusals = {
   unavailable: { outcome: "unavailable", reply: "451 4.3.0 The mail cannot be stored now. Try again later" },
 } as const satisfies Readonly<Record<string, MailRefusal>>
 
-/** Gives each counter a series from the start. */
+/** Initialises the counters to 0, so that each has a series from the start. */
 export const initializeMetrics = Effect.forEach(outcomes, (outcome) => Metric.update(counters[outcome], 0), {
   discard: true,
 })
@@ -45,7 +45,7 @@ export const initializeMetrics = Effect.forEach(outcomes, (outcome) => Metric.up
 /** Counts a mail. */
 export const count = (outcome: MailOutcome): void => counters[outcome].updateUnsafe(1, Context.empty())
 
-/** Ends a command of `smtp-server`. */
+/** The callback that ends a command of `smtp-server`. */
 export type EndCommand = (error?: Error | null) => void
 
 /** Refuses a client's command and counts the refusal. */

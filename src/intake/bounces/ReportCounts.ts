@@ -1,11 +1,11 @@
 const hourMillis = 3_600_000
 
-/** Deliveries that are remembered. */
+/** Maximum number of deliveries in memory. */
 const remembered = 20_000
 
 /**
- * Counts the mails about each delivery in an hour. A server sends one or two; who sends more has seen the return path and
- * means to fill the store.
+ * Counts the mails about each delivery per hour. A mail server sends one or two. A client that sends more has learned
+ * the return path and tries to fill the store.
  */
 export class ReportCounts {
   readonly #counts = new Map<string, { readonly since: number; count: number }>()

@@ -5,9 +5,9 @@ import type { EventName } from "../../domain/EventKinds.ts"
 /**
  * The event of a failed delivery.
  *
- *     bounce         the address does not exist or takes no mail any more
- *     soft_bounce    the address may work another time: full mailbox, unreachable server, reason unknown
- *     failed         says nothing about the address: policy, reputation, content, the sender
+ *     bounce         the address does not exist, or no longer accepts mail
+ *     soft_bounce    the address may work later: full mailbox, unreachable server, unknown reason
+ *     failed         not related to the address: policy, reputation, content, the sender
  */
 export type BounceEvent = Extract<EventName, "bounce" | "soft_bounce" | "failed">
 
@@ -32,19 +32,19 @@ interface Code {
   readonly rest: string
 }
 
-/** Longest diagnostic that is looked at. Unit: characters. */
+/** Maximum length of a diagnostic that is read. Unit: characters. */
 const maxDiagnostic = 8_000
 
-/** The first enhanced status code in a text, ignoring parts of IP addresses and version numbers. */
+/** Returns the first enhanced status code in a text. Parts of IP addresses and version numbers do not match. */
 const codeIn = (text: string | undefined): Code | undefined => {
   const found = /(?<![\d.])([45])\.(\d{1,3})\.(\d{1,3})(?!\d|\.\d)/.exec(text ?? "")
   return found === null ? undefined : { level: found[1] as "4" | "5", rest: `${Number(found[2])}.${Number(found[3])}` }
 }
 
-/** The first reply code in a text, such as `550`. */
+/** Returns the first reply code in a text, such as `550`. */
 const replyIn = (text: string): string | undefined => /(?<![\d.])([45]\d\d)(?=[ -])/.exec(text)?.[1]
 
-/** A pattern of alternatives, without case. Gaps are short, so that the time is linear in the text. */
+/** Returns a case-insensitive pattern of alternatives. Their gaps are short, so that matching needs linear time. */
 const anyOf = (...alternatives: ReadonlyArray<string>): RegExp => new RegExp(alternatives.join("|"), "i")
 
 const mailboxWords = "(?:user|recipient|mailbox|inbox|address|account|person|e-?mail)"
@@ -77,7 +77,7 @@ const blocked = anyOf(
   "message (?:size|too (?:big|large|long))|too large",
 )
 
-/** Refusals of the sender: words about addresses refer to the sender's address here. */
+/** Refusals of the sender. In these, words about addresses refer to the sender's address. */
 const senderRefused = /sender (?:address|domain|rejected|denied|verif|unknown|not )/i
 
 const byText = (level: Code["level"], text: string): BounceEvent => {
@@ -87,7 +87,7 @@ const byText = (level: Code["level"], text: string): BounceEvent => {
   return blocked.test(text) ? "failed" : "soft_bounce"
 }
 
-/** Status codes of an address that does not work, regardless of the text. */
+/** Status codes of an invalid address, regardless of the text. */
 const hard: ReadonlySet<string> = new Set([
   "1.1", // no such mailbox
   "1.2", // no such domain
@@ -100,20 +100,20 @@ const hard: ReadonlySet<string> = new Set([
   "7.17", // the mailbox has a new owner
 ])
 
-/** Codes that say something about the sender or the message alone. */
+/** Codes that concern only the sender or the message. */
 const ofMessage: ReadonlySet<string> = new Set(["1.7", "1.8", "1.9", "2.3", "3.4"])
 
-/** Codes that many servers use for anything. */
+/** Whether a code is unspecific: many servers use these codes for any failure. */
 const isVague = (rest: string): boolean =>
   /^[0-4]\.0$/.test(rest) || rest.startsWith("5.") || rest === "4.1" || rest === "2.4"
 
-/** The event of a failure, by its enhanced code. Where the code is vague or missing, by the words of the server. */
+/** Returns the event of a failure, by its enhanced code. If the code is unspecific or missing, by the server's text. */
 export const bounceEventOf = ({ diagnostic = "", status }: Failure): BounceEvent => {
   const text = diagnostic.slice(0, maxDiagnostic)
   const stated = codeIn(status)
   const said = codeIn(text)
   const reply = replyIn(text)
-  // Some servers report 5.0.0 for everything, and quote the code of the receiver.
+  // Some servers report 5.0.0 for every failure, and quote the receiver's code in the text.
   const code = stated === undefined || (isVague(stated.rest) && said !== undefined) ? said ?? stated : stated
   const level = reply === undefined ? code?.level ?? "5" : reply[0] as Code["level"]
   if (code === undefined || isVague(code.rest)) return byText(level, text)

@@ -1,38 +1,41 @@
 import PostalMime, { decodeWords } from "postal-mime"
 
-// Reads e-mails with `postal-mime`, as far as delivery reports need it. Bounded: a mail is hostile until it is judged.
+// Reads the parts of e-mails that delivery reports use, with `postal-mime`. All sizes are limited, because a mail may
+// be hostile.
 
-/** Header fields by lowercase name, unfolded and decoded (RFC 2047). Of a field that is repeated, the first. */
+/** Header fields by lowercase name, unfolded and decoded (RFC 2047). If a field is repeated, the first one. */
 export type MailHeaders = ReadonlyMap<string, string>
 
-/** A received mail. Enclosed messages are not read into its text. */
+/** A received mail. Its text does not include enclosed messages. */
 export interface ReceivedMail {
   readonly headers: MailHeaders
-  /** The text that a person reads. Empty without one. */
+  /** The readable text; empty if the mail has none. */
   readonly text: string
-  /** The types of all parts but texts, in lowercase. */
+  /** The lowercase types of all parts except texts. */
   readonly types: ReadonlyArray<string>
   /** The groups of fields of a delivery report (RFC 3464); undefined without one. */
   readonly status: ReadonlyArray<MailHeaders> | undefined
   /** The fields of a feedback report (RFC 5965); undefined without one. */
   readonly feedback: MailHeaders | undefined
-  /** The header sections of the messages that are enclosed. */
+  /** The header sections of enclosed messages. */
   readonly enclosed: ReadonlyArray<MailHeaders>
 }
 
-/** Deepest nesting of parts. Reports have 2, and 3 or 4 behind gateways that wrap them. A deeper mail is not read. */
+/**
+ * Maximum nesting of parts. Reports have 2 levels, or 3 or 4 behind gateways that wrap them. Deeper mails are not read.
+ */
 const maxNestingDepth = 16
 
-/** Lines that are read. The parser needs 10 µs for each, and a report has its parts at the start. */
+/** Maximum number of lines that are read. The parser needs 10 µs for each, and a report has its parts at the start. */
 const maxLines = 10_000
 
-/** Groups of fields that are read of a delivery report. */
+/** Maximum number of groups of fields that are read from a delivery report. */
 const maxGroups = 100
 
-/** Enclosed messages that are looked at. */
+/** Maximum number of enclosed messages that are read. */
 const maxEnclosed = 20
 
-/** Longest value of a field that is kept. Unit: characters. */
+/** Maximum length of a field's value. Unit: characters. */
 const maxValue = 4_000
 
 const limited = (body: Uint8Array): Uint8Array => {
@@ -45,7 +48,7 @@ const limited = (body: Uint8Array): Uint8Array => {
 }
 
 const headersOf = ({ headers }: { readonly headers: ReadonlyArray<{ key: string; value: string }> }): MailHeaders =>
-  // From the last, so that the first of a name stays.
+  // Reversed, so that the first field of a name wins.
   new Map(headers.map(({ key, value }) => [key, decodeWords(value.slice(0, maxValue))] as const).reverse())
 
 /** Reads a header section, up to an empty line or the end of `text`. */

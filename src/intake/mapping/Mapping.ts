@@ -28,22 +28,22 @@ import { unknownNameReason } from "../UnknownName.ts"
 
 export { decode, Mapping } from "./MappingSchema.ts"
 
-/** Most values that one path looks at in one item, at each of its steps. */
+/** Maximum number of values that each step of a path reads in one item. */
 const maxVisited = 1_000
 
-/** Most items read of one body. */
+/** Maximum number of items of one body. */
 const maxItems = 20_000
 
-/** The body and the headers that the items of one request share. */
+/** The body and the headers, which all items of a request share. */
 interface Scope {
   readonly body: unknown
   readonly headers: Readonly<Record<string, string>>
-  /** Values that do not depend on the item are looked up once for each request. */
+  /** Values that do not depend on the item. They are read once for each request. */
   readonly shared: Map<Source, string | undefined>
   readonly work: MappingWork
-  /** The texts of the whole body that paths from `$body` lead to. */
+  /** Parsed JSON texts of the whole body, for paths from `$body`. */
   readonly ofBody: ParsedTexts
-  /** The texts of the item that is read. */
+  /** Parsed JSON texts of the current item. */
   ofItem: ParsedTexts
 }
 
@@ -57,7 +57,7 @@ const scopeOf = (body: unknown, headers: Readonly<Record<string, string>>, work:
 })
 
 interface Source {
-  /** In words, for a dry run. */
+  /** Description of the source for a dry run. */
   readonly text: string
   readonly shared: boolean
   readonly values: (item: unknown, scope: Scope) => ReadonlyArray<unknown>
@@ -67,12 +67,12 @@ type Lookup = (item: unknown, scope: Scope) => Found | undefined
 
 const stepsOf = (text: string) => {
   const path = parsePath(text)
-  // A mapping is decoded before it is compiled.
+  // Decoding has checked all paths of the mapping.
   if ("fault" in path) throw new Error(`${text} ${path.fault}`)
   return path
 }
 
-/** The values at `steps` inside the JSON texts of `values`, at most 1,000 in all. */
+/** Returns up to 1,000 values at `steps` inside the JSON texts in `values`. */
 const inside = (
   values: ReadonlyArray<unknown>,
   steps: ReadonlyArray<Step>,
@@ -153,7 +153,9 @@ type Outcome = NormalizedEvent | Skipped
 
 type Reader = (item: unknown, scope: Scope, receivedAt: number, found: Record<string, Found | null>) => Outcome
 
-/** The event for a source's event name; null for an ignored name, undefined for an unknown one. */
+/**
+ * Returns a function from a source's event name to the event; null for an ignored name, undefined for an unknown name.
+ */
 const namesOf = (field: Mapping["event"]): (name: string) => EventName | "subscribe" | null | undefined => {
   const { default: other = "known", table = {} } = typeof field === "string" ? {} : field
   const entries = new Map(Object.entries(table).map(([name, meaning]) => [name.trim().toLowerCase(), meaning]))
@@ -168,15 +170,15 @@ const namesOf = (field: Mapping["event"]): (name: string) => EventName | "subscr
   }
 }
 
-/** How names are judged that a mapping does not know. */
+/** How to judge names that the mapping does not contain. */
 export interface NameRules {
-  /** Further names that are conversions, lowercase: whole, or their last segment. */
+  /** Additional names that are conversions, lowercase: a whole name, or its last segment. */
   readonly conversions?: ReadonlySet<string> | undefined
-  /** Whether any other name is a fault. False: it is ignored. */
+  /** Whether other names are faults. Default: false, other names are ignored. */
   readonly strict?: boolean | undefined
 }
 
-/** Finds values that are given where the mapping looks for a member, if none of them could be read, and adds them to `found`. */
+/** Finds members that have values, but no valid one, and adds these values to `found`. */
 const unreadReader = (mapping: Mapping) => {
   const members = (["occurred_at", "automated", "value", "currency"] as const).flatMap((name) => {
     const field = mapping[name]
@@ -281,7 +283,7 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
       link: valueOf("link"),
       ...values,
       ...(timeZone === undefined ? {} : { timeZone }),
-      // The members are where the mapping looks for them, so their pointers are not known.
+      // The pointers are unknown, because the mapping may have read the values from anywhere.
       ...faultsIn(...faults.map(({ reason }) => ({ member: "", reason }))),
     }
   }
@@ -292,7 +294,7 @@ interface Place {
   readonly pointer: string
 }
 
-/** The elements of arrays, and other values by themselves. Stops after one more than a body may have. */
+/** Returns the elements of arrays, and other values themselves. Stops after one item more than allowed. */
 const spread = (places: ReadonlyArray<Place>): ReadonlyArray<Place> => {
   const items: Array<Place> = []
   for (const place of places) {
@@ -307,13 +309,13 @@ const spread = (places: ReadonlyArray<Place>): ReadonlyArray<Place> => {
   return items
 }
 
-/** The items of a body, or undefined where the path finds nothing, not even an empty list. */
+/** Returns the items of a body; undefined if the path matches nothing, not even an empty list. */
 const itemsOf = ({ items }: Mapping): (body: unknown, texts: ParsedTexts) => ReadonlyArray<Place> | undefined => {
   if (items === undefined) return (body) => spread([{ value: body, pointer: "" }])
   const { json, path } = typeof items === "string" ? { path: items } : items
   const steps = stepsOf(path).steps
   const inner = json === undefined ? undefined : stepsOf(json).steps
-  // The list is found before its elements are taken: an empty list differs from one that is missing.
+  // Finds the list before its elements, because an empty list differs from a missing list.
   const find = (from: Place, steps: ReadonlyArray<Step>, work: MappingWork): ReadonlyArray<Place> | undefined => {
     const every = steps.at(-1) === null
     const nodes = nodesOf(from.value, every ? steps.slice(0, -1) : steps, maxItems + 1, (steps) => work.spend(steps))
@@ -334,7 +336,7 @@ const itemsOf = ({ items }: Mapping): (body: unknown, texts: ParsedTexts) => Rea
   }
 }
 
-/** A mapping did not get to the end of a body. */
+/** The result if a mapping exceeded its limit of work for a body. */
 export const tooMuchWork: NotUnderstood = {
   reason:
     "The mapping takes too much work for this body: give it fewer alternates and shorter lists to look through, " +
@@ -361,7 +363,7 @@ const openerOf = (mapping: Mapping) => {
   }
 }
 
-/** Runs `read`, or says that it took too much work. */
+/** Runs `read`, or returns `tooMuchWork` if the limit of work is exceeded. */
 const bounded = <A>(read: () => A): A | NotUnderstood => {
   try {
     return read()
@@ -372,9 +374,10 @@ const bounded = <A>(read: () => A): A | NotUnderstood => {
 }
 
 /**
- * Reads bodies by a mapping. Values at `$body`, headers and literals are looked up once for each body, the others once for
- * each item. Not understood are bodies where the path of the items finds nothing (an empty list there has no items), with
- * more than 20,000 items, or for which the mapping takes more than `maxSteps`, 10 million unless given (see `Work`).
+ * Reads bodies by a mapping. Values at `$body`, headers and literals are read once for each body, other values once for
+ * each item. A body is not understood if its item path matches nothing (an empty list has no items and is understood),
+ * if it has more than 20,000 items, or if the mapping needs more than `maxSteps`. Default: 10 million (see
+ * `MappingWork`).
  */
 export const compile = (mapping: Mapping, rules: NameRules & { readonly maxSteps?: number } = {}): Normalize => {
   const open = openerOf(mapping)
@@ -393,10 +396,10 @@ export const compile = (mapping: Mapping, rules: NameRules & { readonly maxSteps
     })
 }
 
-/** Most items that a dry run explains. */
+/** Maximum number of items that a dry run explains. */
 export const maxExplained = 100
 
-/** Characters shown of a value that a dry run found. */
+/** Maximum length of a value in a dry run. Unit: characters. */
 const shownText = 500
 
 const cut = (found: Readonly<Record<string, Found | null>>): Explained["found"] =>

@@ -6,12 +6,12 @@ export type Step = string | number | null
 
 /** A path into JSON. */
 export interface Path {
-  /** Whether it begins at the whole body rather than at the item. */
+  /** Whether the path begins at the whole body instead of the item. */
   readonly ofBody: boolean
   readonly steps: ReadonlyArray<Step>
 }
 
-/** Most steps of a path. */
+/** Maximum number of steps of a path. */
 const maxSteps = 32
 
 const step = /\.([^.[\]"'\s]+)|\[(\d{1,9})\]|\[(\*)\]|\["((?:[^"\\]|\\.)*)"\]|\['([^'\\]*)'\]/y
@@ -25,8 +25,8 @@ const quoted = (text: string): string | undefined => {
 }
 
 /**
- * Reads a path: `$` (the item) or `$body`, then any of `.name`, `["any name"]` (or in single quotes), `[0]` and `[*]`.
- * A fault completes the sentence "The path …" with the error and its position.
+ * Parses a path: `$` (the item) or `$body`, followed by any of `.name`, `["any name"]` (or in single quotes), `[0]` and
+ * `[*]`. A fault completes the sentence "The path …" with the error and its position.
  */
 export const parsePath = (text: string): Path | { readonly fault: string } => {
   const root = /^\$(body(?=[.[]|$))?/.exec(text)
@@ -55,7 +55,7 @@ export const parsePath = (text: string): Path | { readonly fault: string } => {
     : { ofBody: root[1] !== undefined, steps }
 }
 
-/** A value in JSON and the pointer to it. */
+/** A value in JSON, and its pointer. */
 export interface Node {
   readonly value: unknown
   readonly pointer: string
@@ -64,8 +64,8 @@ export interface Node {
 const escaped = (name: string): string => JsonPointer.escapeToken(name.toWellFormed())
 
 /**
- * The values that steps lead to, in the order of the document, at most `limit` at every step. `spend` is charged the values
- * looked at. Reads members that objects own, and no inherited ones.
+ * Returns the values that steps lead to, in document order, at most `limit` at every step. Calls `spend` with the
+ * number of values read. Reads only own members of objects, no inherited ones.
  */
 export const valuesOf = (
   root: unknown,
@@ -95,7 +95,7 @@ export const valuesOf = (
   return values
 }
 
-/** The nodes that steps lead to, as `valuesOf`. */
+/** Returns the nodes that steps lead to, like `valuesOf`. */
 export const nodesOf = (
   root: unknown,
   steps: ReadonlyArray<Step>,
@@ -133,8 +133,8 @@ export const operators = ["is", "is_not", "in", "not_in", "exists", "not_exists"
 type Operator = (typeof operators)[number]
 
 /**
- * Compiles a condition into a function of a text. An absent text meets only `is_not`, `not_in` and `not_exists`.
- * `search` is charged the lengths of the searched text and of the search term.
+ * Compiles a condition into a predicate on a text. An absent text meets only `is_not`, `not_in` and `not_exists`. Calls
+ * `search` with the lengths of the searched text and of the search term.
  */
 export const matcherOf = (
   op: Operator,

@@ -5,7 +5,7 @@ import { plainMessage } from "../../domain/FaultMessages.ts"
 import { hasMoreValuesThan } from "../../domain/Faults.ts"
 import { operators, parsePath } from "./MappingPath.ts"
 
-/** Headers that carry credentials: an event would keep them. */
+/** Headers with credentials. A mapping must not read them, because events would store them. */
 const secret: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"])
 
 const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
@@ -22,15 +22,15 @@ const Path = Schema.String.check(
   ),
 )
 
-/** A path below the place where it is used: `$body` means nothing there. */
+/** A path relative to the place where it is used, so `$body` is not allowed. */
 const InnerPath = Path.check(
   Schema.makeFilter((text: string) => text.startsWith("$body") ? "must begin with $ here" : undefined),
 )
 
 /**
- * Where a value may stand: exactly one of a `path`, a `header` (by any case) and a `literal`. With `json`, what is found is
- * the text of JSON (or already parsed), and the value stands at that path inside it; with `query`, it is a URL, and the value
- * is that parameter of its query, percent-decoded once. With both, the URL stands inside the JSON.
+ * A source of a value: exactly one of `path`, `header` (case is ignored) and `literal`. With `json`, the found value is
+ * JSON text (or already parsed), and the result is at that path inside it. With `query`, the found value is a URL, and
+ * the result is that query parameter, percent-decoded once. With both, the URL is inside the JSON.
  */
 export const Candidate = Schema.Struct({
   path: Schema.optionalKey(Path),
@@ -61,13 +61,13 @@ export type Candidate = typeof Candidate.Type
 const Candidates = Schema.Array(Schema.Union([Path, Candidate])).check(Schema.isMinLength(1), Schema.isMaxLength(16))
 
 const fieldMembers = {
-  /** The first one that has a value that can be read decides. */
+  /** The first alternative with a valid value determines the result. */
   from: Candidates,
-  /** Whether an item without a value is skipped. False by default. */
+  /** Whether an item without a value is skipped. Default: false. */
   required: Schema.optionalKey(Schema.Boolean),
 }
 
-/** One value of an event: a path, or alternates in their order. */
+/** A value of an event: a path, or alternatives in order. */
 const Field = Schema.Union([Path, Schema.Struct(fieldMembers)])
 export type Field = typeof Field.Type
 
@@ -86,7 +86,7 @@ const MachineField = Schema.Union([
   Path,
   Schema.Struct({
     from: Candidates,
-    /** Values that mark an event as automated, ignoring case. By default, truth values: `true`, `yes`, `1`. */
+    /** Values that mark an event as automated; case is ignored. Default: boolean values such as `true`, `yes`, `1`. */
     equals: Schema.optionalKey(Schema.Array(Name).check(Schema.isMinLength(1), Schema.isMaxLength(50))),
   }),
 ])
@@ -98,7 +98,8 @@ const EventField = Schema.Union([
   Schema.Struct({
     from: Candidates,
     /**
-     * Events by the source's event names, ignoring case; `subscribe` for opting in again, `ignore` for names without effect.
+     * Events by the source's event names; case is ignored. `subscribe` means opting in again, `ignore` marks names
+     * without effect.
      */
     table: Schema.optionalKey(
       Schema.Record(Name, Meaning).check(
@@ -117,16 +118,16 @@ const EventField = Schema.Union([
       ),
     ),
     /**
-     * Event for names missing from the table: one event for all, `ignore`, or `known` (the default) for the names of
-     * the default shape.
+     * Event for names that are not in the table: one event, `ignore`, or `known` for the names of the default shape.
+     * Default: `known`.
      */
     default: Schema.optionalKey(Schema.Literals([...Meaning.literals, "known"])),
   }),
 ])
 
 /**
- * Texts are compared exactly; numbers and booleans as their JSON text. An absent value meets only the negative
- * conditions.
+ * A condition. Texts are compared exactly, numbers and booleans as their JSON text. An absent value meets only the
+ * negative conditions.
  */
 export const MappingCondition = Schema.Struct({
   from: Schema.Union([Path, Candidates]),
@@ -147,8 +148,8 @@ export const MappingCondition = Schema.Struct({
 export type MappingCondition = typeof MappingCondition.Type
 
 /**
- * How an organization's own events are read. Paths are `$.a.b`, `$["any name"]`, `$.list[0]`, `$.list[*]`; `$` is the item,
- * `$body` the whole body.
+ * How an organization's own events are read. Paths are `$.a.b`, `$["any name"]`, `$.list[0]`, `$.list[*]`. `$` is the
+ * item, `$body` the whole body.
  *
  * ```json
  * {
@@ -165,25 +166,28 @@ export type MappingCondition = typeof MappingCondition.Type
  */
 export const Mapping = Schema.Struct({
   version: Schema.optionalKey(Schema.Literal(1)),
-  /** The items; where it finds an array, its elements. Without it the body is the item, or the list of them. */
+  /**
+   * Path of the items. If it matches an array, each element is an item. Default: the body is the item or the list of
+   * items.
+   */
   items: Schema.optionalKey(Schema.Union([
     InnerPath,
     Schema.Struct({ path: InnerPath, json: Schema.optionalKey(InnerPath) }),
   ])),
-  /** An item that fails one of them is skipped, as expected. */
+  /** Conditions. An item that does not meet all of them is skipped as expected. */
   where: Schema.optionalKey(Schema.Array(MappingCondition).check(Schema.isMaxLength(16))),
   event: EventField,
   tracking_id: Schema.optionalKey(Field),
   template_id: Schema.optionalKey(Field),
   user: Schema.optionalKey(Field),
-  /** Unique to the event, and not to its message: an open and a click under one id would be one event. */
+  /** Must be unique to the event, not only to its message: an open and a click with one id would count as one event. */
   event_id: Schema.optionalKey(Field),
-  /** The source's name of the message, the recipient included: see `NormalizedEvent.messageKey`. */
+  /** The source's id of the message to one recipient: see `NormalizedEvent.messageKey`. */
   message_id: Schema.optionalKey(Field),
   occurred_at: Schema.optionalKey(TimeField),
   automated: Schema.optionalKey(MachineField),
   link: Schema.optionalKey(Field),
-  /** The value of a conversion or refund; other events have none. */
+  /** The value of a conversion or refund. Other events have no value. */
   value: Schema.optionalKey(Field),
   /** ISO 4217 code of the value's currency. */
   currency: Schema.optionalKey(Field),
@@ -204,12 +208,12 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
 
 const decodeMapping = Schema.decodeUnknownResult(Mapping)
 
-/** Most values of a mapping: one with every list at its longest has half of them. */
+/** Maximum number of values of a mapping. A mapping whose lists all have their maximum length has half as many. */
 const maxValues = 20_000
 
 /**
- * Decodes a mapping, or lists every fault (up to 100), each with its JSON pointer. Unknown members are faults, so that
- * `trackingId` for `tracking_id` is noticed. A mapping of more than 20,000 values has that one fault.
+ * Decodes a mapping. Fails with every fault, up to 100, each with its JSON pointer. Unknown members are faults, so that
+ * `trackingId` instead of `tracking_id` is noticed. If the input has more than 20,000 values, that is its only fault.
  */
 export const decode = (input: unknown): Result.Result<Mapping, ReadonlyArray<Fault>> => {
   if (hasMoreValuesThan(input, maxValues)) {

@@ -4,11 +4,12 @@ import type { Checks } from "../../checking/Checks.ts"
 import type { ChecksBusy } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 
-/** Tries mappings on sample bodies in the checking process. Nothing is kept. */
+/** Runs mappings on sample bodies in the checking process. Stores nothing. */
 export class MappingTrials extends Context.Service<MappingTrials, {
   /**
-   * Runs a mapping, as JSON text, on a sample body: see `dryRun`. Answers the faults of the mapping, with pointers into it,
-   * or the run. A run that takes longer than 2 seconds is not understood. Fails with `ChecksBusy`.
+   * Runs a mapping, as JSON text, on a sample body: see `dryRun`. Returns the faults of the mapping, with their JSON
+   * pointers, or the result of the run. A run that exceeds 2 seconds is not understood. Fails with `ChecksBusy` if too
+   * many checks are queued.
    */
   readonly run: (
     org: OrgSlug,

@@ -9,10 +9,10 @@ import { readTruth } from "../Truth.ts"
 import type { TimeUnit } from "./MappingSchema.ts"
 import { maxText } from "./MappingWork.ts"
 
-/** Accepts a value as text, or passes over it. */
+/** Returns a value as text, or undefined if it is not accepted. */
 export type Read = (value: unknown) => string | undefined
 
-/** Booleans too. */
+/** Reads texts, numbers and booleans. */
 export const scalarOf: Read = (value) =>
   typeof value === "boolean"
     ? String(value)
@@ -20,10 +20,10 @@ export const scalarOf: Read = (value) =>
     ? undefined
     : textOf(value)
 
-/** Characters of an unread text that are kept for its fault. */
+/** Maximum length of an invalid text in its fault. Unit: characters. */
 const maxUnread = 200
 
-/** Any value that is given, as the fault of an unread one shows it: lists, objects and blank texts too. */
+/** Formats any present value for a fault, including lists, objects and blank texts. */
 export const givenText: Read = (value) =>
   value === undefined || value === null
     ? undefined
@@ -35,7 +35,7 @@ const millisOf: { readonly [unit in TimeUnit]?: (value: number) => number } = {
   microseconds: (value) => Math.floor(value / 1_000),
 }
 
-/** The text of a time that `instantOf` reads: ISO 8601 is the one form that says its unit. */
+/** Returns the text of a time for `parseInstant`. Numbers are converted to ISO 8601, which needs no unit. */
 const timeText = (unit: TimeUnit): Read => (value) => {
   const text = scalarOf(value)?.trim()
   if (text === undefined || unit === "auto") return text
@@ -43,22 +43,26 @@ const timeText = (unit: TimeUnit): Read => (value) => {
   const millis = millisOf[unit]
   if (millis === undefined) return isNumber ? undefined : text
   const instant = isNumber ? millis(Number(text)) : Number.NaN
-  // Past 8.64e15 a Date has no text.
+  // A Date beyond 8.64e15 ms has no text.
   return instant <= 8.64e15 ? new Date(instant).toISOString() : undefined
 }
 
-/** Values that a reader accepts, as text; the others are looked up again for the fault. */
+/**
+ * Returns a reader that accepts only the values that `read` accepts. Rejected values are read again for their fault.
+ */
 export const readable = (read: (value: unknown) => ReadValue<unknown>): Read => (value) =>
   "value" in read(value) ? scalarOf(value) : undefined
 
-/** The amount of a JSON number has no other meaning: `1.234` as text has two. */
+/**
+ * Reads an amount. As a text, `1.234` would have two meanings, so a JSON number with three decimals gets another zero.
+ */
 export const amountText: Read = (value) => {
   if (!("value" in readAmount(value, "KWD"))) return undefined
   const text = scalarOf(value)
   return typeof value === "number" && /^-?\d{1,3}\.\d{3}$/.test(text!) ? `${text}0` : text
 }
 
-/** As `timeText`, for the times that can be read. */
+/** Like `timeText`, but accepts only valid times. */
 export const readableTime = (unit: TimeUnit): Read => {
   const read = timeText(unit)
   return (value) => {
@@ -67,10 +71,12 @@ export const readableTime = (unit: TimeUnit): Read => {
   }
 }
 
-/** Values that are given where the mapping looks for these members, and that cannot be read. */
+/** Invalid values of these members. */
 export type Unread = Readonly<Partial<Record<"occurred_at" | "automated" | "value" | "currency", string>>>
 
-/** The time of an event, or why it is the time of receipt. `isUnread`: the time is not in the unit of the mapping. */
+/**
+ * Returns the time of an event, or why it is the time of receipt. `isUnread`: the time is not in the mapping's unit.
+ */
 const timeOf = (
   stated: string | undefined,
   isUnread: boolean,
@@ -84,14 +90,14 @@ const timeOf = (
     : { occurredAt: read.value }
 }
 
-/** Whether a machine did it: by the values that the mapping lists, or as a truth value. */
+/** Whether a machine caused the event: by the values that the mapping lists, or as a boolean value. */
 const automatedOf = (stated: string | undefined, machines: ReadonlySet<string> | undefined): boolean => {
   if (machines !== undefined) return machines.has(stated?.trim().toLowerCase() ?? "")
   const read = readTruth(stated)
   return "value" in read && read.value
 }
 
-/** The values of an event by its mapping, with the faults of those that cannot be read. */
+/** Returns the values of an event, with the faults of invalid values. */
 export const valuesIn = (
   event: EventName,
   valueOf: (member: string) => string | undefined,

@@ -1,28 +1,31 @@
 import * as Json from "../../domain/Json.ts"
 
-/** A mapping takes too much work for one body. */
+/** A mapping exceeded its limit of work for one body. */
 export class TooMuchWork extends Error {}
 
 /**
- * Work that a mapping may do for one body. A step is a value that a path looks at, eight characters of JSON that are parsed,
- * or a comparison. A body of 20,000 items, read by a mapping with 10 members of 3 alternates each, takes about 2 million steps;
- * all 10 million take about a second.
+ * Default limit of work for one body. A step is a value that a path reads, eight characters of JSON that are parsed, or
+ * a comparison. A body of 20,000 items and a mapping with 10 members of 3 alternatives each need about 2 million steps.
+ * 10 million steps take about a second.
  */
 const maxSteps = 10_000_000
 
-/** Longest text inside a body that is read as JSON, compared, or searched for a parameter. Unit: UTF-16 code units. */
+/**
+ * Maximum length of a text in a body that is parsed as JSON, compared, or searched for a parameter. Unit: UTF-16 code
+ * units.
+ */
 export const maxText = 100_000
 
-/** Texts up to this length are parsed each time: they cost less than looking them up. Unit: UTF-16 code units. */
+/** Texts up to this length are parsed each time, which is cheaper than a lookup. Unit: UTF-16 code units. */
 const maxUnkept = 32
 
 /**
- * Parsed texts are forgotten when the texts are longer than this in all: a little more than the largest body. Unit: UTF-16
- * code units.
+ * Parsed texts are discarded if the texts together are longer than this, which is slightly more than the largest body.
+ * Unit: UTF-16 code units.
  */
 const maxKept = 8_500_000
 
-/** Counts the work that a mapping does for one body. */
+/** Counts the work of a mapping for one body. */
 export class MappingWork {
   #left: number
   readonly #max: number
@@ -35,21 +38,21 @@ export class MappingWork {
     return this.#max - this.#left
   }
 
-  /** Fails with `TooMuchWork` once more is spent than a body may take. */
+  /** Counts steps. Throws `TooMuchWork` if the limit is exceeded. */
   spend(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) throw new TooMuchWork()
   }
 
-  /** Charges a search for `needle` in `haystack`, whose time grows with both in the worst case. Unit: code units. */
+  /** Counts a search for `needle` in `haystack`, whose worst case grows with both lengths. Unit: code units. */
   search(haystack: number, needle: number): void {
     this.spend(1 + Math.floor(haystack / 64) + (needle > haystack ? 0 : Math.floor((haystack * needle) / 2_048)))
   }
 }
 
 /**
- * The JSON texts inside one item, or inside a whole body, each parsed once however many rules look into it. Values that are
- * parsed already stand for themselves.
+ * The JSON texts in one item or in a whole body. Each text is parsed once, even if several rules read it. Values that
+ * are already parsed are returned unchanged.
  */
 export class ParsedTexts {
   readonly #kept = new Map<string, ReadonlyArray<unknown>>()
@@ -57,7 +60,7 @@ export class ParsedTexts {
 
   constructor(readonly work: MappingWork) {}
 
-  /** The parsed value, or nothing for a text that is no JSON or longer than 100,000 characters. */
+  /** Returns the parsed value; empty for a text that is not JSON or is longer than 100,000 characters. */
   parse(value: unknown): ReadonlyArray<unknown> {
     if (typeof value === "object" && value !== null) return [value]
     if (typeof value !== "string" || value.length > maxText) return []

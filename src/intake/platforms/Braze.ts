@@ -23,11 +23,14 @@ import type { Normalize } from "../Normalize.ts"
 
 /** An organization's settings for Braze. */
 export interface BrazeSettings {
-  /** Names of custom events that are conversions without a tracking id too, lowercase: whole, or their last segment. */
+  /**
+   * Names of custom events that are conversions even without a tracking id, lowercase: a whole name, or its last
+   * segment.
+   */
   readonly conversions?: ReadonlySet<string> | undefined
 }
 
-/** Meaning of an event type: always one event, or a member that decides. */
+/** The meaning of an event type: one event, or `custom` or `subscription` if another member decides. */
 type Meaning = EventName | "ignored" | "custom" | "subscription"
 
 const message = (event: Meaning, types: string): ReadonlyArray<[string, Meaning]> =>
@@ -36,7 +39,7 @@ const message = (event: Meaning, types: string): ReadonlyArray<[string, Meaning]
 const users = (event: Meaning, types: string): ReadonlyArray<[string, Meaning]> =>
   types.split(" ").map((type) => [`users.${type}`, event])
 
-/** Event types in lowercase. `meaningOf` handles the segments common to all channels, by the last segment. */
+/** Event types in lowercase. `meaningOf` recognizes types that all channels share by their last segment. */
 const meanings: ReadonlyMap<string, Meaning> = new Map([
   ...message(
     "sent",
@@ -73,7 +76,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map([
   ...users("ignored", "campaigns.enrollincontrol canvas.entry"),
 ])
 
-/** Undefined for a type that is not known: Braze adds types without notice. */
+/** Returns the meaning of a type; undefined if it is unknown, because Braze adds types without notice. */
 const meaningOf = (type: string): Meaning | undefined => {
   const known = meanings.get(type)
   if (known !== undefined) return known
@@ -91,20 +94,23 @@ const meaningOf = (type: string): Meaning | undefined => {
 
 const timeKeys = ["time"]
 const urlKeys = ["url"]
-/** Members that identify a link within a message, the URL first; in-app messages and banners have buttons. */
+/** Members that identify a link within a message, the URL first. In-app messages and banners have buttons. */
 const linkKeys = ["url", "link_alias", "link_id", "button_id"]
-/** `machine_open` is the text `"true"`, the other a boolean. */
+/** `machine_open` is the text `"true"`, `is_suspected_bot_click` is a boolean. */
 const machineKeys = ["machine_open", "is_suspected_bot_click"]
-/** In Currents' order of preference. */
+/** Carriers of the tracking id, in order of precedence. */
 const carrierKeys = ["message_extras", "custom_properties", "purchase_properties"]
 
-/** Whether an event may be about e-mail: by its type, or by the channel that a subscription state names. */
+/** Whether an event may concern e-mail: by its type, or by the channel of a subscription state. */
 const concernsEmail = (type: string, properties: Item): boolean =>
   type.startsWith("users.messages.")
     ? type.startsWith("users.messages.email.")
     : mayBeEmail(nameOf(properties["channel"]))
 
-/** The event of a changed subscription: of the person, or of a group. Only the person's own state lifts an opt-out. */
+/**
+ * Returns the event of a changed subscription, of the person or of a group. Only the person's own state lifts an
+ * opt-out.
+ */
 const subscriptionOf = (
   type: string,
   properties: Item,
@@ -115,7 +121,7 @@ const subscriptionOf = (
   return isOptIn && isEmailChannel(nameOf(properties["channel"])) ? optIn : undefined
 }
 
-/** An event of a Currents connector. */
+/** Reads an event of a Currents connector. */
 const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeSettings): ReadItem => {
   if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["event_type"])
@@ -157,7 +163,7 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
   const email = nameOf(properties["email_address"])
   const own = nameOf(person["user_id"])
   const user = external ?? email ?? own
-  // Braze's own id comes first here: it is on every event, while an external id may be given between send and click.
+  // Uses Braze's own id first: every event has it, but an external id may be assigned between send and click.
   const messageKey = messageKeyOf(nameOf(properties["dispatch_id"]), own ?? user)
   if (trackingId === undefined && user === undefined) {
     return faulty("names neither a tracking_id nor a user, so that it belongs to no message")
@@ -185,7 +191,7 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
   }
 }
 
-/** The events of a transactional e-mail's statuses, and where each has its time; a send that says little has earlier ones. */
+/** The events of a transactional e-mail's statuses, and the members with their times, in order of precedence. */
 const statuses: ReadonlyMap<string, { readonly event: EventName; readonly times: ReadonlyArray<string> }> = new Map([
   ["sent", { event: "sent", times: ["sent_at", "executed_at", "enqueued_at", "received_at"] }],
   ["delivered", { event: "delivered", times: ["delivered_at"] }],
@@ -205,7 +211,7 @@ const readPostback = (item: Item, receivedAt: number): ReadItem => {
   if (status === undefined) return faulty(`status "${stated.slice(0, 100).toWellFormed()}" is not known`)
   const metadata = memberOf(item, "metadata")
   const dispatchId = textOf(item["dispatch_id"])!
-  // One e-mail has one dispatch id here. Each status comes once, however often it is posted.
+  // In postbacks, each e-mail has its own dispatch id. A repeated status counts once.
   const messageKey = messageKeyOf(nameOf(dispatchId))
   const trackingId = nameOf(metadata["external_send_id"])
   if (trackingId === undefined && messageKey === undefined) {
@@ -226,20 +232,21 @@ const readPostback = (item: Item, receivedAt: number): ReadItem => {
   }
 }
 
-/** Whether an object outside of `events` is a Currents event whose envelope was removed on the way. */
+/** Whether an object outside of `events` is a Currents event whose envelope was removed by an intermediary. */
 const isCurrents = (item: Item): boolean => {
   const type = item["event_type"]
   return typeof type === "string" && /^\s*users\./i.test(type)
 }
 
 /**
- * Reads what Braze sends, told apart by its shape (`providers.md` part 2):
- * 1. `{"events": […]}` from a Currents connector. Nothing, or no events, is a probe of the credentials: no items.
- * 2. An object with `dispatch_id` and `status`: the postback of a transactional e-mail.
- * 3. Anything else is a webhook step's own body, in the default shape of custom events: see `CustomEvents.normalize`.
+ * Reads Braze's webhooks, which differ in shape. Facts: docs/integrations/facts/braze.md.
+ * 1. `{"events": […]}` comes from a Currents connector. An empty body or an empty list tests the credentials and has no
+ * items.
+ * 2. An object with `dispatch_id` and `status` is the postback of a transactional e-mail.
+ * 3. Other bodies are written by a webhook step, in the default shape of custom events: see `CustomEvents.normalize`.
  *
- * Lists without the envelope are read item by item, each by its own shape. The events of one message to one user share
- * the key `["dispatch id","user"]`, since a scheduled campaign has one dispatch id for all users.
+ * Lists without the envelope are read item by item, each by its own shape. The message key of events is `["dispatch
+ * id","user"]`, because all users of a scheduled campaign have one dispatch id.
  */
 export const make = (settings: BrazeSettings = {}): Normalize => (body, headers, receivedAt) => {
   if (isBlank(body)) return noItems
@@ -266,5 +273,5 @@ export const make = (settings: BrazeSettings = {}): Normalize => (body, headers,
   })
 }
 
-/** Without settings: a custom event is a conversion with a tracking id only. */
+/** Default settings: a custom event is a conversion only if it has a tracking id. */
 export const normalize: Normalize = make()

@@ -31,12 +31,12 @@ const noise: ReadonlySet<string> = new Set([
   "cio_subscription_preferences_changed",
 ])
 
-/** `prefetched` or `proxied`: a machine opened it; `machine`: it clicked. */
+/** `prefetched` and `proxied` mark automated opens, `machine` marks automated clicks. */
 const automatedKeys = ["prefetched", "proxied", "machine"]
 
 const trackingHeader = "x-tracking-id"
 
-/** The first value that can be an id: a header has several where it was set several times. */
+/** Returns the first valid id of a header, which has several values if it was set several times. */
 const firstName = (value: unknown): string | undefined => {
   if (!Array.isArray(value)) return nameOf(value)
   for (const one of value) {
@@ -46,7 +46,10 @@ const firstName = (value: unknown): string | undefined => {
   return undefined
 }
 
-/** Our id among the message's headers, `{"X-Tracking-Id":["trk_1"]}`, ignoring the case of the header name. */
+/**
+ * Returns our tracking id from the message's headers, `{"X-Tracking-Id":["trk_1"]}`. The case of the header name is
+ * ignored.
+ */
 const headerTrackingId = (headers: unknown): string | undefined => {
   const members = objectOf(headers)
   if (members === undefined) return undefined
@@ -58,7 +61,10 @@ const headerTrackingId = (headers: unknown): string | undefined => {
   return undefined
 }
 
-/** A person may unsubscribe without a message; push, SMS and in-app messages have object types of their own. */
+/**
+ * Whether an event concerns e-mail. Unsubscribing without a message counts as e-mail; push, SMS and in-app messages
+ * have other object types.
+ */
 const isEmail = (item: Item): boolean =>
   ["email", "customer"].includes(textOf(item["object_type"])?.trim().toLowerCase() ?? "email")
 
@@ -85,7 +91,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     return faulty("names neither a message nor a person: delivery_id and identifiers are missing")
   }
   const time = textOf(item["timestamp"])
-  // Without a time, the content as a whole has to tell an event from another.
+  // Without a time, only the whole content distinguishes events.
   const content: Item = time === undefined ? item : {
     metric,
     type: textOf(item["object_type"]),
@@ -108,7 +114,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     occurredAt,
     automated: machine.automated,
     messageKey,
-    // An in-app message has the action's name in place of a URL.
+    // Events of in-app messages have an action's name instead of a URL.
     link: find([data], ["href", "tracked_response"], linkOf),
     ...ofChannel,
     ...faultsIn(
@@ -124,10 +130,11 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
 }
 
 /**
- * Reads Customer.io's reporting webhooks: an event per body; a list of them is taken too. `sent` events carry our id when
- * the webhook is set to include the body's content, clicks in their URL; all others are attributed by `delivery_id`.
- * Source: `providers.md` 4. The document names no fields for a digest: it is of metric, object type, time, delivery,
- * person, and link or response. Bodies of Klaviyo, the alternate platform of this source, are recognized by their envelope.
+ * Reads Customer.io's reporting webhooks: one event in each body, or a list of events. `sent` events carry our tracking
+ * id if the webhook includes the body's content, and clicks carry it in their URL. Other events are attributed by
+ * `delivery_id`. An event without an id is identified by metric, object type, time, delivery, person, and link or
+ * response. Bodies of Klaviyo, the alternate platform of this source, are recognized by their envelope. Facts:
+ * docs/integrations/facts/customer-io.md.
  */
 export const normalize: Normalize = (body, _headers, receivedAt) => {
   const parsed = jsonOf(body, "Customer.io")

@@ -15,17 +15,20 @@ type Meaning = EventName | "ignored"
 const named = (meaning: Meaning, names: string): ReadonlyArray<[string, Meaning]> =>
   names.split(" ").map((name) => [name, meaning])
 
-/** A person subscribes to a list or a message type again. */
+/** The person subscribes again to a list or a message type. */
 const optInName = "emailsubscribe"
 
-/** Lowercase names: the platform writes `emailUnSubscribe`, `inAppOpen`, `whatsAppSeen`, and its documents differ. */
+/**
+ * Meanings of lowercase event names. Iterable's webhooks use camel case, such as `emailUnSubscribe`, and its documents
+ * disagree on it.
+ */
 const meanings: ReadonlyMap<string, Meaning> = new Map([
-  // An embedded message is not pushed: it is on its way once it is sent or a device has fetched it.
+  // An embedded message is not pushed. It counts as sent when it is sent or when a device fetches it.
   ...named("sent", "emailsend pushsend smssend inappsend webpushsend whatsappsend embeddedsend embeddedreceived"),
   ...named("open", "emailopen pushopen inappopen embeddedimpression whatsappseen"),
   ...named("click", "emailclick smsclick inappclick webpushclick embeddedclick whatsappclick"),
-  // With the first event, the person has only opened the preference page. SMS and WhatsApp messages received are
-  // replies.
+  // After `hostedunsubscribeclick`, the person has only opened the preference page. Received SMS and WhatsApp messages
+  // are replies.
   ...named("other", `${optInName} hostedunsubscribeclick smsreceived whatsappreceived inappdelete`),
   ...named("bounce", "emailbounce pushbounce smsbounce whatsappbounce"),
   ...named("spam", "emailcomplaint"),
@@ -41,15 +44,20 @@ const userKeys = ["userId", "email"]
 const timeKeys = ["createdAt"]
 const messageKeys = ["messageId"]
 const urlKeys = ["url", "linkUrl", "clickedUrl"]
-/** In-app and embedded messages have buttons in place of links. */
+/** In-app and embedded messages have buttons instead of links. */
 const linkKeys = [...urlKeys, "buttonIdentifier", "linkId"]
 const machineKeys = ["isBot"]
-/** Ours to write, the campaign's own data first. Not `trackedLink.trackingId`, nor `templateId`: both are Iterable's own. */
+/**
+ * Carriers of our ids, the campaign's own data first. `trackedLink.trackingId` and `templateId` are Iterable's own ids.
+ */
 const carrierKeys = ["transactionalData", "metadata"]
-/** Apple's proxy fetches every message when it arrives; Gmail's only when it is opened. */
+/**
+ * Whether a proxy made the open. Apple's proxy fetches every message on arrival, but Gmail's proxy only when the
+ * message is opened.
+ */
 const isProxy = (fields: Item): boolean => textOf(fields["proxySource"])?.trim().toLowerCase() === "apple"
 
-/** A bounce that does not say how is taken for a hard one. */
+/** Whether a bounce is soft. A bounce without a state counts as hard. */
 const isSoft = (fields: Item): boolean => {
   const state = textOf(fields["recipientState"])
   return state !== undefined && state.trim().toLowerCase() !== "hardbounce"
@@ -73,7 +81,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     return faulty("names no message: neither a tracking_id, a messageId nor a user")
   }
   const createdAt = find([fields], timeKeys, textOf)
-  // Without either, all events of this name and user would be one: then the whole content tells them apart.
+  // Without both, events of one name and user have no other difference, so the whole content distinguishes them.
   const key = messageId === undefined && createdAt === undefined ? digestKey(item) : digestKeyOfSorted({
     createdAt: createdAt ?? null,
     eventName: name,
@@ -107,9 +115,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
 }
 
 /**
- * Reads an Iterable system webhook, one event per request (`providers.md` part 3); a list of them is read too. All events
- * of a message share its `messageId`. There is no event id: an event is known by its name, message, time, URL and user.
- * An empty body has no items.
+ * Reads an Iterable system webhook: one event in each request, or a list of events. All events of a message have its
+ * `messageId`. There is no event id: an event is identified by name, message, time, URL and user. An empty body has no
+ * items. Facts: docs/integrations/facts/iterable.md.
  */
 export const normalize: Normalize = (body, _headers, receivedAt) => {
   if (isBlank(body)) return noItems

@@ -9,7 +9,7 @@ import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingI
 import { channelOf, optIn } from "../../domain/Recipient.ts"
 import type { Normalized } from "../../domain/Event.ts"
 
-/** Topics of metrics about messages, lowercase and without `event:klaviyo.`. */
+/** Events by topics of metrics about messages, lowercase and without `event:klaviyo.`. */
 const topics: ReadonlyMap<string, EventName> = new Map<string, EventName>([
   ["received_email", "delivered"],
   ["email_delivered", "delivered"],
@@ -84,8 +84,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
 }
 
 /**
- * Reads a Klaviyo system webhook, `{"meta", "data": [{topic, external_id, payload}]}`, whose payloads are those of its Get
- * Event endpoint. Every metric of an account is a topic, so unknown ones are ignored. Source: `providers.md` 4, Klaviyo.
+ * Reads a Klaviyo system webhook, `{"meta", "data": [{topic, external_id, payload}]}`. A payload has the form of the
+ * Get Event endpoint. Every metric of an account is a topic, so unknown topics are ignored. Facts:
+ * docs/integrations/facts/klaviyo.md.
  */
 export const normalize = (json: Item, receivedAt: number): Normalized =>
   collect({ items: json["data"] as ReadonlyArray<unknown>, list: "/data" }, (item) => read(item, receivedAt))

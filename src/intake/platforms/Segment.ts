@@ -13,7 +13,7 @@ import type { Normalize } from "../Normalize.ts"
 
 /** An organization's settings for Segment. */
 export interface SegmentSettings {
-  /** Names of track calls that are conversions without a tracking id too, lowercase: `trial started`. */
+  /** Names of track calls that are conversions even without a tracking id, lowercase: `trial started`. */
   readonly conversions?: ReadonlySet<string> | undefined
 }
 
@@ -37,7 +37,7 @@ const listed: ReadonlyMap<string, EventName> = new Map(
   ),
 )
 
-/** Names of calls by which a person opts in to e-mail again. `Subscribed` alone is usually a paid subscription. */
+/** Names of calls by which a person opts in to e-mail again. `Subscribed` alone usually means a paid subscription. */
 const optIns: ReadonlySet<string> = new Set([
   "email subscribed",
   "email resubscribed",
@@ -47,10 +47,10 @@ const optIns: ReadonlySet<string> = new Set([
 
 const noise: ReadonlySet<string> = new Set(["email drafted", "email attempted", "email deferred"])
 
-/** Calls that say nothing about a message. */
+/** Calls that do not concern messages. */
 const otherCalls: ReadonlySet<string> = new Set(["page", "screen", "group", "alias"])
 
-/** Kinds of mParticle events that a message can cause; the others concern sessions, devices and settings. */
+/** Types of mParticle events that may result from a message. Other types concern sessions, devices and settings. */
 const mparticleCalls: ReadonlySet<string> = new Set(["custom_event", "commerce_event"])
 
 const timeKeys = [
@@ -64,14 +64,14 @@ const timeKeys = [
   "timestamp_unixtime_ms",
 ]
 
-/** Longest text of a trait. */
+/** Maximum length of a trait's text. Unit: characters. */
 const maxTrait = 1_000
 
-/** Values read from a call, wherever the sender puts them. Each list is in order of precedence. */
+/** Values of a call. Each is read from several members, in order of precedence. */
 interface Call {
   readonly id: string | undefined
   readonly time: string | undefined
-  /** Places of the time, which may be unreadable. */
+  /** Levels that may contain the time, which may be invalid. */
   readonly timed: ReadonlyArray<EventLevel>
   readonly user: string | undefined
   readonly email: string | undefined
@@ -80,18 +80,18 @@ interface Call {
   readonly properties: Item
   /** JSON pointer of `properties` within the item. */
   readonly at: string
-  /** Places of the flag for automated events. */
+  /** Levels that may contain the flag for automated events. */
   readonly levels: ReadonlyArray<EventLevel>
-  /** Places of the person's address. */
+  /** Levels that may contain the person's address. */
   readonly addressed: ReadonlyArray<EventLevel>
-  /** Places of the user's time zone. */
+  /** Levels that may contain the user's time zone. */
   readonly contexts: ReadonlyArray<EventLevel>
 }
 
-/** Values stated once for all items of a body. */
+/** Values that apply to all items of a body. */
 interface Batch {
   readonly members: Item
-  /** The person at the top of an mParticle body. */
+  /** The identities of the person at the top level of an mParticle body. */
   readonly identities: Item
 }
 
@@ -101,7 +101,7 @@ const within = (levels: ReadonlyArray<Item>, name: string): ReadonlyArray<Item> 
     return isItem(value) ? [value] : []
   })
 
-// An unreadable time gives way to the next.
+// An invalid time is skipped, and the next member is read.
 const timeText = (value: unknown): string | undefined => {
   const text = textOf(value)
   return text === undefined || parseInstant(text) === undefined ? undefined : text
@@ -109,7 +109,10 @@ const timeText = (value: unknown): string | undefined => {
 
 const linkTrackingId = (properties: Item) => find([properties], ["link_url", "url"], trackingIdOf)
 
-/** A call as Segment and RudderStack send it. A batch may state `context` and `sentAt` once for all its calls. */
+/**
+ * Reads a call in the form of Segment and RudderStack. A batch may contain `context` and `sentAt` once for all its
+ * calls.
+ */
 const callOf = (item: Item, { members }: Batch): Call => {
   const contexts = within([item, members], "context")
   const contextTraits = within(contexts, "traits")
@@ -138,7 +141,10 @@ const callOf = (item: Item, { members }: Batch): Call => {
   }
 }
 
-/** The identities at the top of an mParticle body: by lowercase name, or listed with their types. */
+/**
+ * Returns the identities at the top level of an mParticle body, which has them by lowercase name, or in a list with
+ * types.
+ */
 const identitiesOf = (members: Item): Item => {
   const identities = members["user_identities"]
   if (isItem(identities)) return identities
@@ -170,7 +176,7 @@ const mparticleCallOf = (item: Item, { identities, members }: Batch): Call => {
   }
 }
 
-/** A custom event's own name; of a purchase, which has none, the name it has at Segment. */
+/** Returns the name of a custom event. A purchase has no name at mParticle and gets Segment's name. */
 const mparticleName = (item: Item): string | undefined => {
   const data = memberOf(item, "data")
   const named = nameOf(data["event_name"])
@@ -179,12 +185,12 @@ const mparticleName = (item: Item): string | undefined => {
   return action?.toLowerCase() === "purchase" ? "Order Completed" : action
 }
 
-/** Identifies the message to this person, if the underlying platform supplies such an id. */
+/** Returns the key of the message to this person, if the sending platform supplies one. */
 const messageKey = ({ properties, user }: Call): string | undefined =>
   messageKeyOf("email_id", nameOf(properties["email_id"]), user) ??
     messageKeyOf("dispatch_id", nameOf(properties["dispatch_id"]), user)
 
-/** The first time of a call that can be read; of a call without one, the fault of the first that is given. */
+/** Returns the first valid time of a call; without one, the fault of the first present time. */
 const timeOf = ({ time, timed }: Call, receivedAt: number) =>
   timeIn(time === undefined ? timed : [{ item: { timestamp: time }, at: "" }], timeKeys, receivedAt)
 
@@ -222,7 +228,7 @@ const readTrack = (
   const machine = flagIn(call.levels)
   const ofChannel = channelOf(event, !/^(push|sms) /.test(name))
   const { fault: zoneFault, zone } = zoneIn(call.contexts, ["timezone"])
-  // Without a time, the content as a whole has to tell an event from another.
+  // Without a time, only the whole content distinguishes events.
   const content: Item = call.time === undefined ? { item, user: call.user } : {
     event: name,
     user: call.user,
@@ -233,7 +239,7 @@ const readTrack = (
   return {
     ...(isOptIn ? optIn : { event }),
     trackingId: call.trackingId,
-    // `template_id` is the sending platform's own template here, not one of ours.
+    // In these events, `template_id` is the sending platform's template, not ours.
     templateId: undefined,
     user: call.user,
     ...emailOf({ event, trackingId: call.trackingId, messageKey: messageKey(call) }, call.email, call.user),
@@ -262,7 +268,10 @@ const isScalar = (value: unknown): value is Scalar =>
     ? value.length <= maxTrait && isStorable(value)
     : typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
 
-/** Those traits that a request's `attrs` could have: scalars, lists of them, null. Others, such as an address, are left out. */
+/**
+ * Returns the traits that are valid as a request's `attrs`: scalars, lists of scalars, and null. Others, such as an
+ * address, are left out.
+ */
 const traitsOf = (traits: Item): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(traits).flatMap(([name, value]): ReadonlyArray<[string, unknown]> => {
@@ -284,7 +293,7 @@ const readIdentify = (item: Item, call: Call, receivedAt: number): ReadItem => {
 }
 
 const readDelete = (item: Item, { email, id, time, user }: Call): ReadItem => {
-  // The address is no user id, unless the sender says so.
+  // An address is a user id only if the sender uses it as `userId`.
   const named = find([item], ["userId", "user_id"], nameOf) ?? (email === undefined ? user : undefined)
   if (named === undefined && email === undefined) return faulty("names no person to forget: send userId")
   return { erasure: { user: named, email, key: keyOf({ type: "delete", user: named, email, time }, id) } }
@@ -310,7 +319,7 @@ const read = (item: unknown, batch: Batch, options: SegmentSettings & { readonly
     case "delete":
       return readDelete(item, call)
     case undefined:
-      // A mapping made by the customer may omit the type of the call.
+      // A customer's own mapping in Segment may omit the type of the call.
       return event === undefined ? faulty("has no type, such as track") : readTrack(item, event, call, options)
     default:
       return otherCalls.has(type)
@@ -322,13 +331,13 @@ const read = (item: unknown, batch: Batch, options: SegmentSettings & { readonly
 const wrapperKeys = ["batch", "events"]
 
 /**
- * Reads Segment's webhook destinations: one call, a list of calls, or the HTTP API's `{"batch": [...]}`; likewise
- * RudderStack's, and mParticle's `{"events": [...]}` with the person at its top. `track` calls are events, `identify` calls
- * tell about a person, `delete` notices ask to forget one. A track call that is not listed is a conversion if it carries a
- * tracking id. Source: `providers.md` 5 and rule N6.
+ * Reads Segment's webhook destinations: one call, a list of calls, or the HTTP API's `{"batch": [...]}`. Also reads
+ * RudderStack's webhooks, and mParticle's `{"events": [...]}` with the person at the top level. `track` calls are
+ * events, `identify` calls update a profile, `delete` calls request an erasure. A track call with an unknown name is a
+ * conversion if it has a tracking id. Facts: docs/integrations/facts/segment.md.
  *
- * Where a call names its message (`email_id`, `dispatch_id`), that and the user together are its message key: both ids can
- * be shared by all who got the message.
+ * If a call identifies its message (`email_id`, `dispatch_id`), the message key consists of that id and the user,
+ * because all recipients of a message may share that id.
  */
 export const make = (settings: SegmentSettings = {}): Normalize => (body, _headers, receivedAt) => {
   const parsed = jsonOf(body, "Segment")
@@ -340,5 +349,5 @@ export const make = (settings: SegmentSettings = {}): Normalize => (body, _heade
   return collect(found, (item) => read(item, batch, { ...settings, receivedAt }))
 }
 
-/** Without settings: a track call that is not listed is a conversion with a tracking id only. */
+/** Default settings: a track call with an unknown name is a conversion only if it has a tracking id. */
 export const normalize: Normalize = make()

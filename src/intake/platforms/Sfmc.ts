@@ -34,7 +34,7 @@ const compositeNames = ["jobId", "batchId", "listId", "subscriberId"] as const
 
 type Composite = { readonly [name in (typeof compositeNames)[number]]: string | undefined }
 
-/** The ids of one message to one person. `compositeId` is the older form, the ids joined by dots. */
+/** Returns the ids of one message to one person. `compositeId` is the older form: the ids joined by dots. */
 const compositeOf = (item: Item): Composite => {
   const stated = item["composite"]
   const dotted = isItem(stated) ? [] : nameOf(item["compositeId"])?.split(".") ?? []
@@ -44,13 +44,16 @@ const compositeOf = (item: Item): Composite => {
 }
 
 /**
- * Opens and clicks have no other identifier. Some kinds of send have no list, so up to two of the four ids may be
- * missing.
+ * Returns the message key. Opens and clicks have no other identifier. Some kinds of sends have no list or batch, so
+ * these two ids may be missing.
  */
 const messageKey = (mid: string | undefined, { batchId, jobId, listId, subscriberId }: Composite) =>
   messageKeyOf(mid, jobId, batchId ?? "", listId ?? "", subscriberId)
 
-/** Whether a bounce is temporary. `HARD` or no code is not. `SOFT` and other codes are, such as a block that a later message need not meet. */
+/**
+ * Whether a bounce is soft. `HARD` or no code is hard. `SOFT` and other codes, such as a block, are soft, because a later
+ * message may arrive.
+ */
 const isSoft = (info: Item): boolean => {
   const code = nameOf(info["bounceCode"])?.trim().toUpperCase()
   return code !== undefined && code !== "HARD"
@@ -78,7 +81,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   }
   const time = textOf(item["timestampUTC"])
   const emailId = isItem(item["composite"]) ? nameOf(item["composite"]["emailId"]) : undefined
-  // Without a time, the content as a whole has to tell an event from another.
+  // Without a time, only the whole content distinguishes events.
   const digest = time === undefined ? digestKey(item) : digestKeyOfSorted({
     composite: {
       batchId: composite.batchId ?? null,
@@ -104,7 +107,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     ...emailOf({ event: named, trackingId, messageKey: key }, info["to"], user),
     key: digest,
     occurredAt,
-    // The service says nothing about machines.
+    // The service does not report whether a machine caused an event.
     automated: false,
     messageKey: key,
     link: linkOf(info["contentLink"]) ?? linkOf(jobUrlId),
@@ -114,10 +117,10 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
 }
 
 /**
- * Reads the Event Notification Service of Salesforce Marketing Cloud: a list of events, or a single one; the handshake of a
- * new callback has none. Transactional sends carry our id as `messageKey`, clicks in their URL; opens are attributed by
- * business unit and `composite`. Events have no id: the key is the digest of type, time, business unit, composite, `messageKey` and
- * `jobUrlId`. Source: `providers.md` 6.
+ * Reads the Event Notification Service of Salesforce Marketing Cloud: one event or a list of events. The handshake of a
+ * new callback has no events. Transactional sends carry our id as `messageKey`, and clicks carry it in their URL. Opens
+ * are attributed by business unit and `composite`. Events have no id: the key is a digest of type, time, business unit,
+ * composite, `messageKey` and `jobUrlId`. Facts: docs/integrations/facts/marketing-cloud.md.
  */
 export const normalize: Normalize = (body, _headers, receivedAt) => {
   const parsed = jsonOf(body, "Marketing Cloud")

@@ -3,29 +3,29 @@ import { Buffer } from "node:buffer"
 import * as Verdict from "./Verdict.ts"
 
 /**
- * A secret that the sender puts into a header unchanged. It covers neither body nor time, so replays are recognized by
- * event ids. Used by Braze (`providers.md` 2.1), and by platforms on which customers can set the header.
+ * A secret that the sender puts into a header unchanged. It protects neither body nor time, so replays are detected by
+ * event ids. Used by Braze (docs/integrations/facts/braze.md), and by platforms whose customers can set a header.
  */
 export const BearerTokenSettings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.TokenSecret),
-  /** `authorization` unless set. */
+  /** Name of the header. Default: `authorization`. */
   header: Schema.optionalKey(Verdict.HeaderName),
 })
 export type BearerTokenSettings = typeof BearerTokenSettings.Type
 
-/** Accepted forms of a token in its header. */
+/** The accepted forms of a token in its header. */
 export interface Forms {
-  /** The words that may stand before it, lowercase. */
+  /** Lowercase schemes that may precede the token. */
   readonly schemes: ReadonlyArray<string>
-  /** Whether `authorization` may lack such a word. Other headers may always. */
+  /** Whether `authorization` may contain the token without a scheme. Other headers always may. */
   readonly bare: boolean
-  /** The words after which it may also be the Base64 of the secret. */
+  /** Schemes after which the Base64 of the secret is also accepted. */
   readonly encoded: ReadonlyArray<string>
 }
 
 const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64")
 
-/** Whether a header of the request has one of the secrets, in one of the forms. */
+/** Checks that a header contains one of the secrets in an accepted form. */
 export const checkToken = (
   settings: BearerTokenSettings,
   forms: Forms,
@@ -36,7 +36,7 @@ export const checkToken = (
   if (secrets.length === 0) return Verdict.noSecret
   const header = Verdict.headerOf(headers, name)
   if ("fault" in header) return header.fault
-  // A token has neither spaces nor, with one behind it, a comma.
+  // A token contains no spaces, so ", " shows that several headers were joined.
   if (header.value.includes(", ")) return Verdict.refused(`The header ${name} was sent more than once`)
   const space = header.value.indexOf(" ")
   const scheme = space < 0 ? "" : header.value.slice(0, space).toLowerCase()
@@ -54,6 +54,8 @@ export const checkToken = (
   return fits ? Verdict.accepted : Verdict.refused(`The token in the header ${name} is not the one that was set up`)
 }
 
-/** `Authorization: Bearer` and the token, or its Base64: Braze gives the token of a connector in that form. */
+/**
+ * Accepts `Authorization: Bearer` with the token or its Base64, because Braze requires a connector's token in Base64.
+ */
 export const check: Verdict.Check<BearerTokenSettings> = (settings, headers) =>
   checkToken(settings, { schemes: ["bearer"], bare: false, encoded: ["bearer"] }, headers)

@@ -2,12 +2,13 @@ import { Schema } from "effect"
 import * as KlaviyoSignature from "./KlaviyoSignature.ts"
 import * as Verdict from "./Verdict.ts"
 
-/** The signing key of a Customer.io reporting webhook, or of a Klaviyo system webhook. Source: `providers.md` 4. */
+/** Settings for the signatures of Customer.io's reporting webhooks and Klaviyo's system webhooks. */
 export const CustomerIoSettings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.IssuedSecret),
   /**
-   * Unit: seconds; 300 unless set, null for any. It is not known whether a retry is signed anew, and retries go on for 7
-   * days: where old ones are refused, switch it off. A replay then still changes nothing, since events have ids.
+   * Maximum age of the timestamp. Unit: seconds. Default: 300. Null: any age. Customer.io does not document whether
+   * retries are signed with a new timestamp, and it retries for 7 days. If retries are refused because of their age,
+   * set null. Replays still have no effect, because events have ids.
    */
   tolerance_seconds: Schema.optionalKey(Verdict.Tolerance),
 })
@@ -17,9 +18,9 @@ const signatureName = "x-cio-signature"
 const timestampName = "x-cio-timestamp"
 
 /**
- * HMAC-SHA256, in hexadecimal digits, over `v0:`, the timestamp as sent, `:` and the body. A request with the signature of
- * Klaviyo, the alternate platform of this source, is checked as Klaviyo signs. No text is signed by both in the same form: one
- * of Customer.io begins with `v0:`, and a body of Klaviyo with `{`.
+ * Checks HMAC-SHA256, in hexadecimal digits, over `v0:`, the timestamp as sent, `:` and the body. A request with
+ * Klaviyo's signature header is checked by Klaviyo's rule. No text can be valid under both rules: a signed text of
+ * Customer.io begins with `v0:`, and a body of Klaviyo with `{`. Facts: docs/integrations/facts/customer-io.md.
  */
 export const check: Verdict.Check<CustomerIoSettings> = (settings, headers, body, now) => {
   const secrets = Verdict.usable(settings.secrets)

@@ -2,15 +2,15 @@ import * as BearerToken from "./BearerToken.ts"
 import type * as Verdict from "./Verdict.ts"
 
 /**
- * Iterable signs nothing: its system webhooks carry a fixed token, in `Authorization` or in a header of the customer's
- * choice. Source: `providers.md` 3.
+ * Iterable does not sign its system webhooks. They carry a fixed token, in `Authorization` or in a header that the
+ * customer chooses. Facts: docs/integrations/facts/iterable.md.
  */
 export const IterableSettings = BearerToken.BearerTokenSettings
 export type IterableSettings = BearerToken.BearerTokenSettings
 
 /**
- * The token alone, as Iterable's documents show it, or after `Basic`, `OAuth2` or `Bearer`; after `Basic` also in Base64,
- * as that scheme is elsewhere.
+ * Accepts the token without a scheme, as in Iterable's documents, or after `Basic`, `OAuth2` or `Bearer`. After
+ * `Basic`, also accepts its Base64, as usual for that scheme.
  */
 export const check: Verdict.Check<IterableSettings> = (settings, headers) =>
   BearerToken.checkToken(settings, { schemes: ["basic", "oauth2", "bearer"], bare: true, encoded: ["basic"] }, headers)

@@ -2,10 +2,10 @@ import * as Verdict from "./Verdict.ts"
 
 const timestampName = "klaviyo-timestamp"
 
-/** Present on every request of a Klaviyo system webhook, and on no other. */
+/** Only requests of Klaviyo's system webhooks have this header. */
 export const signatureName = "klaviyo-signature"
 
-/** Unix seconds of a timestamp as Klaviyo writes it: an HTTP date, ISO 8601 or Unix seconds. */
+/** Returns a timestamp in Unix seconds. Klaviyo sends an HTTP date, ISO 8601 or Unix seconds. */
 const secondsOf = (text: string): number | undefined => {
   if (text.length > 64) return undefined
   const millis = /^\d{1,12}$/.test(text) ? Number(text) * 1_000 : Date.parse(text)
@@ -13,8 +13,8 @@ const secondsOf = (text: string): number | undefined => {
 }
 
 /**
- * HMAC-SHA256, in hexadecimal digits, over the body followed by the timestamp as sent. `toleranceSeconds` is how far the
- * timestamp may be from now; null: any. Source: `providers.md` 4, Klaviyo.
+ * Checks HMAC-SHA256, in hexadecimal digits, over the body followed by the timestamp as sent. `toleranceSeconds` is the
+ * maximum difference between the timestamp and now; null for any. Facts: docs/integrations/facts/klaviyo.md.
  */
 export const check = (
   secrets: ReadonlyArray<string>,

@@ -3,20 +3,23 @@ import { Buffer } from "node:buffer"
 import * as BearerToken from "./BearerToken.ts"
 import * as Verdict from "./Verdict.ts"
 
-/** The shared secret of a Segment webhook destination, or a token in a header. Source: `providers.md` 5. */
+/**
+ * The shared secret of a Segment webhook destination, or a token in a header. Facts:
+ * docs/integrations/facts/segment.md.
+ */
 export const SegmentSignatureSettings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.IssuedSecret),
   /**
-   * `signature` unless set. `token` is for Segment's extensible webhooks, RudderStack and mParticle, which send a header
-   * as their customer writes it; each secret must then be ASCII without spaces. After `Basic`, the secret is `user:password`
-   * or the Base64 of that.
+   * Default: `signature`. `token` is for Segment's extensible webhooks, RudderStack and mParticle, which send a header
+   * that their customer defines. Then each secret must be ASCII without spaces. After `Basic`, the secret is
+   * `user:password` or its Base64.
    */
   scheme: Schema.optionalKey(Schema.Literals(["signature", "token"])),
-  /** Header of the token; `authorization` by default. */
+  /** Header of the token. Default: `authorization`. */
   header: Schema.optionalKey(Verdict.HeaderName),
   /**
-   * Whether a batch is accepted although only its first item is signed. Default false. Segment signs no other item of a
-   * batch, so a person who has seen one signed item can append items of their own. A token has no such gap.
+   * Whether a batch is accepted although only its first item is signed. Default: false. Segment signs no other item of
+   * a batch, so anyone who has seen one signed item can append other items. A token does not have this weakness.
    */
   unsigned_items: Schema.optionalKey(Schema.Boolean),
 }).check(
@@ -30,9 +33,9 @@ export type SegmentSignatureSettings = typeof SegmentSignatureSettings.Type
 
 const signatureName = "x-signature"
 
-/** The first element of an array, and whether it is the only one. */
+/** The first element of an array, and whether it is the only element. */
 export interface FirstElement {
-  /** The exact bytes in the body: re-serialized JSON would not match the signature. */
+  /** The exact bytes in the body, because re-serialized JSON would not match the signature. */
   readonly bytes: Uint8Array
   readonly alone: boolean
 }
@@ -44,7 +47,7 @@ const openings = new Set([0x5b, 0x7b])
 const closings = new Set([0x5d, 0x7d])
 const spaces = new Set([0x20, 0x09, 0x0a, 0x0d])
 
-/** End of the object that begins at `start`, exclusive; undefined if the object is incomplete. */
+/** Returns the end (exclusive) of the object that begins at `start`; undefined if the object is incomplete. */
 const endOf = (body: Uint8Array, start: number): number | undefined => {
   let depth = 0
   let quoted = false
@@ -60,7 +63,10 @@ const endOf = (body: Uint8Array, start: number): number | undefined => {
   return undefined
 }
 
-/** The object that a JSON array begins with; undefined for other bodies. Linear, and blind to faults further inside. */
+/**
+ * Returns the first element of a JSON array if it is an object; undefined for other bodies. Linear time. Does not
+ * detect other syntax errors.
+ */
 export const firstElement = (body: Uint8Array): FirstElement | undefined => {
   const skip = (from: number): number => {
     let at = from
@@ -103,13 +109,13 @@ const checkSignature = (
   )
 }
 
-/** Whether a secret is the Base64 user and password of a `Basic` header. */
+/** Whether a secret is the Base64 of user and password for a `Basic` header. */
 const isCredentials = (secret: string): boolean => {
   const decoded = Verdict.base64Of(secret)
   return decoded !== undefined && decoded.includes(colon)
 }
 
-/** The credentials of `Authorization: Basic`; undefined for another header. */
+/** Returns the credentials of `Authorization: Basic`; undefined for other headers. */
 const basicOf = (headers: Verdict.Headers, name: string): string | undefined =>
   Object.hasOwn(headers, name) ? /^basic +(\S+)$/i.exec(headers[name]!.trim())?.[1] : undefined
 
@@ -131,6 +137,9 @@ const checkToken = (settings: SegmentSignatureSettings, headers: Verdict.Headers
     : Verdict.refused(`The credentials in the header ${name} do not match the configured secret`)
 }
 
-/** HMAC-SHA1, in hexadecimal digits, over the body or, of an array, its first element; or a token. No time is signed. */
+/**
+ * Checks HMAC-SHA1, in hexadecimal digits, over the body, or over the first element of an array; or checks a token. No
+ * time is signed.
+ */
 export const check: Verdict.Check<SegmentSignatureSettings> = (settings, headers, body) =>
   settings.scheme === "token" ? checkToken(settings, headers) : checkSignature(settings, headers, body)

@@ -3,11 +3,20 @@ import { Buffer } from "node:buffer"
 import * as Json from "../../domain/Json.ts"
 import * as Verdict from "./Verdict.ts"
 
-/** The signature key of a callback of Salesforce Marketing Cloud's Event Notification Service. `providers.md` 6. */
+/**
+ * The signature key of a callback of Marketing Cloud's Event Notification Service. Facts:
+ * docs/integrations/facts/marketing-cloud.md.
+ */
 export const SfmcSettings = Schema.Struct({
-  /** None before the callback exists: Salesforce shows its key only once the handshake's address has answered. */
+  /**
+   * Empty until the callback exists, because Salesforce shows its key only after the callback's URL has answered the
+   * handshake.
+   */
   secrets: Schema.Array(Verdict.IssuedSecret).check(Schema.isMaxLength(2)),
-  /** `text` unless set: the key's characters are the key. `base64`: they stand for its bytes. Salesforce does not say. */
+  /**
+   * Default: `text`, the key's characters are the key. `base64`: they encode its bytes. Salesforce does not document
+   * which applies.
+   */
   key_encoding: Schema.optionalKey(Schema.Literals(["text", "base64"])),
 }).check(
   Schema.makeFilter<{ readonly key_encoding?: "text" | "base64"; readonly secrets: ReadonlyArray<string> }>((
@@ -22,7 +31,7 @@ export type SfmcSettings = typeof SfmcSettings.Type
 
 const signatureName = "x-sfmc-ens-signature"
 
-/** HMAC-SHA256, in Base64, over the body. No time is signed. */
+/** Checks HMAC-SHA256, in Base64, over the body. No time is signed. */
 export const check: Verdict.Check<SfmcSettings> = (settings, headers, body) => {
   const secrets = Verdict.usable(settings.secrets)
   const keys = settings.key_encoding === "base64"
@@ -38,32 +47,32 @@ export const check: Verdict.Check<SfmcSettings> = (settings, headers, body) => {
     : Verdict.mismatch(`signature in ${signatureName}`)
 }
 
-/** The call that proves to Salesforce that the callback's address is ours. */
+/** The call that proves to Salesforce that the callback's URL is ours. */
 export interface Handshake {
   readonly callbackId: string
-  /** Works once. */
+  /** Valid for one call. */
   readonly verificationKey: string
   readonly call: {
     readonly method: "POST"
-    /** Below the REST address of the account, which is a setting of ours and never taken from the request. */
+    /** Relative to the REST URL of the account, which is our setting and never comes from the request. */
     readonly path: "/platform/v1/ens-verify"
     readonly json: { readonly callbackId: string; readonly verificationKey: string }
   }
 }
 
-/** Most bytes of a handshake; it has two short members. */
+/** Maximum size of a handshake, which has two short members. Unit: bytes. */
 const maxHandshakeBytes = 4_096
 
-/** Most characters of a handshake's members. */
+/** Maximum length of a handshake's members. Unit: characters. */
 const maxMember = 200
 
 const member = (value: unknown): string | undefined =>
   typeof value === "string" && value.length <= maxMember && /^[\x21-\x7e]+$/.test(value) ? value : undefined
 
 /**
- * The handshake in which Salesforce tests a new callback's address; undefined for any other request, which must pass
- * `check`. The handshake is unsigned, has no events, and expects a 200, whoever completes it. Because anybody can send
- * one, show it as unverified and do not repeat the call.
+ * Returns the handshake by which Salesforce tests a new callback's URL; undefined for other requests, which must pass
+ * `check`. The handshake is unsigned, has no events and expects the status 200 regardless of who completes it. Because
+ * anyone can send one, show it as unverified and do not repeat the call.
  */
 export const handshakeOf = (headers: Verdict.Headers, body: Uint8Array): Handshake | undefined => {
   if (Object.hasOwn(headers, signatureName) || body.length > maxHandshakeBytes) return undefined

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { createPublicKey, verify } from "node:crypto"
 import * as Verdict from "./Verdict.ts"
 
-// A key is used with its own algorithm only: with a public key as the secret of an HMAC, anybody could sign.
+// Each key has one algorithm. If a public key were accepted as an HMAC secret, anyone could sign.
 type Key = { readonly version: "v1" | "v1a"; readonly bytes: Uint8Array }
 
 const keyOf = (secret: string): Key | undefined => {
@@ -23,10 +23,13 @@ const WebhookSecret = Schema.String.check(
   ),
 )
 
-/** Secrets and public keys of Standard Webhooks 1.0.0. Source: `providers.md` 7.3. */
+/**
+ * Secrets and public keys of Standard Webhooks 1.0.0. Source: https://github.com/standard-webhooks/standard-webhooks,
+ * `spec/standard-webhooks.md`.
+ */
 export const StandardWebhooksSettings = Schema.Struct({
   secrets: Verdict.secretsOf(WebhookSecret),
-  /** Unit: seconds; 300 unless set, null for any. */
+  /** Maximum difference between the timestamp and now. Unit: seconds. Default: 300. Null: any. */
   tolerance_seconds: Schema.optionalKey(Verdict.Tolerance),
 })
 export type StandardWebhooksSettings = typeof StandardWebhooksSettings.Type
@@ -35,7 +38,7 @@ const idName = "webhook-id"
 const timestampName = "webhook-timestamp"
 const signatureName = "webhook-signature"
 
-/** Most signatures of a header that are looked at: a sender that rotates has two or three. */
+/** Maximum number of signatures of a header. A sender that replaces its key sends two or three. */
 const maxSignatures = 10
 
 /** DER prefix of an ed25519 public key. */
@@ -46,15 +49,15 @@ const isEd25519 = (key: Uint8Array, signed: Uint8Array, signature: Uint8Array): 
     const publicKey = createPublicKey({ key: Buffer.concat([ed25519Prefix, key]), format: "der", type: "spki" })
     return verify(null, signed, publicKey, signature)
   } catch {
-    // 32 bytes that are no point of the curve.
+    // The 32 bytes are not a point on the curve.
     return false
   }
 }
 
 /**
- * Accepts any signature of the list by any of the keys, over id, timestamp and body joined by full stops: `v1`
- * HMAC-SHA256, `v1a` ed25519, in Base64. Other versions are ignored, as the specification demands. The caller must
- * remember ids to detect replays.
+ * Accepts a request if any signature of the list is valid for any of the keys, over id, timestamp and body joined by
+ * full stops. `v1` is HMAC-SHA256, `v1a` ed25519, in Base64. Other versions are ignored, as the specification requires.
+ * The caller must detect replays by their ids.
  */
 export const check: Verdict.Check<StandardWebhooksSettings> = (settings, headers, body, now) => {
   const keys = settings.secrets.flatMap((secret) => keyOf(secret) ?? [])

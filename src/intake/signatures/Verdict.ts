@@ -2,37 +2,37 @@ import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
 
-/** Whether a request comes from the sender it claims. The reason is for people and reveals nothing about a secret. */
+/** Whether a request comes from the claimed sender. The reason is for people and reveals nothing about a secret. */
 export type SignatureVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
-/** Headers by lowercase name; one that was sent twice has both values, joined by a comma and a space. */
+/** Headers by lowercase name. A header that was sent twice has both values, joined by a comma and a space. */
 export type Headers = Readonly<Record<string, string>>
 
 /**
- * Judges a request by its headers and the bytes of its body as they came. `now` is in Unix milliseconds. Pure, never
- * throws, and takes as long for a nearly right signature as for a wrong one.
+ * Checks a request by its headers and the raw bytes of its body. `now` is in Unix milliseconds. Pure, never throws. The
+ * duration does not depend on how much of a signature is correct.
  */
 export type Check<Settings> = (settings: Settings, headers: Headers, body: Uint8Array, now: number) => SignatureVerdict
 
-/** The request is genuine. */
+/** The result for a genuine request. */
 export const accepted: SignatureVerdict = { ok: true }
 
-/** The request is refused. */
+/** The result for a refused request. */
 export const refused = (reason: string): SignatureVerdict => ({ ok: false, reason })
 
-/** None of the secrets made this signature. */
+/** The result if no secret made this signature. */
 export const mismatch = (name: string): SignatureVerdict =>
   refused(`The ${name} does not fit: the body was changed on its way, or the secret is another one`)
 
-/** The request cannot be checked: the source has no secret. */
+/** The result if the source has no secret, so that the request cannot be checked. */
 export const noSecret: SignatureVerdict = refused(
   "No secret has been set up for this source, so nothing can be accepted",
 )
 
-/** Most characters of a secret. */
+/** Maximum length of a secret. Unit: characters. */
 const maxSecret = 1_000
 
-/** A secret that a platform issued: 1 to 1,000 characters, printable, without spaces at its ends. */
+/** A secret that a platform issued: 1 to 1,000 printable characters, without leading or trailing spaces. */
 export const IssuedSecret = Schema.String.check(
   Schema.makeFilter<string>((text) =>
     text === "" || text.length > maxSecret
@@ -46,7 +46,7 @@ export const IssuedSecret = Schema.String.check(
   ),
 )
 
-/** A secret that stands in a header itself: 1 to 1,000 ASCII characters without spaces. */
+/** A secret sent in a header: 1 to 1,000 ASCII characters without spaces. */
 export const TokenSecret = Schema.String.check(
   Schema.makeFilter<string>((text) =>
     text.length <= maxSecret && /^[\x21-\x7e]+$/.test(text)
@@ -55,7 +55,7 @@ export const TokenSecret = Schema.String.check(
   ),
 )
 
-/** The secrets of a source: the one in use, and while it is being replaced a second one. */
+/** The secrets of a source: the current secret, and during a replacement a second one. */
 export const secretsOf = <Secret extends Schema.Constraint>(secret: Secret) =>
   Schema.Array(secret).check(Schema.isMinLength(1), Schema.isMaxLength(2))
 
@@ -66,17 +66,17 @@ export const HeaderName = Schema.String.check(
   ),
 )
 
-/** Seconds, 0 to a day; null switches the check of the time off. */
+/** Unit: seconds. Range: 0 to 86,400. Null disables the check of the time. */
 export const Tolerance = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 86_400 })))
 
-/** How old, or how far ahead, a signed timestamp may be. Unit: seconds. */
+/** Maximum age of a signed timestamp, and maximum time ahead. Unit: seconds. */
 export const defaultToleranceSeconds = 300
 
-/** The usable secrets. A blank secret would make every signature valid. */
+/** Returns the secrets that are not blank. A blank secret would make every signature valid. */
 export const usable = (secrets: ReadonlyArray<string>): ReadonlyArray<string> =>
   secrets.filter((secret) => secret.trim() !== "")
 
-/** The value of a header, or why it cannot be used. Blank is missing. */
+/** Returns the value of a header, or why it cannot be used. A blank value counts as missing. */
 export const headerOf = (
   headers: Headers,
   name: string,
@@ -85,11 +85,11 @@ export const headerOf = (
   return value === "" ? { fault: refused(`The header ${name} is missing`) } : { value }
 }
 
-/** Whether two texts are equal, in a time that tells nothing about where they differ, nor about their lengths. */
+/** Whether two texts are equal, in a time that reveals neither their first difference nor their lengths. */
 export const sameText = (a: string, b: string): boolean =>
   timingSafeEqual(hash("sha256", a, "buffer"), hash("sha256", b, "buffer"))
 
-/** Whether one of the keys gives `signature` over the parts, one after another. All keys are tried whichever fits. */
+/** Whether one of the keys yields `signature` over the concatenated parts. Always tries all keys. */
 export const isHmac = (
   algorithm: "sha1" | "sha256",
   keys: ReadonlyArray<string | Uint8Array>,
@@ -106,18 +106,18 @@ export const isHmac = (
   return fits
 }
 
-/** Exactly `bytes` bytes in hexadecimal digits of either case. */
+/** Decodes exactly `bytes` bytes from hexadecimal digits of either case; undefined for other texts. */
 export const hexOf = (text: string, bytes: number): Uint8Array | undefined =>
   text.length === bytes * 2 && /^[0-9a-fA-F]+$/.test(text) ? Buffer.from(text, "hex") : undefined
 
-/** Bytes in Base64 with its padding, in the one spelling they have. */
+/** Decodes padded Base64 in its canonical form; undefined for other texts. */
 export const base64Of = (text: string): Uint8Array | undefined => {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined
   const bytes = Buffer.from(text, "base64")
   return bytes.toString("base64") === text ? bytes : undefined
 }
 
-/** The fault of a signed timestamp in Unix seconds, if any. Both ends of the tolerance are inclusive. */
+/** Returns the fault of a signed timestamp in Unix seconds, if any. Both ends of the tolerance are inclusive. */
 export const timeFault = (
   name: string,
   text: string,

@@ -8,13 +8,13 @@ import * as SfmcSignature from "./SfmcSignature.ts"
 import * as StandardWebhooks from "./StandardWebhooks.ts"
 import type { Check, Headers, SignatureVerdict } from "./Verdict.ts"
 
-/** The senders of webhooks by their own names: the messaging platforms, and `events` for the caller's own code. */
+/** The senders of webhooks by their own names: the messaging platforms, and `events` for the customer's own code. */
 export const Source = Schema.Literals(Object.values(platforms))
 export type Source = typeof Source.Type
 
 /**
  * Authentication settings of a source. `secrets` has the current secret and, during a replacement, the previous one;
- * either is accepted. Other members belong to single platforms, which ignore those of other platforms.
+ * both are accepted. Other members belong to single platforms. Each platform ignores the members of other platforms.
  */
 export interface SignatureSettings {
   readonly secrets: ReadonlyArray<string>
@@ -25,7 +25,7 @@ export interface SignatureSettings {
   readonly unsigned_items?: boolean
 }
 
-/** Input of an administrator for each source, as JSON. */
+/** The schema of an administrator's settings for each source. */
 export const settingsOf = {
   braze: BearerToken.BearerTokenSettings,
   iterable: IterableSignature.IterableSettings,
@@ -53,15 +53,15 @@ const signsBody: { readonly [source in Source]: (settings: Pick<SignatureSetting
   events: () => true,
 }
 
-/** Whether `verify` needs the body of a request: a token says nothing about it. */
+/** Whether `verify` needs the body of a request. A token does not depend on it. */
 export const readsBody = (source: Source, settings: Pick<SignatureSettings, "scheme">): boolean =>
   signsBody[source](settings)
 
 /**
- * Whether a request comes from the source it is addressed to, by the bytes of its body as they came (empty ones too) and
- * its headers by lowercase name. `now` is in Unix milliseconds. Pure and never throws; without a secret nothing passes.
- * SFMC's unsigned handshake does not pass either: ask `SfmcSignature.handshakeOf` first. `events` is only the signature:
- * an API key is another way in.
+ * Checks that a request comes from its source, by the raw bytes of its body (even if empty) and its headers by
+ * lowercase name. `now` is in Unix milliseconds. Pure, never throws. Without a secret, every request is refused. The
+ * unsigned handshake of Marketing Cloud is refused too: call `SfmcSignature.handshakeOf` first. For `events`, this
+ * checks only the signature; requests may use an API key instead.
  */
 export const verify = (
   source: Source,
