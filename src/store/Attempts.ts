@@ -3,35 +3,32 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { innermost } from "./innermost.ts"
 import { isOutage } from "./Outage.ts"
 
-// The rule for background work that can fail or end the process: an attempt is stored before it is made, so that one that
-// ends the process counts too, and after three failed attempts in a row the work is set aside for a person to look at.
+// Retry rule for background work that can fail or end the process. Each attempt is stored before it begins, so that an
+// attempt that ends the process also counts. After three consecutive failed attempts, the work is set aside for inspection.
 //
 //     n attempts stored ──begin──► n + 1 stored ──success──────────────► 0
-//                                       ├─ failure by circumstances ───► the next attempt begins at n + 1 without counting
+//                                       ├─ unrelated failure ──────────► n: the attempt does not count
 //                                       ├─ failure of the work ────────► n + 1, set aside if that is 3
 //                                       └─ the process ends ───────────► n + 1, set aside by the next begin if that is 3
 
-/** Failed attempts in a row after which work is set aside. */
+/** Number of consecutive failed attempts after which work is set aside. */
 export const maxAttempts = 3
 
-/** Whether work is set aside that has failed, or not been finished, so many times in a row. */
+/** Whether work with this many consecutive failed or unfinished attempts is set aside. */
 export const isSpent = (attempts: number): boolean => attempts >= maxAttempts
 
-/** The reason of work that is set aside though no attempt has reported a failure. */
+/** The reason of work that is set aside although no attempt has reported a failure. */
 export const unfinishedReason = `The service ended during each of ${maxAttempts} attempts`
 
 const passing = new Set(["LockTimeoutError", "DeadlockError", "SerializationError"])
 
-/**
- * Whether a database error says nothing about the work: the database is unavailable, or another transaction is in the
- * way.
- */
+/** Whether a database error is unrelated to the work: the database is unavailable, or another transaction blocks it. */
 export const isCircumstance = (error: SqlError): boolean => isOutage(error) || passing.has(error.reason._tag)
 
 /**
- * Whether a failure says nothing about the attempted work, so that the attempt does not count: the service is shutting
- * down, the database is unavailable, or another transaction is in the way. One counting failure among several is enough
- * to count the attempt.
+ * Whether a failure is unrelated to the attempted work, so that the attempt does not count: the service is shutting
+ * down, the database is unavailable, or another transaction blocks it. If one of several failures is related to the
+ * work, the attempt counts.
  */
 export const isByCircumstance = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.every((reason) =>
@@ -40,10 +37,10 @@ export const isByCircumstance = (cause: Cause.Cause<unknown>): boolean =>
     (Cause.isDieReason(reason) && isSqlError(reason.defect) && isCircumstance(reason.defect))
   )
 
-/** Longest stored reason. Unit: characters. */
+/** Maximum length of a stored reason. Unit: characters. */
 const maxReason = 1_000
 
-/** A failure in one line, for the person who looks at work that was set aside. */
+/** Describes a failure in one line, for people who inspect work that was set aside. */
 export const reasonOf = (cause: Cause.Cause<unknown>): string => {
   const text = innermost(Cause.squash(cause))
   return text.replaceAll("\0", "").toWellFormed().slice(0, maxReason).toWellFormed()

@@ -22,7 +22,7 @@ const connectionTo = ({ sockets }: Folders) => ({
   database: "postgres",
   applicationName: "parlance",
   ssl: false,
-  // A server that does not run refuses at once, so a long wait means a busy machine.
+  // A stopped server refuses connections at once, so a long wait means that the machine is busy.
   connectTimeout: "30 seconds",
 } as const)
 
@@ -30,7 +30,7 @@ const connectionTo = ({ sockets }: Folders) => ({
 const answers = (folders: Folders): Effect.Effect<boolean> =>
   PgConnection.make(connectionTo(folders)).pipe(Effect.scoped, Effect.as(true), Effect.orElseSucceed(() => false))
 
-/** Starts the server, and creates its files if there are none. It ends with the scope. */
+/** Starts the server, and creates its files if they are missing. The server ends with the scope. */
 const startServer = Effect.fnUntraced(function* (folders: Folders, programs: Programs) {
   yield* ServerProcess.endLeftover(folders)
   yield* withProgress("Creating the embedded database", () => Files.ensure(folders, programs))
@@ -40,15 +40,16 @@ const startServer = Effect.fnUntraced(function* (folders: Folders, programs: Pro
   return yield* withProgress("Starting the embedded database", () => start)
 })
 
-/** Interval in which a process that uses another process's server checks whether that process has ended. */
+/** Interval at which a process that uses another process's server checks whether that process has ended. */
 const guestInterval = "250 millis"
 
 const serverEnded = (reason: string) => Effect.logError(`The embedded database ended and will be restarted: ${reason}`)
 
 /**
- * Keeps a server running on the folder until the scope closes, and returns once it takes connections. The process that holds
- * the lock runs the server. Other processes on the folder connect to that server; when the holder ends, one of them takes
- * the lock and starts a server in turn. A server that ends is started again, after a pause that grows to five seconds.
+ * Keeps a server running on the folder until the scope closes. Returns after the server accepts connections. The
+ * process that holds the lock runs the server, and other processes on the folder connect to it. If the holder ends,
+ * another process takes the lock and starts a server. A server that ends is restarted after a pause, which grows up to
+ * five seconds.
  */
 const keepRunning = Effect.fnUntraced(function* (folders: Folders, programs: Programs) {
   const lock = yield* Lock.open(folders.root)
@@ -81,7 +82,7 @@ const keepRunning = Effect.fnUntraced(function* (folders: Folders, programs: Pro
 })
 
 /**
- * `SqlClient` and `Store` over a PostgreSQL server of this service's own in `DATA_DIR`. Several processes may use one folder:
+ * `SqlClient` and `Store` for this service's own PostgreSQL server in `DATA_DIR`. Several processes may use one folder:
  * see `keepRunning`. Fails with `DataDirUnusable`, `NoPrograms`, `ServerFailed` or `OtherPostgresVersion`.
  */
 export const layer = Layer.unwrap(Effect.gen(function* () {

@@ -7,27 +7,27 @@ export type RecordKind = "account" | "connection" | "organization" | "proposal" 
 /** A record that was created, changed or removed. */
 export interface Changed {
   readonly kind: RecordKind
-  /** The id of the record. For a variant: `TEMPLATE / VARIANT`. For a proposal: that of its template. */
+  /** The id of the record. For a variant: `TEMPLATE / VARIANT`. For a proposal: the id of its template. */
   readonly subject: string
   readonly what: "created" | "changed" | "removed"
   readonly difference: Difference
 }
 
-/** The changes that services made during a management request, for the audit log. */
+/** The changes of a management request, for the audit log. */
 export interface Trail {
   readonly changed: Array<Changed>
-  /** Set if each record is a change of its own, such as in an import: the details of each, by subject. */
+  /** If each record is a separate change, such as in an import: the details of each record, by subject. */
   apart: Readonly<Record<string, string>> | undefined
-  /** What the request is about, where its path does not say it. */
+  /** The subject of the request, if its path does not contain it. */
   subject: string | undefined
-  /** Who makes the changes, as the audit log names them; undefined where that is not known. */
+  /** The author of the changes for the audit log; undefined if unknown. */
   readonly author: string | undefined
 }
 
 /** Collects the changes of a request. */
 export class ChangeTrail extends Context.Service<ChangeTrail, Trail>()("parlance/store/ChangeTrail") {}
 
-/** An empty trail of the changes that `author` makes. */
+/** Creates an empty trail for the changes of `author`. */
 export const emptyTrail = (author?: string): Trail => ({
   changed: [],
   apart: undefined,
@@ -42,7 +42,7 @@ const withTrail = (use: (trail: Trail) => void): Effect.Effect<void> =>
     return Effect.void
   })
 
-/** Who makes the changes of this request, as the audit log names them; undefined outside a management request. */
+/** The author of this request's changes for the audit log; undefined outside of management requests. */
 export const currentAuthor: Effect.Effect<string | undefined> = Effect.contextWith((context) =>
   Effect.succeed(
     Option.getOrUndefined(Context.getOption(context as Context.Context<ChangeTrail>, ChangeTrail))?.author,
@@ -50,8 +50,8 @@ export const currentAuthor: Effect.Effect<string | undefined> = Effect.contextWi
 )
 
 /**
- * Reports a change of a record: its fields before and after, undefined if it did not exist. They must not contain
- * secrets. Does nothing outside a management request, such as in jobs.
+ * Reports a change of a record: its fields before and after, undefined if it did not exist. The fields must not contain
+ * secrets. Has no effect outside of management requests, such as in jobs.
  */
 export const tell = (
   kind: RecordKind,
@@ -64,19 +64,19 @@ export const tell = (
     changed.push({ kind, subject, what, difference: difference(before, after) })
   })
 
-/** Adds changes whose differences are known. Does nothing outside of a request. */
+/** Reports changes whose differences are known. Has no effect outside of management requests. */
 export const tellAll = (all: ReadonlyArray<Changed>): Effect.Effect<void> =>
   withTrail(({ changed }) => {
     for (const one of all) changed.push(one)
   })
 
-/** Reports that each record of this request is a change of its own, with its details. */
+/** Reports that each record of this request is a separate change, with the details of each. */
 export const tellApart = (details: Readonly<Record<string, string>>): Effect.Effect<void> =>
   withTrail((trail) => {
     trail.apart = details
   })
 
-/** Reports what this request is about, such as the template of a proposed change that its path names by a number. */
+/** Reports the subject of this request, such as the template of a proposed change whose path contains only a number. */
 export const tellSubject = (subject: string): Effect.Effect<void> =>
   withTrail((trail) => {
     trail.subject = subject

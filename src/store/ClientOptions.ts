@@ -2,8 +2,8 @@ import { String } from "effect"
 import { columnTypes } from "./ColumnTypes.ts"
 
 /**
- * `String.snakeToCamel` with a memory, because it takes half a microsecond and is called for each column of each row. Columns are named in
- * the statements of this program, so they are few.
+ * `String.snakeToCamel` with a cache, because it needs half a microsecond and is called for each column of each row.
+ * The cache stays small, because only the statements of this program name columns.
  */
 const snakeToCamel = (() => {
   const known = new Map<string, string>()
@@ -16,7 +16,7 @@ const snakeToCamel = (() => {
 
 /** Options of the database client for the bundled server and for the server of `DATABASE_URL`. */
 export const clientOptions = {
-  // Limits how long a node that is paused or cut off in the middle of a transaction delays the other nodes.
+  // Limits how long a node that is suspended or disconnected during a transaction delays other nodes.
   startupParameters: { idle_in_transaction_session_timeout: "8s" },
   transformResultNames: snakeToCamel,
   transformQueryNames: String.camelToSnake,

@@ -3,7 +3,7 @@ import { stateOf } from "./DataFault.ts"
 import { type DatabaseTarget, isSocketFolder } from "../domain/DatabaseUrl.ts"
 import { noPostgresCode, noTlsCode, type ServerCertificate } from "./ServerConnection.ts"
 
-/** A failed connection or first statement, with the facts that explanations refer to. */
+/** A failed connection or first statement, with the facts for its explanation. */
 interface Failure {
   /** Message of the server or of the operating system. */
   readonly message: string
@@ -11,7 +11,7 @@ interface Failure {
   /** Names quoted as in SQL. */
   readonly role: string
   readonly database: string
-  /** Most connections that this process opens. */
+  /** Maximum number of connections of this process. */
   readonly poolSize: number
   readonly certificate: ServerCertificate | undefined
   readonly now: Date
@@ -33,7 +33,7 @@ const byState: Readonly<Record<string, (failure: Failure) => string>> = {
     as(`ALTER ROLE ${role} PASSWORD '…', or if there is no such role: CREATE ROLE ${role} LOGIN PASSWORD '…'`),
   "28000": (failure) => refusal(failure),
   "42501": (failure) => permission(failure),
-  // Without the right to use it, the schema is invisible.
+  // Without the right USAGE, the schema is invisible.
   "3F000": ({ database, message, role }) =>
     `${message}. ${as(`GRANT USAGE, CREATE ON SCHEMA public TO ${role}`, database)}. If there is no such schema: ` +
     `CREATE SCHEMA public AUTHORIZATION ${role}`,
@@ -44,7 +44,7 @@ const byState: Readonly<Record<string, (failure: Failure) => string>> = {
     `${message}. The server follows another one, or is set to read only. Set DATABASE_URL to the primary`,
 }
 
-/** The server's rules of access (`pg_hba.conf`) or the role itself forbid the connection. */
+/** Explains a connection that the server's access rules (`pg_hba.conf`) or the role forbid. */
 const refusal = ({ database, message, role, target }: Failure): string => {
   if (/does not exist/.test(message)) return `${message}. ${as(`CREATE ROLE ${role} LOGIN PASSWORD '…'`)}`
   if (/not permitted to log in/.test(message)) return `${message}. ${as(`ALTER ROLE ${role} LOGIN`)}`
@@ -59,7 +59,7 @@ const refusal = ({ database, message, role, target }: Failure): string => {
         "SELECT pg_reload_conf()")
 }
 
-/** The role lacks a right in the database. */
+/** Explains a missing right of the role in the database. */
 const permission = ({ database, message, role }: Failure): string => {
   if (/for database/.test(message)) return `${message}. ${as(`GRANT CONNECT ON DATABASE ${database} TO ${role}`)}`
   const schema = /for schema (\S+)/.exec(message)?.[1]
@@ -87,7 +87,7 @@ const tooManyConnections = ({ database, message, poolSize, role }: Failure): str
 
 const day = (at: Date): string => at.toISOString().slice(0, 10)
 
-/** The certificate was refused. Deno does not say whether because of its dates or its issuer. */
+/** Explains a refused certificate. Deno does not report whether its dates or its issuer are the reason. */
 const certificateRefused = (failure: Failure): string => {
   const { certificate, now } = failure
   if (certificate !== undefined && certificate.until < now) {
@@ -103,7 +103,7 @@ const certificateRefused = (failure: Failure): string => {
   return unknownAuthority(failure)
 }
 
-/** The certificate is signed by an unknown authority. */
+/** Explains a certificate that an unknown authority has signed. */
 const unknownAuthority = ({ certificate, message, target: { encryption, host, port } }: Failure): string =>
   `the server's certificate is not signed by ${
     encryption.authorities === "system" ? "a publicly trusted authority" : "the authority of DATABASE_CA or sslrootcert"
@@ -113,7 +113,7 @@ const unknownAuthority = ({ certificate, message, target: { encryption, host, po
   "authority that signed it, which the provider of the database offers. To look at what the server sends: " +
   `openssl s_client -starttls postgres -showcerts -connect ${host}:${port}`
 
-/** Explanations by the code of an error of the operating system or of TLS. */
+/** Explanations by the error codes of the operating system and of TLS. */
 const byCode: Readonly<Record<string, (failure: Failure) => string>> = {
   ECONNREFUSED: ({ target }) =>
     `nothing accepts connections at ${whereOf(target)}. Start the server, or correct the host and port in DATABASE_URL`,
@@ -145,7 +145,7 @@ const timedOut = ({ target }: Failure): string =>
     whereOf(target)
   } in time (connect_timeout). Check the host and port in DATABASE_URL, and firewalls`
 
-/** The connection ended during its handshake. */
+/** Explains a connection that ended during its handshake. */
 const closed = ({ message, target }: Failure): string =>
   target.encryption.mode === "disable"
     ? `the server closed the connection (${message}). Look into its log`
@@ -154,7 +154,7 @@ const closed = ({ message, target }: Failure): string =>
 const isConnectFailure = ({ reason }: SqlError): boolean =>
   reason._tag === "ConnectionError" || reason._tag === "AuthenticationError"
 
-/** The message of the server, the operating system or TLS. */
+/** Returns the message of the server, the operating system or TLS. */
 const messageOf = ({ message, reason }: SqlError): string =>
   reason.cause instanceof Error && reason.cause.message !== "" ? reason.cause.message : reason.message ?? message
 
@@ -162,14 +162,14 @@ const codeOf = ({ reason: { cause } }: SqlError): string =>
   cause instanceof Error && "code" in cause ? String(cause.code) : ""
 
 /**
- * States that pass by themselves: a connection that broke (08), a server that is full (53), stops or starts (57P01 to 57P03),
- * or is a standby that may be promoted (25006).
+ * SQLSTATEs of failures that may pass: a broken connection (08), exhausted resources (53), a server that is stopping or
+ * starting (57P01 to 57P03), and a standby that may be promoted (25006).
  */
 const passingState = /^(08(?!P01)...|53...|57P0[123]|25006)$/
 
 /**
- * Codes of the operating system for a server, a network or a name server that is not there yet. The names of containers and
- * of headless services exist only while their server runs, so an unknown name may pass too.
+ * Error codes of a server, a network or a name server that is not available yet. The names of containers and of
+ * headless services exist only while their server runs, so an unknown name may also pass.
  */
 const passingCodes = new Set([
   "ECONNREFUSED",
@@ -186,13 +186,13 @@ const passingCodes = new Set([
   "ETIMEDOUT",
 ])
 
-/** Texts of failures without a code, and of PgBouncer, whose failures all have the state 08P01. */
+/** Texts of failures without a code, and of PgBouncer, whose failures all have SQLSTATE 08P01. */
 const passingText =
   /^(Connection timed out|Connection (was )?closed.*)$|login has been failing|cannot connect to server|server_login_retry|query_wait_timeout|client_login_timeout/i
 
 /**
- * Whether a database that cannot be used may become usable without a change of its settings or of this service's. False for
- * a wrong password, an unknown role or database, a missing right, and a refused certificate.
+ * Whether an unusable database may become usable without a change of its settings or of this service's settings. False
+ * for a wrong password, an unknown role or database, a missing right, and a refused certificate.
  */
 export const isPassing = (error: SqlError): boolean => {
   const state = stateOf(error)
@@ -205,7 +205,10 @@ export const isPassing = (error: SqlError): boolean => {
 /** Whether a certificate was refused, so that `explain` needs the certificate. */
 export const isCertificateRefused = (error: SqlError): boolean => byCode[codeOf(error)] === certificateRefused
 
-/** Explains why the embedded database in `dataDir` cannot be used. Undefined for errors that do not concern the connection. */
+/**
+ * Explains why the embedded database in `dataDir` cannot be used. Undefined for errors that do not concern the
+ * connection.
+ */
 export const explainEmbedded = (error: SqlError, dataDir: string): string | undefined =>
   isConnectFailure(error) || isPassing(error)
     ? `${
@@ -216,7 +219,7 @@ export const explainEmbedded = (error: SqlError, dataDir: string): string | unde
 
 export interface ExplainOptions {
   readonly target: DatabaseTarget
-  /** Most connections that this process opens. */
+  /** Maximum number of connections of this process. */
   readonly poolSize: number
   /** The certificate of the server, if it was refused. */
   readonly certificate?: ServerCertificate | undefined
@@ -225,7 +228,7 @@ export interface ExplainOptions {
 
 /**
  * Explains why the database at `target` cannot be used and how to fix it, with the statement to run. Undefined for
- * errors that do not concern the connection or the rights of its role.
+ * errors that concern neither the connection nor the rights of its role.
  */
 export const explain = (
   error: SqlError,

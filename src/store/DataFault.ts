@@ -1,6 +1,6 @@
 import type { SqlError } from "effect/sql/SqlError"
 
-/** SQLSTATE of an error; empty where there is none. */
+/** Returns the SQLSTATE of an error; empty if it has none. */
 export const stateOf = ({ reason }: SqlError): string => {
   const cause: unknown = "cause" in reason ? reason.cause : undefined
   const code: unknown = cause !== null && typeof cause === "object" && "code" in cause ? cause.code : undefined
@@ -8,8 +8,8 @@ export const stateOf = ({ reason }: SqlError): string => {
 }
 
 /**
- * Whether a statement failed because of the data it was given, not because of the state of the store. The same statement
- * fails again, with everything grouped with it. SQLSTATE classes 22 (invalid data), 23 (constraint violated) and 54 (a limit
- * of Postgres exceeded, such as the size of an index row).
+ * Whether a statement failed because of its data, not because of the state of the database. A repetition fails again,
+ * together with all other entries of its group. These are the SQLSTATE classes 22 (invalid data), 23 (violated
+ * constraint) and 54 (an exceeded limit of PostgreSQL, such as the size of an index row).
  */
 export const isDataFault = (error: SqlError): boolean => /^(2[23]|54)/.test(stateOf(error))

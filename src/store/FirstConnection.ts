@@ -3,21 +3,21 @@ import { withProgress } from "../runtime/Progress.ts"
 import { Store } from "./Store.ts"
 import type { StoreUnreachable } from "./StoreUnreachable.ts"
 
-/** How long a start tries to use a database whose failure may pass by itself. Commands use the default of 10 seconds. */
+/** How long a start retries a failure of the database that may pass. Default: 10 seconds, for commands. */
 export const StartPatience = Context.Reference<Duration.Duration>("parlance/store/StartPatience", {
   defaultValue: () => Duration.seconds(10),
 })
 
-/** The patience of a serving process: PostgreSQL starts, recovers or fails over within it. */
+/** The patience of a serving process: enough time for PostgreSQL to start, recover or fail over. */
 export const servicePatience = Duration.seconds(60)
 
-/** Pauses between two attempts, from the first to the longest. Unit: milliseconds. */
+/** First and longest pause between two attempts. Unit: milliseconds. */
 const firstPause = 250
 const longestPause = 5_000
 
 /**
- * Repeats `attempt` while it fails for a reason that may pass by itself, such as a server that is still starting, for as
- * long as `StartPatience` says. Other failures, such as a wrong password, end it at once.
+ * Repeats `attempt` while it fails for a reason that may pass, such as a server that is still starting, for at most
+ * `StartPatience`. Other failures, such as a wrong password, are not retried.
  */
 export const whenReachable = <A, E, R>(attempt: Effect.Effect<A, E | StoreUnreachable, R>) =>
   Effect.gen(function* () {

@@ -3,7 +3,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { bounded } from "./bounded.ts"
 import { isDataFault } from "./DataFault.ts"
 
-/** Too many writes wait for the store, or the oldest write has waited too long while the store is down. */
+/** Too many writes are queued, or the oldest write has been queued too long while the database is down. */
 export class BufferFull extends Schema.TaggedError<BufferFull>()("BufferFull", {}) {}
 
 /** The result of a write: committed, with the database's answer, or accepted into memory while the database is down. */
@@ -14,11 +14,11 @@ type Answer<B> = Exit.Exit<Committed<B>, BufferFull>
 /** A write that failed with a defect. */
 class Defective extends Schema.TaggedError<Defective>()("Defective", { defect: Schema.Defect() }) {}
 
-/** A write in progress, and its waiters. */
+/** A write in progress, and the callers that await it. */
 export class Ticket<A, B> {
-  /** Some entries have none. */
+  /** Undefined for an entry that no caller awaits. */
   waiters: Array<(answer: Answer<B>) => void> | undefined
-  /** How the entry left memory; set once. */
+  /** The final answer; set once, when the entry leaves memory. */
   answer: Answer<B> | undefined
   /** Whether the entry was acknowledged from memory while the database was down, so that it must be written. */
   promised = false
@@ -27,28 +27,28 @@ export class Ticket<A, B> {
 
 export interface GroupCommitOptions<A, B> {
   /**
-   * Writes a group in one commit and answers per entry, in order. Must be idempotent: a group may be written again, even
-   * after a timeout, while the first attempt still runs. The answer of that attempt is ignored.
+   * Writes a group in one commit and returns an answer for each entry, in order. Must be idempotent: a group may be
+   * written again, even after a timeout, while the first attempt still runs. The answer of that attempt is ignored.
    */
   readonly write: (entries: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>
   /**
-   * Runs once when a caller may forget an entry: it was refused, or it is committed and the database is up again. Until then a repeat
-   * finds the ticket with its answer, where the database could not be asked.
+   * Runs once when a caller may discard an entry: it was refused, or it is committed and the database is up again.
+   * Before that, a repeated request finds the pending write with its answer, even while the database does not respond.
    */
   readonly onSettled: (entry: A) => void
-  /** Most entries per commit. */
+  /** Maximum number of entries per commit. */
   readonly maxGroup: number
   /**
-   * Commits in addition to the first, at most `most`. Each begins once `from` entries are queued: smaller groups cost more than they
-   * gain. `write` must be safe to run concurrently. Default: no additional commit.
+   * Up to `most` commits in addition to the first. Each begins after `from` entries are queued, because smaller groups
+   * cost more than they gain. `write` must be safe to run concurrently. Default: no additional commit.
    */
   readonly beside?: { readonly most: number; readonly from: number }
   /**
-   * How long a group gathers entries before it is written; only for entries without waiting callers. Default: not at
-   * all.
+   * How long a group collects entries before it is written. Only for entries without waiting callers. Default: no
+   * delay.
    */
   readonly gathering?: Duration.Duration
-  /** Most entries that wait for their commit while the database is up; more are refused. */
+  /** Maximum number of queued entries while the database is up. Additional entries are refused. */
   readonly maxWaiting: number
   /**
    * Limits of the weights of entries, in any unit: `limit` for one commit (a heavier entry is committed alone), and
@@ -56,38 +56,41 @@ export interface GroupCommitOptions<A, B> {
    */
   readonly maxWeight?: { readonly limit: number; readonly held: number; readonly of: (entry: A) => number }
   /**
-   * Most entries kept while the database is down; at least one, which probes whether it is back. With 0, a write that
-   * cannot be committed at once is refused and dropped, so that it has no later effect.
+   * Maximum number of entries in memory while the database is down, minimum 1: the entry that probes the database. With
+   * 0, a write that cannot be committed at once is refused and dropped, so that it has no later effect.
    */
   readonly bufferSize: number
-  /** Longest wait of the oldest kept entry before new ones are refused. */
+  /** Maximum age of the oldest entry in memory. After that, new entries are refused. */
   readonly bufferAge: Duration.Duration
   /** A slower commit counts as an outage of the database. */
   readonly timeout: Duration.Duration
-  /** How long closing waits for entries that are not yet written. */
+  /** How long closing waits for unwritten entries. */
   readonly drainTimeout: Duration.Duration
 }
 
 export interface GroupCommit<A, B> {
-  /** Queues `entry`; await it with `settled`. Undefined when too many entries wait. */
+  /** Queues `entry`; await it with `settled`. Undefined if too many entries are queued. */
   readonly submit: (entry: A) => Ticket<A, B> | undefined
-  /** Waits until the ticket's entry is committed or, while the database is down, is in memory. */
+  /**
+   * Waits until the entry is committed or, while the database is down, in memory. Fails with `BufferFull` if the entry
+   * was refused.
+   */
   readonly settled: (ticket: Ticket<A, B>) => Effect.Effect<Committed<B>, BufferFull>
   /** Number of entries in memory. */
   readonly size: () => number
   /** Whether the last commit failed, so that entries are acknowledged from memory. */
   readonly isDown: () => boolean
-  /** Whether another entry may be acknowledged from memory; true while the database is not known to be down. */
+  /** Whether another entry may be acknowledged from memory. True unless the database is known to be down. */
   readonly hasRoom: () => boolean
 }
 
 /**
- * Groups concurrent writes into one commit each: while a group is being committed the next one gathers. Built for a hot
- * path, hence plain callbacks inside.
+ * Groups concurrent writes into commits: while a group is being committed, the next group collects entries. Uses plain
+ * callbacks, because it is on a hot path.
  *
  *     queued ──write──► settled (durable)
- *       │  store down: waiters are answered "not durable", the entry stays
- *       └──◄── retried every 250 ms until the store is back
+ *       │  database down: waiting callers are answered "not durable", the entry stays
+ *       └──◄── retried every 250 ms until the database is back
  */
 export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptions<A, B>) {
   // Long: short callbacks of a hot path, which share the queue and its flags.
@@ -98,10 +101,10 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
   let queue: Array<Ticket<A, B>> = []
   let inFlight = 0
-  // Arrival of the oldest entry of each group that is being written, in Unix milliseconds.
+  // Arrival of the oldest entry of each group that is being written. Unit: Unix milliseconds.
   const groupsSince: Array<number> = []
   let heldWeight = 0
-  // The last commit failed.
+  // Whether the last commit failed.
   let failing = false
   // Whether entries are acknowledged from memory: the database fails, or has not stored all acknowledged entries yet.
   let down = false
@@ -140,15 +143,15 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     for (const entry of entries) options.onSettled(entry)
   }
 
-  /** Acknowledges an entry that stays in memory. It must be kept from now on. */
+  /** Acknowledges an entry that stays in memory. From now on, it must not be dropped. */
   const promise = (ticket: Ticket<A, B>) => {
     ticket.promised = true
     answerAll(ticket, notDurable)
   }
 
   /**
-   * Keeps a group that could not be written, and answers all its callers. Acknowledged entries stay whatever the size
-   * of the buffer, the others as long as there is room.
+   * Keeps a group that could not be written, and answers all its callers. Acknowledged entries stay regardless of the
+   * buffer's size, other entries only if the buffer has room.
    */
   const keep = (group: ReadonlyArray<Ticket<A, B>>, reason: string): Effect.Effect<void> => {
     const wasFailing = failing
@@ -170,10 +173,10 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       refused.push(ticket)
       return false
     })
-    // Only now, because a caller may submit its next entry as soon as it is answered.
+    // Answers only after the queue is updated, because an answered caller may submit its next entry at once.
     for (const ticket of [...queue]) promise(ticket)
     for (const ticket of refused) settle(ticket, full)
-    // Logged once per outage: during an outage, a group is tried four times a second.
+    // Logged once per outage, because a group is retried four times a second.
     return wasFailing
       ? Effect.void
       : Effect.logWarning("The database refuses writes. They are kept in memory", { reason })
@@ -182,7 +185,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const writeGroup = (group: ReadonlyArray<Ticket<A, B>>): Effect.Effect<void> =>
     options.write(group.map((ticket) => ticket.entry)).pipe(
       bounded(options.timeout),
-      // It would end the writer and thereby all later writes.
+      // A defect would end the writer and thereby all later writes.
       Effect.catchDefect((defect) => Effect.fail(isSqlError(defect) ? defect : new Defective({ defect }))),
       Effect.matchEffect({
         onSuccess: (values) =>
@@ -208,7 +211,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
               return keep(group, Cause.isTimeoutError(error) ? "a commit did not end in time" : error.message)
             }
             if (error._tag !== "Defective") {
-              // A database that refuses data works.
+              // A database that refuses data is working.
               const wasFailing = failing
               failing = false
               endOutage()
@@ -222,7 +225,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       }),
     )
 
-  /** Whether a group may be taken. While the database fails, one commit at a time asks whether it is back. */
+  /** Whether a writer may take a group. While the database fails, one commit at a time probes it. */
   const mayBegin = () => queue.length > 0 && (groupsSince.length === 0 || (!failing && queue.length >= beside.from))
 
   const waitForWork = Effect.callback<void>((resume) => {
@@ -247,7 +250,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
 
   const writer = Effect.gen(function* () {
     yield* waitForWork
-    // Another writer may have been woken for the same entries.
+    // Another writer may have been woken for these entries.
     if (!mayBegin()) return
     const since = queue[0]!.atMillis
     groupsSince.push(since)
@@ -289,7 +292,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     if (down ? isFull() : queue.length >= options.maxWaiting) return undefined
     if (maxWeight !== undefined) {
       const weight = maxWeight.of(entry)
-      // An entry heavier than the limit is accepted while it is alone.
+      // An entry heavier than the limit is accepted if no other entry is in memory.
       if (heldWeight > 0 && heldWeight + weight > maxWeight.held) return undefined
       heldWeight += weight
     }

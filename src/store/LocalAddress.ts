@@ -4,7 +4,7 @@ import { join } from "node:path"
 
 const fileIn = (dataDir: string) => join(dataDir, "address")
 
-/** The address of the service that runs on `dataDir` of this machine, or ran there last and was killed. */
+/** Returns the address of the service that runs on `dataDir` of this machine, or that ran there last and was killed. */
 export const read = (dataDir: string): string | undefined => {
   try {
     return readFileSync(fileIn(dataDir), "utf8")
@@ -20,12 +20,12 @@ export const announce = (dataDir: string, url: string): Effect.Effect<void, neve
       try {
         writeFileSync(fileIn(dataDir), url, { mode: 0o600 })
       } catch {
-        // On a full disk, commands print the address of their settings.
+        // If the disk is full, commands print the address of their settings instead.
       }
     }),
     () =>
       Effect.sync(() => {
-        // Another service on the folder may have published its address since.
+        // Another service on the folder may have published its address in the meantime.
         if (read(dataDir) === url) rmSync(fileIn(dataDir), { force: true })
       }),
   )

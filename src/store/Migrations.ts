@@ -9,7 +9,7 @@ import { innermost } from "./innermost.ts"
 import { Store } from "./Store.ts"
 import { StoreUnreachable } from "./StoreUnreachable.ts"
 
-/** The database was migrated by a newer release, whose tables this one cannot work with. */
+/** The database was migrated by a newer release, and this release cannot use its tables. */
 export class SchemaTooNew extends Schema.TaggedError<SchemaTooNew>()("SchemaTooNew", {
   found: Schema.Int,
   known: Schema.Int,
@@ -44,14 +44,20 @@ export const files = (): ReadonlyArray<{ readonly id: number; readonly name: str
     .sort((a, b) => a.id - b.id)
     .map(({ file, id, name }) => ({ id, name, text: readFileSync(new URL(file, folder), "utf8") }))
 
-/** The first schema version whose releases no longer need the things that a migration removes, by its comment. */
+/**
+ * Returns the first schema version whose releases do not need the things that a migration removes, according to its
+ * comment.
+ */
 const worksFrom = (text: string): number => Number(/^-- Needs releases from schema (\d+) on\b/m.exec(text)?.[1] ?? 0)
 
-/** The statements of a migration: a `;` at the end of a line ends one. The wire protocol prepares one statement at a time. */
+/**
+ * Splits a migration into statements, which end with `;` at the end of a line. The wire protocol prepares one statement
+ * at a time.
+ */
 export const statements = (text: string): ReadonlyArray<string> =>
   text.split(/;[ \t]*(?:\n|$)/).filter((statement) => statement.replace(/--.*$/gm, "").trim() !== "")
 
-/** The migrations. Those after `latest` are counted as they are applied. */
+/** Loads the migrations. Migrations after `latest` are reported as they are applied. */
 const loaderFor = (latest: number, report: Report): Migrator.Loader<SqlClient.SqlClient> =>
   Effect.sync(() => {
     const all = files()
@@ -63,7 +69,7 @@ const loaderFor = (latest: number, report: Report): Migrator.Loader<SqlClient.Sq
         name,
         Effect.succeed(Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          // A change of a table that waits for a lock blocks everyone behind it, so it gives up and is retried.
+          // A table change that waits for a lock blocks all later statements, so it times out and is retried.
           yield* sql`SET LOCAL lock_timeout = '2s'`
           for (const statement of statements(text)) yield* sql.unsafe(statement)
           const needed = worksFrom(text)
@@ -78,13 +84,13 @@ const loaderFor = (latest: number, report: Report): Migrator.Loader<SqlClient.Sq
 
 const gaveWay = new Set(["DeadlockError", "LockTimeoutError"])
 
-/** Whether a migration gave way to the traffic of other nodes: nothing was changed, and it can be retried. */
+/** Whether a migration yielded to the traffic of other nodes. Then nothing was changed, and it can be retried. */
 const isInTheWay = (error: unknown): boolean =>
   isSqlError(error)
     ? gaveWay.has(error.reason._tag)
     : error instanceof Error && error.cause !== undefined && isInTheWay(error.cause)
 
-/** Most attempts at a migration that the traffic of other nodes blocks. */
+/** Maximum number of attempts of a migration that the traffic of other nodes blocks. */
 const tries = 60
 
 const failureOf = Effect.fnUntraced(function* (error: SqlError) {
@@ -100,11 +106,11 @@ const failureOf = Effect.fnUntraced(function* (error: SqlError) {
   })
 })
 
-/** The error of the database within that of the migrator. */
+/** Returns the database's error inside the migrator's error. */
 const sqlErrorIn = (error: unknown): SqlError | undefined =>
   isSqlError(error) ? error : error instanceof Error ? sqlErrorIn(error.cause) : undefined
 
-/** The latest applied migration; undefined before the first, or without the table of migrations. */
+/** Reads the latest applied migration; undefined before the first migration, or without the table of migrations. */
 const latestApplied = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* sql`SELECT true AS found WHERE to_regclass(${table}) IS NOT NULL`
@@ -114,8 +120,9 @@ const latestApplied = Effect.gen(function* () {
 })
 
 /**
- * The Migrator locks the table of migrations even if nothing is pending, and a session that reads all tables, such as a
- * backup, blocks that. So it runs only if a migration is pending, and gives way as the migrations do.
+ * Applies pending migrations. The Migrator locks the table of migrations even if no migration is pending, and a session
+ * that reads all tables, such as a backup, blocks that lock. Therefore it runs only if a migration is pending, and it
+ * times out like the migrations.
  */
 const applyPending = Effect.fnUntraced(function* (known: number, report: Report) {
   const { hasTable, latest } = yield* latestApplied
@@ -127,10 +134,10 @@ const applyPending = Effect.fnUntraced(function* (known: number, report: Report)
 })
 
 /**
- * Applies pending migrations in one transaction under an exclusive lock on the table of migrations, so that of several
- * nodes that start at once one migrates and the others wait. A database newer than this release is used as long as
- * everything that the release needs still exists, so that nodes of two releases run side by side during an upgrade.
- * A database that cannot be used yet is tried again, see `whenReachable`.
+ * Applies pending migrations in one transaction with an exclusive lock on the table of migrations. If several nodes
+ * start at once, one migrates and the others wait. A database newer than this release is usable as long as it has
+ * everything that the release needs, so nodes of two releases run together during an upgrade. A database that is not
+ * usable yet is retried: see `whenReachable`.
  */
 export const migrate = whenReachable(
   Effect.gen(function* () {
@@ -177,13 +184,13 @@ export const migrate = whenReachable(
 ).pipe(Effect.withSpan("Migrations.migrate"))
 
 /**
- * The schema version of the database (0 before the first migration) and the newest that this release knows. Changes nothing.
- * Fails with `StoreUnreachable` or `MigrationFailed` if the database does not respond.
+ * Reads the schema version of the database (0 before the first migration), and the newest version that this release
+ * knows. Changes nothing. Fails with `StoreUnreachable` or `MigrationFailed` if the database does not respond.
  */
 export const schemaVersion = Effect.gen(function* () {
   const { latest = 0 } = yield* latestApplied
   return { latest, known: Math.max(...files().map(({ id }) => id)) }
 }).pipe(Effect.catchTag("SqlError", failureOf))
 
-/** Migrates while it is built; everything that reads tables is built on top of it. */
+/** Migrates while the layer is built. All layers that read tables are built on top of it. */
 export const layer = Layer.effectDiscard(migrate)

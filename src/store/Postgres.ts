@@ -11,7 +11,7 @@ import { certificateOf, open } from "./ServerConnection.ts"
 import * as ServerWatch from "./ServerWatch.ts"
 import { Store } from "./Store.ts"
 
-/** The options of the client library for `target`. The target encrypts connections instead of the library. */
+/** Options of the client library for `target`. Encryption is part of `target`, not of the library. */
 const connectionTo = (target: DatabaseTarget) => ({
   host: target.host,
   port: target.port,
@@ -27,16 +27,16 @@ const connectionTo = (target: DatabaseTarget) => ({
     : { stream: () => open(target) }),
 })
 
-/** Drops the permission to run a shell, which only the embedded database needs. No effect under `--allow-all`. */
+/** Drops the permission to run a shell, which only the embedded database needs. Has no effect with `--allow-all`. */
 const giveUpShell = Effect.sync(() => Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" }))
 
-/** The address of `target` for messages. */
+/** Returns the address of `target` for messages. */
 const addressOf = ({ database, host, port }: DatabaseTarget): string =>
   `${isSocketFolder(host) ? join(host, `.s.PGSQL.${port}`) : `${host.includes(":") ? `[${host}]` : host}:${port}`}${
     database === undefined ? "" : `/${database}`
   }`
 
-/** `SqlClient` and `Store` over the Postgres at `target`, with a pool that replaces broken connections. */
+/** `SqlClient` and `Store` for the PostgreSQL server at `target`, with a pool that replaces broken connections. */
 export const layer = (target: DatabaseTarget) =>
   Layer.unwrap(Effect.gen(function* () {
     const { databasePoolSize } = yield* Settings

@@ -2,14 +2,14 @@ import { Effect } from "effect"
 import { chmodSync, statSync } from "node:fs"
 import { join } from "node:path"
 
-/** Names of the service's own entries in its data directory. Other entries are left alone. */
+/** Names of the service's own entries in its data directory. Other entries are not changed. */
 const ownEntries = ["postgres", "address", "admin-token", "secret-key"]
 
 const forOthers = 0o077
 
 /**
- * Makes files that this process creates readable by their owner alone. Without the permission to change the mask (Deno asks
- * for all of `--allow-sys`, which the container image does not have) the mode of the data directory alone protects them.
+ * Makes new files of this process readable only by their owner. Changing the mask requires all of `--allow-sys`, which
+ * the container image does not have. Without this permission, only the mode of the data directory protects the files.
  */
 export const keepNewFilesPrivate = Effect.sync(() => {
   try {
@@ -28,8 +28,8 @@ const modeOf = (path: string): number | undefined => {
 }
 
 /**
- * Removes the rights of other users on the service's own entries in `dataDir`, and warns of those that it cannot
- * change.
+ * Removes other users' rights to the service's own entries in `dataDir`. Logs a warning for entries that cannot be
+ * changed.
  */
 export const tighten = (dataDir: string): Effect.Effect<void> =>
   Effect.forEach(ownEntries, (name) =>

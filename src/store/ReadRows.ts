@@ -5,7 +5,7 @@ import { fromIssue } from "../domain/Faults.ts"
 export class UnreadableRow extends Schema.TaggedError<UnreadableRow>()("UnreadableRow", {
   table: Schema.String,
   column: Schema.String,
-  /** The row, by the columns that identify it. */
+  /** Identifies the row by its key columns. */
   row: Schema.String,
   detail: Schema.String,
 }) {
@@ -18,9 +18,9 @@ export class UnreadableRow extends Schema.TaggedError<UnreadableRow>()("Unreadab
 const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /**
- * Reads rows of `table` by `schema`, whose fields are the columns in camelCase. `nameOf` names a row in messages, such
- * as `id 7`. Dies with `UnreadableRow` at the first column that differs, because no decision may rest on a row that is
- * not understood.
+ * Returns a decoder for rows of `table`. The fields of `schema` are the columns in camel case. `nameOf` identifies a
+ * row in messages, such as `id 7`. Dies with `UnreadableRow` at the first column that does not match, because no
+ * decision may depend on a row that is not understood.
  */
 export const rowReader = <S extends Schema.ConstraintDecoder<unknown>, Row>(
   table: string,

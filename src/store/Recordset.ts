@@ -17,12 +17,12 @@ interface Values {
 /** SQL types by the names of columns. */
 export type Columns = { readonly [name: string]: keyof Values }
 
-/** A row with a value, or NULL, for each column. Further fields are ignored. */
+/** A row with a value or NULL for each column. Other fields are ignored. */
 export type RowOf<C extends Columns> = { readonly [Name in keyof C]: Values[C[Name]] | null | undefined }
 
 const definitions = new WeakMap<Columns, string>()
 
-/** The column definitions of a table, such as `id bigint, name text`. */
+/** Returns the column definitions of a table, such as `id bigint, name text`. */
 const definitionOf = (columns: Columns): string => {
   let definition = definitions.get(columns)
   if (definition === undefined) {
@@ -33,9 +33,9 @@ const definitionOf = (columns: Columns): string => {
 }
 
 /**
- * Builds the table `rows`, under the name `r` or `alias`, for the FROM clause of a statement. The rows are one
- * parameter, so the text of the statement does not depend on their number, and its prepared form is reused. On a hot
- * path, make `columns` a constant, whose definitions are built once.
+ * Returns the table `rows`, named `r` or `alias`, for the FROM clause of a statement. The rows are one parameter, so
+ * the text of the statement does not depend on their number and its prepared form is reused. On a hot path, make
+ * `columns` a constant, so that its definitions are built once.
  */
 export const recordset = <const C extends Columns>(
   rows: ReadonlyArray<RowOf<NoInfer<C>>>,

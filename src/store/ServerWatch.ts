@@ -5,18 +5,18 @@ import { Store } from "./Store.ts"
 
 /** A PostgreSQL server that responded. */
 export interface Reached {
-  /** Identifies one run of a server: another server, or the same server after a restart, has a different value. */
+  /** Identifies one run of a server. Another server, or the restarted server, has a different value. */
   readonly server: string
   /** Whether it is a standby. */
   readonly isStandby: boolean
 }
 
 export interface ServerWatch {
-  /** A new connection to the address. */
+  /** Opens a connection to the address. */
   readonly open: () => ServerConnection
   /**
-   * Asks over a new connection which server the address leads to, and returns whether it is a primary. If the server
-   * has changed, breaks the connections to the previous one, so that their users reconnect.
+   * Queries, over a new connection, which server the address leads to. Returns whether it is a primary. If the server
+   * has changed, closes the connections to the previous server, so that their users reconnect.
    */
   readonly look: Effect.Effect<boolean>
 }
@@ -24,28 +24,28 @@ export interface ServerWatch {
 export interface ServerWatchOptions {
   /** Opens a connection to the address. */
   readonly connect: () => ServerConnection
-  /** Asks over a new connection. Fails when no server responds. */
+  /** Queries the server over a new connection. Fails if no server responds. */
   readonly identify: Effect.Effect<Reached, unknown>
 }
 
 /**
- * Tracks the connections to one address, and breaks them when the address leads to another server. A machine that dies
+ * Tracks the connections to one address, and closes them if the address leads to another server. A machine that dies
  * sends nothing: if no other machine takes over its address, TCP notices after a quarter of an hour, and until then a
- * pending statement looks like a long one. A replaced server that still runs would even keep responding. After a mere
- * network failure, data in transit is lost or arrives late. Therefore, of the connections that were open then, those
- * break that were used since the last successful check and stay silent after the server is back.
+ * pending statement looks like a slow one. A replaced server that still runs would even keep responding. After a
+ * network failure, data in transit is lost or arrives late. Therefore, after a failure, connections that were open
+ * during it are closed if they were used since the last successful check and stay silent after the server is back.
  */
 export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => {
-  /** Open connections, with the bytes received at the last check; undefined for newer ones. */
+  /** Open connections, with the bytes received at the last check; undefined for newer connections. */
   const connections = new Map<ServerConnection, number | undefined>()
-  /** Connections that were opened before the last check of the current server. */
+  /** Connections opened before the last check of the current server. */
   let older = new Set<ServerConnection>()
   /**
-   * Connections that may lead to the previous server: opened between the last check of that server and the first check
-   * of this one.
+   * Connections that may lead to the previous server: they were opened between the last check of that server and the
+   * first check of the current server.
    */
   let doubtful = new Set<ServerConnection>()
-  /** Bytes sent over each connection by the last check of the current server. */
+  /** Bytes sent over each connection at the last check of the current server. */
   let sent = new Map<ServerConnection, number>()
   /** Bytes received over each connection before the first failed check since then, or before the current check. */
   let unseen: ReadonlyMap<ServerConnection, number> | undefined
@@ -70,7 +70,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
     }
   }
 
-  /** Finds the connections that received nothing since the last check. */
+  /** Returns the connections that received nothing since the last check. */
   const sample = () => {
     const silent = new Set<ServerConnection>()
     for (const [socket, before] of connections) {
@@ -90,7 +90,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
         Effect.suspend(() => {
           const silent = sample()
           if (isStandby) return Effect.succeed(false)
-          // Connections that received data since the change lead to the current server.
+          // A connection that received data since the change leads to the current server.
           const lost = [...doubtful].filter((socket) => silent.has(socket))
           doubtful = new Set()
           breakOff(lost)
@@ -98,7 +98,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
           if (current === undefined || current === server) {
             current = server
             older = before
-            // A long statement that began earlier goes on, and a late answer arrives before the next check.
+            // A long statement that began earlier continues, and a late answer arrives before the next check.
             if (wasAway) {
               doubtful = new Set(
                 [...seen].flatMap(([socket, bytesRead]) =>
@@ -111,7 +111,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
             sent = new Map([...connections.keys()].map((socket) => [socket, socket.bytesWritten]))
             return Effect.succeed(true)
           }
-          // The address stands for several servers; a server that comes back has been restarted.
+          // The address leads to several servers in turn. A server that comes back counts as known.
           if (replaced.has(server)) return Effect.succeed(true)
           replaced.add(current)
           current = server
@@ -132,10 +132,10 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
   return { open, look }
 }
 
-/** Longest wait for the server to identify itself. */
+/** Timeout of the server's identification. */
 const patience = "3 seconds"
 
-/** Checks every 5 seconds, or every second while there is no primary. */
+/** Checks the server every 5 seconds, or every second while there is no primary. */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const { look } = yield* Store
   if (look === undefined) return

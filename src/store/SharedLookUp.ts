@@ -3,9 +3,9 @@ import { Settings } from "../Settings.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 
 /**
- * Looks up values in the database. Requests that arrive during a look-up share the next one. `write` returns the
- * answers in the order of the questions. Fails with `BufferFull` while the database cannot be asked, or too many
- * requests wait.
+ * Creates a function that reads values from the database. Calls during a query share the next query. `write` returns
+ * the answers in the order of the questions. Fails with `BufferFull` if the database does not respond, or if too many
+ * calls are queued.
  */
 export const make = Effect.fnUntraced(function* <Question, Answer>(
   options: Pick<GroupCommit.GroupCommitOptions<Question, Answer>, "write" | "maxWeight">,

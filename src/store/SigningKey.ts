@@ -4,9 +4,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import { randomBytes } from "node:crypto"
 
 /**
- * The random key of this name that all nodes on a database share, 64 hexadecimal digits. The first node that needs it
- * creates it. It stays in memory once read. Fails with `SqlError` if it is not in memory and the database does not
- * respond.
+ * Returns the random key of this name that all nodes on a database share: 64 hexadecimal digits. The first node that
+ * needs it creates it. Cached in memory after the first read. Fails with `SqlError` if it is not cached and the
+ * database does not respond.
  */
 export const signingKey = (sql: SqlClient.SqlClient, name: string): Effect.Effect<string, SqlError> => {
   let known: string | undefined

@@ -2,26 +2,29 @@ import type { PgConnection } from "@effect/sql-pg"
 import { Context, type Effect, type Queue, type Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 
-/** Properties of the store of this process. All other code uses SQL through `SqlClient`. */
+/** Properties of this process's database. All other code uses SQL through `SqlClient`. */
 export class Store extends Context.Service<Store, {
-  /** `embedded`: a server of this service's own, with its files in `DATA_DIR`. `postgres`: that of `DATABASE_URL`. */
+  /** `embedded`: this service's own server, with its files in `DATA_DIR`. `postgres`: the server of `DATABASE_URL`. */
   readonly kind: "embedded" | "postgres"
-  /** Location for messages: a folder, or host, port and database. Never a password. */
+  /** Location for messages: a folder, or host, port and database. Never contains a password. */
   readonly address: string
   /**
-   * Whether the database answers within 2 seconds. Asks over a connection of its own, so that it neither waits for the
-   * pool of requests nor takes a connection from it.
+   * Whether the database answers within 2 seconds. Uses its own connection, so that it neither waits for the connection
+   * pool nor takes a connection from it.
    */
   readonly answers: Effect.Effect<boolean>
-  /** Follows the address to another server, see ServerWatch; undefined if the address cannot lead to another server. */
+  /**
+   * Detects that the address leads to another server: see `ServerWatch`. Undefined if the address cannot lead to
+   * another server.
+   */
   readonly look: Effect.Effect<boolean> | undefined
   /**
-   * Listens to a channel of `NOTIFY` until the scope closes, over a connection of its own. The queue fails when that
-   * connection breaks. Fails with `SqlError` when the database does not respond.
+   * Listens to a channel of `NOTIFY` until the scope closes, over its own connection. The queue fails if that
+   * connection breaks. Fails with `SqlError` if the database does not respond.
    */
   readonly listen: (
     channel: string,
   ) => Effect.Effect<Queue.Dequeue<PgConnection.Notification, SqlError>, SqlError, Scope.Scope>
-  /** Explains an error of a database that cannot be used, and how to fix it. Undefined for other errors. */
+  /** Explains why the database cannot be used and how to fix it. Undefined for other errors. */
   readonly explain: (error: SqlError) => Effect.Effect<string | undefined>
 }>()("parlance/store/Store") {}

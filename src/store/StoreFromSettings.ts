@@ -7,8 +7,8 @@ import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
 
 /**
- * Makes a transaction fail when its connection breaks. For the client library, the ROLLBACK that can no longer be sent
- * is a defect, which would end every loop that is meant to continue after a failure.
+ * Makes a transaction fail if its connection breaks. In the client library, the ROLLBACK that cannot be sent is a
+ * defect, which would end every loop that should continue after a failure.
  */
 const failInTransactions = (sql: SqlClient.SqlClient) => {
   const { withTransaction } = sql
@@ -22,8 +22,9 @@ const failInTransactions = (sql: SqlClient.SqlClient) => {
 }
 
 /**
- * Turns off the compiler's cache of texts and parameters. It never has a hit, because each statement runs once, and V8 frees the
- * values of a `WeakMap` in full collections only. Under events this cache was most of the garbage in the old generation.
+ * Disables the compiler's cache of texts and parameters. It never has a hit, because each statement object runs once,
+ * and V8 frees the values of a `WeakMap` only in full collections. While events arrived, this cache was most of the
+ * garbage in the old generation.
  */
 const disableStatementCache = (sql: SqlClient.SqlClient) => {
   const none = { get: () => undefined, set: () => none }
@@ -34,7 +35,10 @@ const disableStatementCache = (sql: SqlClient.SqlClient) => {
   }
 }
 
-/** The store that the settings name: the server of `DATABASE_URL`, or the embedded one in `DATA_DIR`. Not yet migrated. */
+/**
+ * The database of the settings: the server of `DATABASE_URL`, or the embedded server in `DATA_DIR`. Does not apply
+ * migrations.
+ */
 export const layer = Layer.unwrap(
   Effect.map(
     Settings,
@@ -50,5 +54,5 @@ export const layer = Layer.unwrap(
   ),
 )
 
-/** The store of the settings, migrated. */
+/** The database of the settings, with migrations applied. */
 export const layerMigrated = Migrations.layer.pipe(Layer.provideMerge(layer))

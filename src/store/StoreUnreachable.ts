@@ -2,13 +2,13 @@ import { Schema } from "effect"
 
 /** The server cannot be reached, or refuses a statement that every start needs. */
 export class StoreUnreachable extends Schema.TaggedError<StoreUnreachable>()("StoreUnreachable", {
-  /** The setting that names the database. */
+  /** The setting that determines the database. */
   setting: Schema.Literals(["DATABASE_URL", "DATA_DIR"]),
   address: Schema.String,
   reason: Schema.String,
-  /** Whether the failure may pass by itself, such as that of a server that is still starting. */
+  /** Whether the failure may pass, such as a server that is still starting. */
   isPassing: Schema.Boolean,
-  /** How long the start has tried. 0 for one attempt. */
+  /** How long the start has tried. 0 for a single attempt. Unit: seconds. */
   triedSeconds: Schema.Int,
 }) {
   override get message() {
@@ -16,7 +16,7 @@ export class StoreUnreachable extends Schema.TaggedError<StoreUnreachable>()("St
     return `${this.setting}: the database at ${this.address} cannot be used${tried}: ${this.reason}`
   }
 
-  /** This failure after so many seconds of attempts. */
+  /** Returns this failure after so many seconds of attempts. */
   afterTrying(seconds: number): StoreUnreachable {
     return new StoreUnreachable({ ...this, triedSeconds: seconds })
   }

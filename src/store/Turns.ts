@@ -1,17 +1,20 @@
 import { type Duration, Effect, PartitionedSemaphore } from "effect"
 
-/** Limits of the work that may wait for its turn. */
+/** Limits of queued work. */
 export interface TurnLimits<Busy> {
-  /** Most pieces of work that wait or run, of one organization and of all. */
+  /** Maximum number of queued and running tasks, of one organization and in total. */
   readonly maxWaitingOfOne: number
   readonly maxWaiting: number
-  /** Longest wait for a turn. */
+  /** Maximum time in the queue. */
   readonly maxWait: Duration.Input
-  /** The failure of work that finds too much work ahead of it, or whose turn does not come in time. */
+  /** The failure of a task that finds the queue full or exceeds `maxWait`. */
   readonly busy: () => Busy
 }
 
-/** Runs work one piece at a time; organizations with waiting work take turns. Fails with `busy` beyond the limits. */
+/**
+ * Creates a queue that runs one task at a time and alternates between organizations. Fails with `busy` beyond the
+ * limits.
+ */
 export const make = <Busy>({ busy, maxWait, maxWaiting, maxWaitingOfOne }: TurnLimits<Busy>) =>
   Effect.map(PartitionedSemaphore.make<string>({ permits: 1 }), (slots) => {
     const waiting = new Map<string, number>()

@@ -1,28 +1,34 @@
-// Limits of work in another process. A busy machine gives a process little processor time, so its work is judged by the time
-// that it used, and by the clock only if it hangs.
+// Limits of work in another process. A busy machine gives a process little processor time, so work is limited by its
+// processor time, and by elapsed time only to detect a process that hangs.
 
-/** Limits of the time that a process spends on its work. Unit: milliseconds. */
+/** Limits of the time of a process's work. Unit: milliseconds. */
 export interface WorkLimits {
   /** Processor time of all its threads. */
   readonly processor: number
-  /** Time by the clock after which it hangs, such as a process that was stopped. Far above `processor`. */
+  /**
+   * Elapsed time after which the process counts as hanging, for example because it was suspended. Far above
+   * `processor`.
+   */
   readonly clock: number
 }
 
 /** Time that a process has spent on its work. Unit: milliseconds. */
 export interface WorkSpent {
-  /** Undefined where the operating system does not say. */
+  /** Undefined if the operating system does not report it. */
   readonly processor: number | undefined
   readonly clock: number
 }
 
-/** Factor of the processor limit that limits the time by the clock where the processor time is unknown. */
+/** If the processor time is unknown, the limit of the elapsed time is the processor limit times this factor. */
 const unknownFactor = 4
 
-/** Shortest time until the next check. Linux counts processor time in steps of 10 ms. Unit: milliseconds. */
+/** Minimum time until the next check. Linux counts processor time in steps of 10 ms. Unit: milliseconds. */
 const leastPause = 20
 
-/** `overrun`: the work took too much processor time. `stalled`: it hangs. Otherwise the milliseconds until the next check. */
+/**
+ * Returns `overrun` if the work exceeded its processor time, `stalled` if it hangs, otherwise the milliseconds until
+ * the next check.
+ */
 export const judgeWork = (spent: WorkSpent, limits: WorkLimits): "overrun" | "stalled" | number => {
   if (spent.processor === undefined) {
     const left = Math.min(limits.processor * unknownFactor, limits.clock) - spent.clock
@@ -33,17 +39,23 @@ export const judgeWork = (spent: WorkSpent, limits: WorkLimits): "overrun" | "st
   return Math.max(leastPause, Math.min(limits.processor - spent.processor, limits.clock - spent.clock))
 }
 
-/** Length of a clock tick of `/proc`, which is the same for all of Linux. Unit: milliseconds. */
+/** Length of a clock tick in `/proc`, equal on all Linux systems. Unit: milliseconds. */
 const tickMillis = 10
 
-/** Processor time in the text of `/proc/PID/stat`, in milliseconds. The name of the program, in parentheses, may contain anything. */
+/**
+ * Returns the processor time in the text of `/proc/PID/stat`, in milliseconds. The program's name, in parentheses, may
+ * contain any characters.
+ */
 export const processorMillisIn = (stat: string): number | undefined => {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
   const ticks = Number(fields[11]) + Number(fields[12])
   return Number.isFinite(ticks) ? ticks * tickMillis : undefined
 }
 
-/** Processor time that a process has used, in milliseconds. Undefined outside Linux, and for a process that has ended. */
+/**
+ * Returns the processor time that a process has used, in milliseconds. Undefined outside of Linux, and for a process
+ * that has ended.
+ */
 export const processorMillisOf = (pid: number): number | undefined => {
   if (Deno.build.os !== "linux") return undefined
   try {

@@ -8,14 +8,14 @@ import { frameOf, Frames, type ProcessAnswer } from "./WorkerProtocol.ts"
 /** Work that a worker process did not complete. */
 export class WorkFailed extends Schema.TaggedError<WorkFailed>()("WorkFailed", {
   /**
-   * `deadline`: it used too much processor time and the process was killed. `ended`: the process ended, most likely for
-   * lack of memory. `threw`: the program threw an exception. `start`: no process could be started, so the work was not
-   * tried. `stalled`: the process hung without using its processor time and was killed. The last two are not the fault of
-   * the work, see `isByMachine`.
+   * `deadline`: the work exceeded its processor time, and the process was killed. `ended`: the process ended, most
+   * likely because it ran out of memory. `threw`: the program threw an exception. `start`: no process could be started,
+   * so the work was not attempted. `stalled`: the process hung without using its processor time and was killed. The
+   * work did not cause the last two: see `isByMachine`.
    */
   reason: Schema.Literals(["deadline", "ended", "threw", "start", "stalled"]),
   detail: Schema.String,
-  /** The last note of the program about this work (see `answerAsProcess`), such as the item at fault. */
+  /** The last note of the program about this work (see `answerAsProcess`), such as the item being processed. */
   note: Schema.Unknown,
 }) {
   override get message() {
@@ -23,50 +23,54 @@ export class WorkFailed extends Schema.TaggedError<WorkFailed>()("WorkFailed", {
   }
 }
 
-/** Whether the machine is the cause of the failure, so that the work may succeed later. */
+/** Whether the machine caused the failure, so that the work may succeed later. */
 export const isByMachine = ({ reason }: WorkFailed): boolean => reason === "start" || reason === "stalled"
 
 export interface WorkerProcessOptions {
-  /** The module that the process runs; it calls `answerAsProcess`. */
+  /** The module that the process runs. It calls `answerAsProcess`. */
   readonly program: URL
   /** The purpose of the process, for errors: "checks Liquid". */
   readonly purpose: string
-  /** Processor time of a request that has no limit of its own. On a busy machine a request may take longer by the clock. */
+  /** Default processor time of a request. On a busy machine, the elapsed time may be longer. */
   readonly deadline: Duration.Input
-  /** Time by the clock after which a process without progress is killed. Default 30 seconds, or ten times the deadline. */
+  /**
+   * Elapsed time after which a process without progress is killed. Default: 30 seconds or ten times the deadline,
+   * whichever is longer.
+   */
   readonly hangLimit?: Duration.Input
-  /** Longest wait of a request for the process to start; the process goes on starting after it. Default 2 minutes. */
+  /** Maximum time that a request waits for the process to start. The start continues after it. Default: 2 minutes. */
   readonly patience?: Duration.Input
-  /** How long the process is kept without work. Default 1 minute. */
+  /** How long an idle process is kept. Default: 1 minute. */
   readonly idle?: Duration.Input
-  /** Heap limit of the process. Default 256 MiB. */
+  /** Heap limit of the process. Default: 256 MiB. */
   readonly maxHeapMiB?: number
 }
 
 export interface WorkerProcess<Request, Answer> {
   /**
-   * Runs one request in the process. Requests run one at a time, in the order asked. Values are structured clones.
-   * `deadline` replaces the deadline of the process.
-   * Fails with `WorkFailed` when the deadline passes, or the process does not start, ends, hangs, or throws.
+   * Runs one request in the process. Requests run one at a time, in order. Values are structured clones. `deadline`
+   * replaces the default processor time. Fails with `WorkFailed` if the deadline is exceeded, or if the process does
+   * not start, ends, hangs, or throws.
    */
   readonly ask: (request: Request, deadline?: Duration.Input) => Effect.Effect<Answer, WorkFailed>
 }
 
 /**
- * Idle processes: a worker process leaves its child here when its scope closes, and the next one of its kind uses it. Default:
- * undefined. The tests provide it, because they start hundreds of services, and each process costs half a second of processor time.
+ * Idle processes: when its scope closes, a worker process leaves its child here, and the next worker process of its
+ * kind uses it. Default: undefined. Tests provide it, because they start hundreds of services, and each process needs
+ * half a second of processor time.
  */
 export const SpareProcesses = Context.Reference<Spares<Child> | undefined>("parlance/store/SpareProcesses", {
   defaultValue: () => undefined,
 })
 
 /**
- * Runs untrusted work in a process of its own, which has no permissions and no secrets. The process starts with the first
- * request, is reused while it is warm, and is killed at the deadline. A start goes on if the caller gives up, so that a busy
- * machine completes it for the next one. The process ends with the scope.
+ * Runs untrusted work in a separate process without permissions and secrets. The process starts with the first request,
+ * is reused for later requests, and is killed at the deadline. If a caller gives up, the start continues, so that a
+ * busy machine completes it for the next caller. The process ends with the scope.
  *
- * A worker thread cannot do this on Deno: `terminate()` leaves a busy one running (denoland/deno#35657; seen on 2.9.6 with
- * `Worker` and `node:worker_threads` alike).
+ * A worker thread is not sufficient on Deno: `terminate()` does not stop a busy thread (denoland/deno#35657; seen on
+ * 2.9.6 with both `Worker` and `node:worker_threads`).
  */
 export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
   Effect.gen(function* () {
@@ -128,7 +132,7 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
         Effect.flatMap(
           started,
           (child) =>
-            // An interrupted process is still busy with a request that has no waiting caller.
+            // After an interruption, the process is still busy with a request that no caller awaits, so it is ended.
             Effect.onInterrupt(child.ask<Answer>(request, Duration.fromInputUnsafe(own)), () => Effect.sync(end)),
         ).pipe(
           Effect.ensuring(rest),
@@ -137,10 +141,10 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
     } satisfies WorkerProcess<Request, Answer>
   })
 
-/** Limits of a start, even on a busy machine: at rest it takes half a second of processor time. */
+/** Limits of a start, even on a busy machine. On an idle machine it needs half a second of processor time. */
 const startLimits: WorkLimits = { processor: 30_000, clock: 120_000 }
 
-/** Limits of a request with this deadline. Only a process that hangs reaches the one by the clock. */
+/** Returns the limits of a request with this deadline. Only a process that hangs exceeds the limit of elapsed time. */
 const limitsOf = ({ hangLimit }: WorkerProcessOptions, deadline: Duration.Duration): WorkLimits => {
   const processor = Duration.toMillis(deadline)
   const clock = hangLimit === undefined
@@ -159,7 +163,7 @@ const stillStarting = (options: WorkerProcessOptions) => {
 
 type Received = ProcessAnswer | { readonly type: "exit"; readonly reason: string }
 
-/** A running process. Its limits use the machine's clock and processor time, which a test clock does not advance. */
+/** A running process. Its limits use the machine's clock and processor time, which a test clock does not control. */
 class Child {
   alive = true
   #options: WorkerProcessOptions
@@ -169,7 +173,9 @@ class Child {
   readonly #child: Deno.ChildProcess
   readonly #requests: WritableStreamDefaultWriter<Uint8Array>
 
-  /** Fails with `WorkFailed` (`start`) when the process ends or reaches a limit before it reports ready. */
+  /**
+   * Starts a process. Fails with `WorkFailed` (`start`) if the process ends or exceeds a limit before it reports ready.
+   */
   static start(options: WorkerProcessOptions): Effect.Effect<Child, WorkFailed> {
     return Effect.callback<Child, WorkFailed>((resume) => {
       const child = new Child(options)
@@ -202,7 +208,7 @@ class Child {
   private constructor(options: WorkerProcessOptions) {
     this.#options = options
     const { maxHeapMiB = 256, program } = options
-    // Not `spawn` of `node:child_process`: on Deno it adds `-A`, all permissions, when it runs Deno itself.
+    // `spawn` of `node:child_process` is not used: on Deno it adds `-A`, all permissions, if it runs Deno itself.
     this.#child = new Deno.Command(Deno.execPath(), {
       args: [
         "run",
@@ -210,14 +216,15 @@ class Child {
         "--frozen",
         "--cached-only",
         "--quiet",
-        // The space for new objects is added three times: 48 MiB unless limited.
+        // V8 reserves the space for new objects three times: 48 MiB by default.
         `--v8-flags=--max-old-space-size=${maxHeapMiB},--max-semi-space-size=4,--no-allocation-site-pretenuring`,
         fileURLToPath(program),
       ],
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
-      // Only the variables that Deno needs to find its cache: the service's environment holds secrets.
+      // Passes only the variables that Deno needs to find its cache, because the service's environment contains
+      // secrets.
       clearEnv: true,
       env: Object.fromEntries(
         ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "TMPDIR", "DENO_NO_UPDATE_CHECK"].flatMap((name) => {
@@ -273,10 +280,10 @@ class Child {
       try {
         frame = frameOf(request)
       } catch (cause) {
-        // Values that are nested too deep cannot be cloned.
+        // Values with too deep nesting cannot be cloned.
         return fail("threw", cause instanceof Error ? cause.message : String(cause))
       }
-      // A write to a process that has just ended fails; its status reports that.
+      // A write to a process that has just ended fails; the process's status reports its end.
       for (const part of frame) this.#requests.write(part).catch(() => {})
     })
   }
@@ -288,7 +295,7 @@ class Child {
     try {
       this.#child.kill("SIGKILL")
     } catch {
-      // The process ended by itself a moment ago.
+      // The process has just ended by itself.
     }
   }
 

@@ -2,11 +2,13 @@ import "../runtime/leakGuard.ts"
 import { Buffer } from "node:buffer"
 import { deserialize, serialize } from "node:v8"
 
-// The two ends of a worker process exchange frames over standard input and output: four bytes of length, little-endian, then
-// a value in V8's serialization format. It is binary, and unlike `JSON.parse` it does not intern the texts of a value, whose
-// hashes a caller can make collide.
+// The service and its worker process exchange frames over standard input and output: four bytes of length,
+// little-endian, followed by a value in V8's serialization format. The format is binary. Unlike `JSON.parse`, it does
+// not intern a value's texts, whose hashes a caller could make collide.
 
-/** A message of a worker process: `ready` once, then for each request any number of notes and one answer or exception. */
+/**
+ * A message of a worker process: `ready` once, then for each request any number of notes and one answer or exception.
+ */
 export type ProcessAnswer =
   | { readonly type: "ready" }
   | { readonly type: "note"; readonly value: unknown }
@@ -18,7 +20,7 @@ export class Frames {
   #chunks: Array<Uint8Array> = []
   #size = 0
 
-  /** Takes the next bytes; returns the payloads that are complete with them. */
+  /** Adds bytes. Returns the payloads that are complete after them. */
   add(chunk: Uint8Array): ReadonlyArray<Uint8Array> {
     this.#chunks.push(chunk)
     this.#size += chunk.length
@@ -50,10 +52,10 @@ const writeAll = (bytes: Uint8Array): void => {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at))
 }
 
-/** Larger values are not copied behind their length. Unit: bytes. */
+/** Larger values are written separately from their length, without a copy. Unit: bytes. */
 const copied = 65_536
 
-/** The frame of a value, in the parts to write: one write for small values. */
+/** Returns the frame of a value in the parts to write: one part for small values. */
 export const frameOf = (value: unknown): ReadonlyArray<Uint8Array> => {
   const bytes = serialize(value)
   const length = Buffer.allocUnsafe(4)
@@ -61,14 +63,15 @@ export const frameOf = (value: unknown): ReadonlyArray<Uint8Array> => {
   return bytes.length < copied ? [Buffer.concat([length, bytes])] : [length, bytes]
 }
 
-/** Sends one value. Synchronous: a buffered note would be lost if the work that follows does not end. */
+/** Sends one value. Synchronous, because a buffered note would be lost if the following work does not end. */
 const send = (answer: ProcessAnswer): void => {
   for (const part of frameOf(answer)) writeAll(part)
 }
 
 /**
- * The main function of a worker process: answers requests with `run` until standard input closes, so that the process never
- * outlives the service. `note` tells the service what `run` is about to work on, for its error if it must kill the process.
+ * The main function of a worker process: answers requests with `run` until standard input closes, so that the process
+ * never outlives the service. `run` calls `note` with the item that it is about to process, which the service adds to
+ * its error if it must kill the process.
  */
 export const answerAsProcess = async <Request, Answer>(
   run: (request: Request, note: (value: unknown) => void) => Answer | Promise<Answer>,

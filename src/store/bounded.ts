@@ -1,9 +1,9 @@
 import { type Cause, type Duration, Effect, Fiber } from "effect"
 
 /**
- * Fails with a `TimeoutError` after `duration`. Like `Effect.timeout` it interrupts the effect, but it does not wait
- * for the end of the interruption: on a broken connection even giving up a statement takes seconds. The effect may
- * still complete.
+ * Fails with a `TimeoutError` after `duration`. Like `Effect.timeout`, interrupts the effect, but does not wait for the
+ * end of the interruption: on a broken connection, even cancelling a statement takes seconds. The effect may still
+ * complete.
  */
 export const bounded =
   (duration: Duration.Input) =>

@@ -6,11 +6,11 @@ import { createGunzip, createGzip } from "node:zlib"
 
 // Backups are gzipped tar archives of files and folders.
 
-/** A file of an archive, or a folder, which has no content. */
+/** A file or a folder of an archive. Folders have no content. */
 export interface Entry {
-  /** Relative, with `/` between folders. */
+  /** Relative path with `/` between folders. */
   readonly name: string
-  /** `size` is the number of bytes of `chunks`. */
+  /** `size` is the number of bytes in `chunks`. */
   readonly content?: { readonly size: number; readonly chunks: AsyncIterable<Uint8Array> }
 }
 
@@ -32,7 +32,7 @@ const packed = (entries: AsyncIterable<Entry>): ReadableStream<Uint8Array> => {
   return readable
 }
 
-/** Writes an archive to `file`, readable by its owner alone. Returns once it is on disk. */
+/** Writes an archive to `file`, readable only by its owner. Returns after it is on disk. */
 export const write = (entries: AsyncIterable<Entry>, file: string): Promise<void> =>
   pipeline(
     Readable.from(packed(entries)),
@@ -40,16 +40,17 @@ export const write = (entries: AsyncIterable<Entry>, file: string): Promise<void
     createWriteStream(file, { mode: 0o600, flush: true }),
   )
 
-/** Largest piece of an archive that is read at once. Unit: bytes. */
+/** Maximum size of a chunk read from an archive. Unit: bytes. */
 const chunkSize = 2 ** 18
 
 /**
- * Reads the entries of an archive. The content of each has to be read before the next is asked for. Throws if the file is
- * damaged, cut off, or no archive, and for an entry outside of the archive's folder or that is neither file nor folder.
+ * Reads the entries of an archive. Read the content of each entry before you request the next entry. Throws if the file
+ * is damaged, truncated or no archive, if an entry is outside of the archive's folder, and if an entry is neither a
+ * file nor a folder.
  */
 export async function* read(file: string): AsyncGenerator<Entry> {
   const chunks = createGunzip({ chunkSize })
-  // Each stream ends the other; the reader of the entries gets the error.
+  // If one stream ends, the other ends too. The reader of the entries receives the error.
   pipeline(createReadStream(file), chunks).catch(() => {})
   const entries = ReadableStream.from<Uint8Array>(chunks).pipeThrough(createTarDecoder({ strict: true }))
   for await (const { body, header: { name, size, type } } of entries) {

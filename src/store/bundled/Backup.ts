@@ -18,16 +18,18 @@ export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFail
   }
 }
 
-/** Files that the server creates again, and the write-ahead log, which a backup receives separately. */
+/**
+ * Whether a file is excluded: files that the server creates again, and the write-ahead log, which is added separately.
+ */
 const isLeftOut = (name: string): boolean =>
   /^(?:postmaster\.(?:pid|opts)|current_logfiles|backup_label.*|tablespace_map.*)$/.test(name) ||
   /^(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/./.test(name) ||
   /(?:^|\/)(?:pgsql_tmp.*|pg_internal\.init.*)$/.test(name)
 
-/** Files next to the database without which it is of little use. */
+/** Files outside of the database that a restored installation needs. */
 const besides = ["secret-key", "admin-token"]
 
-/** The content of an open file in the size that it has now, which the server may change in the meantime. */
+/** Reads an open file up to its current size. The server may change the file in the meantime. */
 async function* chunksOf(file: FileHandle, size: number): AsyncGenerator<Uint8Array> {
   let at = 0
   while (at < size) {
@@ -36,7 +38,7 @@ async function* chunksOf(file: FileHandle, size: number): AsyncGenerator<Uint8Ar
     yield buffer.subarray(0, bytesRead)
     at += bytesRead
   }
-  // The write-ahead log has the remainder of files that were truncated in the meantime.
+  // Fills up a file that was truncated in the meantime. The write-ahead log restores its content.
   if (at < size) yield Buffer.alloc(size - at)
 }
 
@@ -92,7 +94,7 @@ async function* entriesOf(
 
 const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
-/** Writes an archive that gets its name only when it is complete and on disk. */
+/** Writes an archive under a temporary name and renames it after it is complete and on disk. */
 const write = async (entries: AsyncIterable<Archive.Entry>, file: string): Promise<void> => {
   const unfinished = `${file}.unfinished`
   try {
@@ -104,8 +106,9 @@ const write = async (entries: AsyncIterable<Archive.Entry>, file: string): Promi
 }
 
 /**
- * Writes a backup of the embedded database of `dataDir` to `file` while the server runs: its files, and the write-ahead log
- * of the time that copying them takes. Fails with `BackupFailed`.
+ * Writes a backup of the embedded database of `dataDir` to `file` while the server runs: its files, and the write-ahead
+ * log of the time during which they are copied. Fails with `BackupFailed`, or with `SqlError` if the database does not
+ * respond.
  */
 export const backup = (
   dataDir: string,
@@ -116,7 +119,7 @@ export const backup = (
       Effect.mapError(({ message }) => new BackupFailed({ reason: message })),
     )
     const sql = yield* SqlClient.SqlClient
-    // One session throughout: the server aborts the backup when its session ends.
+    // Uses one session throughout, because the server aborts the backup if its session ends.
     const session = yield* sql.reserve
     const ask = (statement: string) => session.executeUnprepared(statement, [], undefined)
     // The slot retains the log, and is dropped with the session.
@@ -152,8 +155,8 @@ const unpack = async (file: string, dataDir: string, root: string): Promise<void
 }
 
 /**
- * Restores the embedded database of `dataDir`, which must not have one, from a backup. Fails with `BackupFailed`, and
- * leaves no database then.
+ * Restores the embedded database of `dataDir` from a backup. `dataDir` must not contain a database. Fails with
+ * `BackupFailed` and then leaves no database.
  */
 export const restore = (dataDir: string, file: string): Effect.Effect<void, BackupFailed> =>
   Effect.scoped(Effect.gen(function* () {

@@ -7,7 +7,7 @@ import type { Programs } from "./Programs.ts"
 import * as ServerLog from "./ServerLog.ts"
 import { failureOf, type ServerFailed, spawnIn } from "./Spawn.ts"
 
-/** The files of the database were made by another major version of PostgreSQL. */
+/** The files of the database were created by another major version of PostgreSQL. */
 export class OtherPostgresVersion extends Schema.TaggedError<OtherPostgresVersion>()("OtherPostgresVersion", {
   folder: Schema.String,
   found: Schema.Int,
@@ -19,7 +19,7 @@ export class OtherPostgresVersion extends Schema.TaggedError<OtherPostgresVersio
   }
 }
 
-/** Runs a program of PostgreSQL to its end. Fails with `ServerFailed` when it does not succeed. */
+/** Runs a program of PostgreSQL to its end. Fails with `ServerFailed` if the program fails. */
 const run = (folders: Folders, programs: Programs, args: ReadonlyArray<string>) =>
   Effect.callback<void, ServerFailed>((resume) => {
     const log = ServerLog.make()
@@ -31,7 +31,10 @@ const run = (folders: Folders, programs: Programs, args: ReadonlyArray<string>) 
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-/** The account that `initdb` runs as in the place of root: unlike the server it wants one that exists. */
+/**
+ * Returns the account for `initdb` if the service runs as root. Unlike the server, `initdb` requires an existing
+ * account.
+ */
 const accountFor = (): User => {
   const [, , uid, gid] = readFileSync("/etc/passwd", "utf8").split("\n").find((line) => line.startsWith("nobody:"))
     ?.split(":") ?? []
@@ -39,8 +42,8 @@ const accountFor = (): User => {
 }
 
 /**
- * Makes the files of an empty database in `data`. They are written elsewhere first, so that `data` is complete if it exists,
- * also after a power cut. Fails with `ServerFailed`.
+ * Creates the files of an empty database in `data`. They are written to another folder first, so that `data` is
+ * complete if it exists, even after a power failure. Fails with `ServerFailed`.
  */
 const create = (folders: Folders, programs: Programs): Effect.Effect<void, ServerFailed> =>
   Effect.gen(function* () {
@@ -51,7 +54,7 @@ const create = (folders: Folders, programs: Programs): Effect.Effect<void, Serve
     if (account !== undefined) chownSync(root, account.uid, account.gid)
     yield* run({ ...folders, user: account }, programs, [
       ...["--pgdata", unfinished, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8"],
-      // No library of the operating system decides how texts are sorted, so the files work on another machine.
+      // Texts are sorted without libraries of the operating system, so the files also work on another machine.
       ...["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"],
       "--no-instructions",
     ])
@@ -59,9 +62,9 @@ const create = (folders: Folders, programs: Programs): Effect.Effect<void, Serve
   })
 
 /**
- * Makes the files of an empty database where there are none, and the server's user their owner: a copy that root made without
- * keeping owners is root's. The caller holds the lock of the folder. Fails with `OtherPostgresVersion` for files of another major
- * version, and with `ServerFailed` when they cannot be made.
+ * Creates the files of an empty database if there are none, and makes the server's user their owner, because files that
+ * root has copied may belong to root. The caller must hold the lock of the folder. Fails with `OtherPostgresVersion`
+ * for files of another major version, and with `ServerFailed` if they cannot be created.
  */
 export const ensure = (
   folders: Folders,

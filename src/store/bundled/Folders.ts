@@ -16,7 +16,7 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 
-/** The data directory cannot be made, written or used. */
+/** The data directory cannot be created, written or used. */
 export class DataDirUnusable extends Schema.TaggedError<DataDirUnusable>()("DataDirUnusable", {
   dataDir: Schema.String,
   reason: Schema.String,
@@ -32,30 +32,32 @@ export interface User {
   readonly gid: number
 }
 
-/** Where the database's files are, and as which user the server runs. */
+/** The folders of the embedded database, and the user that runs the server. */
 export interface Folders {
-  /** The folder that holds everything of the server: `DATA_DIR/postgres`, or where that leads. Absolute. */
+  /** The folder with all files of the server: `DATA_DIR/postgres`, or its target if it is a link. Absolute. */
   readonly root: string
-  /** PostgreSQL's data folder within it. */
+  /** PostgreSQL's data folder in `root`. */
   readonly data: string
   /** The folder of the server's socket. */
   readonly sockets: string
-  /** Set when the service runs as root, which PostgreSQL refuses. */
+  /** The server's user if the service runs as root, because PostgreSQL refuses to run as root. */
   readonly user: User | undefined
 }
 
-/** The user that the server runs as in the place of root: no account has this number, so no other program runs as it. */
+/** The server's user if the service runs as root. No account has this number, so no other program runs as this user. */
 const serverUser: User = { uid: 60_932, gid: 60_932 }
 
-/** Holds files that must lie outside of data directories that only root may enter. */
+/** Contains files that must be outside of data directories that only root may enter. */
 export const sharedFolder = "/var/lib/parlance"
 
-/** Users of the operating system and its programs may connect to a path of this many bytes at most: macOS has the least. */
+/** Maximum length of a socket's path on all supported systems; macOS has the lowest limit. Unit: bytes. */
 const maxSocketPath = 103
 
 export const socketName = ".s.PGSQL.5432"
 
-/** The folder for the server's socket: `root`, or a short one in `/tmp` where the socket's path would be too long. */
+/**
+ * Returns the folder for the server's socket: `root`, or a short path in `/tmp` if the socket's path would be too long.
+ */
 export const socketFolderOf = (root: string): string =>
   new TextEncoder().encode(join(root, socketName)).length <= maxSocketPath
     ? root
@@ -66,13 +68,13 @@ const parentsOf = (folder: string): ReadonlyArray<string> => {
   return parent === folder ? [folder] : [folder, ...parentsOf(parent)]
 }
 
-/** Whether every user may enter `folder`, which exists. */
+/** Whether every user may enter the existing folder `folder`. */
 export const canBeEntered = (folder: string): boolean =>
   parentsOf(realpathSync(folder)).every((one) => (statSync(one).mode & 0o001) !== 0)
 
 const isRoot = (): boolean => process.getuid?.() === 0
 
-/** A link or file is there, even a link that leads nowhere. */
+/** Whether a file or link exists at `path`, even a link without a target. */
 const isThere = (path: string): boolean => {
   try {
     lstatSync(path)
@@ -87,7 +89,9 @@ const makeFor = (folder: string, user: User | undefined) => {
   if (user !== undefined) chownSync(folder, user.uid, user.gid)
 }
 
-/** Makes the socket's folder where it is not `root`. Everybody may write in its parent, so its owner and mode are checked. */
+/**
+ * Creates the socket's folder if it is not `root`. Everyone may write to its parent, so its owner and mode are checked.
+ */
 const makeSocketFolder = (folder: string, user: User | undefined): void => {
   if (!isThere(folder)) makeFor(folder, user)
   const { mode, uid } = lstatSync(folder)
@@ -95,7 +99,7 @@ const makeSocketFolder = (folder: string, user: User | undefined): void => {
   if (!isSafe) throw new Error(`${folder} belongs to another user. Remove it, or set DATA_DIR to a shorter path`)
 }
 
-/** Makes `user` the owner of `path` and of everything in it, where it is not that yet. */
+/** Makes `user` the owner of `path` and of all its content. */
 export const giveTo = (user: User, path: string): void => {
   const found = lstatSync(path)
   if (found.uid !== user.uid) lchownSync(path, user.uid, user.gid)
@@ -103,7 +107,10 @@ export const giveTo = (user: User, path: string): void => {
   for (const name of readdirSync(path)) giveTo(user, join(path, name))
 }
 
-/** A new folder for the server's files; outside of `dataDir`, and linked from there, where the server's user cannot enter. */
+/**
+ * Creates a folder for the server's files. If the server's user cannot enter `dataDir`, the folder is outside of it and
+ * linked from it.
+ */
 const makeRoot = (dataDir: string, entry: string): void => {
   if (!isRoot()) return makeFor(entry, undefined)
   if (parentsOf(dirname(dataDir)).every((one) => (statSync(one).mode & 0o001) !== 0)) {
@@ -117,7 +124,7 @@ const makeRoot = (dataDir: string, entry: string): void => {
   symlinkSync(elsewhere, entry)
 }
 
-/** Makes `dataDir` for its owner alone. Root lets the server's user pass through the folders that are new. */
+/** Creates `dataDir` for its owner only. As root, allows the server's user to pass through newly created folders. */
 const makeDataDir = (dataDir: string): void => {
   const made = mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (made === undefined || !isRoot()) return
@@ -125,7 +132,7 @@ const makeDataDir = (dataDir: string): void => {
   for (const folder of parentsOf(realpathSync(dataDir))) if (folder.startsWith(first)) chmodSync(folder, 0o711)
 }
 
-/** Makes the folder for the server's files, unless another process makes it at this moment. */
+/** Creates the folder for the server's files, unless another process creates it at the same time. */
 const makeRootOnce = (dataDir: string, entry: string): void => {
   try {
     makeRoot(dataDir, entry)
@@ -157,7 +164,10 @@ const check = (dataDir: string, entry: string) => {
   }
 }
 
-/** The user to run the server as: the owner of its files, so that a folder may come from a machine with other users. */
+/**
+ * Returns the user to run the server as: the owner of its files, so that the folder may come from a machine with other
+ * users.
+ */
 const userOf = (root: string): User | undefined => {
   if (isRoot()) {
     const data = join(root, "data")
@@ -170,8 +180,8 @@ const userOf = (root: string): User | undefined => {
 }
 
 /**
- * Makes the folders of the server below `dataDir`, or finds them. Fails with `DataDirUnusable` when they cannot be made or
- * entered, and for a store of a release that used PGlite.
+ * Creates or finds the folders of the server in `dataDir`. Fails with `DataDirUnusable` if they cannot be created or
+ * entered, and for the store of a release that used PGlite.
  */
 export const prepare = (dataDir: string): Effect.Effect<Folders, DataDirUnusable> =>
   Effect.try({
@@ -189,14 +199,14 @@ export const prepare = (dataDir: string): Effect.Effect<Folders, DataDirUnusable
     catch: (error) => new DataDirUnusable({ dataDir, reason: reasonOf(error) }),
   })
 
-/** Deletes the database of `dataDir`, also where it is outside and linked from there. No server may run on it. */
+/** Deletes the database of `dataDir`, even if it is outside and linked. No server may run on it. */
 export const removeDatabase = (dataDir: string): void => {
   const entry = join(dataDir, "postgres")
   if (existsSync(entry)) rmSync(realpathSync(entry), { recursive: true, force: true })
   rmSync(entry, { force: true })
 }
 
-/** The major version of PostgreSQL that made `data`; undefined where there is no database yet. */
+/** Returns the major version of PostgreSQL that created `data`; undefined without a database. */
 export const versionIn = (data: string): number | undefined => {
   const file = join(data, "PG_VERSION")
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8")) : undefined

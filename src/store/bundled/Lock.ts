@@ -2,17 +2,21 @@ import { Effect, type Scope } from "effect"
 import { join } from "node:path"
 import { DataDirUnusable } from "./Folders.ts"
 
-/** The lock of a folder, held or not. */
+/** The lock of a folder. */
 export interface Lock {
-  /** Whether this process holds the lock now, which it does from the first success until the scope closes. */
+  /**
+   * Acquires the lock if no process holds it. Returns whether this process holds it. Once acquired, it is held until
+   * the scope closes.
+   */
   readonly take: () => boolean
 }
 
 const options = { read: true, write: true, create: true, mode: 0o600 } as const
 
 /**
- * The exclusive lock (`flock`) of the folder of a server. The operating system gives it up when the process ends, however it
- * ends, so it needs no heartbeat that a paused process could miss. Fails with `DataDirUnusable` when the file cannot be made.
+ * The exclusive lock (`flock`) of a server's folder. The operating system releases it when the process ends for any
+ * reason, so it needs no heartbeat that a suspended process could miss. Fails with `DataDirUnusable` if the lock file
+ * cannot be created.
  */
 export const open = (folder: string): Effect.Effect<Lock, DataDirUnusable, Scope.Scope> =>
   Effect.acquireRelease(

@@ -2,18 +2,21 @@ import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** Reads the process id in PostgreSQL's `postmaster.pid`; undefined for a file that holds none. */
+/** Parses the process id in the text of PostgreSQL's `postmaster.pid`; undefined if it contains no valid id. */
 export const pidIn = (text: string): number | undefined => {
-  // A server in single-user mode writes its id negative.
+  // A server in single-user mode writes a negative id.
   const pid = Math.abs(Number.parseInt(text.split("\n", 1)[0] ?? ""))
   return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined
 }
 
-/** Whether the arguments of a process are those of a server on `data`. */
+/** Whether a command line belongs to a server on `data`. */
 export const isServerOn = (data: string, commandLine: string): boolean =>
   commandLine.includes("postgres") && commandLine.includes(data)
 
-/** Runs a line of the shell. Deno lets a process with limited permissions neither read `/proc` nor signal by number. */
+/**
+ * Runs a shell command. With limited permissions, Deno allows neither reading `/proc` nor signalling a process by
+ * number.
+ */
 const shell = (line: string, pid: number): string =>
   execFileSync("/bin/sh", ["-c", line, String(pid)], {
     encoding: "utf8",
@@ -21,17 +24,17 @@ const shell = (line: string, pid: number): string =>
     env: { PATH: "/usr/bin:/bin" },
   })
 
-/** The command line of a process; empty when there is none. */
+/** Returns the command line of a process; empty if the process does not exist. */
 const commandLineOf = (pid: number): string =>
   shell(`tr '\\0' ' ' < /proc/$0/cmdline || ps -ww -o command= -p $0 || true`, pid)
 
-/** Sends a signal, if the process is still there. */
+/** Sends a signal to a process if it still exists. */
 export const signal = (pid: number, name: "INT" | "QUIT"): void => void shell(`kill -${name} $0 || true`, pid)
 
 /**
- * The process that `postmaster.pid` in `data` names, and whether that is a server on `data`, another program or gone. After a
- * crash of the machine, or in a new container, another program may have the number of a server that died, and PostgreSQL
- * would take that program for a server.
+ * Returns the process id in `postmaster.pid` of `data`, and whether that process is a server on `data`, another
+ * program, or gone. After a crash of the machine, or in a new container, another program may have the id of the dead
+ * server, and PostgreSQL would mistake that program for a server.
  */
 export const read = (
   data: string,

