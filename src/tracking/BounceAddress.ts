@@ -3,18 +3,18 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { type HmacKey } from "../domain/Hmac.ts"
 import { readToken, writeToken } from "./Token.ts"
 
-// Addresses that mail about deliveries is sent to. Pure.
+// Addresses for mail about deliveries. Pure.
 //
-//     bounce+TOKEN@bounces.shop.example        the return path of one message: the token names its delivery
+//     bounce+TOKEN@bounces.shop.example        the return path of one message: the token identifies its delivery
 //     complaint+TOKEN@bounces.shop.example     complaints about all messages of an organization
 //
 // Mail servers may change the case of an address, so tokens are written in base 32 with the digits 0-9 and a-v: 30 bytes in 48
-// characters. With its prefix a local part has 58 characters at most; 64 are allowed.
+// characters. With its prefix, a local part has at most 58 characters; 64 are allowed.
 
 /** A mailbox of this service: the organization, and for a return path the delivery. */
 export interface BounceMailbox {
   readonly org: OrgSlug
-  /** Id of the delivery; undefined for the address for complaints. */
+  /** Id of the delivery; undefined for the complaint address. */
   readonly delivery: string | undefined
 }
 
@@ -32,17 +32,17 @@ const fromBase32 = (text: string): Buffer => {
   return Buffer.from(number.toString(16).padStart(2 * tokenBytes, "0"), "hex")
 }
 
-/** The token of an organization's address for complaints stands for no delivery. */
+/** Placeholder in the token of an organization's complaint address, which has no delivery. */
 const noDelivery = "00000000-0000-0000-0000-000000000000"
 
-/** Writes the part before the `@`. */
+/** Returns the local part of a mailbox. */
 export const writeMailbox = (key: HmacKey, { delivery, org }: BounceMailbox): string => {
   const kind = delivery === undefined ? "complaint" : "bounce"
   const token = writeToken(key, kind, { org, id: delivery ?? noDelivery, link: undefined })
   return `${kind}+${toBase32(Buffer.from(token, "base64url"))}`
 }
 
-/** The mailbox of a local part that was written under this key; undefined for any other text. */
+/** Returns the mailbox of a local part that was signed with this key; undefined for other texts. */
 export const readMailbox = (
   key: HmacKey,
   localPart: string,
@@ -56,8 +56,8 @@ export const readMailbox = (
 }
 
 /**
- * Address for providers' complaints about an organization's messages: `mailbox` in the return-path domain of a
- * connection. Null for a connection without one.
+ * Returns the address for providers' complaints about an organization's messages: `mailbox` in the return-path domain
+ * of a connection. Null for a connection without such a domain.
  */
 export const complaintAddressOf = (mailbox: string, settings: Readonly<Record<string, unknown>>): string | null => {
   const domain = settings["bounce_domain"]
@@ -65,8 +65,8 @@ export const complaintAddressOf = (mailbox: string, settings: Readonly<Record<st
 }
 
 /**
- * The delivery that a return path in a text names, such as `<bounce+TOKEN@bounces.shop.example>`. The signature is not checked:
- * use it only for mail to an address that was.
+ * Returns the delivery of the first return path in a text, such as `<bounce+TOKEN@bounces.shop.example>`. Does not
+ * verify the signature: use it only for mail to an address whose signature was verified.
  */
 export const deliveryOfMailbox = (text: string): string | undefined => {
   const found = new RegExp(`bounce\\+([0-9a-v]{${digits}})@`, "i").exec(text)

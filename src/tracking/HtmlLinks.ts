@@ -1,9 +1,9 @@
 import { QuoteType, Tokenizer } from "htmlparser2"
 
-/** The new address of a link; undefined leaves it as it is. `url` has its character references resolved. */
+/** Returns the new URL of a link; undefined leaves the link unchanged. In `url`, character references are resolved. */
 export type Rewrite = (url: string, written: string) => string | undefined
 
-/** Replaces a part of a text. */
+/** A replacement of a part of a text. */
 interface Change {
   readonly from: number
   readonly to: number
@@ -12,7 +12,7 @@ interface Change {
 
 const isSpace = (code: number) => code === 0x20 || code === 9 || code === 10 || code === 12 || code === 13
 
-/** Start of an attribute's value after its quote, given that the attribute's name ends at `nameEnd`. */
+/** Returns the start of an attribute's value after its quote. The attribute's name ends at `nameEnd`. */
 const valueStart = (html: string, nameEnd: number): number => {
   let at = nameEnd
   while (isSpace(html.charCodeAt(at))) at++
@@ -34,19 +34,19 @@ const applied = (html: string, changes: ReadonlyArray<Change>): string => {
 }
 
 /**
- * Gives the links of HTML new addresses: the first `href` of each `a` and `area`, in any quotes or none. `end` is inserted
- * before the last `</body>`, or at the end where there is none. Everything else stays as it is to the last character:
- * comments (conditional ones too), scripts, styles, and tags that do not end. Takes linear time. A new address must have
- * no spaces, quotes, `<`, `>` or `&`. `noteEmpty` is called for each `href` without a value.
+ * Replaces the URLs of links in HTML: the first `href` of each `a` and `area`, with any quotes or none. Inserts `end`
+ * before the last `</body>`, or at the end if there is none. All other text stays unchanged: comments (including
+ * conditional ones), scripts, styles, and unclosed tags. Needs linear time. New URLs must not contain spaces, quotes,
+ * `<`, `>` or `&`. Calls `noteEmpty` for each `href` without a value.
  */
 export const rewriteHtml = (html: string, rewrite: Rewrite, end = "", noteEmpty = () => {}): string => {
   const changes: Array<Change> = []
   let isLink = false
   let isHrefSeen = false
   let nameEnd = 0
-  /** The value of the `href` that is being read. */
+  /** The value of the `href` being read. */
   let url: string | undefined
-  /** The link of the tag, which counts once the tag ends: one that does not is text to a reader. */
+  /** The link of the current tag. It counts only if the tag is closed, because an unclosed tag is text to readers. */
   let pending: (Omit<Change, "text"> & { readonly url: string }) | undefined
   let bodyEnd = -1
   const close = () => {
@@ -82,7 +82,7 @@ export const rewriteHtml = (html: string, rewrite: Rewrite, end = "", noteEmpty 
     onattribend(quote, stop) {
       if (url === undefined) return
       const from = valueStart(html, nameEnd)
-      // Behind the closing quote, where there is one.
+      // Excludes the closing quote, if any.
       const to = quote === QuoteType.Single || quote === QuoteType.Double ? stop - 1 : stop
       pending = { from, to: Math.max(from, to), url }
       url = undefined

@@ -3,24 +3,36 @@ import { isBot } from "isbot"
 /** Request headers by lowercase name. */
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** Apple's privacy proxy, which fetches every image when a message arrives, names itself by these words alone. */
+/** The user agent of Apple's privacy proxy, which fetches every image when a message arrives. */
 const applePrivacy = "Mozilla/5.0"
 
-/** Gmail's prefetch on arrival. Its image proxy, like Yahoo's, fetches an image when a person opens the message. */
+/**
+ * Gmail's prefetch on arrival. In contrast, the image proxies of Gmail and Yahoo fetch an image when a person opens the
+ * message.
+ */
 const gmailPrefetch = /Edge\/12\.246 Mozilla\/5\.0$/
 
-/** Mail programs, and image proxies that fetch when a person opens a message. `isbot`, made for web sites, takes them for bots. */
+/**
+ * Mail programs, and image proxies that fetch when a person opens a message. `isbot`, made for web sites, classifies
+ * them as bots.
+ */
 const mailPrograms =
   /ggpht\.com|(?:image|mail)proxy|outlook|thunderbird|em client|airmail|spark\/|superhuman|mailbird|protonmail|navermailapp|lotus-notes/i
 
-/** Names that `isbot` does not know: security gateways that follow links before a person reads the message, and a crawler. */
+/**
+ * Programs that `isbot` does not know: security gateways that follow links before a person reads the message, and a
+ * crawler.
+ */
 const scanners =
   /barracuda|mimecast|proofpoint|urldefense|trend ?micro|symantec|messagelabs|sophos|fortimail|cisco-?iron|safelinks|forcepoint|fireeye|cloudmark|slurp/i
 
-/** Office programs. Outlook fetches images when a person opens a message. At a click, they check the link before the browser opens it. */
+/**
+ * Office programs. Outlook fetches images when a person opens a message. After a click, office programs check the link
+ * before the browser opens it.
+ */
 const office = /\bms-?office\b/i
 
-/** Whether an agent names a program that no person uses. Programs without a name are scripts. */
+/** Whether a user agent belongs to a program that no person uses. Requests without a user agent come from scripts. */
 const isProgram = (agent: string): boolean =>
   agent === "" || scanners.test(agent) || (!mailPrograms.test(agent) && isBot(agent))
 
@@ -32,8 +44,8 @@ const isPrefetch = (headers: Headers): boolean =>
 const agentOf = (headers: Headers): string => headers["user-agent"]?.trim() ?? ""
 
 /**
- * Whether a machine opened a message, as platforms report it: Apple's privacy proxy, prefetches and programs did. Outlook and
- * the image proxies of Gmail and Yahoo serve people.
+ * Whether a machine opened a message: Apple's privacy proxy, a prefetch, or a program. Outlook and the image proxies of
+ * Gmail and Yahoo act for people.
  */
 export const isMachineOpen = (headers: Headers): boolean => {
   const agent = agentOf(headers)
@@ -42,8 +54,8 @@ export const isMachineOpen = (headers: Headers): boolean => {
 }
 
 /**
- * Whether the user agent identifies itself as automated, or is missing. Scanners that imitate browsers are recognized by the timing of
- * their events: see `machineClicks`.
+ * Whether the user agent of a click identifies itself as automated, or is missing. Scanners that imitate browsers are
+ * detected by the timing of their events: see `machineClicks`.
  */
 export const isMachineClick = (headers: Headers): boolean => {
   const agent = agentOf(headers)

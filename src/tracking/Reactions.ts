@@ -15,41 +15,45 @@ export interface Reaction {
   readonly id: string
   readonly event: "open" | "click" | "unsubscribe"
   readonly automated: boolean
-  /** Names the clicked link. */
+  /** Identifies the clicked link. */
   readonly link?: string | undefined
 }
 
 const events = ["open", "click", "unsubscribe"] as const
 const outcomes = ["recorded", "repeated", "dropped"] as const
-/** Number of reactions by event and result. */
+/** Counts reactions by event and result. */
 const counterOf = (event: Reaction["event"], outcome: typeof outcomes[number]) =>
   Metric.counter("parlance_tracking_events_total", { incremental: true, attributes: { event, outcome } })
 const counters = Object.fromEntries(
   events.map((event) => [event, Object.fromEntries(outcomes.map((outcome) => [outcome, counterOf(event, outcome)]))]),
 ) as Record<Reaction["event"], Record<typeof outcomes[number], ReturnType<typeof counterOf>>>
 
-/** Clicks on one link in this time are one event, on whichever node. It is as long as a scanner's haste: `machineClicks`. */
+/**
+ * Clicks on one link within this interval count as one event, on all nodes. Equals the interval of scanners: see
+ * `machineClicks`. Unit: milliseconds.
+ */
 const clickMillis = 10_000
 
-/** Events of one message that are taken from this node: no more than are looked at when they are counted. */
+/** Maximum number of events of one message that this node stores. Counting does not read more. */
 const eventsPerMessage = 200
 
-/** Messages whose events are remembered, so that a repetition costs the store nothing. */
+/** Maximum number of messages whose events are kept in memory, so that repetitions need no database access. */
 const rememberedMessages = 50_000
 
 interface Entry extends Reaction {
   readonly key: string
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly at: number
 }
 
-/** The name of a link, or a digest where that is long: ids of events have at most 200 characters. */
+/** Returns the name of a link, or its digest if it is long, because ids of events have at most 200 characters. */
 const shortened = (link: string): string => link.length > 100 ? targetKey(link) : link
 
 /**
- * The id of a reaction's event, the same on every node. The first open of a person and of a machine count, so each is one
- * event. Clicks are distinguished by their time as well: a scanner's must not hide a person's on the same link. Each unsubscribe
- * is an event of its own: a person who has opted in again may use the link of an old message once more.
+ * Returns the id of a reaction's event, which is equal on every node. The first open by a person and by a machine each
+ * count as one event. Clicks also differ by their time, so that a scanner's click does not hide a person's click on the
+ * link. Each unsubscribe is a separate event, because a person who has opted in again may use the link of an old
+ * message again.
  */
 export const eventIdOf = ({ automated, event, id, link }: Reaction, at: number): string => {
   const parts = [id, event, ...(automated ? ["machine"] : [])]
@@ -63,7 +67,7 @@ export const eventIdOf = ({ automated, event, id, link }: Reaction, at: number):
   }
 }
 
-/** A reaction as an item of the inbox. `at` is in Unix milliseconds. */
+/** Returns a reaction as an item of the inbox. `at` is in Unix milliseconds. */
 export const itemOf = (reaction: Reaction, at: number) => itemWith({ ...reaction, at, key: eventIdOf(reaction, at) })
 
 const itemWith = ({ at, automated, event, id, key, link }: Entry) => ({
@@ -76,13 +80,14 @@ const itemWith = ({ at, automated, event, id, key, link }: Entry) => ({
 })
 
 /**
- * Puts reactions into the inbox, from where they count like the events of platforms. Many share a commit. While the store is
- * out they wait in memory as decisions do, within the limits of `DECISION_BUFFER_SIZE` and `DECISION_BUFFER_AGE`.
+ * Stores reactions in the inbox, where they count like the events of platforms. Many reactions share a commit. While
+ * the database does not respond, they are kept in memory like decisions, within the limits of `DECISION_BUFFER_SIZE`
+ * and `DECISION_BUFFER_AGE`.
  */
 export class Reactions extends Context.Service<Reactions, {
-  /** Takes a reaction without waiting for the store. One that finds no room is dropped and counted. */
+  /** Stores a reaction without waiting for the database. If the buffer is full, drops and counts the reaction. */
   readonly note: (reaction: Reaction) => void
-  /** Counts a reaction that was taken otherwise. */
+  /** Counts a reaction that was stored by other code. */
   readonly count: (event: Reaction["event"], outcome: typeof outcomes[number]) => void
 }>()("parlance/tracking/Reactions") {
   static readonly layer = Layer.effect(

@@ -3,8 +3,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 
 /**
- * Reads the link targets that a message has for itself alone; null if it has none, undefined if the message is gone. Delivery
- * stores them with the message. Fails with `SqlError` when the database does not respond.
+ * Reads the link targets that belong to one message only. Null if it has none, undefined if the message was deleted.
+ * Delivery stores them with the message. Fails with `SqlError` if the database does not respond.
  */
 export class ReadOwnTargets extends Context.Service<
   ReadOwnTargets,

@@ -2,48 +2,50 @@ import { rewriteHtml } from "./HtmlLinks.ts"
 import { rewriteText } from "./TextLinks.ts"
 import { type LinkRef, targetKey } from "./Token.ts"
 
-// How a message is changed so that its opens and clicks can be measured. Pure.
+// Changes a message so that its opens and clicks can be measured. Pure.
 
-/** Stands for the tracking id in targets that messages share. No URL has these characters. */
+/** Placeholder for the tracking id in targets that messages share. A URL cannot contain these characters. */
 export const idPlace = "<tracking_id>"
 
-/** Links of one message that are tracked; further ones stay as they are. */
+/** Maximum number of tracked links of one message. Other links stay unchanged. */
 export const maxTracked = 1_000
 
-/** Longer addresses stay as they are. Unit: characters. */
+/** Links with longer URLs stay unchanged. Unit: characters. */
 const maxTarget = 2_000
 
-/** A message that is to be measured. */
+/** A message to be tracked. */
 export interface Untracked {
-  /** Id of the delivery, also the tracking id in its links. */
+  /** Id of the delivery, which is also the tracking id in its links. */
   readonly id: string
   readonly vars: Readonly<Record<string, string>>
   /** Variables whose links are tracked, as HTML and as plain text. */
   readonly html: ReadonlyArray<string>
   readonly text: ReadonlyArray<string>
-  /** The variable that gets the pixel; undefined for a message without HTML. */
+  /** The variable that receives the pixel; undefined for a message without HTML. */
   readonly body: string | undefined
-  /** The variant's sources. A link that stands in one of them is the same for all recipients. */
+  /** The variant's sources. A link that occurs in a source is identical for all recipients. */
   readonly sources: ReadonlyArray<string>
-  /** Links that are left alone, such as the unsubscribe link, by their start. */
+  /** Links that stay unchanged, such as the unsubscribe link, by their start. */
   readonly kept: ReadonlyArray<string>
   readonly clicks: boolean
   readonly opens: boolean
-  /** Addresses of the pixel and of a link. */
+  /** Return the URLs of the pixel and of a link. */
   readonly pixelUrl: () => string
   readonly clickUrl: (link: LinkRef) => string
 }
 
-/** A message as it leaves, with the targets of its links. */
+/** A tracked message, with the targets of its links. */
 export interface Tracked {
   readonly vars: Readonly<Record<string, string>>
-  /** Targets that other messages may have, by key. */
+  /** Targets that other messages may share, by key. */
   readonly shared: ReadonlyMap<string, string>
-  /** Targets that this message has alone, in the order of their numbers. */
+  /** Targets that belong only to this message, in the order of their numbers. */
   readonly own: ReadonlyArray<string>
 }
 
-/** The target of a link, in ASCII; undefined for links that cannot be redirected: `mailto:`, `tel:`, a fragment. */
+/**
+ * Returns the target of a link, in ASCII; undefined for links that cannot be redirected: `mailto:`, `tel:`, a fragment.
+ */
 export const targetOf = (url: string): string | undefined => {
   const text = url.trim()
   if (!/^https?:\/\//i.test(text) || text.length > maxTarget || !URL.canParse(text)) return undefined
@@ -53,14 +55,14 @@ export const targetOf = (url: string): string | undefined => {
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
-/** A pixel that shows nothing and takes no room. */
+/** An invisible pixel. */
 const pixel = (url: string) =>
   `<img src="${url}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`
 
 /**
- * Leads the links of a message through this service and adds the pixel. The target of a link that stands in the variant's
- * source, with or without the tracking id that Deliver appends, is shared by all messages of the variant; any other target
- * may hold something of the recipient's and stays with the message.
+ * Redirects the links of a message through this service and adds the pixel. If a link occurs in the variant's source,
+ * with or without the tracking id that Deliver appends, all messages of the variant share its target. Other targets may
+ * contain personal data and are stored with the message.
  */
 export const track = (message: Untracked): Tracked => {
   const { body, clicks, clickUrl, html, id, kept, opens, pixelUrl, sources, text, vars } = message

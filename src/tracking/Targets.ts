@@ -13,30 +13,33 @@ import type { Token } from "./Token.ts"
 
 /** The target of a click. */
 export interface Target {
-  /** Target of the click: an absolute URL in ASCII. */
+  /** An absolute URL in ASCII. */
   readonly url: string
-  /** Names the link in the event of the click: its target, or its number where the target may name a person. */
+  /** Identifies the link in the click event: its target, or its number if the target may contain personal data. */
   readonly name: string
 }
 
-/** Memory for targets that messages share, and for targets of single messages. Unit: characters of each. */
+/** Memory for targets that messages share, and for targets of single messages. Unit: characters, for each. */
 const memory = 16_000_000
 
-/** Characters that are counted for an entry beside its text. */
+/** Fixed overhead of a cache entry. Unit: characters. */
 const overhead = 100
 
-/** Shared targets that are read when the service starts, those used last first. */
+/** Maximum number of shared targets that are read at the start of the service: the most recently used. */
 const readAtStart = 20_000
 
-/** A shared target in memory. The place of the tracking id is still in its address. */
+/** A shared target in memory. Its URL contains the placeholder of the tracking id. */
 interface Shared extends Target {
-  /** The last day on which the store has it as used, days since 1970. */
+  /** The last day of use according to the database, in days since 1970. */
   readonly usedOn: number
 }
 
 const sharedKey = (org: string, key: string) => `${org}/${key}`
 
-/** The tracking parameter that Deliver appends to links of a template's domains; the event names its message anyway. */
+/**
+ * Matches the tracking parameter that Deliver appends to links. It is not needed in events, which identify their
+ * message anyway.
+ */
 const parameter = new RegExp(`[?&]tracking_id=${idPlace}(?=&|#|$)`)
 
 /** Link targets stored together with a message. */
@@ -46,24 +49,25 @@ export interface OwnTargets extends Pick<Tracked, "own" | "shared"> {
 }
 
 /**
- * Where tracked links lead. Answers from memory: a node keeps the targets of messages that it queued, and reads those that
- * messages share when it starts. A target that it does not know, such as one of a message that another node queued, is read
- * from the store once.
+ * Returns the targets of tracked links from memory. A node keeps the targets of messages that it queued, and reads
+ * shared targets when it starts. An unknown target, such as the target of a message that another node queued, is read
+ * from the database once.
  */
 export class Targets extends Context.Service<Targets, {
-  /** The target of a click token from memory; undefined if it is not there. */
+  /** Returns the target of a click token from memory; undefined if it is not in memory. */
   readonly known: (token: Token) => Target | undefined
   /**
-   * The target of a click token; undefined if the message or its link is gone. Waits for the store only on a miss.
-   * Fails with `SqlError` when the database does not respond, and with `TimeoutError` when it takes too long.
+   * Returns the target of a click token; undefined if the message or its link was deleted. Reads the database only if
+   * the target is not in memory. Fails with `SqlError` if the database does not respond, and with `TimeoutError` if it
+   * is too slow.
    */
   readonly find: (token: Token) => Effect.Effect<Target | undefined, SqlError | Cause.TimeoutError>
   /**
-   * Stores shared targets that are not known to be stored as used today. Call it in the transaction of the messages.
-   * Fails with `SqlError` when the database does not respond.
+   * Stores shared targets that are not known to be stored as used today. Call this in the transaction of the messages.
+   * Fails with `SqlError` if the database does not respond.
    */
   readonly save: (messages: ReadonlyArray<OwnTargets>) => Effect.Effect<void, SqlError>
-  /** Takes the targets of messages into memory, once they are committed. */
+  /** Keeps the targets of messages in memory. Call this after the commit. */
   readonly remember: (messages: ReadonlyArray<OwnTargets>) => Effect.Effect<void>
 }>()("parlance/tracking/Targets") {
   static readonly layer = Layer.effect(
@@ -137,7 +141,7 @@ export class Targets extends Context.Service<Targets, {
             }
           }
           if (rows.size === 0) return Effect.void
-          // In the order of the keys, so that two nodes that store the same ones wait for each other instead of deadlocking.
+          // Sorted by key, so that two nodes that store equal keys do not deadlock.
           const sorted = [...rows.entries()].sort(([a], [b]) => a < b ? -1 : 1).map(([, row]) => row)
           return Effect.asVoid(sql`
             INSERT INTO tracked_links AS l (org_slug, key, target, used_on)
@@ -154,7 +158,7 @@ export class Targets extends Context.Service<Targets, {
           }
         })
 
-      // In the background: until it is done every target is a miss, which is only slower.
+      // Runs in the background. Until it is done, every target is read individually, which is only slower.
       yield* sql<{ orgSlug: string; key: string; target: string }>`
         SELECT l.org_slug, l.key, l.target FROM tracked_links l ORDER BY l.used_on DESC LIMIT ${readAtStart}`.pipe(
         Effect.map((rows) => {

@@ -1,9 +1,9 @@
 import type { Rewrite } from "./HtmlLinks.ts"
 
-/** A URL in plain text, including punctuation that may follow it. */
+/** Matches a URL in plain text, including punctuation that may follow it. */
 const address = /\bhttps?:\/\/[^\s<>"]+/gi
 
-/** The length of an address without the punctuation of the sentence behind it, as mail programs find its end. */
+/** Returns the length of a URL without the punctuation of its sentence, as mail programs find its end. */
 const addressLength = (text: string): number => {
   let end = text.length
   const openedAt: Readonly<Record<string, number>> = {
@@ -13,14 +13,14 @@ const addressLength = (text: string): number => {
   }
   while (end > 0) {
     const last = text[end - 1]!
-    // A bracket belongs to the address if it was opened there.
+    // A closing bracket belongs to the URL if the URL contains the opening one.
     if (/[.,;:!?'*_~]/.test(last) || openedAt[last] === -1) end--
     else break
   }
   return end
 }
 
-/** Gives the links of plain text new addresses; everything else stays as it is. */
+/** Replaces the URLs in plain text. All other text stays unchanged. */
 export const rewriteText = (text: string, rewrite: Rewrite): string =>
   text.replace(address, (found) => {
     const url = found.slice(0, addressLength(found))

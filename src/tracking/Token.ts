@@ -5,14 +5,14 @@ import { LruMap } from "../domain/LruMap.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { sha256 } from "../domain/Sha256.ts"
 
-// Tokens in the addresses of tracked messages. Pure.
+// Tokens in the URLs and addresses of tracked messages. Pure.
 //
 //     organization (4 bytes) | delivery (16) | link (none, 3 or 12) | HMAC-SHA256, cut to 10 bytes     in base64url
 //
-// An organization stands by the start of a digest of its slug. A link is its number within the message, or the key of a
-// target that messages share. Nothing in a token says where a click leads, so that no token can lead anywhere else.
+// The organization is represented by the start of a digest of its slug. A link is its number in the message, or the key of
+// a target that messages share. A token does not contain the target of a click, so no token can redirect anywhere else.
 
-/** The route or mailbox that a token is for. A token of one kind is not valid for another. */
+/** The route or mailbox that a token is for. A token of one kind is not valid for another kind. */
 export type TokenKind = "open" | "click" | "unsubscribe" | "bounce" | "complaint"
 
 /** A link of a message: its number in the message, from 0, or the key of a shared target. */
@@ -21,9 +21,9 @@ export type LinkRef = number | string
 /** The content of a token. */
 export interface Token {
   readonly org: OrgSlug
-  /** Id of the delivery, a UUID in lowercase. */
+  /** Id of the delivery: a UUID in lowercase. */
   readonly id: string
-  /** The clicked link; undefined for the other kinds. */
+  /** The clicked link; undefined for other kinds. */
   readonly link: LinkRef | undefined
 }
 
@@ -33,18 +33,21 @@ const numberBytes = 3
 const keyBytes = 12
 const macBytes = 10
 
-/** The size of a token without a link. Every size is a multiple of 3, so that each token has one spelling in base64url. */
+/**
+ * The size of a token without a link. All sizes are multiples of 3, so that each token has only one spelling in
+ * base64url.
+ */
 const plainBytes = tagBytes + idBytes + macBytes
 
 const kindCodes: Readonly<Record<TokenKind, number>> = { open: 1, click: 2, unsubscribe: 3, bounce: 4, complaint: 5 }
 
-/** The parts of a token that depend on the organization alone. */
+/** The parts of a token that depend only on the organization. */
 interface OrgBytes {
   readonly tag: number
   readonly slug: Uint8Array
 }
 
-/** Kept for the organizations that had tokens last, because the digest for the tag takes longer than the rest of a token. */
+/** Cached for recently used organizations, because the digest for the tag takes longer than the rest of a token. */
 const known = new LruMap<OrgBytes>(1_000)
 
 const bytesOf = (org: OrgSlug): OrgBytes => {
@@ -56,22 +59,25 @@ const bytesOf = (org: OrgSlug): OrgBytes => {
   return bytes
 }
 
-/** The start of a token of this organization. Two organizations may share it; the signature tells them apart. */
+/**
+ * Returns the tag at the start of an organization's tokens. Two organizations may share a tag; the signature
+ * distinguishes them.
+ */
 export const orgTag = (org: OrgSlug): number => bytesOf(org).tag
 
-// The arrays of bytes below are used for every token. New ones would take several times as long as the rest of a token,
-// because V8 keeps the memory of each outside of its heap and has to free it.
+// The byte arrays below are reused for every token. New arrays would take several times as long as the rest of a token,
+// because V8 allocates and frees their memory outside of its heap.
 
 const head = new Uint8Array(2)
 
-/** A token ends with the first `macBytes` of this digest. The next call with the key overwrites it. */
+/** Returns a digest whose first `macBytes` end a token. The next call with the key overwrites it. */
 const digestOf = (key: HmacKey, kind: TokenKind, { slug }: OrgBytes, content: Uint8Array): Uint8Array => {
   head[0] = kindCodes[kind]
   head[1] = slug.length
   return hmac(key, head, slug, content)
 }
 
-/** Room for a token with a link of so many bytes. */
+/** Allocates arrays for tokens with a link of this many bytes. */
 const roomFor = (linkBytes: number) => {
   const linkAt = tagBytes + idBytes
   const macAt = linkAt + linkBytes
@@ -91,7 +97,7 @@ const withKey = roomFor(keyBytes)
 
 const maxNumber = 2 ** (8 * numberBytes) - 1
 
-/** Puts a link into its room; returns whether it fits. */
+/** Writes a link into its array. Returns whether it fits. */
 const putLink = (room: Uint8Array, link: LinkRef | undefined): boolean => {
   if (typeof link === "string") {
     const { read, written } = room.setFromBase64(link, { alphabet: "base64url" })
@@ -103,8 +109,8 @@ const putLink = (room: Uint8Array, link: LinkRef | undefined): boolean => {
 }
 
 /**
- * Writes and signs a token: 40 characters, 44 with the number of a link, 56 with the key of one. Throws for an id that is no
- * UUID, and for a link that is no number from 0 to 16,777,215 and no key.
+ * Writes and signs a token: 40 characters without a link, 44 with the number of a link, 56 with the key of a link.
+ * Throws for an id that is not a UUID, and for a link that is neither a number from 0 to 16,777,215 nor a key.
  */
 export const writeToken = (key: HmacKey, kind: TokenKind, { id, link, org }: Token): string => {
   const room = link === undefined ? withoutLink : typeof link === "string" ? withKey : withNumber
@@ -112,7 +118,7 @@ export const writeToken = (key: HmacKey, kind: TokenKind, { id, link, org }: Tok
   room.tag.setUint32(0, orgBytes.tag)
   const hex = id.replaceAll("-", "")
   room.id.setFromHex(hex)
-  // After a shorter id or key, the room would still have bytes of an earlier token.
+  // After a shorter id or key, the array would still contain bytes of an earlier token.
   if (hex.length !== 2 * idBytes || !putLink(room.link, link)) {
     throw new RangeError("A token needs a UUID and a link of its form")
   }
@@ -121,7 +127,7 @@ export const writeToken = (key: HmacKey, kind: TokenKind, { id, link, org }: Tok
   return room.token.toBase64({ alphabet: "base64url" })
 }
 
-/** The key of a shared target: the start of a digest, 16 characters of base64url. */
+/** Returns the key of a shared target: the start of a digest, 16 characters of base64url. */
 export const targetKey = (target: string): string => sha256(target).slice(0, keyBytes * 4 / 3)
 
 const isSizeOf = (kind: TokenKind, size: number): boolean =>
@@ -131,8 +137,8 @@ const uuidOf = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 
 /**
- * The content of a token that was written for this route under this key; undefined for any other text. `orgsOf` answers the
- * organizations with a tag.
+ * Returns the content of a token that was signed for this kind with this key; undefined for other texts. `orgsOf`
+ * returns the organizations with a tag.
  */
 export const readToken = (
   key: HmacKey,

@@ -18,9 +18,12 @@ export interface TrackedOrganization extends TrackingSettings {
 
 /** A message that Deliver queues. */
 export interface MessageTracking {
-  /** `{{ unsubscribe_url }}` of the message. */
+  /** The value of `{{ unsubscribe_url }}` in the message. */
   readonly unsubscribeUrl: string
-  /** Changes the rendered message as its template and organization ask. `kept` are links to leave alone. */
+  /**
+   * Adds tracking to the rendered message, according to its template and organization. `kept` are links that stay
+   * unchanged.
+   */
   readonly apply: (message: {
     readonly view: TemplateView
     readonly variant: VariantView
@@ -30,7 +33,7 @@ export interface MessageTracking {
   }) => Tracked
 }
 
-/** Variables that a connection sends as HTML and as plain text; `body` is the HTML part of an e-mail. */
+/** Variables that a connection sends as HTML and as plain text. `body` is the HTML part of an e-mail. */
 export interface Parts {
   readonly html: ReadonlyArray<string>
   readonly text: ReadonlyArray<string>
@@ -39,32 +42,40 @@ export interface Parts {
 
 const untouched = (vars: Readonly<Record<string, string>>): Tracked => ({ vars, shared: new Map(), own: [] })
 
-/** Signed addresses in messages that lead back to this service: creates and verifies them. */
+/** Creates and verifies the signed URLs and addresses in messages that lead back to this service. */
 export class Tracking extends Context.Service<Tracking, {
-  /** The tracking of a new message. Fails where the key is not in memory and the store is out. */
+  /**
+   * Returns the tracking of a new message. Fails with `SqlError` if the key is not in memory and the database does not
+   * respond.
+   */
   readonly forMessage: (org: OrgSlug, id: string) => Effect.Effect<MessageTracking, SqlError>
-  /** Answers the unsubscribe links of an organization's messages by their ids. */
+  /** Returns a function from the id of an organization's message to its unsubscribe link. Fails like `forMessage`. */
   readonly unsubscribeUrls: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
-  /** Answers the local parts of the return paths of an organization's messages by their ids. */
+  /**
+   * Returns a function from the id of an organization's message to the local part of its return path. Fails like
+   * `forMessage`.
+   */
   readonly returnPaths: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
   /**
-   * The local part of the address for complaints about an organization's messages. Fails with `SqlError` when the
+   * Returns the local part of the address for complaints about an organization's messages. Fails with `SqlError` if the
    * database does not respond.
    */
   readonly complaintMailbox: (org: OrgSlug) => Effect.Effect<string, SqlError>
   /**
-   * The mailbox of a genuine local part; undefined for any other text. Fails with `SqlError` when the database does not
-   * respond.
+   * Returns the mailbox of a signed local part; undefined for other texts. Fails with `SqlError` if the database does
+   * not respond.
    */
   readonly openMailbox: (localPart: string) => Effect.Effect<BounceMailbox | undefined, SqlError>
   /**
-   * The content of a genuine token; undefined for any other text. Fails with `SqlError` when the database does not
+   * Returns the content of a signed token; undefined for other texts. Fails with `SqlError` if the database does not
    * respond.
    */
   readonly open: (kind: TokenKind, text: string) => Effect.Effect<Token | undefined, SqlError>
-  /** The key from memory; undefined if it has not been loaded. */
+  /** Like `open`, with the key in memory. Also undefined if the key has not been loaded. */
   readonly openKnown: (kind: TokenKind, text: string) => Token | undefined
-  /** From memory; undefined for an organization that this node does not know. */
+  /**
+   * Returns the settings of an organization from memory; undefined for an organization that this node does not know.
+   */
   readonly organization: (org: OrgSlug) => TrackedOrganization | undefined
 }>()("parlance/tracking/Tracking") {
   static readonly layer = Layer.effect(

@@ -6,13 +6,14 @@ import { signingKey } from "../store/SigningKey.ts"
 import { type HmacKey, hmacKey } from "../domain/Hmac.ts"
 
 /**
- * The key of all tokens: random, made by the first node that needs it, shared by all nodes on a store and in memory from
- * then on. Not derived from `SECRET_KEY`, which may be replaced: links in messages have to work for years.
+ * The key that signs all tokens: random, created by the first node that needs it, shared by all nodes on a database,
+ * and cached in memory. It is not derived from `SECRET_KEY`, which may be replaced, because links in messages must work
+ * for years.
  */
 export class TrackingKey extends Context.Service<TrackingKey, {
-  /** Reads the key, and creates it first if needed. Fails with `SqlError` when the database does not respond. */
+  /** Reads the key, and creates it first if needed. Fails with `SqlError` if the database does not respond. */
   readonly get: Effect.Effect<HmacKey, SqlError>
-  /** The key where it is in memory. */
+  /** Returns the key if it is in memory. */
   readonly known: () => HmacKey | undefined
 }>()("parlance/tracking/TrackingKey") {
   static readonly layer = Layer.effect(
@@ -23,7 +24,7 @@ export class TrackingKey extends Context.Service<TrackingKey, {
       const hex = signingKey(sql, "tracking")
       const get = Effect.map(hex, (hex) => known ??= hmacKey(Buffer.from(hex, "hex")))
 
-      // So that a later outage finds it in memory. A store that only reads makes none, and needs none.
+      // Loads the key, so that a later outage finds it in memory. A read-only database creates no key.
       yield* Effect.ignore(get)
       return TrackingKey.of({ get, known: () => known })
     }),

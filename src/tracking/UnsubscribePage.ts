@@ -1,10 +1,10 @@
 import type { UnsubscribePage } from "../domain/Tracking.ts"
 import type { TrackedOrganization } from "./Tracking.ts"
 
-// The pages behind links in messages: plain HTML without a script, readable in light and dark.
+// Pages for links in messages: plain HTML without a script, for light and dark mode.
 
 interface Texts extends UnsubscribePage {
-  /** Shown while the service cannot store the request. */
+  /** Shown if the service cannot store the request. */
   readonly later: string
 }
 
@@ -70,7 +70,7 @@ const translations: ReadonlyArray<Texts> = [
   },
 ]
 
-/** The reader's languages from an `Accept-Language`, the preferred one first, without regions. */
+/** Returns the reader's languages of an `Accept-Language` header, preferred language first, without regions. */
 const languagesOf = (header: string | undefined): ReadonlyArray<string> =>
   (header ?? "").slice(0, 500).split(",").flatMap((part) => {
     const [tag = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase())
@@ -78,7 +78,7 @@ const languagesOf = (header: string | undefined): ReadonlyArray<string> =>
     return tag === "" || !(quality > 0) ? [] : [{ language: tag.split("-")[0]!, quality }]
   }).sort((a, b) => b.quality - a.quality).map(({ language }) => language)
 
-/** The texts of an organization's page, or the built-in ones in the reader's language. */
+/** Returns the texts of an organization's page. Default: the built-in texts in the reader's language. */
 export const textsFor = (own: UnsubscribePage | null, acceptLanguage: string | undefined): Texts => {
   const english = translations.at(-1)!
   const found =
@@ -106,7 +106,7 @@ const page = (language: string, title: string, organization: string, content: st
   }</h1>${content}</main></body></html>
 `
 
-/** Asks whether to unsubscribe, confirms it, or says that it did not work. */
+/** Returns the page that asks for confirmation, confirms the unsubscribe, or reports a failure. */
 export const unsubscribePage = (
   { name, unsubscribePage: own }: Pick<TrackedOrganization, "name" | "unsubscribePage">,
   acceptLanguage: string | undefined,
@@ -121,7 +121,7 @@ export const unsubscribePage = (
   return page(texts.language, title, name, state === "done" ? paragraph : paragraph + form)
 }
 
-/** A link that leads nowhere. */
+/** The page for an invalid link. */
 export const unknownLinkPage = page(
   "en",
   "This link is not valid",
@@ -129,5 +129,5 @@ export const unknownLinkPage = page(
   "<p>It is incomplete, or the message it was in is too old.</p>",
 )
 
-/** A link whose target cannot be looked up now. */
+/** The page for a link whose target cannot be read at the moment. */
 export const laterPage = page("en", "Please try again in a minute", "", `<p>${later}</p>`)
