@@ -1,14 +1,14 @@
 import { domainToASCII } from "node:url"
 import { readAddress } from "../domain/AddressText.ts"
 
-/** An address in the form in which addresses are compared: see `addressKey`. */
+/** An address, normalized for comparison: see `addressKey`. */
 export type AddressKey = string
 
-/** Longest address that is compared, and longest form of one in which it is. Unit: UTF-16 code units. */
+/** Maximum length of an address that is compared, and of its normalized form. Unit: UTF-16 code units. */
 const maxAddress = 254
 const maxKey = 400
 
-/** An address as most callers write it, in ASCII, without anything around it. */
+/** Matches addresses in the usual form: ASCII, without a name, comment or prefix. */
 const isPlain = /^[a-z0-9_+.=~/-]+@[a-z0-9.-]*[a-z0-9]$/i
 
 const isAscii = (text: string): boolean => {
@@ -16,14 +16,14 @@ const isAscii = (text: string): boolean => {
   return true
 }
 
-/** Greek has two lowercase forms of one letter, of which `toLowerCase` picks one by the place in the word. */
+/** Greek has two lowercase forms of one letter. `toLowerCase` selects one by its position in the word. */
 const foldCase = (text: string): string => text.normalize("NFC").toLowerCase().replaceAll("ς", "σ").normalize("NFC")
 
 /**
- * An e-mail address in the form in which addresses are compared; undefined for a text that is no address. A name, comment or
- * prefix around the address is left out: see `readAddress`. Two spellings are
- * the same address if they differ in case, in surrounding white space, in how Unicode composes their characters, or in
- * whether the domain is written in Unicode or as `xn--`. `ada+news@example.com` and `ada@example.com` differ.
+ * Normalizes an e-mail address for comparison; undefined for a text that is not an address. Removes a name, comment or
+ * prefix around the address: see `readAddress`. Two spellings denote one address if they differ only in case, in
+ * surrounding white space, in Unicode normalization, or in the notation of the domain (Unicode or `xn--`).
+ * `ada+news@example.com` and `ada@example.com` are different addresses.
  */
 export const addressKey = (text: string): AddressKey | undefined => {
   if (text.length <= maxAddress && isPlain.test(text)) return text.toLowerCase()

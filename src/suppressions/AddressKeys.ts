@@ -5,12 +5,12 @@ import { SecretBox } from "../auth/SecretBox.ts"
 import { hmac, type HmacKey, hmacKey } from "../domain/Hmac.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
 
-/** Begins the key of an erased person's address. No address begins so, as it has no `@`. */
+/** Prefix of the key of an erased person's address. Without an `@`, such a key is no address. */
 const prefix = "hmac:"
 
 const utf8 = new TextEncoder()
 
-/** A key of digests; its id stands in them. */
+/** A key for digests. Digests contain its id. */
 interface DigestKey {
   readonly id: string
   readonly key: HmacKey
@@ -20,13 +20,14 @@ interface DigestKey {
 export const isDigest = (key: AddressKey): boolean => key.startsWith(prefix) && !key.includes("@")
 
 /**
- * The keys under which suppressions of an address are stored: the address itself, and keyed digests of it, of which one
- * stays after the person has been erased. A digest is made with the first key of `SECRET_KEY` and found with each of them.
+ * Returns the keys of an address in the suppression list: the address itself, and keyed digests of it. After the person
+ * was erased, the list keeps only a digest. Digests are created with the first key of `SECRET_KEY`, and searched with
+ * every key.
  */
 export class AddressKeys extends Context.Service<AddressKeys, {
-  /** Every key that a suppression of the address may have; empty for a text that is no address. */
+  /** Returns every key that a suppression of the address may have; empty for a text that is not an address. */
   readonly of: (address: string) => Effect.Effect<ReadonlyArray<AddressKey>>
-  /** The key that replaces the address after an erasure; undefined for a text that is no address. */
+  /** Returns the key that replaces the address after an erasure; undefined for a text that is not an address. */
   readonly digestOf: (address: string) => Effect.Effect<AddressKey | undefined>
 }>()("parlance/suppressions/AddressKeys") {
   static readonly layer = Layer.effect(
@@ -40,11 +41,11 @@ export class AddressKeys extends Context.Service<AddressKeys, {
         Effect.map(box.derive(`suppression ${salt}`), (secrets) =>
           [
             ...secrets,
-            // Digests that were made while the installation had no SECRET_KEY.
+            // For digests that were created while the installation had no SECRET_KEY.
             { id: "0", bytes: createHmac("sha256", salt).update("suppression").digest() },
           ].map(({ bytes, id }): DigestKey => ({ id, key: hmacKey(bytes) }))),
       )
-      // A faulty key file: without the key an erased person would be mailed again.
+      // A damaged key file is a defect, because without the key an erased person would receive mail again.
       const keys = Effect.orDie(derived)
       const digest = ({ id, key }: DigestKey, address: AddressKey) =>
         `${prefix}${id}:${hmac(key, utf8.encode(address)).toBase64({ alphabet: "base64url", omitPadding: true })}`

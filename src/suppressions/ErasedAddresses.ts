@@ -7,8 +7,8 @@ import { replaceAddresses } from "./SuppressionStore.ts"
 import { chunks, type Work } from "../erasure/Work.ts"
 
 /**
- * Replaces the people's addresses on the suppression list by keyed digests, so that nothing is sent to them in future, and
- * deletes outgoing webhooks with them.
+ * Replaces the people's addresses in the suppression list by keyed digests, so that they still receive no messages, and
+ * deletes outgoing webhooks that contain the addresses.
  */
 export const eraseSuppressedAddresses = Effect.fnUntraced(function* (
   work: Work,

@@ -2,14 +2,14 @@ import { Schema } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { reasonWords, SuppressionReason } from "../domain/SuppressionReason.ts"
 
-/** One reason why nothing is sent to an address. */
+/** A reason for the suppression of an address. */
 export const Suppression = Schema.Struct({ reason: SuppressionReason, suppressedAt: Schema.Date })
 export type Suppression = typeof Suppression.Type
 
-/** An entry of the suppression list. An address with several reasons has one for each. */
+/** An entry of the suppression list. An address has one entry for each reason. */
 export interface SuppressionEntry extends Suppression {
   readonly id: number
-  /** The address in the form in which addresses are compared; null once the person has been erased. */
+  /** The address, normalized for comparison; null after the person was erased. */
   readonly address: string | null
   /** Origin of the entry: a webhook source, `api`, `import`, `unsubscribe page`. */
   readonly source: string
@@ -22,15 +22,15 @@ export interface NewSuppression {
   readonly reason: SuppressionReason
   /** Origin of the entry, 1 to 100 characters. */
   readonly source: string
-  /** When the person said so, or the message bounced. Unix milliseconds. */
+  /** Time of the opt-out, complaint or bounce. Unit: Unix milliseconds. */
   readonly at: number
 }
 
 const gravest = (reason: SuppressionReason): number => SuppressionReason.literals.indexOf(reason)
 
 /**
- * The gravest reason that keeps a message from an address; undefined if none does. A template that ignores unsubscribes is
- * kept from it by every other reason.
+ * Returns the most severe suppression that blocks a message; undefined if none does. If the template ignores
+ * unsubscribes, other reasons still block its messages.
  */
 export const suppressionFor = <S extends Suppression>(
   suppressions: ReadonlyArray<S>,

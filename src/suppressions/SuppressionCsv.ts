@@ -7,25 +7,27 @@ import { letOthersRun } from "../runtime/letOthersRun.ts"
 import type { SuppressionEntry } from "./Suppression.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
 
-// The suppression list as CSV (RFC 4180), as other systems export theirs.
+// Reads and writes the suppression list as CSV (RFC 4180). Accepts the exports of other systems.
 
-/** Rows that one import takes. */
+/** Maximum number of rows of an import. */
 export const maxRows = 20_000
 
-/** Faults that are listed of one import. */
+/** Maximum number of listed faults of an import. */
 const maxFaults = 1_000
 
-/** Rows read before other work gets a turn. */
+/** Number of rows that are read before other work may run. */
 const rowsPerTurn = 500
 
-/** The header of an export. */
+/** The header line of an export. */
 export const csvHeader = "address,reason,source,suppressed_at\r\n"
 
-/** An entry as a line of CSV. The address of an erased person is empty. */
+/** Returns an entry as a line of CSV. The address of an erased person is empty. */
 export const csvLine = ({ address, reason, source, suppressedAt }: SuppressionEntry): string =>
   Csv.csvLine([address ?? "", reason, source, suppressedAt.toISOString()])
 
-/** The line of an entry for people, who open the file as a spreadsheet: no text of it is run as a formula. Imports read its addresses, too. */
+/**
+ * Returns an entry as a line for spreadsheets, escaped so that no text runs as a formula. Imports read such lines too.
+ */
 export const spreadsheetLine = ({ address, reason, source, suppressedAt }: SuppressionEntry): string =>
   Csv.csvLine([
     Csv.spreadsheetText(address ?? ""),
@@ -34,13 +36,13 @@ export const spreadsheetLine = ({ address, reason, source, suppressedAt }: Suppr
     suppressedAt.toISOString(),
   ])
 
-/** A row of CSV with the line it begins in. */
+/** A row of CSV, and the number of its first line. */
 interface CsvRow {
   readonly line: number
   readonly values: ReadonlyArray<string>
 }
 
-/** The rows of CSV that are not blank, or the line of a quotation mark that is never closed. */
+/** Returns the rows of CSV that are not blank, or the line of an unclosed quotation mark. */
 export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, number> => {
   const rows: Array<CsvRow> = []
   let values: Array<string> = []
@@ -53,7 +55,8 @@ export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, numb
     values = []
     began = ++line
   }
-  // A comma or semicolon, whichever the first line has more of: some spreadsheets write the latter.
+  // The separator is a comma or a semicolon, whichever is more frequent in the first line, because some spreadsheets
+  // write semicolons.
   const first = text.slice(at, text.search(/[\r\n]|$/))
   const separator = first.split(";").length > first.split(",").length ? ";" : ","
   const plain = separator === ";" ? /[;\r\n]/g : /[,\r\n]/g
@@ -89,20 +92,20 @@ export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, numb
   return Result.succeed(rows)
 }
 
-/** The entry of an import's row. */
+/** A row of an import. */
 export interface ImportedRow {
   readonly address: string
   readonly reason: SuppressionReason
-  /** Undefined where the file names none. */
+  /** Undefined if the row has no source. */
   readonly source: string | undefined
-  /** Unix milliseconds; undefined where the file names no time. */
+  /** Unit: Unix milliseconds. Undefined if the row has no time. */
   readonly at: number | undefined
 }
 
-/** A file that has been read. */
+/** The content of an import. */
 export interface ReadCsv {
   readonly rows: ReadonlyArray<ImportedRow>
-  /** Rows without an address, such as those of erased people. */
+  /** Number of rows without an address, such as rows of erased people. */
   readonly skipped: number
 }
 
@@ -118,7 +121,7 @@ const columns: Readonly<Record<string, "address" | "reason" | "source" | "at">> 
   date: "at",
 }
 
-/** Reasons as other systems call them. */
+/** Reasons by the names that other systems use. */
 const reasons: Readonly<Record<string, SuppressionReason>> = {
   ...Object.fromEntries(SuppressionReason.literals.map((reason) => [reason, reason])),
   bounce: "hard_bounce",
@@ -164,8 +167,9 @@ const readRow = (
 }
 
 /**
- * Reads CSV with a header that names the column `address` (or `email`) and perhaps `reason`, `source` and `suppressed_at`, or
- * without a header, one address a line. Fails with every fault, up to 1,000; a fault's pointer is `/line/` and the line.
+ * Reads CSV with a header that contains the column `address` (or `email`) and optionally `reason`, `source` and
+ * `suppressed_at`; or without a header, one address in each line. Fails with every fault, up to 1,000. The pointer of a
+ * fault is `/line/` and the line number.
  */
 export const readCsv = Effect.fnUntraced(function* (
   text: string,

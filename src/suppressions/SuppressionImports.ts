@@ -7,9 +7,9 @@ import { Suppressions } from "./Suppressions.ts"
 /** The result of an import. */
 export interface ImportedSuppressions {
   readonly added: number
-  /** Rows whose address is on the list for that reason already. */
+  /** Number of rows whose address already has an entry for that reason. */
   readonly present: number
-  /** Rows without an address. */
+  /** Number of rows without an address. */
   readonly skipped: number
 }
 

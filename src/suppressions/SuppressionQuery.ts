@@ -4,25 +4,25 @@ import { recordset } from "../store/Recordset.ts"
 import type { AddressKey } from "./AddressKey.ts"
 import { Suppression } from "./Suppression.ts"
 
-/** An address of an organization. */
+/** An address of an organization to search for. */
 export interface Sought {
   readonly org: string
   /** Every key that the address may have: see `AddressKeys`. */
   readonly keys: ReadonlyArray<AddressKey>
 }
 
-/** A row of `suppressionsOf`, as the store has it. */
+/** A row of `suppressionsOf`. */
 export interface SuppressionRow extends Suppression {
   readonly n: number
   readonly id: number
 }
 
-/** Reads the suppression of a row of `suppressionsOf`. */
+/** Decodes a row of `suppressionsOf`. */
 export const readSuppression = rowReader("suppressions", Suppression, ({ id }: SuppressionRow) => `id ${id}`)
 
 /**
- * An SQL query, to stand in a larger one, for the suppressions of addresses. Its rows are for `readSuppression`; `n` is the
- * place of an address in `sought`. A lateral with a limit leaves the planner no choice but the index.
+ * Returns an SQL subquery for the suppressions of addresses. Its rows are decoded with `readSuppression`. `n` is the
+ * index of an address in `sought`. A lateral with a limit forces PostgreSQL to use the index.
  */
 export const suppressionsOf = (sql: SqlClient.SqlClient, sought: ReadonlyArray<Sought>) => {
   const rows = sought.flatMap(({ keys, org }, n) => keys.map((key) => ({ n, org_slug: org, address_key: key })))
@@ -35,7 +35,10 @@ export const suppressionsOf = (sql: SqlClient.SqlClient, sought: ReadonlyArray<S
       ORDER BY l.org_slug, l.address_key, l.reason LIMIT 10) s`
 }
 
-/** An SQL query, to stand in a larger one, for the suppressions of the address in the row `alias`, by `org_slug` and `address_key`. */
+/**
+ * Returns an SQL subquery for the suppressions of the address in the row `alias`, by its columns `org_slug` and
+ * `address_key`.
+ */
 export const suppressionsOfRow = (sql: SqlClient.SqlClient, alias: string) =>
   sql`SELECT l.reason FROM suppressions l
     WHERE l.org_slug = ${sql.literal(alias)}.org_slug AND l.address_key = ${sql.literal(alias)}.address_key`

@@ -10,16 +10,19 @@ import { OnSuppressed, type Suppressed } from "./OnSuppressed.ts"
 import type { NewSuppression } from "./Suppression.ts"
 import type { SuppressionReason } from "../domain/SuppressionReason.ts"
 
-// The tables of suppressions. Everything that is written here runs inside a transaction of its caller, so that an event
-// and the suppression it gives are stored together or not at all.
+// Writes the tables of suppressions. All writes run in a transaction of the caller, so that an event and the resulting
+// suppression are stored together or not at all.
 
-/** Most characters of an entry's origin. */
+/** Maximum length of an entry's source. Unit: characters. */
 const maxSource = 100
 
-/** Addresses of one statement. */
+/** Maximum number of addresses in one statement. */
 const atOnce = 5_000
 
-/** Times of reports are rounded down to seconds by many platforms. Of two reports within a second, the opt-out counts. */
+/**
+ * Many platforms round the times of reports down to seconds. If an opt-in and an opt-out are less than a second apart,
+ * the opt-out counts.
+ */
 const timesWithin = "interval '1 second'"
 
 /** Webhook events for a new suppression entry. */
@@ -35,9 +38,10 @@ const eventsOf = ({ key, org, reason, suppressedAt }: Suppressed): ReadonlyArray
 }
 
 /**
- * Adds addresses to the suppression list, and calls `OnSuppressed` with the new ones. An address that is on the list for
- * the same reason keeps its entry. An address that was taken off the list for the reason at a later time stays off it, whatever
- * the order of arrival. Texts that are no addresses are left out. Call it inside a transaction. Returns the new entries.
+ * Adds addresses to the suppression list, and calls `OnSuppressed` with new entries. An address that already has an
+ * entry for the reason keeps it. An address that was removed from the list for the reason at a later time stays off it,
+ * regardless of the order of arrival. Texts that are no addresses are left out. Call this in a transaction. Returns the
+ * new entries.
  */
 export const addSuppressions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -53,7 +57,7 @@ export const addSuppressions = Effect.fnUntraced(function* (
         : [{ org_slug: org, address_key: key, reason, source: source.slice(0, maxSource), at }]
     })
     if (rows.length === 0) continue
-    // In one order, so that two who add the same addresses wait for each other instead of deadlocking.
+    // Sorted, so that two callers that add equal addresses do not deadlock.
     fresh.push(
       ...yield* sql<Suppressed>`
         WITH reported AS (
@@ -83,18 +87,18 @@ export const addSuppressions = Effect.fnUntraced(function* (
   return fresh
 })
 
-/** Takes an address off the list for one reason. */
+/** A removal of an address from the list for one reason. */
 export interface Removal {
   readonly org: string
   readonly key: AddressKey
   readonly reason: SuppressionReason
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly at: number
 }
 
 const removalColumns = { org_slug: "text", address_key: "text", reason: "text", at: "float8" } as const
 
-/** Remembers removals, so that older reports that arrive later have no effect. Call it inside a transaction. */
+/** Stores removals, so that older reports that arrive later have no effect. Call this in a transaction. */
 export const noteRemovals = (sql: SqlClient.SqlClient, removals: ReadonlyArray<Removal>) => {
   const rows = removals.map(({ at, key, org, reason }) => ({ org_slug: org, address_key: key, reason, at }))
   return sql`
@@ -106,17 +110,17 @@ export const noteRemovals = (sql: SqlClient.SqlClient, removals: ReadonlyArray<R
       SET removed_at = GREATEST(m.removed_at, EXCLUDED.removed_at)`
 }
 
-/** A person wants messages again. */
+/** An opt-in: the person wants messages again. */
 export interface OptIn {
   readonly org: string
   readonly address: string
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly at: number
 }
 
 /**
- * Lifts entries with the reason `unsubscribe` that are older than an opt-in of their address. Entries for other reasons stay.
- * Call it inside a transaction.
+ * Removes entries with the reason `unsubscribe` that are older than an opt-in of their address. Entries for other
+ * reasons stay. Call this in a transaction.
  */
 export const applyOptIns = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -146,14 +150,14 @@ export interface SoftBounce {
   readonly org: OrgSlug
   readonly address: string
   readonly source: string
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly at: number
 }
 
-/** Sign of life of an address: a delivery to it, or an open or a click by its owner. */
+/** Activity of an address: a delivery to it, or an open or a click by its owner. */
 export type AddressActivity = Pick<SoftBounce, "org" | "address" | "at">
 
-/** Rows with the key of their address, one for each address: the latest, with how many there were. */
+/** Groups rows by address. Returns the latest row of each address, its key, and the number of rows. */
 const latest = <A extends AddressActivity>(all: ReadonlyArray<A>) => {
   const byKey = new Map<string, { readonly one: A; readonly key: AddressKey; readonly count: number }>()
   for (const one of all) {
@@ -167,13 +171,16 @@ const latest = <A extends AddressActivity>(all: ReadonlyArray<A>) => {
   return [...byKey.entries()].sort(([a], [b]) => a < b ? -1 : 1).map(([, row]) => row)
 }
 
-/** Begins counting soft bounces anew for addresses that a message has reached since the last one. Call it in a transaction. */
+/**
+ * Resets the count of soft bounces of addresses that a message has reached since the last bounce. Call this in a
+ * transaction.
+ */
 export const clearSoftBounces = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   arrivals: ReadonlyArray<AddressActivity>,
 ): Effect.fn.Return<void, SqlError> {
   if (arrivals.length === 0) return
-  // Nearly always there are no such entries, so the addresses need not be compared.
+  // Organizations usually have no counted bounces, so their addresses need no comparison.
   const counting = yield* sql<{ org: string }>`
     SELECT o.org FROM unnest(${[...new Set(arrivals.map(({ org }) => org))]}::text[]) AS o(org)
     WHERE EXISTS (SELECT 1 FROM soft_bounces s WHERE s.org_slug = o.org)`
@@ -188,8 +195,8 @@ export const clearSoftBounces = Effect.fnUntraced(function* (
 })
 
 /**
- * Counts soft bounces, and suppresses addresses that reach their organization's limit. Call it in a transaction that is
- * alone in counting for these organizations.
+ * Counts soft bounces, and suppresses addresses that reach their organization's limit. Call this in a transaction. No
+ * other transaction may count for these organizations at the same time.
  */
 export const countSoftBounces = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -221,7 +228,7 @@ export const countSoftBounces = Effect.fnUntraced(function* (
   )
 })
 
-/** Removes the counts of soft bounces of addresses. */
+/** Deletes the counts of soft bounces of addresses. */
 export const forgetSoftBounces = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -229,13 +236,15 @@ export const forgetSoftBounces = (
 ): Effect.Effect<unknown, SqlError> =>
   sql`DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${keys}::text[])`
 
-/** An address of a person who is erased, and the digest that stays of it. */
+/** An address of an erased person, and the digest that replaces it. */
 export interface Replaced {
   readonly key: AddressKey
   readonly digest: AddressKey
 }
 
-/** Replaces addresses by their digests, so that erased people stay suppressed. Returns how many entries it changed. */
+/**
+ * Replaces addresses by their digests, so that erased people stay suppressed. Returns the number of changed entries.
+ */
 export const replaceAddresses = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -251,7 +260,7 @@ export const replaceAddresses = Effect.fnUntraced(function* (
       AND NOT EXISTS (SELECT 1 FROM suppressions d
         WHERE d.org_slug = s.org_slug AND d.address_key = r.digest AND d.reason = s.reason)
     RETURNING s.id`
-  // The person was erased before, and suppressed again for the same reason.
+  // These people were erased before and suppressed again for an equal reason, so their digest already has an entry.
   const doubled = yield* sql`
     DELETE FROM suppressions s WHERE s.org_slug = ${org} AND s.address_key = ANY(${keys}::text[]) RETURNING s.id`
   return changed.length + doubled.length

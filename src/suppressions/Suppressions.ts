@@ -10,7 +10,7 @@ import { SuppressionReason } from "../domain/SuppressionReason.ts"
 import { OnSuppressed } from "./OnSuppressed.ts"
 import { addSuppressions, forgetSoftBounces, noteRemovals } from "./SuppressionStore.ts"
 
-/** Which entries to list. */
+/** Selects a page of entries. */
 export interface SuppressionPage {
   readonly reason?: SuppressionReason | undefined
   /** The id of the last entry of the previous page. */
@@ -36,23 +36,23 @@ const toEntry = ({ addressKey, ...row }: Row): SuppressionEntry => ({
 const toEntries = (rows: ReadonlyArray<Row>) => Effect.forEach(rows, (row) => Effect.map(readRow(row), toEntry))
 
 /**
- * The suppressed addresses of each organization. Webhook events add entries in the transaction that counts them (see
+ * The suppression lists of organizations. Webhook events add entries in the transaction that counts them (see
  * `EventSuppressions`); all other callers use this service. Addresses are compared by `addressKey`.
  */
 export class Suppressions extends Context.Service<Suppressions, {
   /**
-   * Adds addresses, and cancels messages to them that are queued. Once it has returned, no message to them begins to leave,
-   * on any node. Call it outside of a transaction. Returns how many entries are new; texts that are no addresses are left
-   * out. Fails with `SqlError` when the database does not respond.
+   * Adds addresses, and cancels queued messages to them. After it returns, no message to them can begin, on any node.
+   * Call this outside of a transaction. Returns the number of new entries. Texts that are no addresses are left out.
+   * Fails with `SqlError` if the database does not respond.
    */
   readonly add: (added: ReadonlyArray<NewSuppression>) => Effect.Effect<number, SqlError>
-  /** The entries of an address, by reason, including entries kept as digests after an erasure. */
+  /** The entries of an address, by reason, including entries that were kept as digests after an erasure. */
   readonly find: (org: OrgSlug, address: string) => Effect.Effect<ReadonlyArray<SuppressionEntry>>
-  /** The latest first. */
+  /** Lists entries, latest first. */
   readonly list: (org: OrgSlug, page: SuppressionPage) => Effect.Effect<ReadonlyArray<SuppressionEntry>>
   /**
-   * Takes an address off the list, for one reason or all; returns how many entries it had. Reports from before the removal that
-   * arrive later do not put it back.
+   * Removes an address from the list, for one reason or for all. Returns the number of removed entries. Reports from
+   * before the removal that arrive later do not add the address again.
    */
   readonly remove: (org: OrgSlug, address: string, reason?: SuppressionReason) => Effect.Effect<number>
 }>()("parlance/suppressions/Suppressions") {
@@ -100,7 +100,7 @@ export class Suppressions extends Context.Service<Suppressions, {
             const gone = yield* sql`
               DELETE FROM suppressions s WHERE s.org_slug = ${org} AND s.address_key = ANY(${all}::text[])
                 AND ${reason === undefined ? sql`TRUE` : sql`s.reason = ${reason}`} RETURNING s.id`
-            // Otherwise the next soft bounce alone would put the address back.
+            // Deletes counted soft bounces, because otherwise a single soft bounce would suppress the address again.
             yield* forgetSoftBounces(sql, org, all)
             if (gone.length === 0) return 0
             yield* noteRemovals(sql, all.flatMap((key) => reasons.map((reason) => ({ org, key, reason, at }))))
