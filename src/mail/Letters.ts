@@ -7,11 +7,11 @@ export interface Letter {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** Where the recipient turns such mails off. */
+  /** URL where the recipient turns off such mails. */
   readonly unsubscribe?: string
 }
 
-/** A part of a letter: a paragraph, a link, or an item with a title that leads somewhere. */
+/** A part of a letter: a paragraph, a link, or a linked title with a text. */
 type Part =
   | { readonly paragraph: string }
   | { readonly label: string; readonly url: string }
@@ -68,7 +68,7 @@ export const invitationLetter = (
     readonly role: string
     readonly invitedBy: string
     readonly url: string
-    /** How long the link works. */
+    /** How long the link is valid. Unit: days. */
     readonly days: number
   },
 ): Letter =>
@@ -82,7 +82,7 @@ export const invitationLetter = (
     foot: [unexpected],
   })
 
-/** A link to choose a password. `isAsked`: the recipient asked for it on the sign-in page. */
+/** A mail with a link to choose a password. `isAsked`: the recipient requested it on the sign-in page. */
 export const passwordLetter = ({ isAsked, url }: { readonly isAsked: boolean; readonly url: string }): Letter =>
   letterOf({
     subject: "Choose a password for Parlance",
@@ -98,7 +98,7 @@ export const passwordLetter = ({ isAsked, url }: { readonly isAsked: boolean; re
     foot: [unexpected],
   })
 
-/** Tells a person who asked for a new password that the account signs in at an identity provider. */
+/** A mail to a person who requested a new password, but whose account signs in at an identity provider. */
 export const providerLetter = ({ provider, url }: { readonly provider: string; readonly url: string }): Letter =>
   letterOf({
     subject: "Sign in to Parlance",
@@ -113,16 +113,16 @@ export const providerLetter = ({ provider, url }: { readonly provider: string; r
     foot: [unexpected],
   })
 
-/** Most notifications of one mail. */
+/** Maximum number of notifications in one mail. */
 export const mostItems = 50
 
-/** Notifications of an organization for one member. */
+/** A mail with notifications of an organization for one member. */
 export const notificationLetter = (
   { all, isDigest, items, org, preferences, unsubscribe }: {
     readonly org: string
-    /** Up to `mostItems`, the newest first. */
+    /** Up to `mostItems` notifications, newest first. */
     readonly items: ReadonlyArray<{ readonly title: string; readonly text: string; readonly url: string }>
-    /** How many there are in all. */
+    /** Number of all notifications. */
     readonly all: number
     readonly isDigest: boolean
     readonly preferences: string

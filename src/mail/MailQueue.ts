@@ -7,14 +7,14 @@ import { Settings } from "../Settings.ts"
 import type { Letter } from "./Letters.ts"
 import * as Json from "../domain/Json.ts"
 
-/** The occasion of a mail. `forgotten`: its link is made when it is sent. */
+/** The kind of a mail. The link of a `forgotten` mail is created when it is sent. */
 export type MailKind = "invitation" | "password" | "forgotten" | "notification"
 export const mailKinds: ReadonlyArray<MailKind> = ["invitation", "password", "forgotten", "notification"]
 
-/** For so long no other node takes a mail that was taken or kept. Unit: seconds. */
+/** Duration of the lease of a mail. Unit: seconds. */
 const leaseSeconds = 120
 
-/** For how long the count of mails that were given up is kept. Unit: days. */
+/** How long given-up mails are counted. Unit: days. */
 const failedDays = 7
 
 /** A mail to send. */
@@ -24,19 +24,19 @@ export interface DueMail {
   readonly recipient: string
   readonly content: string | null
   readonly createdAt: Date
-  /** Attempts before this one. */
+  /** Number of earlier attempts. */
   readonly attempts: number
-  /** Since it was queued. */
+  /** Time since it was queued. Unit: milliseconds. */
   readonly ageMillis: number
 }
 
-/** The mails that wait, and those that were given up in the last seven days. */
+/** Numbers of queued mails, and of mails that were given up in the last seven days. */
 export interface MailBacklog {
   readonly pending: number
   readonly failed: number
-  /** Unit: seconds; 0 without pending mails. */
+  /** Age of the oldest queued mail; 0 without queued mails. Unit: seconds. */
   readonly oldestSeconds: number
-  /** Why an attempt of the oldest mail failed. */
+  /** Why the last attempt of the oldest mail failed. */
   readonly reason: string | null
 }
 
@@ -47,7 +47,7 @@ const decodeLetter = Schema.decodeUnknownSync(Schema.Struct({
   unsubscribe: Schema.optionalKey(Schema.String),
 }))
 
-/** Counts mails. Fails with `SqlError` when the database does not respond. */
+/** Counts mails. Fails with `SqlError` if the database does not respond. */
 export const mailBacklog = (sql: SqlClient.SqlClient): Effect.Effect<MailBacklog, SqlError> =>
   Effect.map(
     sql<MailBacklog>`
@@ -63,39 +63,48 @@ export const mailBacklog = (sql: SqlClient.SqlClient): Effect.Effect<MailBacklog
 const purposeOf = (id: string) => `service mail ${id}`
 
 /**
- * Mails of the service itself that wait to be sent. They are stored encrypted, because they contain links with tokens. A node
- * that takes a mail moves its time ahead: if the node dies, another one takes the mail then, with the same Message-ID.
+ * The queue of the service's own mails. They are stored encrypted, because they contain links with tokens. A node
+ * leases the mails that it sends. If the node dies, another node sends the mail after the lease has expired, with an
+ * equal Message-ID.
  */
 export class MailQueue extends Context.Service<MailQueue, {
   /** Whether a mail server is configured. */
   readonly isOn: boolean
-  /** A URL of the console, below `PUBLIC_URL`. */
+  /** Returns a URL of the console, below `PUBLIC_URL`. */
   readonly urlOf: (path: string) => string
   /**
-   * Stores a mail, in the transaction that causes it. Without a mail server, or where it cannot be encrypted, nothing is stored.
-   * Fails with `SqlError` when the database does not respond.
+   * Stores a mail. Call this in the transaction that causes it. Stores nothing without a mail server or if the mail
+   * cannot be encrypted. Fails with `SqlError` if the database does not respond.
    */
   readonly queue: (kind: MailKind, to: string, letter: Letter) => Effect.Effect<void, SqlError>
   /**
-   * Stores a request for a new password, whether or not the address has an account. Fails with `SqlError` when the database does
-   * not respond.
+   * Stores a request for a new password, regardless of whether the address has an account. Fails with `SqlError` if the
+   * database does not respond.
    */
   readonly queueForgotten: (to: string) => Effect.Effect<void, SqlError>
-  /** Takes up to `limit` due mails. Fails with `SqlError` when the database does not respond. */
+  /** Leases up to `limit` due mails. Fails with `SqlError` if the database does not respond. */
   readonly take: (limit: number) => Effect.Effect<ReadonlyArray<DueMail>, SqlError>
-  /** Keeps a mail that was taken from other nodes, to be called every minute while a slow server takes it. */
+  /**
+   * Renews the lease of a mail. Call this every minute while a slow server receives it. Fails with `SqlError` if the
+   * database does not respond.
+   */
   readonly keep: (id: string) => Effect.Effect<void, SqlError>
-  /** Decrypts a mail. Fails with `SecretUnreadable` or `SecretFileFaulty` without its key. */
+  /**
+   * Decrypts a mail. Fails with `SecretUnreadable` without its key, and with `SecretFileFaulty` if the key file is
+   * damaged.
+   */
   readonly open: (id: string, content: string) => Effect.Effect<Letter, SecretUnreadable | SecretFileFaulty>
-  /** Deletes a mail that was sent. Fails with `SqlError` when the database does not respond. */
+  /** Deletes a mail after it was sent. Fails with `SqlError` if the database does not respond. */
   readonly sent: (id: string) => Effect.Effect<void, SqlError>
-  /** Queues a mail for a further attempt. Fails with `SqlError` when the database does not respond. */
+  /** Queues a mail for another attempt. Fails with `SqlError` if the database does not respond. */
   readonly again: (id: string, delayMillis: number, reason: string) => Effect.Effect<void, SqlError>
-  /** Gives a mail up and forgets its recipient and content. Fails with `SqlError` when the database does not respond. */
+  /** Gives up a mail and deletes its recipient and content. Fails with `SqlError` if the database does not respond. */
   readonly giveUp: (id: string, reason: string) => Effect.Effect<void, SqlError>
   /** Fails with `SqlError` when the database does not respond. */
   readonly backlog: Effect.Effect<MailBacklog, SqlError>
-  /** Deletes mails that were given up a week ago. Fails with `SqlError` when the database does not respond. */
+  /**
+   * Deletes the records of mails that were given up a week ago. Fails with `SqlError` if the database does not respond.
+   */
   readonly prune: Effect.Effect<void, SqlError>
 }>()("parlance/mail/MailQueue") {
   static readonly layer = Layer.effect(
