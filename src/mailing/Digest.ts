@@ -1,12 +1,15 @@
 import * as LocalTime from "../templates/LocalTime.ts"
 
-/** The hour at which digests are sent, on the clocks of the organization. */
+/** The local hour of the organization at which digests are sent. */
 export const digestHour = 8
 
 const hourMillis = 3_600_000
 const dayMillis = 24 * hourMillis
 
-/** When the digest with a notification is due: at the next eight o'clock in the organization's zone. Unix milliseconds. */
+/**
+ * Returns when the digest with a notification is due: at the next 8:00 in the organization's time zone. Unit: Unix
+ * milliseconds.
+ */
 export const digestDueAt = (createdAt: number, zone: string): number => {
   const clocks = LocalTime.of(zone)
   const local = createdAt + clocks.offsetAt(createdAt)

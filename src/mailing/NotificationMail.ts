@@ -13,24 +13,29 @@ import { digestDueAt } from "./Digest.ts"
 import { NotificationTexts } from "./NotificationTexts.ts"
 import * as Json from "../domain/Json.ts"
 
-/** Notifications that could not be mailed for so long are left out: nobody wants old news by mail. Unit: milliseconds. */
+/**
+ * Notifications that could not be mailed for this long are left out, because old news is useless. Unit: milliseconds.
+ */
 const staleMillis = 48 * 3_600_000
 
 const purpose = "notification mail"
 
-/** The person that a link in a mail is for. */
+/** The person that a link in a mail belongs to. */
 export interface MailedPerson {
   readonly org: string
   readonly account: string
 }
 
-/** Mails notifications as members prefer. */
+/** Mails notifications according to the preferences of members. */
 export class NotificationMail extends Context.Service<NotificationMail, {
-  /** Queues the mails that are due, on one of several nodes. Fails with `SqlError` when the database does not respond. */
+  /**
+   * Queues due mails. If several nodes run this, one node queues each mail. Fails with `SqlError` if the database does
+   * not respond.
+   */
   readonly queue: Effect.Effect<void, SqlError>
-  /** The person of a link in a mail; undefined for a link that was not made here. */
+  /** Returns the person of a link in a mail; undefined for a link that was not created by this service. */
   readonly personOf: (token: string) => Effect.Effect<MailedPerson | undefined>
-  /** Turns all mail of notifications off for a person. */
+  /** Turns off all notification mail for a person. */
   readonly turnOff: (person: MailedPerson) => Effect.Effect<void>
 }>()("parlance/mailing/NotificationMail") {
   static readonly layer = Layer.effect(
@@ -96,7 +101,7 @@ export class NotificationMail extends Context.Service<NotificationMail, {
     }),
   )
 
-  /** Queues mails of notifications, on every node with a mail server. */
+  /** Queues notification mails every 5 seconds, on every node with a mail server. */
   static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
     const { queue } = yield* NotificationMail
     if (!(yield* MailQueue).isOn) return

@@ -4,12 +4,12 @@ import type { Notification } from "../notifications/Notifications.ts"
 import { describe, type NotificationWords } from "../notifications/Words.ts"
 import { TemplateIndex, variantKey } from "../templates/TemplateIndex.ts"
 
-/** A notification with its words. */
+/** A notification with its texts. */
 export type WordedNotification = Notification & NotificationWords
 
-/** Puts notifications into words, with the names of templates and variants. */
+/** Writes the texts of notifications, with the names of templates and variants. */
 export class NotificationTexts extends Context.Service<NotificationTexts, {
-  /** `path` is the whole path of the page in the console. */
+  /** Returns the notifications with their texts, in order. `path` is the whole path of the page in the console. */
   readonly of: (
     org: OrgSlug,
     notifications: ReadonlyArray<Notification>,

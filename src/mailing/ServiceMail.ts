@@ -12,17 +12,17 @@ import { type DueMail, mailKinds, MailQueue } from "../mail/MailQueue.ts"
 import { Settings } from "../Settings.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 
-/** Mails that a node sends at a time, each over a session of its own. */
+/** Number of mails that a node sends concurrently. Each uses its own SMTP session. */
 const atOnce = 3
 
-/** A mail is given up after so long. Unit: milliseconds. */
+/** A mail that has failed for this long is given up. Unit: milliseconds. */
 const horizonMillis = 24 * 3_600_000
 
 /** The pause after the first failed attempt. */
 const firstPause = Duration.seconds(10)
 
 const outcomes = ["sent", "retried", "failed"] as const
-/** Results of attempts to send mails of the service. */
+/** Counts results of attempts to send the service's own mails. */
 const attemptsOf = (kind: DueMail["kind"], outcome: typeof outcomes[number]) =>
   Metric.counter("parlance_service_mails_total", { incremental: true, attributes: { kind, outcome } })
 
@@ -32,7 +32,7 @@ export type SendingOutcome =
   | { readonly _tag: "retried"; readonly delayMillis: number; readonly reason: string }
   | { readonly _tag: "failed"; readonly reason: string }
 
-/** Decides what follows an attempt. `jitter` is in [0, 1). */
+/** Decides the next state of a mail after an attempt. `jitter` is in [0, 1). */
 export const outcomeOf = (
   result: SendResult,
   { ageMillis, attempts }: Pick<DueMail, "ageMillis" | "attempts">,
@@ -47,7 +47,7 @@ export const outcomeOf = (
   return { _tag: "retried", reason, delayMillis: Math.min(pause, horizonMillis - ageMillis) }
 }
 
-/** The message of a mail. */
+/** Returns the message of a mail. */
 const messageOf = (
   { attempts, createdAt, id, kind }: DueMail,
   { letter: { html, subject, text, unsubscribe }, to }: { readonly to: string; readonly letter: Letter },
@@ -60,7 +60,7 @@ const messageOf = (
   vars: { subject, text, html },
   formats: { html: "html" } as const,
   ...(unsubscribe === undefined ? {} : { unsubscribe: { url: unsubscribe, isListed: true } }),
-  // Programs do not answer it: Auto-Submitted.
+  // Sets the header Auto-Submitted, so that programs do not reply.
   isTransactional: true,
   attempt: attempts + 1,
   queuedAt: createdAt.getTime(),
@@ -83,13 +83,13 @@ const connect = ({ authorities, from, host, login, port, tls }: MailServer) =>
     login === undefined ? {} : { password: Redacted.value(login.password) },
   ).pipe(Effect.provide(AddressGuard.layer(["0.0.0.0/0", "::/0"])), Effect.orDie)
 
-/** Tests a mail server without sending anything. */
+/** Tests a mail server without sending a message. */
 export const testMailServer = (server: MailServer): Effect.Effect<TestResult, never, Scope.Scope> =>
   Effect.flatMap(connect(server), ({ test }) => test).pipe(Effect.provide(Composer.layer))
 
 /** Sends mails of the service itself. */
 export class ServiceMail extends Context.Service<ServiceMail, {
-  /** Sends due mails until there are none. Fails with `SqlError` when the database does not respond. */
+  /** Sends due mails until no mail is due. Fails with `SqlError` if the database does not respond. */
   readonly drain: Effect.Effect<void, SqlError>
 }>()("parlance/mailing/ServiceMail") {
   static readonly layer = Layer.effect(
@@ -103,7 +103,7 @@ export class ServiceMail extends Context.Service<ServiceMail, {
           outcomes.map((outcome) => [`${kind} ${outcome}`, attemptsOf(kind, outcome)] as const)
         ),
       )
-      // Shows them before the first mail, so that alerts have a series from startup.
+      // Initialises the counters to 0, so that alerts have a series from startup.
       for (const counter of counters.values()) yield* Metric.update(counter, 0)
       if (Option.isNone(mail)) return ServiceMail.of({ drain: Effect.void })
       const connection: Connection = yield* connect(mail.value)
@@ -113,7 +113,7 @@ export class ServiceMail extends Context.Service<ServiceMail, {
           ? forgotten.letterFor(due.recipient)
           : Effect.map(queue.open(due.id, due.content), (letter) => ({ to: due.recipient, letter }))
 
-      /** A server may take longer than a mail is leased for. */
+      /** Renews the lease of a mail while it is sent, because a server may take longer than the lease. */
       const kept = (id: string, sending: Effect.Effect<SendResult>): Effect.Effect<SendResult> =>
         Effect.raceFirst(
           sending,
@@ -124,7 +124,7 @@ export class ServiceMail extends Context.Service<ServiceMail, {
           ),
         )
 
-      /** Sends one mail. Returns the reason of an attempt that is to be repeated. */
+      /** Sends one mail. Returns the reason of a failed attempt that will be repeated. */
       const send = Effect.fnUntraced(function* (due: DueMail) {
         const { attempts, id, kind } = due
         const letter = yield* Effect.result(letterOf(due))
@@ -151,7 +151,7 @@ export class ServiceMail extends Context.Service<ServiceMail, {
           const some = yield* Effect.forEach(due, send, { concurrency: "unbounded" })
           reasons.push(...some.filter((reason) => reason !== undefined))
         }
-        // One line for an outage of the mail server, however many mails wait.
+        // Logs one line for an outage of the mail server, regardless of the number of mails.
         if (reasons.length > 0) {
           yield* Effect.logWarning("Mails could not be sent and will be retried", { mails: reasons.length }, reasons[0])
         }
@@ -161,7 +161,7 @@ export class ServiceMail extends Context.Service<ServiceMail, {
     }),
   ).pipe(Layer.provide(Composer.layer))
 
-  /** Sends mails as they arrive, on every node with a mail server. */
+  /** Sends mails as they are queued, on every node with a mail server. */
   static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
     const { drain } = yield* ServiceMail
     const { isOn, prune } = yield* MailQueue
