@@ -5,17 +5,18 @@ import { randomUUID } from "node:crypto"
 import { recordset } from "../store/Recordset.ts"
 import type { WebhookEvent } from "./EventTypes.ts"
 
-/** Events of one statement. */
+/** Maximum number of events in one statement. */
 const atOnce = 1_000
 
 const columns = { org_slug: "text", id: "text", type: "text", body: "text", address_key: "text" } as const
 
-/** An event with the address of its person, in the form in which addresses are compared. */
+/** An event with the address of its person, normalized for comparison. */
 export type Announced = WebhookEvent & { readonly addressKey?: string | undefined }
 
 /**
- * Stores events for the endpoints that want them. Call it in the transaction that makes them true. Costs one statement that finds
- * nothing for organizations without endpoints. Fails with `SqlError` when the database does not respond.
+ * Stores events for the endpoints that subscribe to them. Call this in the transaction that causes the events. For
+ * organizations without endpoints, costs one statement that finds no rows. Fails with `SqlError` if the database does
+ * not respond.
  */
 export const announce = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -40,14 +41,14 @@ export const announce = Effect.fnUntraced(function* (
   }
 })
 
-/** Whether an organization has endpoints: what costs a query to find out need not be found out without. */
+/** Whether an organization has endpoints. If it has none, callers can skip queries for the data of events. */
 export const hasEndpoints = (sql: SqlClient.SqlClient, org: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(
     sql`SELECT 1 FROM webhook_endpoints e WHERE e.org_slug = ${org} AND e.enabled LIMIT 1`,
     ({ length }) => length > 0,
   )
 
-/** Deletes events with one of these addresses. Returns how many. */
+/** Deletes events with one of these addresses. Returns the number of deleted events. */
 export const deleteAddresses = (
   sql: SqlClient.SqlClient,
   org: string,

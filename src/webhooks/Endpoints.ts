@@ -9,23 +9,23 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
 import type { ChosenType, EventType } from "./EventTypes.ts"
 
-/** A server of an organization that is told of events. */
+/** A server of an organization that receives events. */
 export interface Endpoint {
   readonly id: string
   readonly url: string
   readonly description: string
-  /** Types of events that it gets; empty: all. */
+  /** Types of events that the endpoint receives; empty for all types. */
   readonly events: ReadonlyArray<ChosenType>
   readonly enabled: boolean
-  /** Why the service has disabled it; null if it has not. */
+  /** Why the service disabled the endpoint; null if it did not. */
   readonly disabledReason: string | null
-  /** The first failure after the last success; null if the last attempt succeeded. */
+  /** Time of the first failure since the last success; null if the last attempt succeeded. */
   readonly failingSince: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** What people choose of an endpoint. */
+/** Editable fields of an endpoint. */
 export interface EndpointInput {
   readonly url: string
   readonly description: string
@@ -39,9 +39,9 @@ export interface WebhookAttempt {
   readonly at: string
   /** The status of the response; null without one. */
   readonly status: number | null
-  /** Why it failed; null if it did not. */
+  /** Why it failed; null if it succeeded. */
   readonly reason: string | null
-  /** How long it took. */
+  /** Duration of the attempt. Unit: milliseconds. */
   readonly milliseconds: number
 }
 
@@ -54,30 +54,30 @@ export interface OutgoingWebhook {
   readonly createdAt: Date
   readonly dueAt: Date
   readonly finishedAt: Date | null
-  /** The last 20, the earliest first. */
+  /** The last 20 attempts, earliest first. */
   readonly log: ReadonlyArray<WebhookAttempt>
 }
 
-/** A stored secret. It signs until its time; the newest has none. */
+/** An encrypted secret. It signs events until `until`; null for the current secret. */
 export interface StoredSecret {
   readonly sealed: string
   readonly until: string | null
 }
 
-/** Endpoints of an organization. */
+/** Maximum number of endpoints of an organization. */
 export const maxEndpoints = 10
 
-/** How long the secret before the newest one still signs. Unit: hours. */
+/** How long the previous secret still signs after a rotation. Unit: hours. */
 export const rotationHours = 24
 
-/** What a stored secret of an endpoint is encrypted for. */
+/** Returns the purpose that binds an encrypted secret to its endpoint. */
 export const purposeOf = (org: string, id: string): string => `webhook endpoint ${org}/${id}`
 
 const newSecret = (): string => `whsec_${Buffer.from(randomBytes(32)).toString("base64")}`
 
 type Sealing = NoSecretKey | SecretFileFaulty
 
-/** Dies if the database does not respond. */
+/** Turns a `SqlError` into a defect. */
 const withoutSqlError = <A, E>(effect: Effect.Effect<A, E | SqlError>) =>
   Effect.catchIf(
     effect,
@@ -85,7 +85,7 @@ const withoutSqlError = <A, E>(effect: Effect.Effect<A, E | SqlError>) =>
     Effect.die,
   ) as Effect.Effect<A, Exclude<E, SqlError>>
 
-/** What is done with the events of an endpoint. */
+/** Operations on the events of an endpoint. */
 const makeEvents = (
   sql: SqlClient.SqlClient,
   find: (org: OrgSlug, id: string) => Effect.Effect<Endpoint, EndpointNotFound | SqlError>,
@@ -134,17 +134,23 @@ const makeEvents = (
   return { messages, ping, replay }
 }
 
-/** Endpoints, their secrets and the events that they got. */
+/** Manages endpoints, their secrets and their events. A database failure is a defect. */
 export class Endpoints extends Context.Service<Endpoints, {
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Endpoint>>
   /** Fails with `EndpointNotFound` for an unknown endpoint. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<Endpoint, EndpointNotFound>
-  /** Answers the signing secret, which is never shown again. Fails with `InvalidInput` if there are ten endpoints. */
+  /**
+   * Creates an endpoint and returns its signing secret, which is never shown again. Fails with `InvalidInput` if the
+   * organization has ten endpoints.
+   */
   readonly create: (
     org: OrgSlug,
     input: EndpointInput,
   ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly secret: string }, InvalidInput | Sealing>
-  /** Members that are absent stay unchanged. Enabling forgets failures. Fails with `EndpointNotFound` for an unknown endpoint. */
+  /**
+   * Changes an endpoint. Absent members stay unchanged. Enabling resets the record of failures. Fails with
+   * `EndpointNotFound` for an unknown endpoint.
+   */
   readonly update: (
     org: OrgSlug,
     id: string,
@@ -152,17 +158,23 @@ export class Endpoints extends Context.Service<Endpoints, {
   ) => Effect.Effect<Endpoint, EndpointNotFound>
   /** Removes an endpoint with its events. Fails with `EndpointNotFound` for an unknown endpoint. */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, EndpointNotFound>
-  /** Answers a new secret. The one before signs for a day, beside the new one. Fails with `EndpointNotFound` for an unknown endpoint. */
+  /**
+   * Creates and returns a new secret. Both secrets sign events for 24 hours, so that receivers can switch. Fails with
+   * `EndpointNotFound` for an unknown endpoint.
+   */
   readonly rotate: (org: OrgSlug, id: string) => Effect.Effect<string, EndpointNotFound | Sealing>
-  /** Sends an event `ping` soon and answers its id. Fails with `EndpointNotFound` for an unknown endpoint. */
+  /** Queues a `ping` event and returns its id. Fails with `EndpointNotFound` for an unknown endpoint. */
   readonly ping: (org: OrgSlug, id: string) => Effect.Effect<string, EndpointNotFound>
-  /** Events of an endpoint, the latest first. Fails with `EndpointNotFound` for an unknown endpoint. */
+  /** Lists events of an endpoint, latest first. Fails with `EndpointNotFound` for an unknown endpoint. */
   readonly messages: (
     org: OrgSlug,
     id: string,
     page: { readonly before: string | undefined; readonly limit: number },
   ) => Effect.Effect<ReadonlyArray<OutgoingWebhook>, EndpointNotFound>
-  /** Sends events again, one or all since a time; answers how many. Fails with `EndpointNotFound` for an unknown endpoint. */
+  /**
+   * Queues events again: one event, or all events since a time. Returns their number. Fails with `EndpointNotFound` for
+   * an unknown endpoint.
+   */
   readonly replay: (
     org: OrgSlug,
     id: string,

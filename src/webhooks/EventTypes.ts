@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { alternatives } from "../domain/alternatives.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
 
-// Events that organizations are told of by webhooks, and their data.
+// Types of events that webhook endpoints receive, and their data.
 
 const org = Schema.String.annotate({ description: "The organization" })
 const at = (description: string) => Schema.String.annotate({ description: `${description}, ISO 8601` })
@@ -108,7 +108,7 @@ export const eventData = {
 
 export type EventType = keyof typeof eventData
 
-/** Types that an endpoint can choose. Each endpoint gets `ping`. */
+/** Types that an endpoint can subscribe to. Every endpoint also receives `ping`. */
 export type ChosenType = Exclude<EventType, "ping">
 export const chosenTypes = Object.keys(eventData).filter((type): type is ChosenType => type !== "ping")
 
@@ -117,7 +117,7 @@ export type WebhookEvent = {
   readonly [type in EventType]: { readonly type: type; readonly data: (typeof eventData)[type]["Type"] }
 }[EventType]
 
-/** When each event is sent, for the documents. */
+/** Describes when each event is sent, for the documentation. */
 export const eventSummaries: { readonly [type in EventType]: string } = {
   "delivery.failed": "A delivery failed for good, or expired",
   "suppression.added": "An address was added to the suppression list",
@@ -152,7 +152,7 @@ const reviewed = {
   note: "Shorter subject",
 }
 
-/** The data of an event as an example. */
+/** Example data of each event. */
 export const eventExamples: { readonly [type in EventType]: (typeof eventData)[type]["Type"] } = {
   "delivery.failed": {
     org: "shop",

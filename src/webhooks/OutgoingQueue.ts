@@ -3,18 +3,19 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { StoredSecret, WebhookAttempt } from "./Endpoints.ts"
 
-// The queue of events for endpoints. A node that takes an event moves its time ahead: if the node dies, another one takes it then.
+// The queue of events for webhook endpoints. A node leases the events that it sends. If the node dies, another node
+// sends them after the lease has expired.
 
-/** How long a node has for an event that it took. Unit: seconds. */
+/** Duration of the lease of an event. Unit: seconds. */
 const leaseSeconds = 120
 
-/** Events of one endpoint that are sent at a time, so that a slow one does not hold up others. */
+/** Maximum number of concurrent events of one endpoint, so that a slow endpoint does not delay others. */
 const perEndpoint = 5
 
-/** Attempts that are kept of an event. */
+/** Maximum number of stored attempts of an event. */
 const keptAttempts = 20
 
-/** An endpoint that has only failed for so long is disabled. Unit: days. */
+/** An endpoint that has only failed for this long is disabled. Unit: days. */
 export const failingDays = 5
 
 /** An event to send. */
@@ -25,13 +26,16 @@ export interface Due {
   readonly body: string
   readonly url: string
   readonly secrets: ReadonlyArray<StoredSecret>
-  /** Attempts before this one. */
+  /** Number of earlier attempts. */
   readonly attempts: number
-  /** Since its first failure; 0 before. */
+  /** Time since its first failure; 0 before a failure. Unit: milliseconds. */
   readonly failingMillis: number
 }
 
-/** Takes due events, at most five of each enabled endpoint and `limit` in all. */
+/**
+ * Leases due events: up to five of each enabled endpoint and `limit` in total. Fails with `SqlError` if the database
+ * does not respond.
+ */
 export const takeDue = (sql: SqlClient.SqlClient, limit: number): Effect.Effect<ReadonlyArray<Due>, SqlError> =>
   sql<Due>`
     WITH due AS MATERIALIZED (
@@ -53,7 +57,10 @@ export type Outcome =
   | { readonly _tag: "again"; readonly delayMillis: number }
   | { readonly _tag: "failed" }
 
-/** Stores the result of an attempt. `gone`: the endpoint wants nothing more, and is disabled. */
+/**
+ * Stores the result of an attempt. `gone`: the endpoint requests no more events and is disabled. Fails with `SqlError`
+ * if the database does not respond.
+ */
 export const recordAttempt = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   due: Pick<Due, "orgSlug" | "endpointId" | "id">,
