@@ -5,19 +5,19 @@ import { Store } from "../store/Store.ts"
 import { Cluster } from "./Cluster.ts"
 import { RequestsUnderWay } from "./RequestsUnderWay.ts"
 
-/** Notifications are hints: everything they announce is in the table. */
+/** Channel for notifications. A lost notification only causes a delay, because the table contains all requests. */
 const channel = "parlance_actors"
 
-/** How often the table is read without a notification, for connections that cannot listen. */
+/** Interval at which the table is read without a notification, for connections that cannot listen. */
 const lookEvery = "500 millis"
 
-/** A request of which the sender does not wait any longer. Unit: seconds. */
+/** The sender of an older request no longer awaits its answer. Unit: seconds. */
 const expirySeconds = 5
 
-/** How often rows of nodes that ended meanwhile are removed. */
+/** Interval at which rows of ended nodes are removed. */
 const removeEvery = "1 minute"
 
-/** Answers a request to an actor of this node; null where the sender needs no more than to know that it was done. */
+/** Answers a request to an actor of this node. Null if the sender only needs to know that the request was processed. */
 export type Answerer = (actorId: string, request: string) => Effect.Effect<string | null, unknown>
 
 /** The actor's node could not answer. */
@@ -26,19 +26,22 @@ export class ActorFailed extends Error {
 }
 
 /**
- * Requests to actors that run on another node. They travel as rows through the database, which all nodes share, so that nodes
- * need no way to each other. A request is a hint or a question whose sender does not wait long: none of them is needed for
- * counts to be right, and a request may be answered twice while an actor moves.
+ * Requests to actors on other nodes. They are rows in the database, which all nodes share, so nodes need no connections
+ * to each other. Counts stay correct without any of these requests: they only wake actors, or ask questions with a
+ * short timeout. While an actor moves between nodes, a request may be answered twice.
  */
 export class ActorRequests extends Context.Service<ActorRequests, {
-  /** Sends a request and waits for the answer, without a time limit. Fails with `ActorFailed` if the actor fails. */
+  /**
+   * Sends a request and returns its answer, without a timeout. Fails with `ActorFailed` if the actor fails, and with
+   * `SqlError` if the database does not respond.
+   */
   readonly ask: (actorId: string, request: string) => Effect.Effect<string | null, SqlError | ActorFailed>
-  /** Sends a request and returns once it is stored. Fails with `SqlError` when the database does not respond. */
+  /** Sends a request and returns after it is stored. Fails with `SqlError` if the database does not respond. */
   readonly tell: (actorId: string, request: string) => Effect.Effect<void, SqlError>
-  /** Answers requests of other nodes with `answer`, from now on. To be called once. */
+  /** Starts answering requests of other nodes with `answer`. Call this once. */
   readonly serve: (answer: Answerer) => Effect.Effect<void>
 }>()("parlance/cluster/ActorRequests") {
-  /** For a process by itself: every actor is here, so that nothing is ever sent. */
+  /** For a single process: every actor is in this process, so no request is ever sent. */
   static readonly layerAlone = Layer.succeed(
     ActorRequests,
     ActorRequests.of({
@@ -74,7 +77,7 @@ export class ActorRequests extends Context.Service<ActorRequests, {
 
       const remove = (id: number) => sql`DELETE FROM actor_requests r WHERE r.id = ${id}`
 
-      /** Resolves requests of this node that have an answer. */
+      /** Completes requests of this node whose answers have arrived. */
       const collect = Effect.suspend(() =>
         asked.size === 0 ? Effect.void : Effect.map(
           sql<{ id: number; answer: string | null; hasFailed: boolean }>`
@@ -102,7 +105,7 @@ export class ActorRequests extends Context.Service<ActorRequests, {
           ({ deferred }) => Deferred.await(deferred),
           ({ id }, exit) => {
             asked.delete(id)
-            // The caller has gone, or has its answer and does not wait for the row to be removed.
+            // The caller was interrupted, or has its answer and does not need the removal of the row.
             return Exit.isSuccess(exit) ? Effect.void : Effect.forkIn(Effect.ignore(remove(id)), scope)
           },
         )

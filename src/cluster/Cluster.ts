@@ -1,22 +1,24 @@
 import { Context, type Effect } from "effect"
 
-/** The cluster of this process, in the state last read. */
+/** The last known state of this process's cluster. */
 export interface Membership {
-  /** Under which the other nodes reach this one; undefined for a process that is no node of a cluster. */
+  /** Name of this node for other nodes; undefined for a process outside of a cluster. */
   readonly address: string | undefined
-  /** Nodes that are alive, this one included. */
+  /** Number of live nodes, including this node. */
   readonly runners: number
-  /** Seconds since the store was last asked which nodes there are; 0 outside of a cluster. */
+  /** Time since this node last read the list of nodes; 0 outside of a cluster. Unit: seconds. */
   readonly seenSecondsAgo: number
-  /** Shards whose actors run here; outside of a cluster all of them. */
+  /** Number of shards whose actors run on this node. Outside of a cluster: all shards. */
   readonly shards: number
-  /** Actors that are awake here. */
+  /** Number of active actors on this node. */
   readonly actors: number
 }
 
-/** Where actors run: in this process alone (`SingleProcess`), or spread over the nodes on one Postgres (`Nodes`). */
+/**
+ * Where actors run: in this process only (`SingleProcess`), or distributed over the nodes on one database (`Nodes`).
+ */
 export class Cluster extends Context.Service<Cluster, {
   readonly membership: Effect.Effect<Membership>
-  /** Whether the actor of this id runs here. */
+  /** Whether the actor with this id runs on this node. */
   readonly isHere: (actorId: string) => boolean
 }>()("parlance/cluster/Cluster") {}

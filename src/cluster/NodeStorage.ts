@@ -5,16 +5,16 @@ import { randomUUID } from "node:crypto"
 import { bounded } from "../store/bounded.ts"
 import type { Seen } from "./Shards.ts"
 
-/** How often a lease is renewed. */
+/** Interval of the renewals of the node's lease. */
 const renewEvery = "1500 millis"
 
-/** A node gives its lease up this long before it ends, because stopping takes time. Unit: milliseconds. */
+/** A node stops using its lease this long before it expires, because stopping takes time. Unit: milliseconds. */
 const marginMillis = 1000
 
-/** A node that has been away for this long is forgotten. */
+/** Rows of nodes that have been dead for this long are deleted. */
 const forgottenAfter = "1 day"
 
-/** Shards that are given up within this time are given up together. */
+/** Shards that are released within this time are released by one statement. */
 const gathering = "5 millis"
 
 /** Shards that one statement releases, and its result. */
@@ -24,12 +24,13 @@ interface Release {
 }
 
 /**
- * Who lives and who has which shard, in two tables. A node renews one row; whose row is older than `leaseSeconds` is dead to
- * all, and what it had is free. All times are the database's. No connection is kept, no lock held between statements.
+ * Stores the live nodes and the owners of shards in two tables. Each node renews one row. If the row is older than
+ * `leaseSeconds`, all nodes consider the node dead, and its shards are free. All times are the database's. Keeps
+ * neither connections nor locks between statements.
  *
- * Instead of the storage that effect/cluster brings, which asks twice for every single shard that is given up, one after
- * another on one connection: where the database is slow, a node that joins brought the others to lose all they had. Here a
- * renewal may take nearly as long as the lease.
+ * Replaces the storage of effect/cluster, which runs two statements for every released shard, one after another on one
+ * connection: with a slow database, a joining node made the other nodes lose all their shards. Here a renewal may take
+ * nearly as long as the lease.
  */
 export const layer = (leaseSeconds: number, seen: Seen) =>
   Layer.effect(
@@ -42,9 +43,9 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
       const alive = sql`now() - make_interval(secs => ${leaseSeconds}::float8)`
       const monotonic = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
       let release: Release | undefined
-      /** Shards this process has, and since when. */
+      /** Shards that this process owns, and the time of their acquisition. */
       let held = new Map<string, number>()
-      /** When the lease was asked for that it has now. */
+      /** When the current lease was requested, on the monotonic clock. Unit: milliseconds. */
       let renewedAt = -Infinity
 
       const isAlive = (owner: string) =>
@@ -61,7 +62,7 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
         WHERE s.session = EXCLUDED.session OR NOT ${isAlive("s.session")}
         RETURNING s.shard_id`
 
-      /** A lease that had run out and was not missed by anybody goes on. */
+      /** Renews the lease. Also continues an expired lease if no other node has noticed the expiry. */
       const renew = Effect.gen(function* () {
         const at = monotonic()
         const nodes = yield* sql`
@@ -69,7 +70,7 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
         const rows = nodes.length === 0
           ? []
           : yield* sql<{ shardId: string }>`SELECT s.shard_id FROM cluster_shards s WHERE s.session = ${session}`
-        // The rows may lack shards that were acquired meanwhile.
+        // The rows may not contain shards that were acquired during the query.
         const since = [...held].filter(([, takenAt]) => takenAt >= at)
         held = new Map([...rows.map(({ shardId }) => [shardId, at] as const), ...since])
         renewedAt = at

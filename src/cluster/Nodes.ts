@@ -8,18 +8,18 @@ import * as NodeStorage from "./NodeStorage.ts"
 import { layerCluster, type Seen, shardCount } from "./Shards.ts"
 
 /**
- * A node that has not renewed its lease for this long is dead to the others, which take its shards. By the clock of the
- * database. Unit: seconds.
+ * Duration of a node's lease, by the database's clock. If a node has not renewed it for this long, other nodes take its
+ * shards. Unit: seconds.
  */
 const leaseSeconds = 6
 
-/** How often nodes look who is there. */
+/** Interval at which nodes read the list of live nodes. */
 const lookEvery = "1 second"
 
-/** Names this process among all that ever ran on the database: its machine, and a part by chance. */
+/** Returns a name for this process that is unique on the database: the name of its machine and a random part. */
 const newName = () => `${hostname()}-${randomBytes(4).toString("hex")}`
 
-/** Settings of earlier releases. */
+/** Settings of earlier releases that have no effect any longer. */
 const outdated = ["CLUSTER_ADDRESS", "CLUSTER_LISTEN", "CLUSTER_SECRET"]
 
 const warnOfOutdated = Effect.forEach(
@@ -38,9 +38,9 @@ const warnOfOutdated = Effect.forEach(
 )
 
 /**
- * Actors spread over all nodes on one database. The nodes find each other there, and everything between them goes through
- * it: who lives and who has which shard (`NodeStorage`), requests to actors elsewhere (`ActorRequests`), and what actors have
- * to do, for which each node looks by itself (`Sweep`). Nodes have no way to each other.
+ * Distributes actors over all nodes on one database. Nodes communicate only through the database: live nodes and owners
+ * of shards (`NodeStorage`), requests to actors on other nodes (`ActorRequests`), and the work of actors, which each
+ * node finds by itself (`Sweep`). Nodes need no connections to each other.
  */
 export const layer = Layer.unwrap(Effect.gen(function* () {
   const { port } = yield* Settings
@@ -55,12 +55,13 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     Layer.provide([NodeStorage.layer(leaseSeconds, seen), RunnerHealth.layerNoop]),
     Layer.provide(
       ShardingConfig.layer({
-        // A name and not an address: nothing connects to it. The port is for people.
+        // A name instead of an address, because nothing connects to it. The port is only for people.
         runnerAddress: Option.some(RunnerAddress.make(name, port)),
         shardsPerGroup: shardCount,
         shardLockExpiration: Duration.seconds(leaseSeconds),
         refreshAssignmentsInterval: lookEvery,
-        // Also how often it is tried to take shards that could not be had at once, after a restart of the database say.
+        // Also the interval of attempts to acquire shards that were not free before, for example after a restart of the
+        // database.
         entityMessagePollInterval: lookEvery,
         simulateRemoteSerialization: false,
         entityTerminationTimeout: "5 seconds",

@@ -2,7 +2,7 @@ import { Clock, Effect, Layer } from "effect"
 import { EntityId, ShardId, Sharding } from "effect/cluster"
 import { Cluster } from "./Cluster.ts"
 
-/** Actors are moved between nodes by the shard; every node of an installation has to know as many. */
+/** Number of shards. Actors move between nodes by shard. All nodes of an installation must use one number. */
 export const shardCount = 300
 
 /** The group of every shard. */
@@ -13,11 +13,11 @@ const all = Array.from({ length: shardCount }, (_, i) => ShardId.make(group, i +
 /** The last known state of the other nodes. */
 export interface Seen {
   runners: number
-  /** Unix milliseconds; undefined where there are no others to look for. */
+  /** Time of the last read. Unit: Unix milliseconds. Undefined outside of a cluster. */
   at: number | undefined
 }
 
-/** Tells of the shards of this process; `seen` is kept up to date by whoever looks for the others. */
+/** Provides information about the shards of this process. The code that reads the list of nodes updates `seen`. */
 export const layerCluster = (address: string | undefined, seen: Seen) =>
   Layer.effect(
     Cluster,

@@ -4,8 +4,8 @@ import { ActorRequests } from "./ActorRequests.ts"
 import { layerCluster, shardCount } from "./Shards.ts"
 
 /**
- * The process stays its own runner until it is gone: there is nobody to be told that it ends, and effect/cluster, looking
- * while the actors end, would warn that no runner is left.
+ * Keeps the process registered as its own runner until it ends. No other node needs to know that it ends, and
+ * effect/cluster would warn that no runner is left while actors are ending.
  */
 const layerRunner = Layer.effect(
   RunnerStorage.RunnerStorage,
@@ -16,8 +16,8 @@ const layerRunner = Layer.effect(
 )
 
 /**
- * Actors of this process alone. No message is persisted: what an actor has to do is in the store (see the ledger), a
- * message only wakes it.
+ * Runs all actors in this process. Messages to actors are not persisted, because the work of an actor is in the
+ * database (see the ledger) and a message only wakes it.
  */
 export const layer = ActorRequests.layerAlone.pipe(
   Layer.merge(layerCluster(undefined, { runners: 1, at: undefined })),
@@ -26,7 +26,7 @@ export const layer = ActorRequests.layerAlone.pipe(
   Layer.provideMerge(MessageStorage.layerNoop),
   Layer.provide([layerRunner, RunnerHealth.layerNoop]),
   Layer.provide(
-    // Within one process a message need not be written out to be read again.
+    // Messages within one process need no serialization.
     ShardingConfig.layer({
       shardsPerGroup: shardCount,
       simulateRemoteSerialization: false,
