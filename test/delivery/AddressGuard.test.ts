@@ -123,7 +123,7 @@ describe("AddressGuard", () => {
   }
 
   for (const address of permitted) {
-    it.effect(`lets ${address} pass`, () =>
+    it.effect(`accepts ${address}`, () =>
       Effect.gen(function* () {
         assert.isUndefined((yield* guardOf()).refusalOf(address))
       }))
@@ -136,7 +136,7 @@ describe("AddressGuard", () => {
       }))
   }
 
-  it.effect("takes names and public addresses as hosts", () =>
+  it.effect("accepts host names and public addresses as hosts", () =>
     Effect.gen(function* () {
       const guard = yield* guardOf()
       for (const host of ["smtp.example.com", "localhost", "a-b.xn--mnchen-3ya.de", "8.8.8.8", "mail.example.com."]) {
@@ -144,7 +144,7 @@ describe("AddressGuard", () => {
       }
     }))
 
-  it.effect("lets listed ranges pass, and nothing beside them", () =>
+  it.effect("accepts addresses in the listed ranges only", () =>
     Effect.gen(function* () {
       const guard = yield* guardOf([" 10.2.0.0/16", "127.0.0.1", "fd00:1::/32", ""])
       for (const address of ["10.2.3.4", "::ffff:10.2.3.4", "127.0.0.1", "fd00:1::9"]) {
@@ -157,20 +157,20 @@ describe("AddressGuard", () => {
       assert.isFalse(guard.isListed("8.8.8.8"))
     }))
 
-  it.effect("refuses a list with an entry that is no range, and names each", () =>
+  it.effect("rejects a list with invalid ranges and names each invalid entry", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(guardOf(["10.0.0.0/8", "10.0.0.0/33", "example.com", "10.1"]))
       assert.deepStrictEqual(error.entries, ["10.0.0.0/33", "example.com", "10.1"])
       assert.include(error.message, "OUTBOUND_ALLOW")
     }))
 
-  it.effect("hands out only the public ones among the addresses of a name", () =>
+  it.effect("resolves a name to its public addresses only", () =>
     Effect.gen(function* () {
       const { lookup } = yield* guardOf([], answering(["10.0.0.1", "8.8.8.8", "::1"]))
       assert.deepStrictEqual(yield* lookedUp(lookup, "mixed.example"), [{ address: "8.8.8.8", family: 4 }])
     }))
 
-  it.effect("judges each answer of the DNS anew, so that one that changes gets nowhere", () =>
+  it.effect("checks every DNS answer, so that a rebound name is refused", () =>
     Effect.gen(function* () {
       const { lookup } = yield* guardOf([], answering(["8.8.8.8"], ["169.254.169.254"]))
       yield* lookedUp(lookup, "rebinding.example")
@@ -179,13 +179,13 @@ describe("AddressGuard", () => {
       assert.include(error.message, "rebinding.example is at 169.254.169.254")
     }))
 
-  it.effect("refuses names of private machines by their addresses, as the system resolves them", () =>
+  it.effect("refuses a name that the system resolves to a private address", () =>
     Effect.gen(function* () {
       const { lookup } = yield* guardOf()
       assert.instanceOf(yield* Effect.flip(lookedUp(lookup, "localhost")), AddressRefused)
     }))
 
-  it.effect("hands out listed addresses only where nothing is encrypted", () =>
+  it.effect("resolves a name for unencrypted sending to its listed addresses only", () =>
     Effect.gen(function* () {
       const { lookupListed } = yield* guardOf(["10.0.0.0/8"], answering(["8.8.8.8"], ["10.0.0.1", "8.8.8.8"]))
       assert.instanceOf(yield* Effect.flip(lookedUp(lookupListed, "relay.example")), AddressRefused)

@@ -29,7 +29,7 @@ const outcome = (result: SendResult, attempt = 1, retryingMillis = 0, more: Part
 const failure: SendResult = retry("busy")
 
 describe("AttemptOutcome", () => {
-  it("records an acceptance with the platform's names, as the store can keep them", () => {
+  it("records an acceptance with the platform's message names, shortened to what the database stores", () => {
     assert.deepStrictEqual<unknown>(
       outcome({
         _tag: "accepted",
@@ -44,7 +44,7 @@ describe("AttemptOutcome", () => {
     )
   })
 
-  it("fails a message that the platform refuses or cannot be given", () => {
+  it("fails a message that the platform refuses or that the connection cannot send", () => {
     for (const _tag of ["refused", "unfit"] as const) {
       assert.deepStrictEqual<unknown>(outcome({ _tag, reason: "no" }), {
         ...fields,
@@ -55,7 +55,7 @@ describe("AttemptOutcome", () => {
     }
   })
 
-  it("does not count an attempt that says nothing about the message", () => {
+  it("does not count an attempt that ended because of the connection, a rate limit or a cancellation", () => {
     const again = { ...fields, _tag: "again", reason: "not now", delayMillis: 0, burned: false }
     for (const attempt of [1, 3, 100]) {
       assert.deepStrictEqual<unknown>(outcome({ _tag: "broken", reason: "not now" }, attempt), again)
@@ -72,7 +72,7 @@ describe("AttemptOutcome", () => {
     assert.deepStrictEqual<unknown>(untried(message(), "main", "not now"), again)
   })
 
-  it("queues a failed attempt again until the horizon has passed, and says for how long it was tried", () => {
+  it("retries a failed attempt until the retry horizon ends, then fails with the hours and attempts spent", () => {
     assert.deepStrictEqual<unknown>(
       outcome(failure, 2, 5_000),
       { ...fields, _tag: "again", reason: "busy", delayMillis: 10_000, burned: true },
@@ -91,7 +91,7 @@ describe("AttemptOutcome", () => {
     }
   })
 
-  it("tries for longer where the recipient's server asks for the message later", () => {
+  it("retries for 72 hours if the recipient's server defers the message", () => {
     const greylisted = deferred("451 4.7.1 Greylisted")
     assert.strictEqual(outcome(greylisted, 40, 72 * hour - 1)._tag, "again")
     assert.deepStrictEqual<unknown>(
@@ -110,7 +110,7 @@ describe("AttemptOutcome", () => {
     assert.deepInclude(last, { _tag: "again", delayMillis: hour / 4 })
   })
 
-  it("lets a message wait as long as the platform asks, also beyond the pause and the horizon", () => {
+  it("waits as long as the platform asks, even beyond the usual pause and the horizon", () => {
     const after = (wait: Duration.Duration, attempt = 1, retryingMillis = 0) =>
       outcome(retry("busy", false, wait), attempt, retryingMillis)
     assert.deepInclude(after(Duration.minutes(2)), { _tag: "again", delayMillis: 120_000, burned: true })
@@ -130,7 +130,7 @@ describe("AttemptOutcome", () => {
     assert.deepInclude(outcome(failure, 1, 0, { attempts: 1 }), { reason: "Given up after 1 attempt: busy" })
   })
 
-  it("ends, whatever the pauses are, at the horizon with an attempt at its end", () => {
+  it("makes the last attempt exactly at the horizon, for any first pause and jitter", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 600_000 }),
@@ -156,7 +156,7 @@ describe("AttemptOutcome", () => {
     )
   })
 
-  it("fails a message that has expired, which is no attempt", () => {
+  it("fails an expired message without counting an attempt", () => {
     const expiry = {
       expiresAt: new Date("2026-05-04T09:30:00Z"),
       monotonicMillis: 1_000,

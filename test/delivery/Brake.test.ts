@@ -66,7 +66,7 @@ const many = (count: number, answer: (n: number) => string | undefined) =>
   Array.from({ length: count }, (_, n) => answer(n))
 
 describe("Brake", () => {
-  it("trips at the twentieth refusal in a row for one reason, and says which", () => {
+  it("trips at the twentieth consecutive refusal for one reason and reports that reason", () => {
     const brake = new Brake()
     accept(brake, 1_000)
     refuse(brake, 19)
@@ -79,7 +79,7 @@ describe("Brake", () => {
     )
   })
 
-  it("begins anew with an acceptance, another reason, or a refusal that is about an address", () => {
+  it("restarts the count after an acceptance, another reason, or a refusal of an address", () => {
     for (
       const other of [
         (brake: Brake) => brake.accepted("shop.example"),
@@ -113,7 +113,7 @@ describe("Brake", () => {
     assert.strictEqual(burned(many(1_000, (n) => n % 5 < 2 ? varied(n) : undefined)), undefined, "forty of a hundred")
   })
 
-  it("does not trip for bad addresses: one in a hundred, twenty-five of a domain that is gone", () => {
+  it("does not trip for 1 % bad addresses or 25 addresses of a closed domain", () => {
     const oneInHundred = many(20_000, (n) => n % 100 === 0 ? unknown(n) : undefined)
     assert.isUndefined(burned(oneInHundred))
     const sorted = many(20_000, (n) => n >= 7_000 && n < 7_025 ? unknown(n) : n % 100 === 0 ? unknown(n) : undefined)
@@ -137,7 +137,7 @@ describe("Brake", () => {
     )
   })
 
-  it("holds a domain that refuses everything, until messages to others have been answered", () => {
+  it("holds a domain that refuses everything until other domains have accepted enough messages", () => {
     const gone = messages(1_000, () => "gone.example", unknown)
     const { held, isTripped, left, refused } = send([...gone, ...messages(1_000, (n) => `d${n % 50}.example`)])
     assert.deepStrictEqual({ isTripped, left, refused }, { isTripped: false, left: 0, refused: 1_000 })
@@ -151,7 +151,7 @@ describe("Brake", () => {
     assert.deepStrictEqual(brake.suspects, [])
   })
 
-  it("does not stop a campaign for refused addresses of a few domains, wherever they stand", () => {
+  it("does not stop a campaign for refused addresses of a few domains, wherever they are in the queue", () => {
     for (const reason of [unknown, denied, varied]) {
       const bad = messages(200, (n) => `gone${Math.floor(n / 70)}.example`, reason)
       const good = messages(4_800, (n) => `d${n % 300}.example`)
@@ -192,7 +192,7 @@ describe("Brake", () => {
     assert.strictEqual(brake.trip, trip)
   })
 
-  it("goes on where another one stopped, and remembers nothing while nothing was refused", () => {
+  it("continues from the stored state of another brake, and stores no state before the first refusal", () => {
     const first = new Brake()
     accept(first, 500)
     assert.isNull(first.state)
@@ -214,7 +214,7 @@ describe("Brake", () => {
     )
   })
 
-  it("is tripped from the start where another one had tripped", () => {
+  it("is tripped from the start if the stored state is tripped", () => {
     const brake = new Brake()
     refuse(brake, 20, denied, "")
     assert.isDefined(brake.trip)

@@ -57,7 +57,7 @@ const fill = Effect.fnUntraced(function* (slug: string, count: number, state = "
 describe("BulkActions", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, (env) => layerQueue(env))), { excludeTestServices: true })(
     (it) => {
-      it.effect("retry exactly the previewed messages, by reason, template, connection and time", () =>
+      it.effect("retries exactly the previewed messages, by reason, template, connection and time", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("filters")
           const bulk = yield* BulkActions
@@ -115,7 +115,7 @@ describe("BulkActions", () => {
           assert.strictEqual((yield* (yield* Deliveries).summary(acme)).failed, before - 2)
         }))
 
-      it.effect("ignore messages that fail or are queued after the preview", () =>
+      it.effect("ignores messages that fail or are queued after the preview", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("later")
           const bulk = yield* BulkActions
@@ -146,7 +146,7 @@ describe("BulkActions", () => {
           assert.strictEqual((yield* bulk.start(acme, ask("retry", retry.filter))).changed, 0)
         }))
 
-      it.effect("are one action under one idempotency key, also when asked for at the same time", () =>
+      it.effect("runs one action for one idempotency key, even for simultaneous requests", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("twice")
           const bulk = yield* BulkActions
@@ -166,7 +166,7 @@ describe("BulkActions", () => {
           assert.strictEqual((yield* Effect.flip(bulk.get(nobody, both[0].id)))._tag, "BulkActionNotFound")
         }))
 
-      it.effect("wait for a message that is being claimed, and do not cancel it", () =>
+      it.effect("waits for a message that is being claimed, and does not cancel it", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("race")
           const bulk = yield* BulkActions
@@ -188,7 +188,7 @@ describe("BulkActions", () => {
           assert.deepStrictEqual(yield* statesOf("race"), { sending: 1, cancelled: 2 })
         }))
 
-      it.effect("do not touch messages of people who were erased", () =>
+      it.effect("skips messages of erased people", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("erased")
           const bulk = yield* BulkActions
@@ -200,7 +200,7 @@ describe("BulkActions", () => {
           assert.deepStrictEqual(yield* statesOf("erased"), { failed: 1, queued: 1 })
         }))
 
-      it.effect("do not retry messages that have expired, and cancel those that have not left yet", () =>
+      it.effect("retries no expired message, and cancels expired messages that were not sent", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("expired")
           const bulk = yield* BulkActions
@@ -223,7 +223,7 @@ describe("BulkActions", () => {
           assert.lengthOf(begun, 0, "the horizon starts anew")
         }))
 
-      it.effect("work in batches, of which none is done twice or lost when a node ends between and within them", () =>
+      it.effect("processes each batch exactly once, even if a node stops between or within batches", () =>
         Effect.gen(function* () {
           const acme = yield* furnish("batches")
           const bulk = yield* BulkActions
@@ -262,7 +262,7 @@ describe("BulkActions", () => {
     },
   )
 
-  it.live("queue a message whose recipient has been suppressed, which is then cancelled and not sent", () =>
+  it.live("requeues a message to a suppressed recipient, which is then cancelled instead of sent", () =>
     Effect.scoped(Effect.gen(function* () {
       const server = yield* receiver()
       const env = yield* temporaryEnvironment

@@ -86,7 +86,7 @@ const story = fc.array(fc.tuple(fc.oneof(fc.constant(0), fc.integer({ min: 0, ma
 })
 
 describe("CircuitBreaker of a connection", () => {
-  it("is well from the start, and through nine failures in a row", () => {
+  it("stays closed until ten consecutive failures, and restarts the count at an acceptance or refusal", () => {
     const health = ofConnection()
     assert.deepStrictEqual([health.trouble, health.probing], [null, false])
     failTimes(health, 9, start)
@@ -100,7 +100,7 @@ describe("CircuitBreaker of a connection", () => {
     assert.strictEqual(health.trouble, null, "who refuses one message listens")
   })
 
-  it("opens after ten failures in a row, with the last one as its reason", () => {
+  it("opens after ten consecutive failures for 5 seconds and reports the last failure", () => {
     const health = ofConnection()
     failTimes(health, 10, start)
     assert.deepStrictEqual(health.trouble, {
@@ -113,7 +113,7 @@ describe("CircuitBreaker of a connection", () => {
     assert.isTrue(health.probing)
   })
 
-  it("probes with one failure each, pausing twice as long every time, up to a minute", () => {
+  it("probes with one message, doubling the pause after each failure up to one minute", () => {
     const health = ofConnection()
     failTimes(health, 10, start)
     const pauses = [health.resumesAt - start]
@@ -127,7 +127,7 @@ describe("CircuitBreaker of a connection", () => {
     assert.strictEqual(health.trouble?.since, new Date(start).toISOString(), "it has been failing all the time")
   })
 
-  it("closes when a probe is accepted, and begins anew with ten failures and five seconds", () => {
+  it("closes when a probe is accepted, and opens again only after ten failures", () => {
     const health = ofConnection()
     failTimes(health, 10, start)
     health.failed("still", start + 5 * second)
@@ -140,7 +140,7 @@ describe("CircuitBreaker of a connection", () => {
     assert.strictEqual(health.resumesAt, now + 5 * second)
   })
 
-  it("ignores the results of attempts that were under way when it opened", () => {
+  it("ignores results of attempts that started before it opened", () => {
     const health = ofConnection()
     failTimes(health, 10, start)
     for (let i = 0; i < 50; i++) health.failed("late", start + second, start - 1)
@@ -164,7 +164,7 @@ describe("CircuitBreaker of a connection", () => {
     assert.strictEqual(health.trouble, null)
   })
 
-  it("waits as long as it is asked to, a second if nothing is said, an hour at most", () => {
+  it("waits as long as the platform asks: one second by default, at most one hour", () => {
     const cases: ReadonlyArray<readonly [wait: number | undefined, waited: number]> = [
       [undefined, second],
       [0, 0],
@@ -186,7 +186,7 @@ describe("CircuitBreaker of a connection", () => {
     }
   })
 
-  it("keeps the longer of two waits", () => {
+  it("keeps the longer of two requested waits", () => {
     const health = ofConnection()
     health.slowedDown("long", 30 * second, start)
     health.slowedDown("short", second, start + second)
@@ -200,7 +200,7 @@ describe("CircuitBreaker of a connection", () => {
     assert.strictEqual(health.resumesAt, start + 3 * second + hour, "the platform's word is kept")
   })
 
-  it("never resumes before a time it has named", () => {
+  it("never resumes before a time that it has announced", () => {
     fc.assert(fc.property(story, (all) => {
       const health = ofConnection()
       let now = start
@@ -221,7 +221,7 @@ describe("CircuitBreaker of a connection", () => {
     }))
   })
 
-  it("is open after ten failures in a row, and well after an acceptance when its pause is over", () => {
+  it("is open after ten consecutive failures, and closed after an acceptance once its pause is over", () => {
     fc.assert(fc.property(story, (all) => {
       const health = ofConnection()
       let now = start
@@ -243,7 +243,7 @@ describe("CircuitBreaker of a connection", () => {
 })
 
 describe("CircuitBreaker of a domain", () => {
-  it("stays closed through four failures in a row, and opens with the fifth", () => {
+  it("stays closed through four consecutive failures, and opens at the fifth", () => {
     const breaker = ofDomain()
     failTimes(breaker, 4, 0)
     assert.isFalse(breaker.probing)
@@ -270,7 +270,7 @@ describe("CircuitBreaker of a domain", () => {
     assert.isFalse(breaker.probing, "five failures are needed again")
   })
 
-  it("does not double its pause for attempts that were under way when it opened", () => {
+  it("does not double its pause for failures of attempts that started before it opened", () => {
     const breaker = ofDomain()
     failTimes(breaker, 5, 100)
     for (let i = 0; i < 20; i++) breaker.failed("451", 200, 50)
@@ -297,7 +297,7 @@ describe("CircuitBreaker of a domain", () => {
     assert.deepStrictEqual([breaker.probing, breaker.isSilent(now)], [false, false])
   })
 
-  it("never shortens a pause, and always names a time for the next probe while it is open", () => {
+  it("never shortens a pause, and always has a time for the next probe while it is open", () => {
     const step = fc.tuple(
       fc.integer({ min: 0, max: 100 * second }),
       fc.integer({ min: 0, max: 10 * second }),

@@ -21,16 +21,16 @@ const opened = Effect.map(Effect.flatMap(Composer, ({ forConnection }) => forCon
 const subjectOf = (bytes: Uint8Array) => read(Buffer.from(bytes).toString("latin1")).headers.get("subject")
 
 describe("Composer", () => {
-  it.live("composes small and large e-mails, many at once, each with its own answer", () =>
+  it.live("composes small and large e-mails concurrently and returns each result to its caller", () =>
     Effect.gen(function* () {
       const compose = yield* opened
-      const emails = Array.from({ length: 30 }, (_, n) =>
-        emailWith({ subject: `Number ${n}`, html: `<p>${"x".repeat(n % 10 === 0 ? 200_000 : 10)}</p>` }))
+      const emails = Array.from(
+        { length: 30 },
+        (_, n) => emailWith({ subject: `Number ${n}`, html: `<p>${"x".repeat(n % 10 === 0 ? 200_000 : 10)}</p>` }),
+      )
       const mails = yield* Effect.forEach(emails, compose, { concurrency: "unbounded" })
       assert.deepStrictEqual(
-        mails.map(({ bytes }) =>
-          subjectOf(bytes)
-        ),
+        mails.map(({ bytes }) => subjectOf(bytes)),
         emails.map(({ subject }) => subject),
       )
       assert.deepInclude(mails[0], { from: "news@shop.example", to: "ada@example.com" })
@@ -44,7 +44,7 @@ describe("Composer", () => {
       assert.match(reason, /^The message has HTML elements nested more than 500 deep.* add a `text` variable$/)
     }).pipe(Effect.provide(Composer.layer)))
 
-  it.live("is not to blame on the message when no process can be started", () =>
+  it.live("reports a temporary failure if the composing process cannot start", () =>
     Effect.gen(function* () {
       const compose = yield* opened
       const { final, reason } = yield* Effect.flip(compose(emailWith({})))
@@ -75,7 +75,7 @@ describe("Composer with e-mails that its process does not survive", () => {
       ["fails unexpectedly", { subject: "throw" }, "The message cannot be composed: no luck"],
     ] as ReadonlyArray<readonly [string, Partial<Email>, string]>
   ) {
-    it.live(`fails one that ${what}, and composes the next`, () =>
+    it.live(`fails an e-mail that ${what}, and composes the next`, () =>
       Effect.gen(function* () {
         const compose = yield* opened
         const { final, reason } = yield* Effect.flip(compose(emailWith(change)))
@@ -85,7 +85,7 @@ describe("Composer with e-mails that its process does not survive", () => {
       }).pipe(Effect.provide(layer)))
   }
 
-  it.live("composes the others of a group in which one fails, and of one that is interrupted", () =>
+  it.live("composes the other e-mails of a group if one fails or is interrupted", () =>
     Effect.gen(function* () {
       const compose = yield* opened
       const exits = yield* Effect.forEach(
@@ -109,7 +109,7 @@ describe("Composer with e-mails that its process does not survive", () => {
       }
     }).pipe(Effect.provide(layer)))
 
-  it.live("lets connections take turns, however many e-mails of one are stuck", () =>
+  it.live("alternates between connections, so that stuck e-mails of one do not block another", () =>
     Effect.gen(function* () {
       const [hostile, other] = [yield* opened, yield* opened]
       let ended = 0

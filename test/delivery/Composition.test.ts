@@ -70,7 +70,7 @@ const nasty = fc.oneof(
 )
 
 describe("compose", () => {
-  it("reads back as it was written, for any text, and never has another header", () =>
+  it("preserves any subject, HTML and text, and adds no header for them", () =>
     fc.assert(
       fc.asyncProperty(nasty, nasty, nasty, async (subject, inHtml, inText) => {
         // An empty part is left out.
@@ -88,7 +88,7 @@ describe("compose", () => {
       { numRuns: 300, seed: 41 },
     ))
 
-  it("reads names back as they were written, or refuses them", () =>
+  it("preserves the sender's name or refuses it", () =>
     fc.assert(
       fc.asyncProperty(nasty, async (name) => {
         const composition = await compose({ ...email, from: { email: "news@shop.example", name } })
@@ -142,7 +142,7 @@ describe("compose", () => {
       ["tracking id", { trackingId: "d1\r\nX: y" }],
     ] as ReadonlyArray<readonly [string, Partial<Email>]>
   ) {
-    it(`refuses a ${what} that would be more than itself: ${JSON.stringify(change)}`, async () =>
+    it(`refuses a ${what} that would inject headers or recipients: ${JSON.stringify(change)}`, async () =>
       assert.include(await reasonOf(change), `has a ${what} that must`))
   }
 
@@ -202,8 +202,8 @@ describe("The header lines of an e-mail", () => {
   }
 })
 
-describe("The plain text made from HTML", () => {
-  it("has links with their addresses, and not the hidden preheader", async () => {
+describe("the plain text generated from HTML", () => {
+  it("shows links with their addresses and omits the hidden preheader", async () => {
     const mail = await composed({
       html: '<html><body class="a>b"><h1>News</h1><p>Look <a href="https://s.example/x">here</a></p></body></html>',
       preheader: "Only\r\ntoday <b>",
@@ -214,12 +214,12 @@ describe("The plain text made from HTML", () => {
     assert.match(rich!.text, /<body class="a>b"><div style="display:none[^>]*>Only today &lt;b&gt;<\/div><h1>/)
   })
 
-  it("has nothing of a frame, which no mail program shows", async () => {
+  it("omits frames, which mail programs do not show", async () => {
     const mail = await composed({ html: "<p>Seen</p><iframe><p>Unseen</p></iframe>" })
     assert.strictEqual(mail.parts[0]!.text.trim(), "Seen")
   })
 
-  it("has the text of elements nested 500 deep, and of as many unclosed paragraphs as a message can hold", async () => {
+  it("contains text nested 500 elements deep and text of 19,000 unclosed paragraphs", async () => {
     const deep = await composed({ html: "<div>".repeat(490) + "inside" + "</div>".repeat(490) })
     assert.strictEqual(deep.parts[0]!.text.trim(), "inside")
     const flat = await composed({ html: "<p>x".repeat(19_000) })
@@ -235,25 +235,25 @@ describe("The plain text made from HTML", () => {
     ["inline in block", "<div><i>"],
   ] as const
   for (const [what, tag] of nested) {
-    it(`fails 900 kB of nested ${what} with a reason to act on`, async () => {
+    it(`is refused for 900 kB of nested ${what}, with a reason that says what to change`, async () => {
       const html = tag.repeat(900_000 / tag.length)
       assert.match(await reasonOf({ html }), /^has HTML elements nested more than 500 deep.* add a `text` variable$/)
     })
   }
 
-  it("is not needed where the message has a text", async () => {
+  it("is not generated if the message has a text of its own", async () => {
     const html = "<div>".repeat(100_000)
     const mail = await composed({ html, text: "Hello", preheader: "Today" })
     assert.strictEqual(mail.parts[0]!.text.trim(), "Hello")
     assert.match(mail.parts[1]!.text, /^<div style="display:none[^>]*>Today<\/div><div><div>/)
   })
 
-  it("fails with the reason when the library throws an exception", async () => {
+  it("is refused with the reason if the library throws an exception", async () => {
     const reason = await reasonOf({ html: '<ol type="i" start="10000"><li>x</li></ol>' })
     assert.match(reason, /^has HTML that cannot be turned into plain text: .*add a `text` variable$/)
   })
 
-  it("is not longer than a message can be", async () => {
+  it("is refused if nested lists or quotations make it longer than a message may be", async () => {
     for (
       const html of [
         "<blockquote>".repeat(450) + "<p>x".repeat(5_000),

@@ -17,7 +17,7 @@ const detailOf = (check: string, more: Partial<CheckedContent>) =>
   contentFindings({ ...content, ...more }).find((one) => one.check === check)!.detail
 
 describe("Checks of content", () => {
-  it("finds nothing wrong with an ordinary message", () => {
+  it("reports no problem for an ordinary message", () => {
     assert.deepStrictEqual(statuses({}), { size: "ok", links: "ok", unsubscribe: "ok", "plain-text": "ok" })
   })
 
@@ -27,7 +27,7 @@ describe("Checks of content", () => {
     assert.include(detailOf("size", { html: "a".repeat(110 * 1024) }), "110 kB")
   })
 
-  it("names links that lead nowhere or are not encrypted", () => {
+  it("lists links that have no target or are not encrypted", () => {
     for (const href of ["", " # ", "www.shop.example", "/cart", "https://"]) {
       assert.strictEqual(statuses({ hrefs: [href] }).links, "wrong", href)
     }
@@ -39,7 +39,7 @@ describe("Checks of content", () => {
     assert.include(detailOf("links", { hrefs }), "http://shop.example/3 and 2 more")
   })
 
-  it("asks for an unsubscribe link unless the message is transactional, and for plain text", () => {
+  it("warns about a missing unsubscribe link, except in transactional messages, and about missing plain text", () => {
     assert.strictEqual(statuses({ hrefs: [] }).unsubscribe, "warn")
     assert.strictEqual(statuses({ hrefs: [], isTransactional: true }).unsubscribe, "ok")
     assert.strictEqual(statuses({ text: " \r\n" })["plain-text"], "warn")

@@ -36,7 +36,7 @@ describe("DeliveryQueue", () => {
     const refused = (slug: string, email: string, more: Parameters<typeof asked>[1] = {}) =>
       Effect.flip(enqueue(slug, email, more))
 
-    it.effect("stores the message as it was rendered with its decision, both under one id", () =>
+    it.effect("stores the rendered message and its decision under one id", () =>
       Effect.gen(function* () {
         yield* furnish("stored")
         const { id, repeated } = yield* enqueue("stored", "ada@example.com", { fields: { name: "Ada <3" } })
@@ -51,7 +51,7 @@ describe("DeliveryQueue", () => {
         assert.match((yield* tallies("stored")).join(), /^a \S* ?learned: decisions 1$/)
       }))
 
-    it.effect("gives every message an id of its own, in the order in which they were queued", () =>
+    it.effect("assigns each message a unique id, in the order of queueing", () =>
       Effect.gen(function* () {
         yield* furnish("ids")
         const ids: Array<string> = []
@@ -63,7 +63,7 @@ describe("DeliveryQueue", () => {
         assert.strictEqual((yield* decisionsOf("ids")).length, 220)
       }))
 
-    it.effect("queues nothing and decides nothing when the message cannot be stored, and the rest of its group all the same", () =>
+    it.effect("stores neither message nor decision if one message of a group is refused by the database, but stores the others", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         for (const [slug, stickyHours] of [["poison", 0], ["poison-sticky", 1]] as const) {
@@ -114,7 +114,7 @@ describe("DeliveryQueue", () => {
         assert.strictEqual((yield* stored) - before, 1, "the second repeats the first")
       }))
 
-    it.effect("refuses while the store does not take messages, and sends nothing of that later", () =>
+    it.effect("rejects messages while the database cannot store them, and never sends them later", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         for (const [slug, stickyHours] of [["down", 0], ["down-sticky", 1]] as const) {
@@ -136,7 +136,7 @@ describe("DeliveryQueue", () => {
         yield* nothing("down-sticky", "a sticky choice is rolled back")
       }))
 
-    it.effect("gives the reason for queueing nothing", () =>
+    it.effect("rejects a request that cannot be queued with its reason", () =>
       Effect.gen(function* () {
         yield* makeOrg("refusals-none")
         assert.strictEqual((yield* refused("refusals-none", "a@example.com"))._tag, "NotEnabled")
@@ -178,7 +178,7 @@ describe("DeliveryQueue", () => {
         assert.deepStrictEqual(yield* statesOf("refusals"), { queued: 2 }, "what is paused still takes messages")
       }))
 
-    it.effect("queues one message of 200 parallel requests with one key, in any groups", () =>
+    it.effect("queues one message for 200 parallel requests with one idempotency key", () =>
       Effect.gen(function* () {
         yield* furnish("same", { variants: variants("a", "b", "c") })
         yield* furnish("same-sticky", { variants: variants("a", "b", "c"), stickyHours: 1 })
@@ -202,7 +202,7 @@ describe("DeliveryQueue", () => {
         }
       }))
 
-    it.effect("refuses a key that comes again with another body, also in the same instant, and takes it from others", () =>
+    it.effect("rejects an idempotency key used with another body, but accepts it from another organization", () =>
       Effect.gen(function* () {
         yield* furnish("reused")
         yield* furnish("reused-other")
@@ -234,7 +234,7 @@ describe("DeliveryQueue", () => {
         assert.strictEqual((yield* deliveriesOf("reused")).length, 2)
       }))
 
-    it.effect("forgets a key after 24 hours", () =>
+    it.effect("accepts an idempotency key again after 24 hours", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const aged = (hours: number) =>
@@ -255,7 +255,7 @@ describe("DeliveryQueue", () => {
         assert.strictEqual((yield* deliveriesOf("aged")).length, 2)
       }))
 
-    it.effect("gives a person of a sticky template the variant it had, as a message of its own and no new decision", () =>
+    it.effect("reuses the sticky variant of a person for each new message without a new decision", () =>
       Effect.gen(function* () {
         yield* furnish("sticky", { stickyHours: 24, variants: variants("a", "b", "c", "d") })
         const messages = yield* Effect.all(
@@ -332,7 +332,7 @@ describe("DeliveryQueue", () => {
         )
       }))
 
-    it.effect("is due now, or when it was asked for, and tells this node's dispatcher of what is due now", () =>
+    it.effect("sets the due time to now or to the requested time, and notifies the dispatcher of messages due now", () =>
       Effect.gen(function* () {
         yield* furnish(org("scheduled"))
         const { due } = yield* DeliveryQueue

@@ -52,7 +52,7 @@ describe("DeliveryRates", () => {
         assert.isTrue(points.every(({ minutes }) => minutes === 1))
       }))
 
-    it.effect("notes once in a minute how many wait and for how long, however many nodes look", () =>
+    it.effect("samples the number and age of waiting messages once a minute, however many nodes sample", () =>
       Effect.gen(function* () {
         const { sample, series } = yield* DeliveryRates
         const sql = yield* SqlClient.SqlClient

@@ -30,7 +30,7 @@ describe("Dispatcher", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerSending(env, attempts))), { excludeTestServices: true })(
     (it) => {
-      it.effect("sends everything that is queued, each message once, of many organizations at a time", () =>
+      it.effect("sends every queued message of several organizations once", () =>
         Effect.gen(function* () {
           const servers = yield* Effect.all([receiver(), receiver(), receiver()])
           const slugs = ["each-a", "each-b", "each-c"]
@@ -47,7 +47,7 @@ describe("Dispatcher", () => {
           assert.deepInclude(summary, { queued: 0, scheduled: 0, sending: 0, sent: 60, failed: 0, oldestDueSeconds: 0 })
         }))
 
-      it.effect("waits as long as the platform wants, which costs a message none of its attempts", () =>
+      it.effect("waits as long as the platform asks without counting an attempt", () =>
         Effect.gen(function* () {
           const slow = (n: number) => n < 8 ? { status: 429, headers: { "retry-after": "0.3" } } : undefined
           const server = yield* receiver({ fault: slow })
@@ -62,7 +62,7 @@ describe("Dispatcher", () => {
           yield* until("it is well again", Effect.map(troubleOf("slow"), (trouble) => trouble === null))
         }))
 
-      it.effect("retries a failed message under its id, which arrives once if the platform had it already", () =>
+      it.effect("retries a failed message under its id, so that the platform can discard a duplicate", () =>
         Effect.gen(function* () {
           const faults = [{ status: 500 }, { how: "lose" }, { how: "refuse" }, { status: 504 }] as const
           const server = yield* receiver({ fault: (n) => faults[n] })
@@ -83,7 +83,7 @@ describe("Dispatcher", () => {
           for (const { headers, json } of tried) assert.strictEqual(headers["idempotency-key"], json.data.tracking_id)
         }))
 
-      it.effect("gives a message up after its attempts, with the reason, and sends it after a retry by hand", () =>
+      it.effect("fails a message after its last attempt with the reason, and sends it after a manual retry", () =>
         Effect.gen(function* () {
           let works = false
           const server = yield* receiver({
@@ -104,7 +104,7 @@ describe("Dispatcher", () => {
           assert.deepInclude(yield* deliveries.summary(org("given-up")), { sent: 1, failed: 0 })
         }))
 
-      it.effect("does not retry a refused message, and continues with the others", () =>
+      it.effect("does not retry a refused message, and sends the others", () =>
         Effect.gen(function* () {
           const server = yield* receiver({
             fault: (n) => n === 1 ? { status: 422, body: { error: "no address" } } : undefined,
@@ -118,7 +118,7 @@ describe("Dispatcher", () => {
           assert.strictEqual(server.requests.length, 3)
         }))
 
-      it.effect("stops at refused credentials, reports that, and continues when they are entered again", () =>
+      it.effect("stops at refused credentials with an alert, and resumes when new ones are entered", () =>
         Effect.gen(function* () {
           const server = yield* receiver()
           yield* furnish("broken", { url: server.url })
@@ -139,7 +139,7 @@ describe("Dispatcher", () => {
           assert.isNull(yield* troubleOf("broken"))
         }))
 
-      it.effect("does not blame new credentials for an answer to the old ones", () =>
+      it.effect("ignores a refusal of replaced credentials", () =>
         Effect.gen(function* () {
           let answer = () => {}
           const answered = new Promise<void>((resolve) => answer = resolve)
@@ -174,7 +174,7 @@ describe("Dispatcher", () => {
           assertArrived(server, ids)
         }))
 
-      it.effect("pauses in the middle, returns unsent messages to the queue, and leaves none under way", () =>
+      it.effect("returns unsent messages to the queue when the connection is paused during sending", () =>
         Effect.gen(function* () {
           const server = yield* receiver()
           yield* furnish("midway", { url: server.url })
@@ -192,7 +192,7 @@ describe("Dispatcher", () => {
           assertArrived(server, ids)
         }))
 
-      it.effect("sends through the connection that is in use, also when that changes meanwhile", () =>
+      it.effect("sends through the default connection, also if it changes during sending", () =>
         Effect.gen(function* () {
           const [one, two] = yield* Effect.all([receiver(), receiver()])
           yield* furnish("switched", { url: one.url })
@@ -210,7 +210,7 @@ describe("Dispatcher", () => {
           assert.strictEqual(one.arrivals.at(-1)!.id, id, "the one that is left carries")
         }))
 
-      it.effect("stops asking a platform that fails again and again, and burns no more attempts on it", () =>
+      it.effect("stops sending to a platform after repeated failures, without counting more attempts", () =>
         Effect.gen(function* () {
           let works = false
           const server = yield* receiver({ fault: () => works ? undefined : { how: "refuse" } })
@@ -229,7 +229,7 @@ describe("Dispatcher", () => {
           assert.isNull(yield* troubleOf("circuit"))
         }))
 
-      it.effect("sends a scheduled message when its time has come, not before, and a cancelled one never", () =>
+      it.effect("sends a scheduled message when it is due, and never sends a cancelled one", () =>
         Effect.gen(function* () {
           const server = yield* receiver()
           yield* furnish("scheduled", { url: server.url })
@@ -246,7 +246,7 @@ describe("Dispatcher", () => {
           assert.deepStrictEqual(yield* statesOf("scheduled"), { sent: 2, cancelled: 1 })
         }))
 
-      it.effect("takes over messages of a process that died", () =>
+      it.effect("sends the messages that a stopped process had claimed", () =>
         Effect.gen(function* () {
           const server = yield* receiver()
           const sql = yield* SqlClient.SqlClient
@@ -271,7 +271,7 @@ describe("Dispatcher", () => {
     },
   )
 
-  it.live("ends with its scope: attempts are recorded, other messages return to the queue, the lane is free", () =>
+  it.live("records finished attempts, requeues other messages and releases the lane when its scope closes", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       let holding = true

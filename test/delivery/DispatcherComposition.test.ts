@@ -36,11 +36,11 @@ const furnishSmtp = Effect.fnUntraced(function* (slug: string) {
 const enqueueHtml = (slug: string, name: string, html: string) =>
   Effect.map(enqueue(slug, `${name}@example.com`, { fields: { name, html } }), ({ id }) => id)
 
-describe("Dispatcher with e-mails that cannot be composed", () => {
+describe("Dispatcher with e-mails that fail to compose", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerSending(env))), { excludeTestServices: true })((it) => {
     it.effect(
-      "fails each of them alone and at once, sends the others, and keeps the lane",
+      "fails only these e-mails at once, sends the others, and keeps the lane",
       () =>
         Effect.gen(function* () {
           const receiver = yield* furnishSmtp("poison")

@@ -24,7 +24,7 @@ import {
 
 describe("Two dispatchers on one Postgres", () => {
   it.live(
-    "send every message once, and no more than the ceiling in any second, also across a handover",
+    "send each message once and stay below the rate limit, also across a handover",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment
@@ -64,7 +64,7 @@ describe("Two dispatchers on one Postgres", () => {
   )
 
   it.live(
-    "go on where a process that was killed (kill -9) left off: all arrives, and the ceiling holds",
+    "send every message and stay below the rate limit after one process is killed",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = { ...(yield* temporaryEnvironment), ...deliveryEnvironment, LOG_LEVEL: "Warn" }
@@ -102,7 +102,7 @@ describe("Two dispatchers on one Postgres", () => {
   )
 
   it.live(
-    "lose 20 messages to a platform that refuses everything, also across kills (kill -9), and stay paused after them",
+    "lose at most 20 messages to a platform that refuses everything, also if a process is killed, and stay paused",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = { ...(yield* temporaryEnvironment), ...deliveryEnvironment, LOG_LEVEL: "Error" }

@@ -46,7 +46,7 @@ const sessionsWithOpen = (domain: string, known: ReadonlyArray<string> = []) => 
 }
 
 describe("DomainSessions", () => {
-  it("gives a domain half of the sessions while others wait, and all of them while none does", () => {
+  it("gives a domain half of the sessions while other domains wait, and otherwise all of them", () => {
     const sessions = sessionsKnowing(5, ["gmail.com", "a.example"])
     sessions.add(messages(10, "gmail.com"), {}, 20)
     const alone = startAll(sessions, 5, 20)
@@ -97,7 +97,7 @@ describe("DomainSessions", () => {
     assert.deepStrictEqual(sessions.wants(30, 50), { without: ["grey.example"] })
   })
 
-  it("begins a claim where the last one found its first message, until a domain comes free", () => {
+  it("starts a claim at the first message of the last claim until a domain's breaker closes", () => {
     const sessions = sessionsWithOpen("grey.example", ["good.example"])
     sessions.add(messages(3, "grey.example"), {}, 30)
     const claimAt = (now: number) => {
@@ -139,7 +139,7 @@ describe("DomainSessions", () => {
     assert.deepStrictEqual(sessions.heldDomains, [], "it is well again")
   })
 
-  it("sends to an open domain through all sessions while no other message waits", () => {
+  it("uses all sessions for a domain with an open breaker while no other message waits", () => {
     const sessions = sessionsWithOpen("grey.example")
     sessions.add(messages(2, "grey.example"), {}, 30)
     assert.deepStrictEqual(
@@ -176,7 +176,7 @@ describe("DomainSessions", () => {
     assert.isUndefined(sessions.wants(1_070, 50)?.only, "two are under way")
   })
 
-  it("puts the messages of a domain back when its breaker opens, and does not take it to be alone", () => {
+  it("returns the messages of a domain when its breaker opens, and still prefers other domains", () => {
     const sessions = sessionsKnowing(5, ["grey.example", "good.example"])
     const grey = messages(50, "grey.example")
     sessions.add(grey, {}, 20)
@@ -192,7 +192,7 @@ describe("DomainSessions", () => {
     assert.notProperty(sessions.wants(1_150, 50, true) ?? {}, "atMost", "a search without good.example shows nothing")
   })
 
-  it("shares the sessions among open domains while no other message waits", () => {
+  it("divides the sessions between domains with open breakers while no other message waits", () => {
     const sessions = sessionsWithOpen("grey.example", ["late.example"])
     for (let i = 0; i < 5; i++) {
       sessions.add([message("late.example")], {}, 20)
@@ -206,7 +206,7 @@ describe("DomainSessions", () => {
     assert.deepStrictEqual(sessions.wants(60, 50, true), { only: "late.example", atMost: 2 })
   })
 
-  it("asks for one message at a time of an open domain that answers slowly or asked for less", () => {
+  it("claims one message at a time for an open domain that answers slowly or asked for a pause", () => {
     const slow = sessionsWithOpen("grey.example")
     slow.add(messages(1, "grey.example"), { only: "grey.example" }, 30)
     slow.end(slow.start(slow.pick(30)!, 30), greylisted, 3_000)
@@ -229,7 +229,7 @@ describe("DomainSessions", () => {
     assert.deepStrictEqual(sessions.wants(5_040, 50), { only: "busy.example" })
   })
 
-  it("leaves slow domains half of the sessions, and asks the youngest slow attempts beyond that to give up", () => {
+  it("limits slow domains to half of the sessions, and cancels their youngest attempts beyond that", () => {
     const sessions = sessionsKnowing(5, ["good.example"])
     for (let n = 0; n < 5; n++) {
       const tarpit = message(`tar${n}.example`)
@@ -254,7 +254,7 @@ describe("DomainSessions", () => {
     assert.deepStrictEqual(sessions.review(10_000).givenUp, [])
   })
 
-  it("does not call a domain slow where all answers take as long", () => {
+  it("does not treat a domain as slow if all domains answer equally slowly", () => {
     const sessions = new DomainSessions<Waiting>(5, limits)
     let now = 0
     for (let n = 0; n < 20; n++) {
@@ -267,7 +267,7 @@ describe("DomainSessions", () => {
     assert.strictEqual(startAll(sessions, 5, now).length, 5)
   })
 
-  it("keeps a domain to its own rate", () => {
+  it("limits a domain to its own rate", () => {
     const sessions = sessionsKnowing(5, ["paced.example"], { share: 1, perSecond: 10 } as never)
     sessions.add(messages(30, "paced.example"), {}, 1_000)
     const departures: Array<number> = []
@@ -285,7 +285,7 @@ describe("DomainSessions", () => {
     }
   })
 
-  it("lets refusals close a breaker, and failures of the connection pass", () => {
+  it("closes a breaker after a refusal, and ignores failures of the connection", () => {
     const sessions = sessionsWithOpen("a.example")
     sessions.add([message("a.example")], { only: "a.example" }, 30)
     sessions.end(sessions.start(sessions.pick(30)!, 30), refused("550"), 40)
@@ -298,7 +298,7 @@ describe("DomainSessions", () => {
     assert.deepStrictEqual(sessions.heldDomains, [])
   })
 
-  it("starts several messages of a held domain only after all others, uses no more sessions than there are, and loses no message", () => {
+  it("sends held domains last, uses at most the granted sessions, and loses no message", () => {
     const names = ["good.example", "big.example", "grey.example", "tar0.example", "tar1.example", "tar2.example"]
     const action = fc.record({
       passed: fc.integer({ min: 0, max: 2_000 }),

@@ -11,7 +11,7 @@ describe("validateAddress", () => {
       "x@y.museum",
     ]
   ) {
-    it(`takes ${address}`, () => assert.isUndefined(validateAddress(address)))
+    it(`accepts ${address}`, () => assert.isUndefined(validateAddress(address)))
   }
 
   for (
@@ -49,12 +49,12 @@ describe("validateAddress", () => {
       "undisclosed:ada@example.com",
     ]
   ) {
-    it(`refuses ${JSON.stringify(address)}, and says why`, () => assert.match(validateAddress(address) ?? "", /^must /))
+    it(`rejects ${JSON.stringify(address)} with a reason`, () => assert.match(validateAddress(address) ?? "", /^must /))
   }
 })
 
 describe("lineOf", () => {
-  it("makes one line of many", () => {
+  it("replaces line breaks and control characters by single spaces", () => {
     assert.strictEqual(lineOf("  Hello\r\n  Ada,\u0000\u2028it's\t\ttime \u202e!"), "Hello Ada, it's time !")
   })
 })

@@ -56,7 +56,7 @@ describe("Dispatcher with messages that expire", () => {
         assert.deepStrictEqual(server.arrivals.map(({ id }) => id), [good.id])
       }))
 
-    it.effect("says how often it was tried, and why that did not work", () =>
+    it.effect("reports the number of attempts and the last failure of an expired message", () =>
       Effect.gen(function* () {
         const server = yield* receiver({ fault: () => ({ status: 500, body: { error: "no disk" } }) })
         yield* furnish("tried", { url: server.url })
@@ -70,7 +70,7 @@ describe("Dispatcher with messages that expire", () => {
         assert.lengthOf(server.requests, 1)
       }))
 
-    it.effect("ends all that have expired, of many organizations", () =>
+    it.effect("fails all expired messages of several organizations", () =>
       Effect.gen(function* () {
         for (const slug of ["many-a", "many-b"]) {
           yield* furnish(slug)

@@ -46,7 +46,7 @@ describe("FailureOwner", () => {
     })
   }
 
-  it("takes a second answer about the connection for the message's, if another message was accepted meanwhile", () => {
+  it("attributes a second connection failure to the message if another message was accepted in between", () => {
     const gone = broken("404")
     const [first, answer] = judge(noBlames, "a", gone, 0, 10)
     assert.strictEqual(answer, gone)
@@ -58,7 +58,7 @@ describe("FailureOwner", () => {
     assert.strictEqual(judge(accepting, "c", gone, 40, 50)[1], gone, "the first one of another message")
   })
 
-  it("takes the fifth request for less for the message's, with the time it names", () => {
+  it("attributes the fifth rate-limit answer to the message, with the requested wait", () => {
     const less = slowDown("429", Duration.seconds(7))
     let blames = noBlames
     const results: Array<SendResult> = []
@@ -70,7 +70,7 @@ describe("FailureOwner", () => {
     assert.deepStrictEqual(results, [less, less, less, less, ofRecipient(retry("429", false, Duration.seconds(7)))])
   })
 
-  it("forgets a message that was accepted, and remembers the last thousand", () => {
+  it("forgets accepted messages, and remembers at most 1,000 messages", () => {
     const gone = broken("404")
     let blames = judge(noBlames, "a", gone, 0, 10)[0]
     blames = judge(judge(blames, "a", ok, 20, 30)[0], "b", ok, 20, 30)[0]

@@ -36,9 +36,9 @@ const sendBehind = Effect.fnUntraced(function* (slug: string, bad: ReadonlyArray
 
 const isBad = ({ email }: { readonly email: string }) => !email.endsWith("@good.example")
 
-describe("Recipients behind HTTP platforms", () => {
+describe("recipients of HTTP platforms", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerSendingBriskly)), { excludeTestServices: true })((it) => {
-    it.effect("reaches 120 good ones behind 40 for which the platform answers in different ways", () =>
+    it.effect("receive 120 messages although 40 recipients with mixed failures come first", () =>
       Effect.gen(function* () {
         const kinds = Object.keys(faults)
         const bad = Array.from({ length: 40 }, (_, n) => `${kinds[Math.floor(n * kinds.length / 40)]}${n}@bad.example`)
@@ -58,7 +58,7 @@ describe("Recipients behind HTTP platforms", () => {
       }))
 
     for (const kind of ["invalid", "failing"]) {
-      it.effect(`reaches 120 good ones behind 40 of the kind: ${kind}`, () =>
+      it.effect(`receive 120 messages although 40 recipients with this failure come first: ${kind}`, () =>
         Effect.gen(function* () {
           const { trouble } = yield* sendBehind(kind, Array.from({ length: 40 }, (_, n) => `${kind}${n}@bad.example`))
           assert.notInclude(["refusing", "broken"], trouble?.state)

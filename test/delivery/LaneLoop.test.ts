@@ -91,7 +91,7 @@ describe("LaneLoop", () => {
     assert.deepStrictEqual(commands, [{ _tag: "claim", limit: 50, isBusy: false, choice: { without: [] } }])
   })
 
-  it("does not change its arguments, and is deterministic", () => {
+  it("is deterministic and does not modify its arguments", () => {
     const lane = new Driven()
     lane.opened()
     const flight = lane.attempted("a")
@@ -116,7 +116,7 @@ describe("LaneLoop", () => {
     )
   })
 
-  it("has as many messages under way as the platform grants", () => {
+  it("sends at most as many messages at a time as the platform grants", () => {
     const lane = new Driven()
     lane.put({ _tag: "woken" })
     lane.put({ _tag: "opened", concurrency: 5, domains: undefined })
@@ -150,7 +150,7 @@ describe("LaneLoop", () => {
     assert.lengthOf(settled(), 3)
   })
 
-  it("records sent messages before it ends, and releases the lease last", () => {
+  it("records sent messages before it stops, and releases the lease last", () => {
     const lane = new Driven()
     lane.opened()
     const flight = lane.attempted("a")
@@ -167,7 +167,7 @@ describe("LaneLoop", () => {
     assert.strictEqual(lane.state.phase._tag, "ended")
   })
 
-  it("awaits a slow answer when its connection is paused, and goes on when it is resumed meanwhile", () => {
+  it("awaits a slow answer while its connection is paused, and continues if it is resumed before the answer", () => {
     const lane = new Driven()
     lane.opened()
     const flight = lane.attempted("a")
@@ -182,7 +182,7 @@ describe("LaneLoop", () => {
     assert.include(tagsOf(lane.put({ _tag: "answered", flight, result: ok, jitter: 0 })), "record")
   })
 
-  it("ends within the time of a shutdown although an answer is missing", () => {
+  it("stops within the shutdown timeout although an answer is missing", () => {
     const lane = new Driven()
     lane.opened()
     lane.attempted("a")
@@ -193,7 +193,7 @@ describe("LaneLoop", () => {
     assert.strictEqual(lane.state.phase._tag, "ended")
   })
 
-  it("asks a changed connection to leave messages that have not begun, before it opens the new one", () => {
+  it("asks a changed connection to drop messages that have not begun before it opens the new one", () => {
     const lane = new Driven()
     lane.opened()
     const flight = lane.attempted("a")
@@ -205,7 +205,7 @@ describe("LaneLoop", () => {
     assert.include(tagsOf(lane.put({ _tag: "answered", flight, result, jitter: 0 })), "open")
   })
 
-  it("sends nothing once its lease may have run out", () => {
+  it("sends nothing once its lease may have expired", () => {
     const lane = new Driven()
     lane.opened()
     lane.isHeld = false
@@ -215,7 +215,7 @@ describe("LaneLoop", () => {
     assert.deepStrictEqual(lane.put({ _tag: "woken" }, 3_600), [{ _tag: "giveBack", ids: ["a"] }])
   })
 
-  it("takes a message that is claimed again out of a record whose answer is missing", () => {
+  it("drops the unrecorded result of a message that is claimed again", () => {
     const lane = new Driven()
     lane.opened()
     const flight = lane.attempted("a")
@@ -227,7 +227,7 @@ describe("LaneLoop", () => {
     assert.deepStrictEqual(again, { _tag: "record", afterMillis: 250, settled: [], brake: undefined })
   })
 
-  it("counts an attempt that is answered 404 again although another message was accepted, and leaves the connection open", () => {
+  it("counts a second 404 for a message as its own failure if another message was accepted, and keeps the connection open", () => {
     const lane = new Driven()
     lane.opened()
     const gone = broken("404")

@@ -38,7 +38,7 @@ const anyBody = fc.array(
 ).map((parts) => parts.join("").toWellFormed().replace(/\r\n|\r|\n/g, "\r\n"))
 
 describe("quotedPrintable", () => {
-  it("reads back as it was written, in lines of 76 characters without white space at their ends", () =>
+  it("round-trips any text in lines of at most 76 characters without trailing white space", () =>
     fc.assert(
       fc.property(anyBody, (text) => {
         const encoded = quotedPrintable(Buffer.from(text)).toString("latin1")
@@ -51,7 +51,7 @@ describe("quotedPrintable", () => {
       { numRuns: 500 },
     ))
 
-  it("divides no character between two lines", () => {
+  it("does not split a character across two lines", () => {
     for (const line of quotedPrintable(Buffer.from("😀é".repeat(50))).toString("latin1").split("=\r\n")) {
       assert.isTrue(Buffer.from(line.replaceAll("=", ""), "hex").toString().isWellFormed())
       assert.notInclude(Buffer.from(line.replaceAll("=", ""), "hex").toString(), "\ufffd")
@@ -60,7 +60,7 @@ describe("quotedPrintable", () => {
 })
 
 describe("writeMessage", () => {
-  it("writes every subject as nodemailer does", () =>
+  it("encodes every subject as nodemailer does", () =>
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.constantFrom("=?utf-8?q?a?=", "word ".repeat(40))),
@@ -75,7 +75,7 @@ describe("writeMessage", () => {
       { numRuns: 500 },
     ))
 
-  it("writes every address as nodemailer does", () => {
+  it("encodes every address as nodemailer does", () => {
     for (
       const email of ["ada@example.com", "Ada.L+x@Example.COM", "zoë@example.com", "ada@münchen.example", "a!b@c.d"]
     ) {
@@ -86,7 +86,7 @@ describe("writeMessage", () => {
     }
   })
 
-  it("encodes a body as its characters need it", () => {
+  it("selects the encoding by the characters of the body", () => {
     const encodingOf = (text: string) => /^Content-Transfer-Encoding: (.*)$/m.exec(headOf({ text }))?.[1]?.trim()
     assert.strictEqual(encodingOf("Hello"), "7bit")
     assert.strictEqual(encodingOf("word ".repeat(20)), "quoted-printable")
@@ -94,7 +94,7 @@ describe("writeMessage", () => {
     assert.strictEqual(encodingOf("こんにちは"), "base64")
   })
 
-  it("ends with one line break, and has lines of 76 characters in base64", () => {
+  it("ends the body with one line break, and wraps base64 at 76 characters", () => {
     const text = "日本語".repeat(100)
     const body = writeMessage({ ...message, text }).toString().split("\r\n\r\n")[1]!
     assert.isTrue(body.endsWith("\r\n"))

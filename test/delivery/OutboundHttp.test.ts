@@ -44,7 +44,7 @@ describe("OutboundHttp", () => {
       }).pipe(Effect.provide(AddressGuard.layer())))
   }
 
-  it.effect("judges the address that it connects to, also when the DNS says something else the second time", () =>
+  it.effect("refuses a connection if a second DNS answer is a private address", () =>
     Effect.gen(function* () {
       const target = yield* server(() => startWebhook())
       const http = yield* OutboundHttp.make
@@ -85,7 +85,7 @@ describe("OutboundHttp", () => {
       assert.deepStrictEqual([loss.kind, loss.sent], ["unreachable", false])
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("keeps connections, and does not send again by itself when a kept one is reset", () =>
+  it.effect("reuses a connection, and does not repeat a request when it is reset", () =>
     Effect.gen(function* () {
       const target = yield* server(() => startBraze({ faults: [undefined, undefined, { how: "lose" }] }))
       const http = yield* OutboundHttp.make
@@ -108,7 +108,7 @@ describe("OutboundHttp", () => {
     }).pipe(Effect.provide(layerLoopback)))
 
   for (const how of ["hang", "drip"] as const) {
-    it.effect(`gives up after 30 seconds on a server that would ${how}`, () =>
+    it.effect(`times out after 30 seconds if the server would ${how}`, () =>
       Effect.gen(function* () {
         const target = yield* server(() => startWebhook({ faults: [{ how }] }))
         const http = yield* OutboundHttp.make
@@ -121,7 +121,7 @@ describe("OutboundHttp", () => {
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("reads no more than the beginning of an answer", () =>
+  it.effect("reads at most 64 KiB of a response", () =>
     Effect.gen(function* () {
       const target = yield* server(() => startWebhook({ faults: [{ status: 500, body: "x".repeat(5_000_000) }] }))
       const http = yield* OutboundHttp.make
@@ -130,7 +130,7 @@ describe("OutboundHttp", () => {
       yield* Effect.promise(() => target.until(() => target.connections() === 0))
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("ends the connection of a request that is interrupted", () =>
+  it.effect("closes the connection of an interrupted request", () =>
     Effect.gen(function* () {
       const target = yield* server(() => startWebhook({ faults: [{ how: "hang" }] }))
       const http = yield* OutboundHttp.make
@@ -140,7 +140,7 @@ describe("OutboundHttp", () => {
       yield* Effect.promise(() => target.until(() => target.connections() === 0))
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("leaves no connection open when its scope closes, idle or busy", () =>
+  it.effect("closes idle and busy connections when its scope closes", () =>
     Effect.gen(function* () {
       const target = yield* server(() => startWebhook({ faults: [undefined, undefined, { how: "hang" }] }))
       const scope = yield* Scope.make()

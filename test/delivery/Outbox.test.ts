@@ -59,7 +59,7 @@ describe("Outbox", () => {
     })
     const idle = Effect.flatMap(Outbox, (outbox) => outbox.idle)
 
-    it.effect("gives a lane to one of many claimants, and to the next when it is released", () =>
+    it.effect("gives a lane to one of several claimants, and to the next after its release", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("one-owner")
@@ -90,7 +90,7 @@ describe("Outbox", () => {
         }
       }))
 
-    it.effect("gives the lane of an owner that died away once its lease has ended, quiet until a second after", () =>
+    it.effect("takes over an expired lease with a new fence, and stays quiet until one second after expiry", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("takeover")
@@ -106,7 +106,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual([yield* outbox.renew(first, 0), yield* outbox.renew(second, 0)], [false, false])
       }))
 
-    it.effect("claims due messages, the longest due first", () =>
+    it.effect("claims due messages, oldest due time first", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         const sql = yield* SqlClient.SqlClient
@@ -141,7 +141,7 @@ describe("Outbox", () => {
         })
       }))
 
-    it.effect("claims transactional messages first, but leaves a tenth to bulk messages", () =>
+    it.effect("claims transactional messages first, but reserves a tenth for bulk messages", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("first")
@@ -161,7 +161,7 @@ describe("Outbox", () => {
         ])
       }))
 
-    it.effect("claims messages to one recipient domain, or to all others", () =>
+    it.effect("claims messages of one recipient domain or of all others", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         const sql = yield* SqlClient.SqlClient
@@ -188,7 +188,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual(yield* claim({ only: "two.example" }), [])
       }))
 
-    it.effect("claims no more content at once than a lane can hold, but one message at least", () =>
+    it.effect("limits the size of a claim, but claims at least one message", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("large", {
@@ -206,7 +206,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual(counts, [5, 4, 0])
       }))
 
-    it.effect("claims each message once, however many claim at once, and of its own organization only", () =>
+    it.effect("claims each message once for concurrent claimants, and only of its own organization", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("disjoint")
@@ -244,7 +244,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual((yield* outbox.claim(lane, 10)).map(({ attempt }) => attempt), [1, 1, 1, 1])
       }))
 
-    it.effect("prevents a previous owner from changing claims of a later one", () =>
+    it.effect("prevents a previous owner from changing messages that were claimed again", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("fence")
@@ -270,7 +270,7 @@ describe("Outbox", () => {
         assert.strictEqual((yield* reports("fence")).length, 6)
       }))
 
-    it.effect("accepts a late answer for a message without a later claim", () =>
+    it.effect("accepts the late result of a previous owner for a message that was not claimed again", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("late")
@@ -287,7 +287,7 @@ describe("Outbox", () => {
     /** The process that holds the lane ends: the next one takes it. */
     const takeOver = (slug: string) => Effect.andThen(leaseEnds(slug, -2), take(slug, "next"))
 
-    it.effect("fails a message whose attempts are interrupted five times in a row, and queues the others again", () =>
+    it.effect("fails a message after five consecutive interrupted attempts, and requeues the others", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("poison")
@@ -338,7 +338,7 @@ describe("Outbox", () => {
         ])
       }))
 
-    it.effect("counts interruptions in a row: an answer to an attempt starts anew, a message given back was not tried", () =>
+    it.effect("restarts the count of interruptions after a result, and does not count a returned message", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("answered")
@@ -359,7 +359,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual((yield* outbox.claim(lane, 2)).map(({ id }) => id), [a, b])
       }))
 
-    it.effect("does not queue an interrupted message of an erased person again", () =>
+    it.effect("does not requeue an interrupted message of an erased person", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("erased")
@@ -371,7 +371,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual(yield* statesOf("erased"), { cancelled: 1 })
       }))
 
-    it.effect("records results of messages: state, reason, the platform's id, attempts and the time of the next one", () =>
+    it.effect("records state, reason, platform id, attempts and next due time of each result", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("settle")
@@ -396,7 +396,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual(yield* countsOf("settle"), { sent: 1, failed: 1 })
       }))
 
-    it.effect("reports to the inbox, of which the decision learns: sent ones count, failed ones are no trial", () =>
+    it.effect("reports results to the inbox, so that a sent message counts and a failed one is no trial", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("report")
@@ -414,7 +414,7 @@ describe("Outbox", () => {
         assert.match(line!, /^a \S* ?learned: decisions 3, failed 1, sent 1, voided 1$/)
       }))
 
-    it.effect("links the platform's names to the message, so that its webhooks find the decision", () =>
+    it.effect("links the platform's message id to the delivery, so that webhooks find the decision", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         const sql = yield* SqlClient.SqlClient
@@ -432,7 +432,7 @@ describe("Outbox", () => {
         assert.deepStrictEqual(yield* statesOf("links"), { sent: 2 })
       }))
 
-    it.effect("lists organizations with due or abandoned messages and a free lane", () =>
+    it.effect("lists organizations that have a free lane and due or abandoned messages", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         for (const slug of ["idle-due", "idle-later", "idle-held", "idle-left", "idle-done"]) yield* furnish(slug)

@@ -42,7 +42,7 @@ const passHours = Effect.fnUntraced(function* (slug: string, hours: number) {
   yield* sql`UPDATE webhook_endpoints e SET failing_since = e.failing_since - ${span} WHERE e.org_slug = ${slug}`
 })
 
-describe("An endpoint that only fails", () => {
+describe("a webhook endpoint that only fails", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, (env) => layerQueue(env))), { excludeTestServices: true })(
     (it) => {
       const furnish = Effect.fnUntraced(function* (slug: string, url: string) {
@@ -68,7 +68,7 @@ describe("An endpoint that only fails", () => {
       })
 
       it.effect(
-        "is disabled after five days, with the reason, and gets nothing until it is enabled",
+        "is disabled with a reason after five days, and receives no event until it is enabled",
         () =>
           Effect.scoped(Effect.gen(function* () {
             const { requests, url } = yield* server(() => 500)
@@ -107,7 +107,7 @@ describe("An endpoint that only fails", () => {
         120_000,
       )
 
-      it.effect("is not disabled if it works in between", () =>
+      it.effect("stays enabled if deliveries succeed in between", () =>
         Effect.scoped(Effect.gen(function* () {
           let status = 500
           const { url } = yield* server(() => status)

@@ -4,8 +4,8 @@ import { afterFailure, signedBy } from "../../src/delivery/OutgoingWebhooks.ts"
 
 const hour = 3_600_000
 
-describe("Outgoing webhooks", () => {
-  it("pause from 5 seconds to an hour, with jitter, and are given up after 28 hours", () => {
+describe("outgoing webhooks", () => {
+  it("retry after 5 seconds to one hour, with jitter, for at most 28 hours", () => {
     const pause = (attempts: number, jitter: number, failing = 0) => {
       const outcome = afterFailure(attempts, failing, jitter)
       return outcome._tag === "again" ? outcome.delayMillis : undefined
@@ -18,7 +18,7 @@ describe("Outgoing webhooks", () => {
     assert.isUndefined(pause(40, 0.5, 28 * hour))
   })
 
-  it("are signed by every valid secret", async () => {
+  it("are signed with every valid secret", async () => {
     const [first, second] = [1, 2].map((byte) => `whsec_${btoa(String.fromCharCode(byte).repeat(32))}`)
     const headers = signedBy([first!, second!], "evt_1", "{}", 1_777_000_000_500)
     assert.strictEqual(headers["webhook-timestamp"], "1777000000")

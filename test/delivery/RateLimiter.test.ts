@@ -122,7 +122,7 @@ describe("RateLimiter", () => {
   for (
     const [ceiling, messages, runs] of [[1, 200, 200], [5, 400, 100], [100, 1_500, 25], [1_000, 6_000, 5]] as const
   ) {
-    it(`lets no second of arrivals hold more than ${ceiling}, whatever the network does`, () => {
+    it(`lets at most ${ceiling} messages arrive in any second, for any network delays`, () => {
       fc.assert(
         fc.property(network(ceiling), (one) => {
           const { arrivals } = simulate(ceiling, one, messages)
@@ -132,7 +132,7 @@ describe("RateLimiter", () => {
       )
     })
 
-    it(`keeps at 99 % of ${ceiling} with answers that always take the same time, and no more than ${ceiling} in flight`, () => {
+    it(`keeps 99 % of ${ceiling} per second if answers take a constant time, and at most ${ceiling} in flight`, () => {
       fc.assert(
         fc.property(fc.double({ min: 0, max: 950, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }), (
           latency,
@@ -151,7 +151,7 @@ describe("RateLimiter", () => {
       )
     })
   }
-  it("spaces messages evenly, and makes up for a late start with two of them, never with a burst", () => {
+  it("spaces messages evenly, and sends at most two at once after an idle period", () => {
     fc.assert(
       fc.property(fc.constantFrom(5, 10, 100), fc.integer({ min: 0, max: 100_000 }), (ceiling, idle) => {
         const spacing = 1000 / ceiling
@@ -172,7 +172,7 @@ describe("RateLimiter", () => {
     )
   })
 
-  it("halves its rate when the platform asks for less, once for all that was under way, and never below one a second", () => {
+  it("halves its rate once per slow-down of the messages in flight, and keeps at least one per second", () => {
     const limiter = new RateLimiter(100)
     const flight = Array.from({ length: 20 }, (_, i) => limiter.start(10 * i))
     for (const departure of flight) {
@@ -191,7 +191,7 @@ describe("RateLimiter", () => {
     assert.strictEqual(Math.round(limiter.next(now) - now), 1_000)
   })
 
-  it("comes back to the ceiling within twenty seconds of acceptances, and not beyond", () => {
+  it("returns to its limit, and no higher, within twenty seconds of acceptances", () => {
     const limiter = new RateLimiter(100)
     let now = 0
     while (limiter.perSecond > 1) {
@@ -212,7 +212,7 @@ describe("RateLimiter", () => {
     assert.isTrue(rates.every((rate, i) => rate >= (rates[i - 1] ?? 0) && rate <= (rates[i - 1] ?? 1) + 5))
   })
 
-  it("waits for an answer when as many as the ceiling are under way", () => {
+  it("waits for an answer while the maximum number of messages is in flight", () => {
     const limiter = new RateLimiter(2)
     const first = limiter.start(0)
     limiter.start(500)

@@ -18,24 +18,24 @@ describe("reasonPattern", () => {
     ["", ""],
   ]
   for (const [reason, pattern] of cases) {
-    it(`makes ${JSON.stringify(pattern)} of ${JSON.stringify(reason)}`, () => {
+    it(`turns ${JSON.stringify(reason)} into ${JSON.stringify(pattern)}`, () => {
       assert.strictEqual(reasonPattern(reason), pattern)
     })
   }
 
-  it("has at most 200 characters and never half of one", () => {
+  it("returns at most 200 characters without splitting a surrogate pair", () => {
     const pattern = reasonPattern("😀".repeat(500))
     assert.strictEqual([...pattern].length, 200)
     assert.isTrue(pattern.isWellFormed())
   })
 
-  it("is searched for with the wildcards of SQL taken as they are", () => {
+  it("escapes the wildcards of SQL for a search", () => {
     assert.strictEqual(containing("50 % of a_b \\ <…> full"), "%50 \\% of a\\_b \\\\ <%> full%")
   })
 })
 
 describe("composition", () => {
-  it("adds up groups by pattern, template and connection, the most frequent first", () => {
+  it("sums groups by pattern, template and connection, most frequent first", () => {
     const group = { templateId: "t", connection: "main", suppressed: 0 }
     assert.deepStrictEqual(
       composition([
@@ -58,7 +58,7 @@ describe("composition", () => {
     )
   })
 
-  it("lists ten values of a kind and counts all", () => {
+  it("lists ten values of each kind and counts the rest", () => {
     const groups = Array.from({ length: 30 }, (_, i) => ({
       reason: `reason ${String.fromCharCode(65 + i)}`,
       templateId: "t",

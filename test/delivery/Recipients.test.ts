@@ -61,7 +61,7 @@ describe("Recipients", () => {
   // More messages a second than these tests send: what they show does not depend on the limit.
   const services = Effect.map(temporaryEnvironment, (env) => layerSending(env, { DELIVERY_RATE: "2000" }))
   layer(Layer.unwrap(services), { excludeTestServices: true })((it) => {
-    it.effect("sends to good recipients at once, although 40 greylisted ones are in front of them", () =>
+    it.effect("receive mail at once although 40 greylisted recipients come first", () =>
       Effect.gen(function* () {
         const { attemptsAt, send, untilReached } = yield* connected("greylisted", { greyMillis: Infinity })
         const good = people(120, "good.example")
@@ -71,7 +71,7 @@ describe("Recipients", () => {
         assert.isNull((yield* (yield* Connections).get(org("greylisted"), "relay")).trouble)
       }))
 
-    it.effect("uses several sessions for a domain that greylists all, while no other message waits", () =>
+    it.effect("share several sessions at a greylisting domain while no other message waits", () =>
       Effect.gen(function* () {
         const { send, server } = yield* connected("grey-alone", { greyMillis: Infinity, greyReplyMillis: 50 })
         const emails = people(120, "grey.example")
@@ -84,7 +84,7 @@ describe("Recipients", () => {
         assert.isAtMost(server.mostSessions(), 5)
       }))
 
-    it.effect("finds sessions for good recipients, although ten domains that answer never are in front of them", () =>
+    it.effect("receive mail although ten domains that never answer come first", () =>
       Effect.gen(function* () {
         const { attemptsAt, send, server, untilReached } = yield* connected("tarpits", { tarMillis: 3_600_000 })
         const good = people(100, "good.example")
@@ -96,7 +96,7 @@ describe("Recipients", () => {
         assert.isTrue((yield* deliveriesOf("tarpits")).every(({ attempts }) => attempts === 0))
       }))
 
-    it.effect("sends to the rest of a domain at once, although 40 greylisted recipients of it are in front", () =>
+    it.effect("receive mail at once although 40 greylisted recipients of their domain come first", () =>
       Effect.gen(function* () {
         const { send, untilReached } = yield* connected("same-domain", { greyMillis: Infinity })
         const good = people(60, "shop.example")
@@ -105,7 +105,7 @@ describe("Recipients", () => {
       }))
 
     for (const place of [0, 200]) {
-      it.effect(`sends to good recipients, although 150 refused addresses of one domain stand behind ${place} of them`, () =>
+      it.effect(`receive mail although 150 refused addresses of one domain come after ${place} of them`, () =>
         Effect.gen(function* () {
           const slug = `gone-${place}`
           const { attemptsAt, send, untilReached } = yield* connected(slug)
@@ -122,7 +122,7 @@ describe("Recipients", () => {
         }))
     }
 
-    it.effect("pauses the connection when recipients at several domains are refused", () =>
+    it.effect("pause the connection if recipients at several domains are refused", () =>
       Effect.gen(function* () {
         const slug = "all-refused"
         const { send, server } = yield* connected(slug)
@@ -138,7 +138,7 @@ describe("Recipients", () => {
         assert.isAtMost(server.attempts.length, 120)
       }))
 
-    it.effect("sends transactional messages before the bulk messages that were queued earlier", () =>
+    it.effect("receive transactional messages before bulk messages that were queued earlier", () =>
       Effect.gen(function* () {
         const { send, server, untilReached } = yield* connected("priorities")
         const bulk = people(200, "bulk.example")
@@ -152,7 +152,7 @@ describe("Recipients", () => {
         assert.isBelow(last, 180, "bulk messages that were queued first left after the last of them")
       }))
 
-    it.effect("takes the priority of a message from its template, unless the request has one", () =>
+    it.effect("receive messages with the priority of the template, unless the request sets one", () =>
       Effect.gen(function* () {
         const slug = "by-template"
         yield* furnish(slug)
@@ -170,7 +170,7 @@ describe("Recipients", () => {
         ])
       }))
 
-    it.effect("sends all at the first attempt to a server that grants fewer sessions than the connection has", () =>
+    it.effect("receive all mail at the first attempt from a server that grants fewer sessions than configured", () =>
       Effect.gen(function* () {
         const slug = "few-sessions"
         const options = { maxSessions: 3, acceptMillis: 20 }
@@ -188,7 +188,7 @@ describe("Recipients", () => {
         assert.isNull((yield* (yield* Connections).get(org(slug), "relay")).trouble)
       }))
 
-    it.effect("finds sessions for good recipients when the server grants three, and ten domains never answer", () =>
+    it.effect("receive mail over three granted sessions although ten domains never answer", () =>
       Effect.gen(function* () {
         const options = { maxSessions: 3, tarMillis: 3_600_000 }
         const { send, untilReached } = yield* connected("few-and-tarpits", options, { connections: 20 })
@@ -200,7 +200,7 @@ describe("Recipients", () => {
         assert.isTrue(reached.every(({ attempts }) => attempts === 0))
       }))
 
-    it.effect("treats each recipient as its server does, and sends to all that are accepted in the end", () =>
+    it.effect("are sent or failed according to the answers of their own server", () =>
       Effect.gen(function* () {
         const { send } = yield* connected("mixed", { greyMillis: 10, busyMillis: 10, tarMillis: 10 })
         const words = ["grey", "busy", "unknown", "spam", "cut", "tar", "good"]

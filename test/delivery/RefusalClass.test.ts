@@ -4,7 +4,7 @@ import { isAboutAddress, refusalClass } from "../../src/delivery/RefusalClass.ts
 const smtp = (reply: string) => `The SMTP server answered ${reply}`
 
 describe("RefusalClass", () => {
-  it("gives refusals with one cause one class for all recipients", () => {
+  it("assigns refusals with the same cause to one class for all recipients", () => {
     const alike: ReadonlyArray<ReadonlyArray<string>> = [
       [
         smtp("554 5.7.1 <ada@example.com>: Relay access denied"),
@@ -33,7 +33,7 @@ describe("RefusalClass", () => {
     assert.lengthOf([...new Set(classes.flat())], alike.length, "different causes differ")
   })
 
-  it("tells refusals of different causes apart", () => {
+  it("assigns refusals with different causes to different classes", () => {
     const reasons = [
       smtp("550 5.1.1 No such user"),
       smtp("550 5.7.1 Blocked"),
@@ -47,7 +47,7 @@ describe("RefusalClass", () => {
     assert.lengthOf([...new Set(reasons.map(refusalClass))], reasons.length)
   })
 
-  it("knows which refusals are about the recipient's address", () => {
+  it("recognizes refusals of the recipient's address", () => {
     const address = [
       "550 5.1.1 <ada@example.com>: Recipient address rejected: User unknown",
       "550 5.1.2 Bad destination system address",
@@ -83,7 +83,7 @@ describe("RefusalClass", () => {
     assert.isFalse(isAboutAddress('Braze answered 400: {"message":"campaign is not active"}'))
   })
 
-  it("takes no time for long reasons", () => {
+  it("classifies long reasons in linear time", () => {
     for (const text of ["a@", "<", "a.", "1a ", "mailbox ", "https://x"]) {
       const reason = text.repeat(Math.ceil(1_000 / text.length))
       refusalClass(reason)

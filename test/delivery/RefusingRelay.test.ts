@@ -68,7 +68,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
           ["unknown", ["550 5.1.1 No such user"]],
         ] as const
       ) {
-        it.effect(`pauses it after 50 messages, with ${replies.join(" and ")}`, () =>
+        it.effect(`pauses the connection after 50 messages, with ${replies.join(" and ")}`, () =>
           Effect.gen(function* () {
             yield* furnishSmtp(slug, (n) => ({ at: "recipient", reply: replies[n % replies.length]! }))
             yield* enqueueMany(slug, 120)
@@ -79,7 +79,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
           }))
       }
 
-      it.effect("goes on when it is resumed, and pauses again while nothing has changed", () =>
+      it.effect("continues after a manual resume, and pauses again if the refusals continue", () =>
         Effect.gen(function* () {
           let isBlocked = true
           yield* furnishSmtp("resumed", () => isBlocked ? blocked : undefined)
@@ -96,7 +96,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
           assert.isNull((yield* setupOf("resumed")).trouble)
         }))
 
-      it.effect("goes on when settings or secrets change, and stays paused when they are entered as they are", () =>
+      it.effect("continues after settings or secrets change, and stays paused if they are saved unchanged", () =>
         Effect.gen(function* () {
           let isBlocked = true
           const { settings } = yield* furnishSmtp("changed", () => isBlocked ? blocked : undefined)
@@ -117,7 +117,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
           assert.deepStrictEqual(yield* statesOf("changed"), { failed: 20, sent: 20 })
         }))
 
-      it.effect("counts on when the lane changes hands", () =>
+      it.effect("keeps the count of refusals when another node takes the lane", () =>
         Effect.gen(function* () {
           yield* furnishSmtp("handed", () => blocked)
           yield* start("handed")
@@ -132,7 +132,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
           yield* untilBraked("handed")
         }))
 
-      it.effect("sends on while single recipients are refused", () =>
+      it.effect("continues to send while single recipients are refused", () =>
         Effect.gen(function* () {
           const unknown = { at: "recipient", reply: "550 5.1.1 No such user" } as const
           // Sorted by domain: 25 addresses of one that is gone in a row, and each tenth of the others.
@@ -145,7 +145,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
           assert.isNull((yield* setupOf("sorted")).trouble)
         }))
 
-      it.effect("pauses an HTTP platform as well", () =>
+      it.effect("pauses the connection of an HTTP platform after 20 refusals", () =>
         Effect.gen(function* () {
           const server = yield* receiver({
             fault: (n) => ({ status: 422, body: { error: `campaign 7 is gone (${n})` } }),
@@ -165,7 +165,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
     },
   )
 
-  it.live("is the same on every node and after a restart", () =>
+  it.live("keeps the pause on every node and after a restart", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const first = yield* Scope.make()

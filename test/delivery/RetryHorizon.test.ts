@@ -46,12 +46,12 @@ const hoursUntilDue = (slug: string) =>
     return row!.hours
   })
 
-describe("Dispatcher with failures that last", () => {
+describe("Dispatcher with lasting failures", () => {
   layer(
     Layer.unwrap(Effect.map(temporaryEnvironment, (env) => layerSending(env, { DELIVERY_RETRY_DELAY: "1 hour" }))),
     { excludeTestServices: true },
   )((it) => {
-    it.effect("gives a message up a day after its first failure, says so, and starts anew when it is retried", () =>
+    it.effect("fails a message one day after its first failure, and restarts the horizon after a manual retry", () =>
       Effect.gen(function* () {
         let works = false
         const server = yield* receiver({ fault: () => works ? undefined : { status: 500, body: { error: "no disk" } } })
@@ -75,7 +75,7 @@ describe("Dispatcher with failures that last", () => {
         yield* until("it is sent", Effect.map(only("day"), ({ state }) => state === "sent"))
       }))
 
-    it.effect("tries for three days where the recipient's server asks to try later", () =>
+    it.effect("retries for three days if the recipient's server defers the message", () =>
       Effect.gen(function* () {
         yield* furnishSmtp("grey", () => ({ at: "recipient", reply: "451 4.7.1 Greylisted, try again later" }))
         yield* enqueue("grey", "a@example.com")
@@ -90,7 +90,7 @@ describe("Dispatcher with failures that last", () => {
         assert.match(row.reason!, /^Given up after 72 hours and 3 attempts: .*451 4\.7\.1 Greylisted/)
       }))
 
-    it.effect("lets one message wait as long as the platform asks, and sends the others", () =>
+    it.effect("delays one message as long as the platform asks, and sends the others", () =>
       Effect.gen(function* () {
         const server = yield* receiver({
           fault: (n) => n === 0 ? { status: 500, headers: { "retry-after": "7200" } } : undefined,

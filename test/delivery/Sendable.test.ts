@@ -5,8 +5,8 @@ import { contentOf } from "../../src/delivery/connections/Content.ts"
 import { platforms } from "../../src/delivery/connections/Platforms.ts"
 import { sendWarnings } from "../../src/delivery/Sendable.ts"
 
-describe("Warnings about variants that cannot be sent", () => {
-  it("are given for the variants whose messages a connection refuses", () => {
+describe("warnings about variants that cannot be sent", () => {
+  it("list exactly the variants whose messages a connection refuses", () => {
     const names = ["subject", "body", "html", "text", "body_html", "title", "constructor"]
     const vars = fc.dictionary(fc.constantFrom(...names), fc.constantFrom("Hi", "<p>Hi</p>"))
     const formats = fc.dictionary(fc.constantFrom(...names), fc.constantFrom("text" as const, "html" as const))
@@ -26,7 +26,7 @@ describe("Warnings about variants that cannot be sent", () => {
     assert.match(warning!, /^Deliver cannot send 13 variants, because they have no body: v0, .*, v9 and 3 more\. /)
   })
 
-  it("are not given where a platform takes variables of any name", () => {
+  it("are empty for platforms that accept variables of any name", () => {
     const bare = [{ name: "a", vars: { headline: "Hi" }, formats: {} }]
     const warned = Object.entries(platforms).filter(([, { variables }]) => sendWarnings(bare, variables({})).length > 0)
     assert.deepStrictEqual(warned.map(([name]) => name), ["smtp", "braze", "customerio", "sink"])

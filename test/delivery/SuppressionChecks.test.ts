@@ -31,7 +31,7 @@ class Asked {
 }
 
 describe("SuppressionChecks", () => {
-  it("asks about messages that leave next together, and answers them without another question", () => {
+  it("asks about the next messages in one query and answers them from its result", () => {
     const asked = new Asked()
     asked.check(0)
     assert.deepStrictEqual(asked.questions.map(({ ids }) => ids), [["m0", "m1", "m2"]])
@@ -48,7 +48,7 @@ describe("SuppressionChecks", () => {
     ])
   })
 
-  it("asks again for a message whose answer is not fresh any more", () => {
+  it("asks again for a message whose answer has expired", () => {
     const asked = new Asked()
     asked.check(0)
     asked.questions[0]!.answer()
@@ -62,7 +62,7 @@ describe("SuppressionChecks", () => {
     assert.deepStrictEqual(asked.answers.get("m2"), { _tag: "checked", found: complaint })
   })
 
-  it("asks about more messages the more of the last ones left in time", () => {
+  it("adapts the size of a query to the number of recent messages sent in time", () => {
     const asked = new Asked()
     for (let n = 0; n < 100; n++) {
       asked.check(n)
@@ -79,7 +79,7 @@ describe("SuppressionChecks", () => {
     assert.isAtMost(asked.questions.at(-1)!.ids.length, 3)
   })
 
-  it("asks about each message alone when a question cannot be answered, and passes on which cannot", () => {
+  it("asks about each message separately if a query fails, and reports the messages that still fail", () => {
     const asked = new Asked()
     asked.check(0)
     asked.check(1)

@@ -54,9 +54,9 @@ interface PlanNode {
 
 const nodesOf = (node: PlanNode): ReadonlyArray<PlanNode> => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
-describe("Events of decisions", () => {
+describe("events of decisions", () => {
   layer(layerMigrated(temporaryEnvironment))((it) => {
-    it.effect("are found by the index on tracking ids, also by a plan that is made while there are none", () =>
+    it.effect("are found by the index on tracking ids, even by a plan made for an empty table", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [text, parameters] = scanEvents(sql, [{ place: 0, org_slug: "one", tracking_ids: ["x"], since: at }], 100)
@@ -70,7 +70,7 @@ describe("Events of decisions", () => {
         assert.include(nodes.map((node) => node["Index Name"]), "events_first_by_tracking_id")
       }))
 
-    it.effect("are each decision's own, the earliest first", () =>
+    it.effect("belong to their own decision and are sorted by time", () =>
       Effect.gen(function* () {
         yield* insert([
           { tracking: "shared", key: "late", after: 9 },
@@ -100,7 +100,7 @@ describe("Events of decisions", () => {
         )
       }))
 
-    it.effect("are no earlier than 31 days before their decision, whatever decisions are read with it", () =>
+    it.effect("are at most 31 days older than their decision, even in a batch with older decisions", () =>
       Effect.gen(function* () {
         yield* insert([
           { tracking: "again", key: "of an older message", after: -32 * dayMillis },
@@ -112,7 +112,7 @@ describe("Events of decisions", () => {
         )
       }))
 
-    it.effect("are the first 200 of a decision with more, and all of the others", () =>
+    it.effect("are limited to the first 200 of a decision, without limiting the others", () =>
       Effect.gen(function* () {
         const flood = (tracking: string, count: number) =>
           Array.from(

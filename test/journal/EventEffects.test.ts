@@ -32,7 +32,7 @@ it("counts the first event of a kind by a person, in time, in any order", () => 
   ])
 })
 
-it("says of a further purchase that goals with revenue add its value", () => {
+it("says that goals with revenue add the value of a repeated purchase", () => {
   const bought = (at: number, value?: number) => event("conversion", at, value === undefined ? {} : { value })
   assert.deepStrictEqual(
     effectsOf(decidedAt, [bought(hour, 20), bought(2 * hour, 30), bought(3 * hour)]).map(({ reason }) => reason),
@@ -44,7 +44,7 @@ it("says of a further purchase that goals with revenue add its value", () => {
   )
 })
 
-it("recognizes machines by the source's flag, and by their speed", () => {
+it("recognizes machines by the source's flag and by the speed of their clicks", () => {
   assert.deepStrictEqual(effects([event("open", hour, { automated: true }), event("open", 2 * hour)]), [
     "automated",
     "counted",
@@ -60,7 +60,7 @@ it("recognizes machines by the source's flag, and by their speed", () => {
   )
 })
 
-it.effect("says counted of exactly the kinds that the tallies count, and machine of those counted apart", () =>
+it.effect("agrees with the tallies about which events count, as people or as machines", () =>
   Effect.gen(function* () {
     for (let round = 0; round < 500; round++) {
       const events: Array<AttributedEvent> = []

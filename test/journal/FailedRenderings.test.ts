@@ -14,20 +14,20 @@ const stored: ReadonlyArray<StoredFailure> = [
   { copy_id: "c", mode: "fallback", propensity: null, weights: null },
 ]
 
-describe("Failed renderings of a decision", () => {
-  it("are stored as JSON, and not at all without a failure", () => {
+describe("failed renderings of a decision", () => {
+  it("are stored as JSON, or as null without a failure", () => {
     assert.isNull(failedText(undefined))
     assert.deepStrictEqual(JSON.parse(failedText(failed)!), stored)
   })
 
-  it("count as decisions to learn from only if they were drawn", () => {
+  it("count as decisions of the learned track only if they were drawn", () => {
     assert.deepStrictEqual(stored.map(failureOf), [
       { track: "learned", counts: { decisions: 1, unrendered: 1 } },
       { track: "forced", counts: { unrendered: 1 } },
     ])
   })
 
-  it("are draws of their own variants, with the rest of the decision", () => {
+  it("are returned as draws of their own variants with the other fields of the decision", () => {
     type Sent = Parameters<typeof failedDraws>[0][number] & { readonly trackingId: string }
     const sent: Sent = {
       trackingId: "1",
@@ -44,7 +44,7 @@ describe("Failed renderings of a decision", () => {
   })
 })
 
-describe("A decision", () => {
+describe("a decision", () => {
   it("is learned from only if its variant was drawn and sent", () => {
     const drawn = (mode: string) => isForced({ mode, propensity: 0.5 })
     assert.deepStrictEqual(["bandit", "epsilon", "single", "control"].map(drawn), [false, false, false, false])

@@ -20,20 +20,20 @@ const brief = (taking: Taking, cause: Cause.Cause<unknown>) => {
   return "id" in verdict ? `${verdict.type} ${verdict.id} after ${verdict.attempts}` : verdict.type
 }
 
-describe("Bodies whose intake failed", () => {
-  it("are released when the store is away, the service ends, or no process starts", () => {
+describe("bodies whose intake failed", () => {
+  it("are released if the database is unavailable, the service stops, or no process starts", () => {
     for (const cause of [Cause.fail(sqlError("08006")), Cause.interrupt(1), workFailed("start", 1)]) {
       for (const taking of [batch, alone, single(3)]) assert.strictEqual(brief(taking, cause), "release")
     }
   })
 
-  it("are taken singly when nothing tells which of them is at fault", () => {
+  it("are read one at a time if the failure does not identify the faulty body", () => {
     for (const cause of [Cause.fail(sqlError("22P02")), Cause.die(new Error("bug")), workFailed("ended")]) {
       assert.strictEqual(brief(batch, cause), "singly")
     }
   })
 
-  it("are tried again but for the one that was being read, which has an attempt less", () => {
+  it("are retried without the body that was being read, which loses one attempt", () => {
     for (const reason of ["deadline", "ended", "threw"] as const) {
       assert.strictEqual(brief(batch, workFailed(reason, 2)), "retry 2 after 1")
     }
@@ -55,7 +55,7 @@ describe("Bodies whose intake failed", () => {
     assert.strictEqual(brief(single(1), Cause.fail(sqlError("23514"))), "reject 1 after 1")
   })
 
-  it("give the reason in words for the inbox", () => {
+  it("have a reason that is readable in the inbox", () => {
     const reasonOf = (cause: Cause.Cause<unknown>) => {
       const verdict = verdictOf(single(3), cause)
       return "reason" in verdict && verdict.reason

@@ -13,8 +13,8 @@ interface PlanNode {
 
 const nodesOf = (node: PlanNode): ReadonlyArray<PlanNode> => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
-describe("The look-up of known events", () => {
-  it.live("goes by the primary key of every partition, also of one that is empty when the plan is made", () =>
+describe("the look-up of known events", () => {
+  it.live("uses the primary key of every partition, even if it is empty when the plan is made", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const now = Date.now()

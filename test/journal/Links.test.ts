@@ -64,13 +64,13 @@ const statuses = (slug: string) =>
       ),
   )
 
-describe("Links of messages", () => {
+describe("links of messages", () => {
   const environment = temporaryEnvironment
   const services = Layer.unwrap(Effect.map(environment, layerQuiet))
 
   layer(services, { excludeTestServices: true })((it) => {
     it.effect(
-      "counts the same in whatever order decision, send, open and click come, taken one by one",
+      "count the same for every order of decision, send, open and click, read one at a time",
       () =>
         Effect.gen(function* () {
           const { drain } = yield* Intake
@@ -96,7 +96,7 @@ describe("Links of messages", () => {
       120_000,
     )
 
-    it.effect("counts alike for any distribution of events over bodies", () =>
+    it.effect("count the same for any distribution of events over bodies", () =>
       Effect.gen(function* () {
         const events = [send("d-1", "u-1", "trk-1"), open("d-1", "u-1"), click("d-1", "u-1")]
         let n = 0
@@ -115,7 +115,7 @@ describe("Links of messages", () => {
         }
       }), 120_000)
 
-    it.effect("keeps the users of one dispatch apart", () =>
+    it.effect("separate the users of one dispatch", () =>
       Effect.gen(function* () {
         const events = [
           ...["a", "b", "c"].map((user) => send("d-1", `u-${user}`, `trk-${user}`)),
@@ -144,7 +144,7 @@ describe("Links of messages", () => {
         }
       }), 120_000)
 
-    it.effect("keeps equal names of two platforms and two organizations apart", () =>
+    it.effect("separate equal message names of two platforms and two organizations", () =>
       Effect.gen(function* () {
         const cio = (metric: string, delivery: string, tracking?: string) => ({
           event_id: `${metric}-${delivery}`,
@@ -183,7 +183,7 @@ describe("Links of messages", () => {
         yield* check("apart-2", ["a plan=pro learned: decisions 1", "b plan=pro learned: decisions 1"])
       }))
 
-    it.effect("counts many messages alike, shuffled with repeats, taken whenever", () =>
+    it.effect("count the same for shuffled and repeated events of many messages", () =>
       Effect.gen(function* () {
         const people = 60
         const events = Array.from({ length: people }, (_, n) => [
@@ -213,7 +213,7 @@ describe("Links of messages", () => {
         }
       }), 120_000)
 
-    it.effect("does not change what a name stands for", () =>
+    it.effect("keep the first decision of a message name", () =>
       Effect.gen(function* () {
         yield* makeOrg("first")
         for (const copy of ["a", "b"]) yield* decide("first", `trk-${copy}`, { copy, at })
@@ -228,7 +228,7 @@ describe("Links of messages", () => {
         ])
       }))
 
-    it.effect("attributes a conversion that names its message to that message, in any order", () =>
+    it.effect("attribute a conversion to the message that it names, in any order", () =>
       Effect.gen(function* () {
         const bought = braze("users.campaigns.Conversion", "d-1", "u-1")
         const events = [send("d-1", "u-1", "trk-old"), bought]

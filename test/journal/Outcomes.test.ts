@@ -58,7 +58,7 @@ describe("outcomesOf", () => {
   })
 
   for (const event of countedEvents) {
-    it(`counts ${event}, of people and of machines apart`, () => {
+    it(`counts ${event} separately for people and machines`, () => {
       assert.strictEqual(outcomes(at(event, hour)).learned[event], 1)
       const machine = outcomes(at(event, hour, { automated: true }), at(event, 2 * hour, { automated: true }))
       assert.deepStrictEqual(machine.automated, { [event]: 1 })
@@ -67,7 +67,7 @@ describe("outcomesOf", () => {
     })
   }
 
-  it("counts equal events of a person and a machine", () => {
+  it("counts equal events of a person and a machine separately", () => {
     assert.deepStrictEqual(outcomes(at("open", 0, { automated: true }), at("open", 3 * hour)), {
       learned: { open: 1 },
       automated: { open: 1 },
@@ -88,7 +88,7 @@ describe("outcomesOf", () => {
     assert.deepStrictEqual(outcomes(at("click", NaN)), none)
   })
 
-  it("counts one negative however the message was refused, for people only", () => {
+  it("counts one negative for any refusal by a person, and none for a machine", () => {
     assert.deepStrictEqual(outcomes(at("unsubscribe", hour)).learned, { unsubscribe: 1, negative: 1 })
     assert.deepStrictEqual(outcomes(at("spam", hour)).learned, { spam: 1, negative: 1 })
     assert.deepStrictEqual(outcomes(at("spam", hour), at("unsubscribe", hour)).learned, {
@@ -100,7 +100,7 @@ describe("outcomesOf", () => {
   })
 
   for (const event of ["bounce", "soft_bounce", "failed"] as const) {
-    it(`voids the trial for ${event}, until a person engages`, () => {
+    it(`voids the trial for ${event} until a person engages`, () => {
       assert.strictEqual(outcomes(at("sent", 0), at("delivered", 1), at(event, hour)).learned.voided, 1)
       for (const engaged of ["open", "click", "other", "conversion"] as const) {
         assert.strictEqual(outcomes(at(event, hour), at(engaged, 2 * hour)).learned.voided, undefined)
@@ -113,7 +113,7 @@ describe("outcomesOf", () => {
     })
   }
 
-  it("voids for a bounce that its source marks as a machine's too", () => {
+  it("voids the trial for a bounce even if its source marks it as a machine's", () => {
     assert.deepStrictEqual(outcomes(at("bounce", hour, { automated: true })), {
       learned: { voided: 1 },
       automated: { bounce: 1 },
@@ -121,7 +121,7 @@ describe("outcomesOf", () => {
     })
   })
 
-  it("takes clicks within 10 seconds from the first delivery on for those of a scanner", () => {
+  it("attributes clicks within 10 seconds of the first delivery to a scanner", () => {
     const delivered = at("delivered", hour)
     for (const after of [0, 1, 10 * second - 1]) {
       assert.deepStrictEqual(outcomes(delivered, click(hour + after)), {
@@ -138,13 +138,13 @@ describe("outcomesOf", () => {
     assert.strictEqual(outcomes(at("delivered", hour, { automated: true }), click(hour + 1)).automated.click, 1)
   })
 
-  it("infers nothing about quick clicks without a delivery, nor about other quick events", () => {
+  it("does not treat quick clicks without a delivery, or other quick events, as a scanner's", () => {
     assert.strictEqual(outcomes(at("sent", hour), click(hour + 1)).learned.click, 1)
     assert.strictEqual(outcomes(at("delivered", -3 * hour), click(-2 * hour)).learned.click, 1)
     assert.strictEqual(outcomes(at("delivered", hour), at("open", hour + 1)).learned.open, 1)
   })
 
-  it("takes clicks on different links within 2 seconds for those of a scanner", () => {
+  it("attributes clicks on different links within 2 seconds to a scanner", () => {
     assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 2 * second, "b")), {
       learned: {},
       automated: { click: 1 },
@@ -156,7 +156,7 @@ describe("outcomesOf", () => {
     assert.deepStrictEqual(outcomes(click(hour), click(hour)).automated, {})
   })
 
-  it("says why an event does not count by its time, with both times", () => {
+  it("explains with both times why an event does not count", () => {
     assert.isUndefined(untimelyReason(decidedAt, decidedAt - 2 * hour))
     assert.isUndefined(untimelyReason(decidedAt, decidedAt + 336 * hour))
     const early = untimelyReason(decidedAt, decidedAt - 2 * hour - 1)!
@@ -173,7 +173,7 @@ describe("outcomesOf", () => {
     }
   })
 
-  it("counts a refund for nothing but the revenue of conversions", () => {
+  it("subtracts a refund from the revenue of conversions, and from nothing else", () => {
     const rule = { cap: 200, currency: null }
     const refund = (value: number) => at("refund", 3 * hour, { key: `r${value}`, value, automated: true })
     const of = (...events: ReadonlyArray<AttributedEvent>) => outcomesOf(decidedAt, events, rule)
@@ -185,12 +185,12 @@ describe("outcomesOf", () => {
     assert.strictEqual(of(sale, at("refund", 337 * hour, { value: -5 })).learned.revenue, 20_000)
   })
 
-  it("sees another link behind clicks on the same one", () => {
+  it("detects a scanner even if clicks on one link precede the click on another", () => {
     const { automated, learned } = outcomes(click(hour, "a"), click(hour + 1, "a"), click(hour + 2, "b"))
     assert.deepStrictEqual([learned, automated], [{}, { click: 1 }])
   })
 
-  it("has the delay of the first of several clicks, down to seconds", () => {
+  it("records the delay of the first click in seconds", () => {
     const seconds = hour / 3600
     assert.deepStrictEqual(outcomes(click(5 * hour), click(40 * seconds), click(400 * seconds)).delays, {
       click: delayClass(40 / 3600),
@@ -198,7 +198,7 @@ describe("outcomesOf", () => {
     assert.deepStrictEqual(outcomes(click(hour), click(5 * seconds)).delays, { click: delayClass(5 / 3600) })
   })
 
-  it("keeps a person's click beside those of a scanner", () => {
+  it("counts a person's click in addition to those of a scanner", () => {
     assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour, "b"), click(5 * hour, "a")), {
       learned: { click: 1 },
       automated: { click: 1 },
@@ -206,7 +206,7 @@ describe("outcomesOf", () => {
     })
   })
 
-  it("takes back a click when a late delivery shows it to be a scanner's", () => {
+  it("withdraws a click if a late delivery shows that it came from a scanner", () => {
     const scan = click(hour + 1)
     const before = outcomes(scan)
     const after = outcomes(scan, at("delivered", hour))
@@ -214,7 +214,7 @@ describe("outcomesOf", () => {
     assert.deepStrictEqual(difference(before.automated, after.automated), { click: 1 })
   })
 
-  it("stays fast for a decision with very many clicks", () => {
+  it("counts 100,000 clicks of one decision in linear time", () => {
     const clicks = Array.from({ length: 100_000 }, (_, i) => click(i % 1_000, `l${i % 7}`))
     const started = performance.now()
     assert.deepStrictEqual(outcomesOf(decidedAt, clicks), { learned: {}, automated: { click: 1 }, delays: {} })
@@ -222,7 +222,7 @@ describe("outcomesOf", () => {
   })
 })
 
-describe("laws of outcomes", () => {
+describe("outcomes of any events", () => {
   // Close together, so that the rules about seconds apply; some at the limits of the counted time.
   const after = fc.oneof(
     fc.integer({ min: -2, max: 15 }).map((n) => n * second),
@@ -243,7 +243,7 @@ describe("laws of outcomes", () => {
       measures.map((measure) => [measure, (a[measure] ?? 0) + (b?.[measure] ?? 0)] as const).filter(([, n]) => n !== 0),
     )
 
-  it("does not depend on the order of the events", () => {
+  it("are independent of the order of the events", () => {
     fc.assert(
       fc.property(
         events.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
@@ -253,7 +253,7 @@ describe("laws of outcomes", () => {
     )
   })
 
-  it("does not change for events that arrive again", () => {
+  it("are unchanged by repeated events", () => {
     fc.assert(
       fc.property(
         events.chain((all) => fc.tuple(fc.constant(all), fc.subarray(all))),
@@ -267,7 +267,7 @@ describe("laws of outcomes", () => {
     )
   })
 
-  it("agrees with comparing every click to every other", () => {
+  it("agree with comparing every click to every other", () => {
     fc.assert(
       fc.property(events, (all) => {
         const counted = all.filter(({ occurredAt }) =>
@@ -290,7 +290,7 @@ describe("laws of outcomes", () => {
     )
   })
 
-  it("has a difference that is exact, and none where nothing changed", () => {
+  it("have an exact difference, which is undefined without a change", () => {
     fc.assert(
       fc.property(events, events, (some, more) => {
         const before = outcomesOf(decidedAt, some)
@@ -305,7 +305,7 @@ describe("laws of outcomes", () => {
     )
   })
 
-  it("leaves no zeros in a difference, and takes zeros for absent", () => {
+  it("have differences without zeros, and treat zero as absent", () => {
     assert.deepStrictEqual(difference({ open: 1, click: 1 }, { open: 1, sent: 2 }), { click: -1, sent: 2 })
     assert.strictEqual(difference({ open: 0 }, { click: 0 }), undefined)
     assert.strictEqual(difference({}, {}), undefined)
@@ -315,7 +315,7 @@ describe("laws of outcomes", () => {
 describe("inOrder", () => {
   const stored = (source: string, key: string, after: number): StoredEvent => ({ ...at("open", after), source, key })
 
-  it("has the earliest event first, and events of one instant by source and key, however they came", () => {
+  it("sorts events by time, then source and key", () => {
     const expected = [
       stored("b", "id:9", 0),
       stored("a", "id:1", second),

@@ -49,12 +49,12 @@ const rows = (slug: string) =>
       ORDER BY e.event, e.event_key`,
   )
 
-describe("Events about a person without a message", () => {
+describe("events about a person without a message", () => {
   const services = Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet))
 
   layer(services, { excludeTestServices: true })((it) => {
     it.effect(
-      "count opt-outs against the latest decision for the person, whatever order they come in",
+      "count opt-outs for the latest decision of the person, in any order of arrival",
       () =>
         Effect.gen(function* () {
           const steps = [
@@ -96,7 +96,7 @@ describe("Events about a person without a message", () => {
         yield* check("late", ["a plan=pro learned: decisions 1, negative 1, spam 1"])
       }))
 
-    it.effect("do not count for other people, outside the window, in another organization, or without a message", () =>
+    it.effect("do not count for other people, organizations, times, or decisions without a message", () =>
       Effect.gen(function* () {
         yield* makeOrg("mine")
         yield* makeOrg("theirs")
@@ -111,7 +111,7 @@ describe("Events about a person without a message", () => {
         assert.deepStrictEqual((yield* rows("mine")).map(({ status }) => status), ["waiting", "waiting", "waiting"])
       }))
 
-    it.effect("leave an opt-out that names a message to that message", () =>
+    it.effect("attribute an opt-out that names a message to that message only", () =>
       Effect.gen(function* () {
         yield* makeOrg("named")
         yield* decide("named", "t", { user: "u", at: at - minute })
@@ -128,7 +128,7 @@ describe("Events about a person without a message", () => {
         yield* check("named", ["a plan=pro learned: decisions 1"])
       }))
 
-    it.effect("find the person by address and by the names of the profile", () =>
+    it.effect("find the person by address and by the identifiers of the profile", () =>
       Effect.gen(function* () {
         yield* makeOrg("names")
         const profiles = yield* Profiles
@@ -153,7 +153,7 @@ describe("Events about a person without a message", () => {
         ])
       }))
 
-    it.effect("are kept once and shown in the story of the person, though no decision counts them", () =>
+    it.effect("are stored once and shown in the history of the person, although no decision counts them", () =>
       Effect.gen(function* () {
         yield* makeOrg("kept")
         yield* decide("kept", "t", { user: "u", at: at - minute })

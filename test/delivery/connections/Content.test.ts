@@ -6,8 +6,8 @@ import type { Message } from "../../../src/delivery/Connection.ts"
 const contentWith = (vars: Message["vars"], formats: Message["formats"] = {}) =>
   contentOf({ vars: { subject: "Hi", ...vars }, formats })
 
-describe("The content of a message", () => {
-  it("has an HTML body under body, html or body_html, in this order", () => {
+describe("the content of a message", () => {
+  it("takes the HTML from body, html or body_html, in this order", () => {
     const htmlOf = (vars: Message["vars"], formats?: Message["formats"]) =>
       Result.getOrThrow(contentWith(vars, formats)).html
     assert.strictEqual(htmlOf({ body: "<p>a</p>" }, { body: "html" }), "<p>a</p>")
@@ -17,7 +17,7 @@ describe("The content of a message", () => {
     assert.deepInclude(both, { text: "plain", html: "<p>b</p>" })
   })
 
-  it("is refused without a body", () => {
+  it("is rejected without a body", () => {
     const refused = contentWith({ footer: "x" })
     assert.match(Result.isFailure(refused) ? refused.failure : "", /no body/)
   })

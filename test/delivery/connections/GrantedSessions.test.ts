@@ -3,7 +3,7 @@ import { GrantedSessions } from "../../../src/delivery/connections/GrantedSessio
 
 const second = 1_000
 
-it("allows as many sessions as the server granted, and one more every ten seconds", () => {
+it("limits sessions to the number granted by the server, plus one every ten seconds", () => {
   let now = 100 * second
   const granted = new GrantedSessions(5, () => now)
   const countAt = (seconds: number) => {
@@ -19,7 +19,7 @@ it("allows as many sessions as the server granted, and one more every ten second
   assert.isFalse(granted.isLimited)
 })
 
-it("allows one session at least, and no more than the connection has", () => {
+it("allows at least one session and at most the configured number", () => {
   const granted = new GrantedSessions(2, () => 0)
   granted.refuse(0)
   assert.strictEqual(granted.count, 1)

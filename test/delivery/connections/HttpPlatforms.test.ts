@@ -135,7 +135,7 @@ for (const [title, one] of all) {
         assert.isAtLeast(connection.concurrency, 1)
       }).pipe(Effect.provide(layerLoopback)))
 
-    it.effect("sorts answers, and is as good as before afterwards", () =>
+    it.effect("maps each answer to a result, and sends the next message", () =>
       Effect.gen(function* () {
         const { connection, platform } = yield* opened(one)
         for (const [fault, outcome] of common) {
@@ -148,7 +148,7 @@ for (const [title, one] of all) {
         assert.strictEqual(platform.arrivals.at(-1)?.id, "after")
       }).pipe(Effect.provide(layerLoopback)))
 
-    it.effect("waits as long as it is told, an hour at most", () =>
+    it.effect("reports the requested wait of a rate limit, at most one hour", () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(1_778_486_400_000)
         const { connection, platform } = yield* opened(one)
@@ -169,7 +169,7 @@ for (const [title, one] of all) {
         assert.deepStrictEqual(waits, [17, 60, 3_600, 90, undefined])
       }).pipe(Effect.provide(layerLoopback)))
 
-    it.effect("lets one message wait where an error names a time, a day at most", () =>
+    it.effect("reports the requested wait of an error for one message, at most one day", () =>
       Effect.gen(function* () {
         const { connection, platform } = yield* opened(one)
         const waits: Array<number | undefined> = []
@@ -182,7 +182,7 @@ for (const [title, one] of all) {
         assert.deepStrictEqual(waits, [17, 7_200, 86_400, undefined])
       }).pipe(Effect.provide(layerLoopback)))
 
-    it.effect("stops at credentials that are wrong, without repeating them", () =>
+    it.effect("stops at wrong credentials without revealing them", () =>
       Effect.gen(function* () {
         const platform = yield* server(() => one.start())
         const connection = yield* connect(one.name, one.settings(platform.url), one.wrong)
@@ -201,7 +201,7 @@ for (const [title, one] of all) {
         assert.include(reason, "400")
       }).pipe(Effect.provide(layerLoopback)))
 
-    it.effect("gives up after 30 seconds with an unknown result", () =>
+    it.effect("reports an unknown result after 30 seconds without an answer", () =>
       Effect.gen(function* () {
         const { connection, platform } = yield* opened(one, { how: "drip" })
         const fiber = yield* Effect.forkChild(connection.send(message()))
@@ -210,7 +210,7 @@ for (const [title, one] of all) {
         assert.strictEqual(tagged(yield* Fiber.join(fiber)), "retry uncertain")
       }).pipe(Effect.provide(layerLoopback)))
 
-    it.effect("can be interrupted, and leaves nothing open when its scope closes", () =>
+    it.effect("stops an interrupted request, and closes its connections when its scope closes", () =>
       Effect.gen(function* () {
         const platform = yield* server(() => one.start({ faults: [undefined, { how: "hang" }] }))
         const { close, connection } = yield* connectApart(one.name, one.settings(platform.url), one.secrets)
@@ -225,7 +225,7 @@ for (const [title, one] of all) {
       }).pipe(Effect.provide(layerLoopback)))
 
     if (one !== webhook) {
-      it.effect("does not take anybody's success for the platform's", () =>
+      it.effect("reports an unknown result for a success in another format", () =>
         Effect.gen(function* () {
           const { connection } = yield* opened(one, { how: "malformed" }, { how: "malformed", body: "{}" })
           assert.isTrue((yield* sendTo(connection, "retry")).uncertain)
@@ -236,7 +236,7 @@ for (const [title, one] of all) {
 }
 
 for (const [title, one] of [all[1]!, all[4]!, all[5]!]) {
-  it.effect(`${title}: a message lost on its way back and sent again arrives once`, () =>
+  it.effect(`${title}: a message repeated after a lost answer arrives once`, () =>
     Effect.gen(function* () {
       const { connection, platform } = yield* opened(one, { how: "lose" })
       assert.isTrue(connection.idempotent)
@@ -246,8 +246,8 @@ for (const [title, one] of [all[1]!, all[4]!, all[5]!]) {
     }).pipe(Effect.provide(layerLoopback)))
 }
 
-describe("links and tracking ids, as the adapters of events read them", () => {
-  it.effect("Braze's transactional campaigns: dispatch id, and external_send_id", () =>
+describe("links and tracking ids in the events of platforms", () => {
+  it.effect("come from Braze's dispatch id and external_send_id for transactional campaigns", () =>
     Effect.gen(function* () {
       const { connection } = yield* opened(transactional)
       const { links, messageId } = yield* sendTo(connection, "accepted")
@@ -260,7 +260,7 @@ describe("links and tracking ids, as the adapters of events read them", () => {
       assert.strictEqual(event.trackingId, message().id)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("Braze: message extras in the body, which Braze renders to the sent text", () =>
+  it.effect("come from Braze's message extras in the body, which render to nothing", () =>
     Effect.gen(function* () {
       const { connection, platform } = yield* opened(braze)
       const vars = { subject: "{{ 7 | times: 6 }}", body: "<p>{% if true %}{{name}}</p>" }
@@ -288,7 +288,7 @@ describe("links and tracking ids, as the adapters of events read them", () => {
       assert.strictEqual(event.trackingId, message().id)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("Iterable: the data that the campaign was fed with", () =>
+  it.effect("come from the data fields of an Iterable campaign", () =>
     Effect.gen(function* () {
       const { connection, platform } = yield* opened(iterable)
       yield* sendTo(connection, "accepted")
@@ -308,7 +308,7 @@ describe("links and tracking ids, as the adapters of events read them", () => {
       assert.strictEqual(event.trackingId, message().id)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("Customer.io: delivery id, and the header", () =>
+  it.effect("come from Customer.io's delivery id and the X-Tracking-Id header", () =>
     Effect.gen(function* () {
       const { connection, platform } = yield* opened(customerIo)
       const { links, messageId } = yield* sendTo(connection, "accepted")
@@ -323,7 +323,7 @@ describe("links and tracking ids, as the adapters of events read them", () => {
       assert.strictEqual(event.trackingId, message().id)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("Marketing Cloud: the message key itself", () =>
+  it.effect("come from the message key of Marketing Cloud", () =>
     Effect.gen(function* () {
       const { connection, platform } = yield* opened(sfmc)
       const { links } = yield* sendTo(connection, "accepted")
@@ -339,7 +339,7 @@ describe("links and tracking ids, as the adapters of events read them", () => {
       assert.strictEqual(event.trackingId, message().id)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("webhooks: the unsubscribe link of the message, where it has one", () =>
+  it.effect("include the unsubscribe link in webhook messages that have one", () =>
     Effect.gen(function* () {
       const { connection, platform } = yield* opened(webhook)
       const url = "https://t.example/u/token"
@@ -348,7 +348,7 @@ describe("links and tracking ids, as the adapters of events read them", () => {
       assert.deepStrictEqual(platform.requests.map(({ json }) => json.data.unsubscribe_url), [url, undefined])
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("webhooks: signed so that our own check of Standard Webhooks takes them", () =>
+  it.effect("arrive in webhooks whose signature passes the check of Standard Webhooks", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_778_486_400_000)
       const { connection, platform } = yield* opened(webhook)
@@ -379,14 +379,14 @@ describe("answers of single platforms", () => {
       ["UnknownEmailError", 404, "refused"],
     ] as const
   ) {
-    it.effect(`Iterable's ${code} means: ${outcome}`, () =>
+    it.effect(`Iterable's ${code} is reported as ${outcome}`, () =>
       Effect.gen(function* () {
         const { connection } = yield* opened(iterable, { status, body: { code, msg: "m", params: {} } })
         yield* sendTo(connection, outcome)
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("Marketing Cloud gets one token for many messages, and another when that is worth nothing any more", () =>
+  it.effect("Marketing Cloud reuses one token for many messages and replaces it after expiry", () =>
     Effect.gen(function* () {
       const platform = yield* server(() => startSfmc())
       const connection = yield* connect("sfmc", sfmc.settings(platform.url), sfmc.secrets)
@@ -404,7 +404,7 @@ describe("answers of single platforms", () => {
       assert.deepStrictEqual([tokens(), platform.arrivals.length], [3, 21])
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("a webhook that is gone stops the connection", () =>
+  it.effect("a webhook that answers 410 stops the connection", () =>
     Effect.gen(function* () {
       const { connection } = yield* opened(webhook, { status: 410 })
       yield* sendTo(connection, "broken")

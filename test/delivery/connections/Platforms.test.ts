@@ -149,19 +149,19 @@ const faulty: ReadonlyArray<readonly [PlatformName, ConnectionInput, ReadonlyArr
 
 describe("platforms", () => {
   for (const [name, inputs] of Object.entries(valid) as ReadonlyArray<[PlatformName, ReadonlyArray<ConnectionInput>]>) {
-    it(`takes valid settings of ${name}`, () => {
+    it(`accepts valid settings of ${name}`, () => {
       for (const input of inputs) assert.deepStrictEqual(platforms[name].faults(input), [])
     })
   }
 
   for (const [name, input, pointers] of faulty) {
-    it(`finds every fault of ${name}: ${pointers.join(" ")}`, () => {
+    it(`reports every fault of ${name}: ${pointers.join(" ")}`, () => {
       const faults = platforms[name].faults(input)
       assert.deepStrictEqual(faults.map(({ pointer }) => pointer).sort(), [...pointers].sort(), JSON.stringify(faults))
     })
   }
 
-  it("never repeats a secret in a fault", () => {
+  it("never includes a secret in a fault", () => {
     const secret = "hunter2 with a space at its end "
     const names = ["password", "api_key", "app_api_key", "client_id", "client_secret", "signing_secret"]
     for (const { faults } of Object.values(platforms)) {

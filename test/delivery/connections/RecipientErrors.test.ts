@@ -122,9 +122,9 @@ const refusals: ReadonlyArray<readonly [string, Platform, Fault]> = [
   }],
 ]
 
-describe("Refusals of HTTP platforms because of one recipient", () => {
+describe("refusals of one recipient by HTTP platforms", () => {
   for (const [title, { name, secrets, settings, start }, fault] of refusals) {
-    it.effect(`${title}: ends this message, counts as about its address, and the next one is sent`, () =>
+    it.effect(`${title}: fail this message as an address error, and do not affect the next`, () =>
       Effect.gen(function* () {
         const platform = yield* server(() => start({ faults: name === "sfmc" ? [undefined, fault] : [fault] }))
         const connection = yield* connect(name, settings(platform.url), secrets)
@@ -138,7 +138,7 @@ describe("Refusals of HTTP platforms because of one recipient", () => {
   }
 })
 
-describe("Owners of the failures of HTTP platforms", () => {
+describe("owners of the failures of HTTP platforms", () => {
   for (
     const [title, { name, secrets, settings, start }] of [
       ["Braze", braze],
@@ -149,7 +149,7 @@ describe("Owners of the failures of HTTP platforms", () => {
       ["A webhook", webhook],
     ] as const
   ) {
-    it.effect(`${title}: by its answer`, () =>
+    it.effect(`${title}: are determined from the answer`, () =>
       Effect.gen(function* () {
         const platform = yield* server(() => start())
         const connection = yield* connect(name, settings(platform.url), secrets)
@@ -168,7 +168,7 @@ describe("Owners of the failures of HTTP platforms", () => {
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("Iterable: an e-mail that could not be queued belongs to the recipient", () =>
+  it.effect("Iterable: attribute an e-mail that could not be queued to the recipient", () =>
     Effect.gen(function* () {
       const fault = { status: 400, body: { code: "QueueEmailError", msg: "m", params: {} } }
       const platform = yield* server(() => startIterable({ faults: [fault] }))

@@ -15,7 +15,7 @@ import { connect, connectApart, layerLoopback, layerWithoutSink, message, sendTo
 const login = { user: "shop", password: "pass-word-4711" }
 
 describe("Smtp", () => {
-  it.effect("sends encrypted after STARTTLS, logged in, and everything of the message arrives", () =>
+  it.effect("sends the complete message after STARTTLS and login", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ login }, {
         user: login.user,
@@ -42,7 +42,7 @@ describe("Smtp", () => {
       assert.deepStrictEqual(receiver.arrivals.map(({ id }) => id), [sent.id])
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("sends with TLS from the start", () =>
+  it.effect("sends over implicit TLS", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ tls: true }, { tls: "tls" })
       yield* sendTo(connection, "accepted")
@@ -56,7 +56,7 @@ describe("Smtp", () => {
       assert.strictEqual(receiver.mails.length, 1)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("sends successive messages in one session, and simultaneous ones in up to the configured number", () =>
+  it.effect("sends successive messages in one session, and simultaneous ones in up to the configured number of sessions", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened(
         { holdReplies: { fromMessage: 5, untilSessions: 3 } },
@@ -81,7 +81,7 @@ describe("Smtp", () => {
       ["sender", "421 4.7.0 Too many concurrent SMTP connections"],
     ] as const
   ) {
-    it.effect(`uses as many sessions as the server grants, which answers "${reply}" to others`, () =>
+    it.effect(`uses as many sessions as the server grants, if it answers "${reply}" to others`, () =>
       Effect.gen(function* () {
         let most = 2
         const { connection, receiver } = yield* opened({ login, limit: { at, reply, most: () => most } }, {
@@ -110,7 +110,7 @@ describe("Smtp", () => {
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("reports the refusal of a session where there is no other", () =>
+  it.effect("reports the refusal of a session if no other session is open", () =>
     Effect.gen(function* () {
       const reply = "421 4.7.0 Too many connections"
       const { connection, receiver } = yield* opened({ limit: { at: "connect", reply, most: () => 0 } })
@@ -122,7 +122,7 @@ describe("Smtp", () => {
       assert.strictEqual(connection.granted!(), 20, "the server refuses all, which does not tell how many it grants")
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("opens the next session after 500 messages when the last one has ended", () =>
+  it.effect("opens a new session after 500 messages once the previous one has ended", () =>
     Effect.gen(function* () {
       const reply = "421 4.7.0 Too many connections"
       const { connection, receiver } = yield* opened({ limit: { at: "connect", reply, most: () => 1 } }, {
@@ -135,7 +135,7 @@ describe("Smtp", () => {
       assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [510, 2])
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("lets others wait on when a message is given up before it waits", () =>
+  it.effect("sends the waiting messages if another one is cancelled before it waits", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened(
         { holdReplies: { fromMessage: 1, untilSessions: 1 } },
@@ -152,7 +152,7 @@ describe("Smtp", () => {
       assert.strictEqual(receiver.mails.length, 3)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("goes on in a new session when the server has ended the old one", () =>
+  it.effect("continues in a new session after the server ended the previous one", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened()
       yield* sendTo(connection, "accepted")
@@ -248,7 +248,7 @@ describe("Smtp", () => {
       ["sender", "550 5.7.1 Sender not allowed", "broken", "check from"],
     ] as const
   ) {
-    it.effect(`takes "${reply}" in answer to ${at} for: ${outcome}`, () =>
+    it.effect(`reports "${reply}" in answer to ${at} as ${outcome}`, () =>
       Effect.gen(function* () {
         const { connection, receiver } = yield* opened({ faults: [{ at, reply }] })
         const result = yield* sendTo(connection, outcome)
@@ -265,7 +265,7 @@ describe("Smtp", () => {
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("reports an unknown result when the connection breaks after the message", () =>
+  it.effect("reports an unknown result if the connection breaks after the message", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ faults: [undefined, { at: "data" }] })
       yield* sendTo(connection, "accepted")
@@ -276,7 +276,7 @@ describe("Smtp", () => {
       assert.deepStrictEqual([ids.length, new Set(ids).size], [3, 1])
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("knows that a message did not go when the link breaks before it", () =>
+  it.effect("reports that the message was not sent if the connection breaks before it", () =>
     Effect.gen(function* () {
       const { connection } = yield* opened({ faults: [{ at: "recipient" }] })
       assert.isFalse((yield* sendTo(connection, "retry")).uncertain)
@@ -295,7 +295,7 @@ describe("Smtp", () => {
     }).pipe(Effect.provide(layerLoopback)))
 
   for (const reply of ["535 5.7.8 Bad credentials", "534 5.7.9 Stronger mechanism needed", "538 Encryption required"]) {
-    it.effect(`stops at a login answered "${reply}", without telling the password`, () =>
+    it.effect(`stops at a login answered "${reply}" without revealing the password`, () =>
       Effect.gen(function* () {
         const { connection } = yield* opened({ loginReply: `${reply} ${login.password}` }, { user: "shop" }, {
           password: login.password,
@@ -309,7 +309,7 @@ describe("Smtp", () => {
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("tries a login again that fails for the moment only", () =>
+  it.effect("retries a login that fails temporarily", () =>
     Effect.gen(function* () {
       const { connection } = yield* opened({ loginReply: "454 4.7.0 Temporary authentication failure" }, {
         user: "shop",

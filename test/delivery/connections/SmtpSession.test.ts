@@ -121,7 +121,7 @@ describe("SmtpSession", () => {
       assert.isTrue(session.isOpen)
     }, "250-here\r\n250-SIZE\r\n250 PIPELINING\r\n"))
 
-  it("waits for each reply where the server does not announce PIPELINING", () =>
+  it("waits for each reply if the server does not announce PIPELINING", () =>
     withServer(["250-first\r\n250 ok\r\n", "250 ok\r\n", "354 go\r\n", "250 taken\r\n"], async (session, server) => {
       assert.isUndefined((await send(session)).fault)
       assert.deepStrictEqual(server.heard.slice(0, 3), [
@@ -137,7 +137,7 @@ describe("SmtpSession", () => {
       ["a line without a code in the reply", "250-taken\r\nas 4711\r\n250 thanks\r\n"],
     ] as const
   ) {
-    it(`takes ${what} after the message for an acceptance`, () =>
+    it(`accepts ${what} after the message as success`, () =>
       withServer([envelope, reply], async (session) => {
         assert.isUndefined((await send(session)).fault)
       }))
@@ -149,7 +149,7 @@ describe("SmtpSession", () => {
       ["but asks for the message", ["250 ok\r\n550 5.1.1 No such user\r\n354 go\r\n", "554 no recipients\r\n"]],
     ] as const
   ) {
-    it(`sends no message to a server that refuses the recipient ${what}, and then sends the next`, () =>
+    it(`sends no message if the server refuses the recipient ${what}, and then sends the next`, () =>
       withServer([...replies, "250 reset\r\n", envelope, "250 taken\r\n"], async (session, server) => {
         assert.deepStrictEqual(await send(session), {
           fault: { stage: "recipient", code: 550, detail: "550 5.1.1 No such user", uncertain: false },
@@ -163,7 +163,7 @@ describe("SmtpSession", () => {
       }))
   }
 
-  it("reports the refusal of the sender, not those that follow from it", () =>
+  it("reports the refusal of the sender instead of the errors that follow from it", () =>
     withServer(["550 5.7.1 Sender not allowed\r\n503 No sender\r\n503 No recipient\r\n", "250 reset\r\n"], async (
       session,
     ) => {
@@ -172,14 +172,14 @@ describe("SmtpSession", () => {
       assert.isTrue(session.isOpen)
     }))
 
-  it("ends with a reply of 421, whatever else was asked", () =>
+  it("closes at reply 421 to any command", () =>
     withServer(["250 ok\r\n421 4.3.2 Shutting down\r\n"], async (session) => {
       const { fault } = await send(session)
       assert.deepStrictEqual([fault?.stage, fault?.code], ["recipient", 421])
       assert.isFalse(session.isOpen)
     }))
 
-  it("knows which part of the message can have arrived when the server closes in the middle", async () => {
+  it("reports whether the message can have arrived if the server closes the connection", async () => {
     await withServer([{ end: "250 ok\r\n" }], async (session) => {
       const { fault } = await send(session)
       assert.deepStrictEqual([fault?.stage, fault?.code, fault?.uncertain], ["connect", undefined, false])
@@ -191,45 +191,45 @@ describe("SmtpSession", () => {
     })
   })
 
-  it("takes last words without a line break for a reply", () =>
+  it("reads a last reply without a line break", () =>
     withServer([envelope, { end: "451 4.3.0 Disk full" }], async (session) => {
       assert.deepInclude((await send(session)).fault, { code: 451, detail: "451 4.3.0 Disk full", uncertain: false })
     }))
 
-  it("does not know whether a message was accepted that is answered by neither acceptance nor refusal", () =>
+  it("reports an unknown result if the final reply is neither acceptance nor refusal", () =>
     withServer([envelope, "354 go on\r\n"], async (session) => {
       assert.deepInclude((await send(session)).fault, { code: undefined, uncertain: true })
       assert.isFalse(session.isOpen)
     }))
 
-  it("sends nothing of a message that may not begin", () =>
+  it("sends only the first command for a message that may not begin", () =>
     withServer([envelope], async (session, server) => {
       await new Promise<void>((resolve) => session.send({ mail: mail(), begin: () => resolve(), done: () => {} }))
       session.destroy()
       assert.strictEqual(server.heard.length, 1)
     }))
 
-  it("refuses a message that is larger than the server takes, without asking", () =>
+  it("refuses a message larger than the announced SIZE without sending a command", () =>
     withServer([], async (session, server) => {
       assert.deepInclude((await send(session)).fault, { cause: "size", code: undefined })
       assert.deepStrictEqual(server.heard, [])
       assert.isTrue(session.isOpen)
     }, "250-here\r\n250 SIZE 10\r\n"))
 
-  it("asks for SMTPUTF8 where an address needs it and the server has it", () =>
+  it("requests SMTPUTF8 if an address needs it and the server supports it", () =>
     withServer([envelope, "250 taken\r\n"], async (session, server) => {
       await send(session, mail("zoë@example.com"))
       assert.match(server.heard[0]!, /^MAIL FROM:<news@shop.example> SMTPUTF8\r\nRCPT TO:<zoë@example.com>\r\n/)
     }, "250-here\r\n250-PIPELINING\r\n250 SMTPUTF8\r\n"))
 
-  it("says nothing of a message to an address that needs SMTPUTF8 to a server without it", () =>
+  it("refuses an address that needs SMTPUTF8 if the server does not support it, without sending a command", () =>
     withServer([envelope, "250 taken\r\n"], async (session, server) => {
       assert.deepInclude((await send(session, mail("zoë@example.com"))).fault, { cause: "utf8" })
       assert.isUndefined((await send(session)).fault)
       assert.notInclude(server.heard.join(""), "zoë")
     }))
 
-  it("ends when a server speaks unasked, and at a reply without end", async () => {
+  it("closes at an unsolicited or endless reply", async () => {
     await withServer([envelope, "250 taken\r\n"], async (session, server) => {
       await send(session)
       const ended = new Promise<void>((resolve) => session.onEnd = resolve)
@@ -242,7 +242,7 @@ describe("SmtpSession", () => {
     })
   })
 
-  it("fails to open when the greeting does not come in time", async () => {
+  it("fails to open if the greeting does not arrive in time", async () => {
     const server = new Scripted([], pipelining, "")
     const opened = await server.open({ ...rfcTimes, greeting: 50 })
     server.close()

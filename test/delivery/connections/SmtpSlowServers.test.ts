@@ -6,8 +6,8 @@ import { MayBegin } from "../../../src/delivery/MayBegin.ts"
 import { opened } from "./openedSmtp.ts"
 import { layerLoopback, message, sendTo } from "./support.ts"
 
-describe("Smtp with a server that answers late", () => {
-  it("gives a server the times of RFC 5321", () => {
+describe("Smtp with a slow server", () => {
+  it("allows the timeouts of RFC 5321", () => {
     const minutes = (millis: number) => millis / 60_000
     assert.deepStrictEqual(
       { ...rfcTimes, connect: undefined },
@@ -19,7 +19,7 @@ describe("Smtp with a server that answers late", () => {
   })
 
   for (const [at, minutes] of [["connect", 4], ["recipient", 5], ["data", 10]] as const) {
-    it.effect(`sends one copy to a server that takes ${minutes} minutes to answer at ${at}`, () =>
+    it.effect(`sends one copy if the server answers at ${at} after ${minutes} minutes`, () =>
       Effect.gen(function* () {
         let answer = () => {}
         const until = new Promise<void>((resolve) => answer = resolve)
@@ -36,7 +36,7 @@ describe("Smtp with a server that answers late", () => {
   }
 
   for (const [at, minutes, uncertain] of [["recipient", 12, false], ["data", 13, true]] as const) {
-    it.effect(`gives up after ${minutes} minutes without an answer to ${at}`, () =>
+    it.effect(`times out ${minutes} minutes after ${at} without an answer`, () =>
       Effect.gen(function* () {
         const { connection, receiver } = yield* opened({ faults: [{ at, hang: true }] })
         const fiber = yield* Effect.forkChild(connection.send(message()))
@@ -49,7 +49,7 @@ describe("Smtp with a server that answers late", () => {
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("keeps the session whose message was given up while the server took long to greet", () =>
+  it.effect("keeps the session if a message was cancelled during a slow greeting", () =>
     Effect.gen(function* () {
       let greet = () => {}
       const until = new Promise<void>((resolve) => greet = resolve)
@@ -65,7 +65,7 @@ describe("Smtp with a server that answers late", () => {
     }).pipe(Effect.provide(layerLoopback)))
 
   for (const [at, outcome] of [["connect", "yielded"], ["recipient", "yielded"], ["data", "accepted"]] as const) {
-    it.effect(`leaves a message of a changed connection in the queue unless it has begun: silence at ${at}`, () =>
+    it.effect(`requeues the message of a changed connection unless its content was sent: silence at ${at}`, () =>
       Effect.gen(function* () {
         let answer = () => {}
         const until = new Promise<void>((resolve) => answer = resolve)
@@ -82,7 +82,7 @@ describe("Smtp with a server that answers late", () => {
       }).pipe(Effect.provide(layerLoopback)))
   }
 
-  it.effect("asks again before the message when the server took long for the recipient", () =>
+  it.effect("checks the message again before its content if the recipient's answer was slow", () =>
     Effect.gen(function* () {
       let answer = () => {}
       const until = new Promise<void>((resolve) => answer = resolve)
@@ -102,7 +102,7 @@ describe("Smtp with a server that answers late", () => {
     }).pipe(Effect.provide(layerLoopback)))
 
   for (const [at, outcome] of [["recipient", "yielded"], ["data", "retry"]] as const) {
-    it.effect(`takes a request to give up during the silence after ${at} for: ${outcome}`, () =>
+    it.effect(`reports ${outcome} for a cancellation during the silence after ${at}`, () =>
       Effect.gen(function* () {
         const { connection, receiver } = yield* opened({ faults: [{ at, hang: true }] })
         const giveUp = new AbortController()

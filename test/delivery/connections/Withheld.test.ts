@@ -30,8 +30,8 @@ const startHttp = () =>
     },
   )
 
-describe("Connections", () => {
-  it.live("SMTP sends no command about a withheld message, and sends the next one over the same session", () =>
+describe("connections with a withheld message", () => {
+  it.live("send no SMTP command for it, and reuse the session for the next message", () =>
     Effect.gen(function* () {
       const receiver = yield* server(() => startSmtp())
       const connection = yield* connect("smtp", {
@@ -50,7 +50,7 @@ describe("Connections", () => {
       assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [2, 1])
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.live("HTTP sends no request about a withheld message, and the next one once it may begin", () =>
+  it.live("send no HTTP request for it, and send it once it may begin", () =>
     Effect.gen(function* () {
       const { port, seen } = yield* server(startHttp)
       const connection = yield* connect("webhook", { url: `http://127.0.0.1:${port}/` }, {

@@ -21,7 +21,7 @@ describe("makeKey", () => {
 })
 
 describe("readKey", () => {
-  it("reads both forms of RSA keys, also without their line breaks", () => {
+  it("accepts PKCS#1 and PKCS#8 RSA keys, also without line breaks", () => {
     for (const type of ["pkcs1", "pkcs8"] as const) {
       const pem = rsa(1024, type)
       const key = Result.getOrThrow(readKey(pem))
@@ -32,7 +32,7 @@ describe("readKey", () => {
     }
   })
 
-  it("refuses other keys, and says why", () => {
+  it("rejects other keys with the reason", () => {
     const ed25519 = generateKeyPairSync("ed25519")
     const pem = { type: "pkcs8", format: "pem" } as const
     assert.include(faultOf(String(ed25519.privateKey.export(pem))), "must be an RSA key, not ed25519")
@@ -52,7 +52,7 @@ describe("readKey", () => {
 })
 
 describe("zoneLineOf", () => {
-  it("writes a long value as several strings of 255 characters at most", () => {
+  it("splits a long value into strings of at most 255 characters", () => {
     const record = keyRecordOf({ domain: "shop.example", selector: "s1", publicKey: "A".repeat(392) })
     assert.strictEqual(record.name, "s1._domainkey.shop.example")
     const line = zoneLineOf(record)

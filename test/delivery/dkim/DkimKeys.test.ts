@@ -45,7 +45,7 @@ const faultsOf = (error: unknown) =>
 
 describe("DkimKeys", () => {
   layer(layerWithDns, { excludeTestServices: true })((it) => {
-    it.effect("creates a key, waits for its record, and then signs messages", () =>
+    it.effect("creates a key, and signs messages once its DNS record is published", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("signs")
         const dns = yield* TestDns
@@ -69,7 +69,7 @@ describe("DkimKeys", () => {
         assert.deepStrictEqual([results[1]!.domain, results[1]!.selector], ["signs.example", selector])
       }))
 
-    it.effect("replaces the key that signs by another, which messages are signed with from then on", () =>
+    it.effect("replaces the signing key by another for all later messages", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("rotates")
         const first = yield* add("rotates", { selector: "s1" })
@@ -95,7 +95,7 @@ describe("DkimKeys", () => {
         assert.include(gone.message, "no DKIM key")
       }))
 
-    it.effect("stores the private key encrypted, and never shows it", () =>
+    it.effect("stores the private key encrypted and never returns it", () =>
       Effect.gen(function* () {
         yield* furnish("sealed")
         const pem = String(
@@ -122,7 +122,7 @@ describe("DkimKeys", () => {
         assert.include(JSON.stringify(opened), "cannot be decrypted")
       }))
 
-    it.effect("refuses invalid input with every fault, and the keys of other connections and organizations", () =>
+    it.effect("rejects invalid input with every fault, and keys of other connections and organizations", () =>
       Effect.gen(function* () {
         yield* furnish("strict")
         const refused = (input: NewDkimKey, connection?: string) =>
@@ -152,7 +152,7 @@ describe("DkimKeys", () => {
         assert.deepStrictEqual(yield* refused({ selector: "s11" }), [""])
       }))
 
-    it.effect("goes with its connection", () =>
+    it.effect("deletes the key with its connection", () =>
       Effect.gen(function* () {
         yield* furnish("gone")
         yield* add("gone", { selector: "s1" })

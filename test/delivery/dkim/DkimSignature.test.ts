@@ -57,7 +57,7 @@ const bodyHashByNodemailer = async (message: Buffer): Promise<string | undefined
 }
 
 describe("signMessage", () => {
-  it("makes signatures that verify, for any subject and body", () =>
+  it("returns signatures that verify for any subject and body", () =>
     fc.assert(fc.property(anyBody, anyBody, (subject, body) => {
       // A fold is followed by white space, or it would end the header section.
       const message = messageOf(subject.replace(/(?:\r\n)+/g, "\r\n x"), body)
@@ -74,7 +74,7 @@ describe("signMessage", () => {
       { numRuns: 50 },
     ))
 
-  it("ends for bodies of empty lines alone, which hash like no body", () => {
+  it("hashes a body of empty lines like an empty body", () => {
     const hashOf = (body: string) =>
       /bh=([^;]+);/.exec(signMessage(messageOf(" x", body), { domain, selector }, keyObject).toString("latin1"))?.[1]
     for (const body of ["\r\n", "\r\n\r\n", " \t\r\n\r\n", "  "]) assert.strictEqual(hashOf(body), hashOf(""))
@@ -102,7 +102,7 @@ describe("compose with a DKIM key", () => {
     }
   })
 
-  it("signs the headers that receivers rely on, and makes room for no other of the kind", async () => {
+  it("signs the headers that receivers rely on, and prevents adding another header of the same name", async () => {
     const { domain: by, names, result, selector: with_ } = verifyDkim(
       await signedBytes({
         replyTo: "help@shop.example",
@@ -126,7 +126,7 @@ describe("compose with a DKIM key", () => {
     assert.strictEqual(times("x-tracking-id"), 0)
   })
 
-  it("makes a signature that breaks when the message is changed or a field is added", async () => {
+  it("returns a signature that fails after the message is changed or a header is added", async () => {
     const bytes = await signedBytes({ unsubscribe: { url: "https://shop.example/u" } })
     const text = bytes.toString("latin1")
     const changed = (from: string | RegExp, to: string) => resultOf(Buffer.from(text.replace(from, to), "latin1"))
@@ -153,7 +153,7 @@ describe("compose with a DKIM key", () => {
     assert.strictEqual(changed("The Shop <news@", "The Shop\r\n\t<news@"), "pass")
   })
 
-  it("leaves an e-mail without a key unsigned", async () => {
+  it("leaves an e-mail unsigned if there is no key", async () => {
     assert.strictEqual(resultOf(await signedBytes({ dkim: undefined })), "no signature")
   })
 })

@@ -12,7 +12,7 @@ const layerOf = (address: string) => DnsRecords.layer.pipe(Layer.provide(layerSe
 const txt = (name: string) => Effect.flatMap(DnsRecords, (dns) => dns.txt(name))
 
 describe("DnsRecords", () => {
-  it.live("finds records, joins their strings, and tells a name without records from a failure", () =>
+  it.live("joins the strings of a record, and distinguishes a missing record from a failure", () =>
     Effect.gen(function* () {
       const long = `v=DKIM1; p=${"A".repeat(392)}`
       const dns = yield* server(() =>
@@ -31,7 +31,7 @@ describe("DnsRecords", () => {
       }).pipe(Effect.provide(layerOf(dns.address)))
     }))
 
-  it.live("reports that DNS is not available if name servers fail or do not answer", () =>
+  it.live("reports that DNS is unavailable if name servers fail or do not answer", () =>
     Effect.gen(function* () {
       const failing = yield* server(() => startDns({ "": "server-failure", "shop.example": "server-failure" }))
       const refused = yield* Effect.provide(txt("shop.example"), layerOf(failing.address))
@@ -46,13 +46,13 @@ describe("keyFindingOf", () => {
   const record = keyRecordOf({ domain: "shop.example", selector: "s1", publicKey: "AbC=" })
   const statusOf = (...texts: ReadonlyArray<string>) => keyFindingOf(record, { _tag: "found", texts }).status
 
-  it("accepts the record in any of the forms in which it is published", () => {
+  it("accepts the published record in any valid form", () => {
     for (const text of [record.value, "v=DKIM1;k=rsa;p=AbC=", "p=AbC=", "v=DKIM1; h=sha256; p=Ab C= ; t=y"]) {
       assert.strictEqual(statusOf("google-site-verification=x", text), "ok", text)
     }
   })
 
-  it("tells a missing record from a wrong one, and from no answer", () => {
+  it("distinguishes a missing record, a wrong record and no answer", () => {
     assert.strictEqual(keyFindingOf(record, { _tag: "none" }).status, "missing")
     assert.strictEqual(statusOf("v=spf1 -all"), "missing")
     assert.strictEqual(statusOf("v=DKIM1; p=Other"), "wrong")

@@ -60,7 +60,7 @@ const mailOf = async (change: Partial<Email>): Promise<Composed> => {
 }
 
 describe("findingsOf", () => {
-  it("finds nothing to do where everything is right", async () => {
+  it("reports no problem if all records and headers are correct", async () => {
     const mail = await mailOf({ unsubscribe: { url: "https://shop.example/u" } })
     const findings = findingsOf({ ...facts, mail })
     assert.deepStrictEqual(findings.map(({ check, record, status }) => [check, status, record]), [
@@ -74,7 +74,7 @@ describe("findingsOf", () => {
     ])
   })
 
-  it("judges the SPF record of the return path", () => {
+  it("checks the SPF record of the return path", () => {
     for (const spf of [none, found("google-site-verification=x"), found("v=spf10")]) {
       const finding = findingOf("spf", { spf, returnDomain: "bounces.shop.example" })
       assert.strictEqual(finding.status, "missing")
@@ -90,7 +90,7 @@ describe("findingsOf", () => {
     }
   })
 
-  it("shows the DKIM record to publish, for the key that signs or could sign", () => {
+  it("shows the DKIM record to publish for the current or possible key", () => {
     const missing = findingOf("dkim", { signing: { key, published: keyFindingOf(record, none) } })
     assert.deepStrictEqual([missing.status, missing.record], ["missing", record])
     const wrong = findingOf("dkim", { signing: { key, published: keyFindingOf(record, found("v=DKIM1; p=Z")) } })
@@ -103,7 +103,7 @@ describe("findingsOf", () => {
     assert.include(findingOf("dkim", { signing: { ...signing, key: { ...key, bits: 1024 } } }).detail, "1024 bits")
   })
 
-  it("judges the DMARC policy of the sender's domain or of its parent", () => {
+  it("checks the DMARC policy of the sender's domain or its parent domain", () => {
     const missing = findingOf("dmarc", { dmarc: [{ domain: "shop.example", answer: none }] })
     assert.strictEqual(missing.status, "missing")
     assert.deepStrictEqual(missing.record, { name: "_dmarc.shop.example", type: "TXT", value: "v=DMARC1; p=none" })
@@ -118,7 +118,7 @@ describe("findingsOf", () => {
     }
   })
 
-  it("says where signature and return path are not of the sender's domain", () => {
+  it("reports a signature or return path outside the sender's domain", () => {
     const at = (domain: string) => ({ ...signing, key: { ...key, domain } })
     const policy = (more: string) => [{ domain: "shop.example", answer: found(`v=DMARC1; p=none; ${more}`) }]
     const withoutPolicy = [{ domain: "shop.example", answer: none }]
@@ -134,7 +134,7 @@ describe("findingsOf", () => {
     assert.strictEqual(statusOf("alignment", { signing: at("notshop.example") }), "wrong")
   })
 
-  it("asks for List-Unsubscribe with one click in bulk messages alone", async () => {
+  it("requires one-click List-Unsubscribe in bulk messages only", async () => {
     const url = "https://shop.example/u"
     for (
       const [unsubscribe, isTransactional, status] of [
@@ -150,7 +150,7 @@ describe("findingsOf", () => {
     }
   })
 
-  it("notices an empty plain-text part", async () => {
+  it("reports an empty plain-text part", async () => {
     for (
       const [change, status] of [
         [{ html: "<p>Hello</p>" }, "ok"],
@@ -163,7 +163,7 @@ describe("findingsOf", () => {
     assert.strictEqual(statusOf("plain-text", { mail: signed }), "ok")
   })
 
-  it("says that DNS is not available, and calls nothing missing that it cannot know", () => {
+  it("reports checks as unknown instead of missing while DNS is unavailable", () => {
     const findings = findingsOf({
       ...facts,
       isEncrypted: false,

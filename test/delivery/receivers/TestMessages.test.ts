@@ -40,7 +40,7 @@ const statusesOf = (findings: ReadonlyArray<{ readonly check: string; readonly s
 
 describe("TestMessages", () => {
   layer(layerWithDns, { excludeTestServices: true })((it) => {
-    it.effect("sends a message that arrives, and lists its shortcomings for receivers", () =>
+    it.effect("sends a test message and lists its problems for receivers", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("plain")
         const { detail, findings, messageId, ok } = yield* send("plain")
@@ -63,7 +63,7 @@ describe("TestMessages", () => {
         assert.include(asked, "_dmarc.plain.example")
       }))
 
-    it.effect("finds everything in place for a sender that signs and has published its records", () =>
+    it.effect("reports no problem for a sender that signs and has published its records", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("ready")
         const { entries } = yield* TestDns
@@ -80,7 +80,7 @@ describe("TestMessages", () => {
         assert.strictEqual(verifyDkim(Buffer.from(mail!.raw, "latin1"), record.value).result, "pass")
       }))
 
-    it.effect("sends the content of a template, and counts it nowhere", () =>
+    it.effect("sends the content of a template without recording a decision or delivery", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("content")
         yield* (yield* Templates).create(org("content"), {
@@ -113,7 +113,7 @@ describe("TestMessages", () => {
         assert.strictEqual(receiver.mails.length, 1)
       }))
 
-    it.effect("gives the reason for a failed message, with the findings", () =>
+    it.effect("reports a failed message with the reason and the findings", () =>
       Effect.gen(function* () {
         yield* furnish("refuses", { fault: () => ({ at: "recipient", reply: "550 5.1.1 No such user" }) })
         const refused = yield* send("refuses")
@@ -128,7 +128,7 @@ describe("TestMessages", () => {
         assert.strictEqual(statusesOf(nobody.findings)["encryption"], "missing")
       }))
 
-    it.effect("never fails for want of DNS, and says so", () =>
+    it.effect("succeeds without DNS and reports that DNS is unavailable", () =>
       Effect.gen(function* () {
         yield* furnish("offline")
         const { entries } = yield* TestDns
@@ -142,7 +142,7 @@ describe("TestMessages", () => {
         assert.include(findings[0]!.detail, "DNS is not available here")
       }))
 
-    it.effect("sends to no address on the suppression list, for every reason", () =>
+    it.effect("does not send to a suppressed address, for every reason", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("listed")
         yield* (yield* Suppressions).add([{
@@ -157,7 +157,7 @@ describe("TestMessages", () => {
         assert.deepStrictEqual(receiver.mails, [])
       }))
 
-    it.effect("refuses invalid input with every fault, and other platforms", () =>
+    it.effect("rejects invalid input with every fault, and webhook connections", () =>
       Effect.gen(function* () {
         yield* furnish("strict")
         const refused = (ask: Partial<TestMessageRequest>, connection?: string) =>
@@ -178,7 +178,7 @@ describe("TestMessages", () => {
         assert.deepStrictEqual(yield* refused({}, "hook"), ["connection"])
       }))
 
-    it.effect("limits the test messages of an organization by the hour and by the day", () =>
+    it.effect("limits test messages per organization by hour and by day", () =>
       Effect.gen(function* () {
         const receiver = yield* furnish("busy")
         yield* furnish("calm")

@@ -138,7 +138,7 @@ suiteOnSandbox("Numbers of an organization", (bench) => {
         ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until, counted_until = NULL`
     }))
 
-  it("are the same with and without traffic of test keys, in every table and every answer, and after a rebuild", async () => {
+  it("are identical with and without traffic of test keys, in every table and answer, and after a rebuild", async () => {
     const acme = await bench.organization("acme")
     const { slug } = acme
     const sandbox = sandboxOf(slug)
@@ -197,7 +197,7 @@ suiteOnSandbox("Numbers of an organization", (bench) => {
     }
   })
 
-  it("do not change by events about test decisions that live keys report, which are test events", async () => {
+  it("are not changed by events about test decisions reported with a live key, which become test events", async () => {
     const org = await bench.organization("reported")
     await org.live.post("generate", { template_id: "t", tracking_id: "both", user_id: "u1" })
     await org.live.post("generate", { template_id: "t", tracking_id: "of-live", user_id: "u1" })

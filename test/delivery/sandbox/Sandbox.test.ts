@@ -21,7 +21,7 @@ suiteOnSandbox("A test key", (bench) => {
     return answer.headers.get("parlance-delivery-id")!
   }
 
-  it("starts with plt_, is shown as a test key, and does not exist as a live one", async () => {
+  it("starts with plt_, is listed as a test key, and is refused as a live key", async () => {
     const org = await bench.organization("kinds")
     assert.match(org.live.key, /^plk_/)
     assert.match(org.test.key, /^plt_[a-z0-9]{16}_[0-9A-Za-z]{46}$/)
@@ -33,7 +33,7 @@ suiteOnSandbox("A test key", (bench) => {
     assertProblem(faulty, 400)
   })
 
-  it("is answered as a live key is, by every endpoint", async () => {
+  it("receives the same answers as a live key from every endpoint", async () => {
     const org = await bench.organization("answers", { template: { sticky_hours: 24 } })
     const asks: ReadonlyArray<readonly [string, Json]> = [
       ["generate", { template_id: "t", user_id: "ada", tracking_id: "x", fields: { name: "Ada" } }],
@@ -75,7 +75,7 @@ suiteOnSandbox("A test key", (bench) => {
     assert.isAtMost(Math.abs(seconds[0]! - seconds[1]!), 60_000, "one question within an hour has one answer")
   })
 
-  it("decides with the probabilities of the live model, on the side of the holdout that a person is on", async () => {
+  it("decides with the probabilities and holdout side of the live model", async () => {
     const org = await bench.organization("model", { template: { holdout: { share: 0.5, content: "even" } } })
     const asked = (tracking_id: string, user_id: string) => ({
       requests: [{ template_id: "t", tracking_id }],
@@ -138,7 +138,7 @@ suiteOnSandbox("A test key", (bench) => {
     }
   })
 
-  it("keeps variables that make no e-mail, with the reason", async () => {
+  it("stores variables that make no e-mail with the reason", async () => {
     const org = await bench.organization("unfit", { template: { variants: [{ id: "a", vars: { headline: "Hi" } }] } })
     const id = await deliver(org, message("ada@example.com"))
     const { json } = await org.manage("GET", `/sandbox/messages/${id}`)
@@ -182,7 +182,7 @@ suiteOnSandbox("A test key", (bench) => {
     assert.lengthOf(inbox.json.inbox, 7)
   })
 
-  it("has own links whose clicks and unsubscribes stay in the sandbox", async () => {
+  it("has its own links, whose clicks and unsubscribes stay in the sandbox", async () => {
     const org = await bench.organization("links", { template: { tracking: { opens: true, clicks: true } } })
     const id = await deliver(org, message("ada@example.com", { copy_id: "a" }))
     const { json } = await org.manage("GET", `/sandbox/messages/${id}`)
@@ -205,7 +205,7 @@ suiteOnSandbox("A test key", (bench) => {
     assert.strictEqual((await org.live.post("deliver", message("ada@example.com"))).status, 200)
   })
 
-  it("leaves an organization whose connection is a sink with live decisions and test events of magic addresses", async () => {
+  it("makes live decisions and test events for an organization whose connection is a sink", async () => {
     const org = await bench.organization("first", { connection: false })
     const put = await org.manage("PUT", "/connections/main", {
       platform: "sink",
@@ -241,7 +241,7 @@ suiteOnSandbox("A test key", (bench) => {
     assert.strictEqual(paid.json.items[0].status, "accepted", paid.text)
   })
 
-  it("has a sandbox that is in no list and has nothing of its own to set up", async () => {
+  it("has a sandbox that is absent from lists and has no settings of its own", async () => {
     const org = await bench.organization("hidden")
     const all = await bench.service.manage("GET", "/organizations")
     assert.notInclude(JSON.stringify(all.body), "~")
@@ -273,7 +273,7 @@ suiteOnSandbox("A test key", (bench) => {
     assertProblem(await org.manage("POST", "", { slug: "x~test", name: "x" }, ""), 404)
   })
 
-  it("has a sandbox that forgets erased people too", async () => {
+  it("has a sandbox from which erased people are removed too", async () => {
     const org = await bench.organization("erased")
     await deliver(org, message("opened+ann@sandbox.test"))
     await org.test.post("generate", { template_id: "t", user_id: "opened+ann@sandbox.test" })

@@ -29,10 +29,10 @@ const names = (table: string) =>
       (partitions) => partitions.map(({ name }) => name),
     ))
 
-describe("Growth", () => {
+describe("retention", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("goes into one partition for each time, made ahead once, with what came before they were there", () =>
+    it.effect("creates one partition per period ahead of time, and moves earlier rows into it", () =>
       Effect.gen(function* () {
         yield* makeOrg("cut")
         // Made by the release before, which knows one table.
@@ -54,7 +54,7 @@ describe("Growth", () => {
         assert.strictEqual(yield* count("decisions", "t.org_slug = 'cut'"), 2)
       }))
 
-    it.effect("records a tracking id once, in whichever partition its decision is", () =>
+    it.effect("keeps a tracking id unique across partitions", () =>
       Effect.gen(function* () {
         yield* makeOrg("once")
         const log = yield* DecisionLog
@@ -92,7 +92,7 @@ describe("Growth", () => {
         assert.isUndefined(yield* log.find(org("once"), "t" as TemplateId, makeTrackingId(Date.now())))
       }))
 
-    it.effect("counts an event once that comes again months later, and under another time", () =>
+    it.effect("counts an event once if it is repeated months later with another time", () =>
       Effect.gen(function* () {
         yield* makeOrg("again")
         const at = Date.now() - 100 * day
@@ -116,7 +116,7 @@ describe("Growth", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("again"), { check: true })).differences, [])
       }))
 
-    it.effect("removes expired rows by organization, and no count", () =>
+    it.effect("removes expired rows by organization, but no counts", () =>
       Effect.gen(function* () {
         const organizations = yield* Organizations
         const retention = yield* Retention
@@ -181,7 +181,7 @@ describe("Growth", () => {
         assert.deepStrictEqual((yield* rebuild.run(org("long"), { check: true })).differences, [])
       }))
 
-    it.effect("takes over a key that has outlived its decision", () =>
+    it.effect("accepts a tracking id again after its decision has expired", () =>
       Effect.gen(function* () {
         yield* makeOrg("stale")
         const sql = yield* SqlClient.SqlClient
@@ -193,7 +193,7 @@ describe("Growth", () => {
         assert.strictEqual(yield* count("decisions", "t.org_slug = 'stale'"), 1)
       }))
 
-    it.effect("removes rows of choices, message ids, sent messages and the audit log", () =>
+    it.effect("removes expired rows of choices, message ids, sent messages and the audit log", () =>
       Effect.gen(function* () {
         yield* makeOrg("rows")
         const sql = yield* SqlClient.SqlClient
@@ -223,7 +223,7 @@ describe("Growth", () => {
         })
       }))
 
-    it.effect("goes on with the next table where one fails, and comes again soon instead of the next day", () =>
+    it.effect("continues with the next table if one fails, and repeats the removal soon", () =>
       Effect.gen(function* () {
         yield* makeOrg("failing")
         const sql = yield* SqlClient.SqlClient
@@ -257,8 +257,8 @@ describe("Growth", () => {
   })
 })
 
-describe("The retention settings of an organization", () => {
-  it("is refused below the lookback of counts, and in parts of days", () => {
+describe("the retention settings of an organization", () => {
+  it("are rejected below the lookback of counts, and in fractions of days", () => {
     const decode = decoder(OrganizationPatch)
     const refused = decode({ retention_days: 199, inbox_retention_days: 1.5 })
     assert.isTrue(Result.isFailure(refused))
@@ -270,8 +270,8 @@ describe("The retention settings of an organization", () => {
   })
 })
 
-describe("Growth on several nodes", () => {
-  it.live("decides a tracking id once at the turn of a month, with any clocks", () =>
+describe("retention on several nodes", () => {
+  it.live("keeps a tracking id unique at the turn of a month, for any clocks", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const nodes = yield* Effect.forEach([0, 1], () => Layer.build(layerQuiet(env)))
