@@ -192,6 +192,7 @@ const signInActions = [
   "password chosen by a link",
   "password of unproven origin removed",
 ] as const
+/** An action by a link or an identity provider during sign-in. */
 export type SignInAction = typeof signInActions[number]
 
 /** The names of the actions that do not belong to an endpoint. */

@@ -12,8 +12,8 @@ const validMillis = 3_600_000
 export type Purpose = "first_run" | "password"
 
 /**
- * The purpose as stored. `forgotten`: a link to choose a password that was only mailed to the address of its account,
- * so that its use proves who owns the address.
+ * The purpose as stored. `forgotten`: a link to choose a password that was mailed to the address of its account and
+ * shown to no one else, so that its use proves who owns the address.
  */
 type StoredPurpose = Purpose | "forgotten"
 

@@ -19,6 +19,7 @@ export const reasons = [
   "bad_admin_token",
   "admin_token_limit",
 ] as const
+/** A reason of a refused request. */
 export type Reason = typeof reasons[number]
 
 /**

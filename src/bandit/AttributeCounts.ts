@@ -358,6 +358,7 @@ const areMany = (compiled: Contexts, used: ReadonlyArray<ReadonlyMap<string, str
  * name. An attribute in use is replaced only if the evidence of the other one exceeds it by more than chance explains.
  * Each attribute keeps 12 values (first the values with enough evidence, then the most frequent ones) or four groups of
  * a number. A key with a value that contains an `@` identifies people and is left out.
+ *
  * `contexts` are the keys of the contexts in use. While they form more than 512 combinations under the scheme, an
  * attribute is left out: first the built-in ones, `daypart` before `weekend`, because the attributes of callers are
  * more informative than the hour; then the last of the keys. Returns the object `current` itself if the choice is

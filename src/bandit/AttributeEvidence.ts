@@ -36,6 +36,7 @@ const logOddsOf = (
  * variant with each value to the outcomes expected at the variant's rate over all values of the period. `groupOf` maps
  * a counted value to the value of the scheme. `valueOf` returns the value of outcomes by their counts, in units of one
  * outcome.
+ *
  * A value that moves all variants alike counts as evidence too, because it cannot be distinguished if nearly all of the
  * traffic goes to one variant.
  */

@@ -21,6 +21,7 @@ const at = (packed: ArrayLike<number>, i: number, j: number): number =>
  * with the log rate, but linearly in the normal approximation. So the approximation is too high for two reasons: after
  * a change of the prior, the mode overshoots on the way up and falls short on the way down, and its lower tail is too
  * thin.
+ *
  * `data` is the precision of the counts, `prior` the precision of the prior, `covariance` the inverse of their sum, and
  * `moved` the change of the coefficients since the fit of the counts. Assumes that attributes are independent of each
  * other among the contexts of a coefficient. Cost in multiplications: the number of coefficients times the squares of

@@ -134,6 +134,7 @@ const concatenate = (parts: ReadonlyArray<Float64Array>): Float64Array => {
  * Compares the variants of a template, over all contexts and within groups of contexts, by draws from the untempered
  * posterior of the models in `reportModels`, and returns each variant's present share of the traffic. A variant that is
  * not eligible is reported too, but cannot be best.
+ *
  * Costs half a second of one core for 20 variants, 288 contexts of 6 attributes and 40 groups of 108 contexts each.
  */
 export const report = (request: ReportRequest): ReportAnswer => {

@@ -25,6 +25,7 @@ export const measures = [
   ...revenueMeasures,
   "unrendered",
 ] as const
+/** Name of a count of a tally. */
 export type Measure = (typeof measures)[number]
 
 /**
@@ -32,6 +33,7 @@ export type Measure = (typeof measures)[number]
  * never learned from), and `automated` events of decisions of either kind.
  */
 export const tracks = ["learned", "forced", "automated"] as const
+/** Name of a kind of counted decisions or events. */
 export type Track = (typeof tracks)[number]
 
 /** Counts by measure. An absent count is 0. */

@@ -95,6 +95,7 @@ const judgeWinner = (
 /**
  * Evaluates the model and the counts, and continues from the last verdict. Evaluations happen at most once an hour, so
  * that verdicts depend on the data and hardly on how often a model is fitted.
+ *
  * After the days and sends of the stopping rule, the verdict is `no_difference` if choosing any variant loses less than
  * 1 % of the rate with a probability of 95 %. It is withdrawn if the loss reaches 2 %. Otherwise the verdict is
  * `winner` if the leader is the best with a probability of 97.5 % (99 % in the first three weeks) and the evidence

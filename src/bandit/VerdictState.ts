@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 
+/** The names of verdicts on the variants of a template. */
 export const VerdictName = Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"])
 export type VerdictName = typeof VerdictName.Type
 

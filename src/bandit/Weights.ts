@@ -135,6 +135,7 @@ const interpolate = (
  * means and standard deviations (equal length, any order). A negative or tiny deviation counts as 1e-9, so that two
  * certain arms with equal means share. The result is in the order of the arms and sums to 1. It is empty without arms,
  * and uniform if the numbers are not finite.
+ *
  * Integral over the standardised value by the trapezoid rule: 49 points between -6 and 6, or 97 if the deviations
  * differ by more than a factor of 5. Arms with a probability below 1e-11 of beating another arm get 0.
  * Source: S. Scott, "A modern Bayesian look at the multi-armed bandit" (2010); docs/model.md, "Choice".

@@ -27,6 +27,7 @@ const startPatience: Duration.Input = "30 seconds"
 /** Heap limit of the process. Including the 100 MB of the idle process, one check adds less than 256 MiB of memory. */
 const maxHeapMiB = 128
 
+/** Options of the checking process. */
 export interface CheckingOptions {
   /** Maximum processor time of every check. Default: by kind, 1 to 5 seconds. */
   readonly deadline?: Duration.Input

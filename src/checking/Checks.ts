@@ -64,6 +64,7 @@ export interface Checks {
   }
 }
 
+/** A kind of work of the checking process. */
 export type CheckKind = keyof Checks
 
 /** A request to the checking process. */

@@ -55,10 +55,13 @@ export interface AliasPlan {
   readonly alias: TrackingAlias
 }
 
+/** The answer to a request before its rows are stored. */
 export type Plan = AnswerPlan | DecisionPlan | AliasPlan
 
+/** Whether an answer belongs to a decision. */
 export const isDecided = (answer: Answer): answer is Decided => answer._tag === "Chosen" || answer._tag === "HeldOut"
 
+/** Returns the plan of an answer with nothing to store. */
 export const answerPlan = (answer: Answer): AnswerPlan => ({ _tag: "Answer", answer })
 
 /** Plans a new decision whose answer is rendered. */

@@ -29,6 +29,7 @@ import { makeTrackingId } from "../journal/decisions/TrackingId.ts"
 // Plans the answer to a request. Reads the store only for people with profiles, sticky templates, retries, and
 // templates with effects of fatigue in use.
 
+/** The services from which plans are made. */
 export interface PlannerServices {
   readonly templateCache: TemplateCache["Service"]
   readonly policies: Policies["Service"]

@@ -23,6 +23,7 @@ export interface PreviewRequest {
   readonly userId?: string | undefined
 }
 
+/** The rendered content, and the variants that are eligible for the sample request. */
 export interface Preview {
   readonly vars?: Readonly<Record<string, string>>
   readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>

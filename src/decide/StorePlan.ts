@@ -5,6 +5,7 @@ import type { Answer } from "./Answer.ts"
 import { type AliasPlan, type AnswerPlan, applyStored, type DecisionPlan, type Plan, planExisting } from "./Plan.ts"
 import type { StickyChoices, StickyClaim } from "./StickyChoices.ts"
 
+/** The stores of plans. */
 export interface PlanStores {
   readonly log: DecisionLog["Service"]
   readonly sticky: StickyChoices["Service"]

@@ -18,6 +18,7 @@ export interface AudienceActions {
   readonly gain: Gain
 }
 
+/** The simulated audience of a demo. */
 export interface DemoAudience {
   /**
    * Simulates the interval from `from` to `to` (Unix milliseconds): requests messages, and reports reactions that are

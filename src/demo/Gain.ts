@@ -10,6 +10,7 @@ export interface Clicks {
 /** Expected clicks without choices. */
 export const none: Clicks = { even: 0, ours: 0, oracle: 0 }
 
+/** Returns the sum of two sets of expected clicks. */
 export const plus = (a: Clicks, b: Clicks): Clicks => ({
   even: a.even + b.even,
   ours: a.ours + b.ours,

@@ -11,7 +11,9 @@ export const attributes = {
   device: { mobile: 0.62, desktop: 0.38 },
 } as const
 
+/** Name of an attribute of the demo's users. */
 export type AttributeName = keyof typeof attributes
+/** Names of the attributes of the demo's users. */
 export const attributeNames = Object.keys(attributes) as ReadonlyArray<AttributeName>
 
 /** One value of every attribute. */

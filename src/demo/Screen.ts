@@ -15,6 +15,7 @@ export interface ShownVariant {
   readonly estimate: { readonly rate: number; readonly interval: readonly [number, number] } | undefined
 }
 
+/** The data that the display shows. */
 export interface ScreenView {
   readonly url: string
   /** Number of simulated days so far, and in all. */

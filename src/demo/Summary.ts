@@ -23,6 +23,7 @@ export interface Summary {
   readonly results: TemplateResults
 }
 
+/** Computes the summary of a demo. */
 export const summaryOf = (options: {
   readonly seed: number
   readonly days: number

@@ -22,6 +22,7 @@ export const erasedKinds = [
   "drafts",
   "version_authors",
 ] as const
+/** A kind of erased data. */
 export type ErasedKind = typeof erasedKinds[number]
 
 /**
@@ -30,6 +31,7 @@ export type ErasedKind = typeof erasedKinds[number]
  */
 export type ErasedCounts = { readonly [kind in ErasedKind]: number }
 
+/** The counts of an erasure that has erased nothing. */
 export const noCounts: ErasedCounts = {
   profiles: 0,
   decisions: 0,
@@ -95,6 +97,7 @@ export const keptReasons = {
   logs_and_backups:
     "Logs, traces and database dumps are outside the database. They go with their own retention period.",
 } as const
+/** A kind of data that stays after an erasure. */
 export type KeptKind = keyof typeof keptReasons
 
 /** Description of each kind, for people. */

@@ -26,6 +26,7 @@ export const keyLength: Readonly<Record<Stream, number>> = { decisions: 3, event
 
 const version = 1
 
+/** Encodes a cursor as text for URLs. */
 export const encode = ({ late, main, stepMillis, stream }: Cursor): string =>
   Buffer.from(JSON.stringify([version, stream, main, late.at, late.id, stepMillis]), "utf8").toString("base64url")
 

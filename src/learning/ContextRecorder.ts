@@ -116,6 +116,7 @@ const byName = (a: AdditionalAttribute, b: AdditionalAttribute): number =>
  * first come, first served, additional attributes that a model may use later. `Contexts.parse` reads the attributes of
  * its scheme from the recorded key. Attributes that do not fit in the context are recorded separately, and
  * `AttributeOutcomes` counts them.
+ *
  * Limits: 12 attributes of a recorded context, 50 values of an additional attribute, and 512 contexts of a scheme
  * beyond its own. An attribute that seems to identify people (a value with an `@`, or the request's user id) is not
  * recorded, nor is an attribute with more than 12 values and fewer than two requests per value. Outside the context, at

@@ -83,6 +83,7 @@ export interface StoredFatigue {
   readonly mixes: ReadonlyArray<ExposureMix>
 }
 
+/** The input of a fit, in addition to the template's own counts. */
 export interface FitRequest {
   readonly version: string
   /** Time of the fit. Unit: Unix milliseconds. */
@@ -106,6 +107,7 @@ export interface FitRequest {
   readonly fatigue?: StoredFatigue
 }
 
+/** The result of a fit. */
 export interface FitAnswer {
   readonly model: ModelSnapshot
   readonly halfLife: HalfLifeState

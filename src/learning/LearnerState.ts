@@ -64,6 +64,7 @@ export interface TemplateFacts {
   readonly sends: number
 }
 
+/** Events that change the state of a learner: beginnings of tasks, and outcomes of commands. */
 export type Input =
   | { readonly _tag: "Began"; readonly task: Task; readonly facts: TemplateFacts }
   /** The engine has loaded the stored counts. `isFitted`: the published model was fitted to their revision. */
@@ -101,6 +102,7 @@ export type Input =
   /** The fit that `PrepareFit` returned has ended. */
   | { readonly _tag: "FitEnded" }
 
+/** Commands that the shell runs for a learner. */
 export type Command =
   /** Reads the template from the store and opens it in the engine. Answered by `Opened`. */
   | { readonly _tag: "Open"; readonly objective: string }
@@ -160,6 +162,7 @@ export interface LearnerState {
   readonly running: Running | undefined
 }
 
+/** The state of a learner that has read nothing from the store. */
 export const initial: LearnerState = {
   known: undefined,
   isStale: false,

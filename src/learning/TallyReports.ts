@@ -44,6 +44,7 @@ export const seriesMeasures = [
   "revenue",
   "revenue_square",
 ] as const
+/** Counts by measure of a series. */
 export type SeriesCounts = { readonly [measure in typeof seriesMeasures[number]]: number }
 
 /** Options for sums of counts over time. */

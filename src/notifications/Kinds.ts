@@ -34,6 +34,7 @@ export const notificationData = {
 } as const
 
 export type NotificationKind = keyof typeof notificationData
+/** All kinds of notifications. */
 export const notificationKinds = Object.keys(notificationData) as ReadonlyArray<NotificationKind>
 export const NotificationKind = Schema.Literals(notificationKinds)
 

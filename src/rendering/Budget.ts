@@ -24,6 +24,7 @@ const monotonicNow = (): number => performance.now()
 /**
  * The steps and the time that one item of a request may use for targeting and rendering. A request for one template has
  * one item with the whole budget. The items of a batch have equal parts, so that no item depends on the cost of others.
+ *
  * Steps are deterministic. The clock is read only every 4,096 steps, so work with fewer steps never meets the time
  * limit, even on a busy machine.
  */

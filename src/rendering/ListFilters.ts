@@ -81,6 +81,7 @@ const grouped = (
   return groups
 }
 
+/** The filters of lists. */
 export const listFilters: Record<string, FilterEntry> = {
   first: {
     needs: 0,

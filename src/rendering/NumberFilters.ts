@@ -54,6 +54,7 @@ const money = (name: string, withCode: boolean): FilterEntry => ({
 
 const digits = /^([-+]?)(\d+)(?:\.(\d+))?$/
 
+/** The filters of numbers and money. */
 export const numberFilters: Record<string, FilterEntry> = {
   /** `1234.5` becomes `1,234.50`; with a currency `$1,234.50`; with a locale as well `1.234,50 €`. */
   money: money("money", false),

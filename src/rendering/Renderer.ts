@@ -52,6 +52,7 @@ export interface ParsedVars {
   readonly constantLength: number
 }
 
+/** Options of a rendering. */
 export interface RenderOptions extends RunOptions {
   /** Budget of rendering. Default: the budget of a request for one template. */
   readonly budget?: Budget
@@ -113,6 +114,7 @@ export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVar
 /**
  * Renders all variables of a variant with `fields`, any JSON object. Only its own properties are visible, under any
  * name. Values are never read as Liquid. Variables do not see assignments of other variables.
+ *
  * Synchronous and bounded: at most 1,048,576 characters for a variable and 2,097,152 for a variant, within
  * `options.budget` (default: 500,000 steps and 50 ms). Past a limit, it fails with `limit` faults. Without `strict`,
  * nothing else fails: unknown variables, and results of filters with unusable input, are nothing.

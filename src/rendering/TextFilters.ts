@@ -135,6 +135,7 @@ const breakLines = (source: string) => source.replace(/\r?\n/g, "<br />\n")
 
 const titled = (word: string) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()
 
+/** The filters of text. */
 export const textFilters: Record<string, FilterEntry> = {
   append: { needs: 1, rich: true, apply: (input, [end], run) => concatenate([input, end], run) },
   prepend: { needs: 1, rich: true, apply: (input, [start], run) => concatenate([start, input], run) },

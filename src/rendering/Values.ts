@@ -18,7 +18,9 @@ export class Emptiness {
     return isRecord(value) && keys(value, run).length === 0
   }
 }
+/** The literal `empty`: equals an empty text, list or object. */
 export const empty = new Emptiness(false)
+/** The literal `blank`: equals every empty value, nothing, `false` and white space. */
 export const blank = new Emptiness(true)
 
 /**
@@ -98,6 +100,7 @@ const keys = (value: Record<string, unknown>, run: Run): ReadonlyArray<string> =
   return own
 }
 
+/** Whether a value is nothing in Liquid: null or undefined. */
 export const isNothing = (value: unknown): value is undefined | null => value === undefined || value === null
 
 /** In Liquid, every value is true except `false` and nothing: also 0, the empty text and the empty list. */
@@ -197,6 +200,7 @@ export const number = (value: unknown, run: Run): number => {
 export const integer = (value: unknown, run: Run, otherwise = 0): number =>
   isNothing(value) ? otherwise : Math.trunc(number(value, run))
 
+/** Whether two values are equal in Liquid. Charges every compared element. */
 export const equals = (left: unknown, right: unknown, run: Run, depth = 0): boolean => {
   run.spend(1)
   if (left instanceof Emptiness) return left.matches(right, run)

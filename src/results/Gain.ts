@@ -2,7 +2,7 @@ import type { ContextRates } from "./ContextRates.ts"
 
 // The gain of the policy over a random split of the variants. Pure.
 
-/** Counts of one variant in one context for the decisions of one interval. Each is identified by its index, from 0. */
+/** Counts of one variant in one context for the decisions of one period. Each is identified by its index, from 0. */
 export interface StretchCount {
   readonly stretch: number
   readonly variant: number
@@ -17,8 +17,7 @@ export interface StretchCount {
 }
 
 /**
- * Results from the first interval to the end of one: the gain with its 95 % interval, and the outcomes of a random
- * split.
+ * Results from the first period to the end of one: the gain with its 95 % interval, and the outcomes of a random split.
  */
 export interface GainSoFar {
   readonly gained: number
@@ -28,7 +27,7 @@ export interface GainSoFar {
 
 const z = 1.959963984540054
 
-/** Weight with which the factor of an interval is shrunk towards 1. Unit: outcomes. */
+/** Weight with which the factor of a period is shrunk towards 1. Unit: outcomes. */
 const pull = 10
 
 /** Average value of an outcome, or 1 without outcomes. */
@@ -37,7 +36,7 @@ export const worthOf = (counts: ReadonlyArray<StretchCount>): number => {
   return value > 0 ? counts.reduce((sum, one) => sum + one.square, 0) / value : 1
 }
 
-/** Returns for each interval the ratio of its outcomes to the outcomes expected of the variants and contexts in it. */
+/** Returns for each period the ratio of its outcomes to the outcomes expected of the variants and contexts in it. */
 export const stretchFactors = (
   counts: ReadonlyArray<StretchCount>,
   stretches: number,
@@ -54,13 +53,14 @@ export const stretchFactors = (
 }
 
 /**
- * Returns the gain over a random split, by the model's present rates of every variant in every context: in each
- * interval and context, the outcomes of the chosen variants minus the outcomes of a random split of the eligible
- * variants. A change of the base rate is therefore not a gain, but a variant shown where it does well is. The credible
- * interval comes from the model's coefficients, including the base rate. The model shrinks the rates of variants with
- * little data towards the other rates. A correction by their counts would overstate the gain, because the counts of a
- * variant that was given up after bad luck are biased downwards.
- * `runs` says whether a variant could be chosen in an interval, `fits` whether in a context.
+ * Returns the gain over a random split, by the model's present rates of every variant in every context: in each period
+ * and context, the outcomes of the chosen variants minus the outcomes of a random split of the eligible variants. A
+ * change of the base rate is therefore not a gain, but a variant shown where it does well is. The credible interval
+ * comes from the model's coefficients, including the base rate. The model shrinks the rates of variants with little
+ * data towards the other rates. A correction by their counts would overstate the gain, because the counts of a variant
+ * that was given up after bad luck are biased downwards.
+ *
+ * `runs` says whether a variant could be chosen in a period, `fits` whether in a context.
  */
 export const gainOver = (
   counts: ReadonlyArray<StretchCount>,
@@ -72,7 +72,7 @@ export const gainOver = (
 ): ReadonlyArray<GainSoFar> => {
   const byStretch = Map.groupBy(counts, ({ stretch }) => stretch)
   const all = Array.from({ length: size.variants }, (_, variant) => variant)
-  /** Difference to the decisions of a random split so far, by variant and context, scaled to an average interval. */
+  /** Difference to the decisions of a random split so far, by variant and context, scaled to an average period. */
   const moved = all.map(() => new Float64Array(size.contexts))
   let even = 0
   return factors.map((factor, stretch) => {

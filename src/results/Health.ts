@@ -41,6 +41,7 @@ export const healthRule = {
 const State = Schema.Literals(["green", "amber", "red", "unknown"])
 type State = typeof State.Type
 
+/** Names of the checks of a test's health. */
 export const CheckName = Schema.Literals([
   "failed_renderings",
   "sent",
@@ -52,6 +53,7 @@ export const CheckName = Schema.Literals([
 ])
 export type CheckName = typeof CheckName.Type
 
+/** The result of one check. */
 export const HealthCheck = Schema.Struct({
   check: described(
     CheckName,

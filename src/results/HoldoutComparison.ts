@@ -15,6 +15,7 @@ export interface SideRate {
   readonly interval: readonly [number, number] | null
 }
 
+/** The comparison of the two sides of a holdout by one outcome. */
 export interface Comparison {
   readonly treated: SideRate
   readonly control: SideRate
@@ -64,6 +65,7 @@ const neededFor = (treated: GroupCount, control: GroupCount, designEffect: numbe
 
 /**
  * Compares the two sides of a holdout. Both sides are divided by chance into an equal number of groups of people.
+ *
  * A person can have several decisions, and some people click more than others. So decisions are not independent of each
  * other, and an interval that assumed independence would be too narrow. The groups' rates show how much wider it must
  * be (the design effect of a cluster sample, a mean over both sides and at least 1). The interval is Newcombe's, for

@@ -16,6 +16,7 @@ const HoldoutSide = Schema.Struct({
   interval: described(Schema.NullOr(Interval), "95 % interval of `rate` (Wilson), widened by the design effect"),
 })
 
+/** The comparison of treated people with people held out, by one outcome. */
 export const HoldoutOutcome = Schema.Struct({
   outcome: Schema.Literals(valuedOutcomes),
   treated: HoldoutSide,
@@ -41,6 +42,7 @@ export const HoldoutOutcome = Schema.Struct({
 })
 export type HoldoutOutcome = typeof HoldoutOutcome.Type
 
+/** The comparison of treated people with people held out. */
 export const HoldoutResults = Schema.Struct({
   share: Schema.Finite,
   content: Schema.Literals(["even", "fixed", "no_message"]),

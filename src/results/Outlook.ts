@@ -47,7 +47,7 @@ const logEvidence = (z: number, error: number): number => {
 type Point = Pick<SeriesPoint, "start" | "end" | "variants">
 
 /**
- * Returns the intervals of the last days, and the number of days that they cover. Undefined if they cover too few days.
+ * Returns the periods of the last days, and the number of days that they cover. Undefined if they cover too few days.
  */
 const recentOf = (points: ReadonlyArray<Point>, now: number) => {
   const recent = points.filter(({ end }) => Date.parse(end) > now - outlookRule.trafficDays * dayMillis)
@@ -56,17 +56,17 @@ const recentOf = (points: ReadonlyArray<Point>, now: number) => {
   return days < outlookRule.fewestTrafficDays ? undefined : { recent, days }
 }
 
-/** Decisions and outcomes of a variant in an interval. */
+/** Decisions and outcomes of a variant in a period. */
 const countsIn = ({ variants }: Point, id: string) => {
   const { decisions = 0, value = 0 } = variants.find(({ copy_id }) => copy_id === id) ?? {}
   return { decisions, outcomes: Math.max(0, value) }
 }
 
 /**
- * Returns the log of the rate ratio of two variants and its information, from intervals in which both were shown. Like
- * the evidence of a verdict, it ignores intervals in which only one was sent. N. Mantel and W. Haenszel's estimate with
+ * Returns the log of the rate ratio of two variants and its information, from periods in which both were shown. Like
+ * the evidence of a verdict, it ignores periods in which only one was sent. N. Mantel and W. Haenszel's estimate with
  * S. Greenland and J. Robins' variance (1985). `shared`: effective number of decisions, the sum of a b / (a + b) over
- * the intervals with a and b decisions of the two variants.
+ * the periods with a and b decisions of the two variants.
  */
 const compare = (points: ReadonlyArray<Point>, leader: string, other: string) => {
   let [ours, theirs, spread, shared, outcomes, decisions] = [0.5, 0.5, 0, 0, 0, 0]
@@ -131,6 +131,7 @@ export interface OutlookInput {
  * Returns the days until a winner is named if the rates of the variants stay as counted, and each variant gets the
  * traffic of the last seven days. The estimate is the first day on which the leader's probability of being best and the
  * evidence against each other active variant reach the thresholds of the verdict.
+ *
  * Undefined if it would be a guess: with a verdict, without a runner-up, with a difference from the runner-up below one
  * standard error, with fewer than 50 matured sends of a variant, with fewer than two days of traffic, or with an
  * objective of several outcomes or revenue. Also undefined if the present lifts would name a winner in 30 days, but the

@@ -56,6 +56,7 @@ const evenInterval = (even: number, variance: number): readonly [number, number]
 /**
  * Returns the gain of the choices over a random split: the value of all outcomes, minus the number of decisions times
  * the mean of the outcomes weighted to a random split (the ratio estimator of J. Hájek). Null without decisions.
+ *
  * Decisions about one person are not independent of each other. People are divided into 32 groups by chance, and the
  * variance is computed from the groups' sums (a cluster sample), or from independent decisions if that is larger.
  */

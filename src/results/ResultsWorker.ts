@@ -16,6 +16,7 @@ export type UnreadResults = Unread<ResultsInput, "rows">
  */
 export type UnreadSeries = Unread<SeriesInput, "rows" | "delays">
 
+/** A request to the worker of results. */
 export type ResultsRequest =
   | { readonly type: "results"; readonly input: UnreadResults }
   | { readonly type: "series"; readonly input: UnreadSeries }

@@ -4,6 +4,7 @@ import * as Json from "../domain/Json.ts"
 import type { Objective } from "../domain/Template.ts"
 
 // Compares two variants in the segments of two attributes, from the counts alone. Pure.
+//
 // The variants are compared within days, and the days are combined by Mantel and Haenszel's weights with T. Sato's
 // variance (Biometrics 45, 1989). The allocation of a day depends only on the days before, so it does not bias the
 // comparison within the day. Days on which both rates were higher give no credit to the variant that was sent more on
@@ -34,6 +35,7 @@ const reachOver = (days: number): number => {
     (5 * normalReach ** 5 + 16 * normalReach ** 3 + 3 * normalReach) / (96 * freedom ** 2)
 }
 
+/** The two variants to compare, and the attributes whose values form the segments. */
 export interface SegmentQuestion {
   /** One or two learning attributes. */
   readonly attributes: ReadonlyArray<string>
@@ -68,6 +70,7 @@ export interface SegmentDifference {
   readonly isClear: boolean
 }
 
+/** The comparison of two variants in one segment. */
 export interface ComparedSegment {
   readonly segment: Readonly<Record<string, string>>
   readonly variant: SegmentCounts

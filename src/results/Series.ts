@@ -20,7 +20,7 @@ import { lastFullDay, weightedGain } from "./WeightedGain.ts"
 /** Maximum number of rows with contexts. With more, the database sums over contexts. */
 const mostRows = 30_000
 
-/** Maximum number of intervals of a response. An interval is an hour if they fit, otherwise a day, otherwise a week. */
+/** Maximum number of periods of a response. A period is an hour if they fit, otherwise a day, otherwise a week. */
 const mostPoints = 100
 
 const steps = [["hour", hourMillis], ["day", dayMillis], ["week", 7 * dayMillis]] as const

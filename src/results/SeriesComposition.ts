@@ -19,10 +19,10 @@ import type { ComposedSeries } from "./TemplateSeries.ts"
 /** Maximum number of variants in a series. */
 const mostVariants = 20
 
-/** Maturity from which an interval is complete. */
+/** Maturity from which a period is complete. */
 const completeFrom = 0.95
 
-/** Counts of a variant in a context in one interval. */
+/** Counts of a variant in a context in one period. */
 export interface CountedStretch extends SeriesCounts {
   /** Start of the first bucket, and the sum over decisions of the starts of their buckets. Unit: Unix milliseconds. */
   readonly first: number
@@ -52,7 +52,7 @@ export interface SeriesInput {
   readonly segment: ReadonlyMap<string, string>
   /** Time of the request. Unit: Unix milliseconds. */
   readonly now: number
-  /** Name of the interval's length, and the length in milliseconds. */
+  /** Name of the period's length, and the length in milliseconds. */
   readonly step: ComposedSeries["step"]
   readonly length: number
   readonly rows: ReadonlyArray<CountedStretch>
@@ -72,8 +72,8 @@ const startOf = (time: number, length: number): number =>
 const iso = (millis: number) => new Date(millis).toISOString()
 
 /**
- * Returns start and end of the interval that contains a bucket. A daily bucket is longer than an hour and a weekly
- * bucket longer than a day, so such a bucket is its own interval.
+ * Returns start and end of the period that contains a bucket. A daily bucket is longer than an hour and a weekly bucket
+ * longer than a day, so such a bucket is its own period.
  */
 const stretchOf = (start: number, length: number, now: number): readonly [number, number] => {
   const bucket = bucketAt(start, now)
@@ -140,7 +140,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   }
   const ordered = [...stretches.values()].sort((a, b) => a.start - b.start)
 
-  // The intervals in which each variant was running: from its first decision to its last.
+  // The periods in which each variant was running: from its first decision to its last.
   const seen = ids.map(() => ({ from: Infinity, to: -1 }))
   const places = new Map<string, number>()
   const counts = ordered.flatMap((one, stretch) =>
@@ -179,7 +179,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     (variant, context) => !targeted.has(variant) || chosen.has(`${variant}/${context}`),
   )
 
-  // Rates up to each interval. Older outcomes are discounted with the half-life of the model.
+  // Rates up to each period. Older outcomes are discounted with the half-life of the model.
   const halfLife = model.window.mode === "adaptive" ? model.window.halfLifeDays : null
   const traffic = new Map(model.traffic.map(({ cell, sends }) => [cell, sends]))
   const weights = Array.from(places.keys(), (context) => traffic.get(context) ?? 0)
@@ -190,7 +190,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     const share = independence[variant]!
     to.add(variant, share * value, share * exposure * factors[stretch]! * rates.of(variant, context))
   }
-  /** Goes through the intervals, in which earlier outcomes are discounted, and returns the rates at the end of each. */
+  /** Goes through the periods, in which earlier outcomes are discounted, and returns the rates at the end of each. */
   const through = function* () {
     const state = standing()
     let before = ordered[0]?.start ?? now

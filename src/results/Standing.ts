@@ -85,9 +85,9 @@ const priorOutcomes = 4
 
 /**
  * The rates of variants over time. Counts are compared with the present model's expectation for their contexts and
- * intervals. So a variant that was shown to people who click more, or on better days, gets no credit for that. A rate
- * is the average over all contexts by their traffic. After all counts, it is about as certain as the model's rate.
- * Earlier rates are less certain, in proportion to the number of outcomes.
+ * periods. So a variant that was shown to people who click more, or on better days, gets no credit for that. A rate is
+ * the average over all contexts by their traffic. After all counts, it is about as certain as the model's rate. Earlier
+ * rates are less certain, in proportion to the number of outcomes.
  */
 export class Standing {
   readonly #had: Float64Array

@@ -131,6 +131,7 @@ export const LiftResults = Schema.Struct({
   baseline: described(Schema.String, "The active variant with the next best rate"),
 })
 
+/** The verdict on the variants, with the leader and its lifts. */
 export const WinnerResults = Schema.Struct({
   state: described(
     Schema.Literals(["undecided", "winner", "firm", "no_difference"]),
@@ -220,6 +221,7 @@ const TimingDifference = Schema.NullOr(Schema.Struct({
   interval: described(Schema.Tuple([Schema.Finite, Schema.Finite]), "95 % interval of `difference`"),
 }))
 
+/** Engagement with messages sent at advised send times, and at other times. */
 export const TimingResults = Schema.Struct({
   followed: described(TimingCount, "Messages sent at the time that Delay advised, within minutes"),
   explored: described(

@@ -41,6 +41,7 @@ const known = {
   ),
 }
 
+/** One hour of a template's week, with the reactions to messages sent in it. */
 export const SendTimeHour = Schema.Struct({
   ...place,
   attention: described(

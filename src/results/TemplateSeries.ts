@@ -7,6 +7,7 @@ import { WeightedGain } from "./WeightedGain.ts"
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
+/** The results of a variant in one period of a series. */
 export const SeriesVariant = Schema.Struct({
   copy_id: Schema.String,
   decisions: described(Schema.Finite, "Of the stretch; forced ones are left out"),
@@ -30,6 +31,7 @@ export const SeriesVariant = Schema.Struct({
   ),
 })
 
+/** One period of a series. */
 export const SeriesPoint = Schema.Struct({
   start: Schema.String,
   end: Schema.String,

@@ -10,6 +10,7 @@ import { propensityGain } from "./PropensityGain.ts"
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
+/** The gain over a random split by the recorded propensities. */
 export const WeightedGain = Schema.Struct({
   from: described(Schema.String, "The first day (UTC) with decisions that are counted, ISO 8601"),
   to: described(Schema.String, "The end of the last one"),
@@ -45,21 +46,21 @@ export const shownWhen = {
   leftOut: 0.05,
 } as const
 
-/** The members of an interval of the series that the comparison reads. */
+/** The members of a period of the series that the comparison reads. */
 interface Stretch {
   readonly end: string
   readonly gain: { readonly gained: number } | null
 }
 
 /**
- * Returns the end of the last interval that ends with a day (UTC) at or before `limit` (Unix milliseconds). Undefined
- * without such an interval.
+ * Returns the end of the last period that ends with a day (UTC) at or before `limit` (Unix milliseconds). Undefined
+ * without such a period.
  */
 export const lastFullDay = (points: ReadonlyArray<Stretch>, limit: number): number | undefined =>
   points.map(({ end }) => Date.parse(end)).findLast((end) => end <= limit && end % dayMillis === 0)
 
 /**
- * Returns the gain by propensities of the days up to `to` (Unix milliseconds, the end of an interval), from their
+ * Returns the gain by propensities of the days up to `to` (Unix milliseconds, the end of a period), from their
  * `counts`. Null while it is too uncertain for a comparison with the model's gain.
  */
 export const weightedGain = (

@@ -41,6 +41,7 @@ export interface Histogram {
   readonly exposed: Float64Array
 }
 
+/** Returns a histogram without engagements and exposure. */
 export const emptyHistogram = (): Histogram => ({
   engaged: new Float64Array(foldedHours),
   exposed: new Float64Array(foldedHours),

@@ -7,6 +7,7 @@ import { followedHours } from "./Touch.ts"
 /** Share of responses with a random allowed time. */
 export const explorationShare = 0.02
 
+/** A chosen send time. */
 export interface Chosen {
   /** Chosen time, a whole second. Unit: Unix milliseconds. */
   readonly at: number

@@ -71,6 +71,7 @@ const five = <A>(make: () => A) => ({
   both: make(),
 })
 
+/** Returns blocks without engagements. */
 export const emptyBlocks = (): Blocks => five(() => new Float64Array(blocks))
 
 /** Adds the counts of other people. */

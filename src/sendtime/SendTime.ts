@@ -17,6 +17,7 @@ import { digest } from "./Touch.ts"
 /** The narrowest level with data. */
 export type Basis = "user" | "variant" | "template" | "organization" | "default"
 
+/** A request for a recommended send time. */
 export interface SendTimeRequest {
   readonly org: string
   /** Selects the template if several have a variant with this id. Default: the estimate combines all of them. */
@@ -48,6 +49,7 @@ export interface AdviceTrace {
   readonly curve: ReadonlyArray<{ readonly from: string; readonly local_hour: number; readonly value: number }>
 }
 
+/** A recommended send time. */
 export interface Advice {
   /** The recommended time, a whole second, never before the request. Unit: Unix milliseconds. */
   readonly at: number

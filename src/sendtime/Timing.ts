@@ -21,6 +21,7 @@ export interface TimingDifference {
   readonly interval: readonly [number, number]
 }
 
+/** Engagement by whether messages were sent at the recommended time, and the resulting gain. */
 export interface TimingResults {
   /** Messages sent at the recommended time, which was the best hour. */
   readonly followed: TimingCount

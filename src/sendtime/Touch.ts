@@ -14,6 +14,7 @@ export const quarterMillis = hourMillis / 4
 /** Delay of a message without an engagement. Unit: quarters of an hour. */
 export const noEngagement = 4 * followedHours
 
+/** A sent message and its first engagement. */
 export interface Touch {
   /** Quarter of an hour in which the message was sent, in quarters since 2020-01-01T00:00Z. */
   readonly quarter: number
@@ -88,6 +89,7 @@ export const delayOf = (code: number): number => {
   return low === Math.floor(low) ? 4 * after : Math.max(0, 4 * after + ((low >> 11) & 3) - ((low >> 13) & 3))
 }
 
+/** Returns the code of the variant, 0 to 4095. */
 export const variantOf = (code: number): number => Math.floor(code / marks) % variants
 
 const quarterNumber = (millis: number) => Math.floor((millis - epochMillis) / quarterMillis)

@@ -90,6 +90,7 @@ const estimate = (value: number, variance: number, count: number): Estimate => {
 /**
  * Evaluates a policy on a log from which it also learns, in the order of time: it sees a decision's outcome only after
  * its arrival. It learns from the choices of the logging policy.
+ *
  * The estimators come from M. Dudik et al., "Doubly robust policy evaluation and optimization" (2014). The model of the
  * doubly robust estimator is the running mean outcome of each variant over earlier decisions, so that the terms of the
  * estimate are (nearly) uncorrelated. Standard errors come from the summands. Decisions with a propensity outside (0,

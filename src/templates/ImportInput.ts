@@ -67,6 +67,7 @@ export const decodeImport = (json: unknown): CheckedImport<Fault> => {
 export interface TemplateLiquid extends Pick<TemplateInput, "id"> {
   readonly variants?: ReadonlyArray<VariantLiquid>
 }
+/** The id and the Liquid of a variant. */
 export type VariantLiquid = Pick<VariantInput, "id" | "vars" | "formats">
 
 const isVars = Schema.is(Vars)

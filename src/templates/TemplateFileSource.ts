@@ -16,6 +16,7 @@ export interface Located {
   readonly size: number
 }
 
+/** A member of an object, with the position of its name. */
 export interface FileMember {
   readonly keyOffset: number
   readonly at: Located

@@ -100,6 +100,7 @@ const newMembers = (sql: SqlClient.SqlClient, org: OrgSlug, plans: ReadonlyArray
  * Brings templates to the state that an import describes, all or nothing: missing templates are created, existing ones
  * changed, and variants that the import does not name stay unchanged. Limits: 1,000 templates and 2,000 variants. An
  * import is decoded and checked in the checking process, and written by a few statements in one transaction.
+ *
  * Fails with every fault, up to 1,000, with `ChecksBusy`, and with `ChangeProposed` if approval is on and the import
  * affects what is served. In the last case, each template that differs becomes a proposal. A broken store is a defect.
  */

@@ -30,6 +30,7 @@ export const settingColumns = Object.fromEntries(
 export const settingsOfTable = (prefix: string): string =>
   templateSettingNames.map((name) => `${prefix}${name}`).join(", ")
 
+/** A row of the table of variants. */
 export interface VariantRow {
   readonly templateId: TemplateId
   readonly id: CopyId

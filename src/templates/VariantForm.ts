@@ -74,7 +74,9 @@ const seasonDraft = ({ annual, days, ends_at, hours, starts_at }: Season): Seaso
   hours_to: hours === undefined ? "" : String(hours.to),
 })
 
+/** An empty row for a season. */
 export const emptySeason: SeasonDraft = seasonDraft({})
+/** An empty row for a condition. */
 export const emptyCondition: ConditionDraft = { attribute: "", op: "is", values: "" }
 
 /** Returns the form of a stored variant. */
