@@ -4,33 +4,27 @@ import { MemberNames, type NamedMember, nameOfAuthor } from "../../accounts/Memb
 import { wholeDifference } from "../../domain/Difference.ts"
 import { type OrganizationNotFound, ProposalNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import type { Proposal, ProposalDetail } from "../../domain/Proposal.ts"
+import { Proposal, type ProposalDetail } from "../../domain/Proposal.ts"
 import { Learning } from "../../learning/Learning.ts"
 import type { WholeContent } from "../../templates/Content.ts"
 import type { ProposalHead } from "../../templates/ProposalRows.ts"
 import { Proposals, type ProposalView } from "../../templates/Proposals.ts"
 import { fieldsOfTemplate } from "../../templates/TemplateFields.ts"
 import { managed } from "../server/Managed.ts"
+import { wireForm } from "../server/WireForm.ts"
 
 type Members = ReadonlyMap<string, NamedMember>
 
+const write = wireForm(Proposal)
+
 /** A proposal as the API answers it. */
-export const proposalOf = (row: ProposalHead, members: Members): Proposal => ({
-  id: row.id,
-  template_id: row.templateId,
-  template_name: row.templateName,
-  kind: row.kind,
-  state: row.state,
-  version: row.version,
-  author: nameOfAuthor(row.author, members),
-  author_id: accountOf(row.author) ?? null,
-  note: row.note,
-  created_at: row.createdAt.toISOString(),
-  updated_at: row.updatedAt.toISOString(),
-  decided_by: row.decidedBy === null ? null : nameOfAuthor(row.decidedBy, members),
-  decided_at: row.decidedAt?.toISOString() ?? null,
-  comment: row.comment,
-})
+export const proposalOf = (row: ProposalHead, members: Members): Proposal =>
+  write({
+    ...row,
+    author: nameOfAuthor(row.author, members),
+    authorId: accountOf(row.author),
+    decidedBy: row.decidedBy === null ? null : nameOfAuthor(row.decidedBy, members),
+  })
 
 const fieldsOf = (content: WholeContent | null) => content === null ? undefined : fieldsOfTemplate(content)
 

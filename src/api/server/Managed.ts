@@ -101,11 +101,11 @@ const decoderOf = ({ payload }: HttpApiEndpoint.Top): Decode<unknown> | undefine
 }
 
 /** The form of the responses; undefined for those without a body. */
-const formOf = ({ success }: HttpApiEndpoint.Top): (value: unknown) => unknown => {
+const formOf = ({ success }: HttpApiEndpoint.Top) => {
   const [schema] = success
   return schema === undefined || HttpApiSchema.isNoContent(schema.ast)
     ? () => undefined
-    : wireForm(writtenSchema(schema))
+    : wireForm(writtenSchema(schema)) as (value: unknown) => unknown
 }
 
 interface AnyCall {

@@ -86,4 +86,6 @@ const newWriter = (ast: SchemaAST.AST): Write => {
 }
 
 /** Brings values into the wire form of `schema`. */
-export const wireForm = (schema: { readonly ast: SchemaAST.AST }): Write => writerOf(SchemaAST.toEncoded(schema.ast))
+export const wireForm = <T>(
+  schema: { readonly ast: SchemaAST.AST; readonly Type: T },
+): (value: Sendable<T>) => T => writerOf(SchemaAST.toEncoded(schema.ast)) as (value: Sendable<T>) => T
