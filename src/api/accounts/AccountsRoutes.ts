@@ -13,6 +13,7 @@ import { SignIn } from "../../accounts/SignIn.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import * as Problems from "../Problems.ts"
 import { managed } from "../server/Managed.ts"
+import { pageOf } from "../server/Paging.ts"
 import type { ReadParameter } from "../server/Parameters.ts"
 import { readQuery } from "../server/Requests.ts"
 import { auditQuery, type SessionState } from "./AccountsApi.ts"
@@ -64,8 +65,8 @@ export const layer = managed(
         action: { read: knownAction },
       })
       const found = yield* audit.list(scope, { ...filter, cursor, limit: limit + 1 })
-      const entries = found.slice(0, limit)
-      return { entries, next: found.length > limit ? entries.at(-1)!.id : null }
+      const { next, page } = pageOf(found, limit, ({ id }) => id)
+      return { entries: page, next }
     })
 
     return {

@@ -9,6 +9,7 @@ import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { complaintAddressOf } from "../../tracking/BounceAddress.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import { managed } from "../server/Managed.ts"
+import { pageOf } from "../server/Paging.ts"
 import type { ValuesOf } from "../server/Parameters.ts"
 import type { listQuery } from "./DeliveryApi.ts"
 
@@ -19,8 +20,8 @@ export const listDeliveries = Effect.fnUntraced(function* (
   { cursor, limit, state, ...filter }: ValuesOf<typeof listQuery>,
 ) {
   const found = yield* deliveries.list(org, { ...filterOf(filter), state, cursor, limit: limit + 1 })
-  const page = found.slice(0, limit)
-  return { deliveries: page, next: found.length > page.length ? page.at(-1)!.id : null }
+  const { next, page } = pageOf(found, limit, ({ id }) => id)
+  return { deliveries: page, next }
 })
 
 export const layer = managed(

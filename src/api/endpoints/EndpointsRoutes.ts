@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { Endpoints, type OutgoingWebhook } from "../../webhooks/Endpoints.ts"
 import type { InvalidRequest } from "../Problems.ts"
 import { managed } from "../server/Managed.ts"
+import { pageOf } from "../server/Paging.ts"
 import { invalid, lookedUp } from "../server/Requests.ts"
 import type { ReplayInput } from "./EndpointsApi.ts"
 
@@ -45,8 +46,8 @@ export const layer = managed(
         Effect.map(endpoints.ping(org, params.endpoint), (id) => ({ event_id: id })),
       listWebhookEvents: Effect.fnUntraced(function* ({ org, params, query: { before, limit } }) {
         const found = yield* endpoints.messages(org, params.endpoint, { before, limit: limit + 1 })
-        const page = found.slice(0, limit)
-        return { events: page.map(sentEvent), next: found.length > page.length ? page.at(-1)!.id : null }
+        const { next, page } = pageOf(found, limit, ({ id }) => id)
+        return { events: page.map(sentEvent), next }
       }),
       replayWebhookEvents: {
         inSteps: Effect.fnUntraced(function* ({ body, org, params }) {

@@ -10,7 +10,8 @@ import * as Parameters from "../server/Parameters.ts"
 
 const params = { org: Schema.String }
 
-const queryOf = (stream: Stream) => ({
+/** The parameters of the export of a stream. */
+export const exportQuery = (stream: Stream) => ({
   after: Parameters.described(
     "Cursor: the header `Parlance-Cursor` of the previous page, from the last 30 days",
     (text): Result.Result<ReturnType<typeof decode>, string> => {
@@ -50,7 +51,7 @@ export class ExportsGroup extends managementGroup(
   },
   HttpApiEndpoint.get("exportDecisions", "/organizations/:org/exports/decisions", {
     params,
-    query: queryOf("decisions"),
+    query: exportQuery("decisions"),
     success: Ndjson,
     error,
   }).annotate(OpenApi.Summary, "Decisions as NDJSON or CSV, for a warehouse").annotate(
@@ -60,7 +61,7 @@ export class ExportsGroup extends managementGroup(
   ),
   HttpApiEndpoint.get("exportEvents", "/organizations/:org/exports/events", {
     params,
-    query: queryOf("events"),
+    query: exportQuery("events"),
     success: Ndjson,
     error,
   }).annotate(OpenApi.Summary, "Events as NDJSON or CSV, for a warehouse").annotate(
@@ -70,7 +71,7 @@ export class ExportsGroup extends managementGroup(
   ),
   HttpApiEndpoint.get("exportDeliveries", "/organizations/:org/exports/deliveries", {
     params,
-    query: queryOf("deliveries"),
+    query: exportQuery("deliveries"),
     success: Ndjson,
     error,
   }).annotate(OpenApi.Summary, "Deliveries as NDJSON or CSV, for a warehouse").annotate(

@@ -2,14 +2,16 @@ import { Clock, Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { dayMillis } from "../../bandit/Window.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { type Cursor, encode, type Stream as StreamName } from "../../exports/Cursor.ts"
+import { encode, type Stream as StreamName } from "../../exports/Cursor.ts"
 import { csvHeader, csvRow, ndjsonRow } from "../../exports/ExportText.ts"
 import { columnsOf, type ExportedRow, Exports } from "../../exports/Exports.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { letOthersRun } from "../../runtime/letOthersRun.ts"
 import type { InvalidRequest } from "../Problems.ts"
 import { managed } from "../server/Managed.ts"
+import type { ValuesOf } from "../server/Parameters.ts"
 import { invalid } from "../server/Requests.ts"
+import type { exportQuery } from "./ExportsApi.ts"
 
 /** Rows that are written at once. Other requests get a turn after them. */
 const rowsAtOnce = 500
@@ -36,12 +38,7 @@ const written = (
 
 const contentTypes = { ndjson: "application/x-ndjson", csv: "text/csv; charset=utf-8" } as const
 
-interface Asked {
-  readonly after: Cursor | undefined
-  readonly since: Date | undefined
-  readonly limit: number
-  readonly format: "ndjson" | "csv" | undefined
-}
+type Asked = ValuesOf<ReturnType<typeof exportQuery>>
 
 export const layer = managed(
   "exports",

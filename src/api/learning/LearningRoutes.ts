@@ -7,6 +7,7 @@ import { Learning } from "../../learning/Learning.ts"
 import { Rebuild } from "../../projections/Rebuild.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { managed } from "../server/Managed.ts"
+import { pageOf } from "../server/Paging.ts"
 import { inboxOf, lookedUp } from "../server/Requests.ts"
 
 const date = (millis: number | undefined) => millis === undefined ? undefined : new Date(millis)
@@ -33,10 +34,10 @@ export const layer = managed(
           const source = yield* inboxOf(params.segment)
           const { all, before: cursor, limit } = yield* query
           const found = yield* inbox.list(org, source, { cursor, limit: limit + 1, all })
-          const page = found.slice(0, limit)
+          const { next, page } = pageOf(found, limit, ({ id }) => id)
           return {
             inbox: page.map((entry) => ({ ...entry, unused: entry.unused ?? [], faults: entry.faults ?? [] })),
-            next: found.length > page.length ? page.at(-1)!.id : null,
+            next,
           }
         }),
       },
@@ -51,7 +52,7 @@ export const layer = managed(
           yield* served(org, template)
           const { after: cursor, limit } = yield* query
           const found = yield* history.list(org, template, { cursor, limit: limit + 1 })
-          const page = found.slice(0, limit)
+          const { next, page } = pageOf(found, limit, ({ trackingId }) => trackingId)
           return {
             decisions: page.map(({ context, decidedAt, failed, mode, outcomes, ...decision }) => ({
               ...decision,
@@ -65,7 +66,7 @@ export const layer = managed(
                 conversion: date(outcomes.conversion),
               },
             })),
-            next: found.length > page.length ? page.at(-1)!.trackingId : null,
+            next,
           }
         }),
       },

@@ -8,6 +8,7 @@ import { NotificationTexts } from "../../mailing/NotificationTexts.ts"
 import { Notifications } from "../../notifications/Notifications.ts"
 import * as Problems from "../Problems.ts"
 import { managed } from "../server/Managed.ts"
+import { pageOf } from "../server/Paging.ts"
 import { invalid, lookedUp } from "../server/Requests.ts"
 
 export const layer = managed(
@@ -46,11 +47,11 @@ export const layer = managed(
         const { before: cursor, kind, limit, member, unread } = query
         const account = yield* accountOf(org, actor, member)
         const found = yield* notifications.list(org, account, { kind, unread, cursor, limit: limit + 1 })
-        const page = found.slice(0, limit)
+        const { next, page } = pageOf(found, limit, ({ id }) => id)
         return {
           notifications: yield* texts.of(org, page),
           unread: yield* notifications.unread(org, account),
-          next: found.length > limit ? page.at(-1)!.id : null,
+          next,
         }
       }),
       readNotifications: Effect.fnUntraced(function* ({ actor, body, org }) {

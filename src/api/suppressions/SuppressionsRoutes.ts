@@ -12,6 +12,7 @@ import { isObject } from "../generate/GenerateWire.ts"
 import * as Body from "../server/Body.ts"
 import { SuppressionNotFound } from "../Problems.ts"
 import { managed } from "../server/Managed.ts"
+import { pageOf } from "../server/Paging.ts"
 import { body } from "../server/Requests.ts"
 import { SuppressionInput } from "./SuppressionsApi.ts"
 
@@ -78,11 +79,8 @@ export const layer = managed(
     return {
       listSuppressions: Effect.fnUntraced(function* ({ org, query: { cursor, limit, reason } }) {
         const found = yield* list.list(org, { reason, cursor, limit: limit + 1 })
-        const page = found.slice(0, limit)
-        return {
-          suppressions: page.map(withBothNames),
-          next: found.length > page.length ? String(page.at(-1)!.id) : null,
-        }
+        const { next, page } = pageOf(found, limit, ({ id }) => String(id))
+        return { suppressions: page.map(withBothNames), next }
       }),
       findSuppression: ({ org, query }) => find(org, query.email),
       findSuppressionByPath: ({ org, params }) => find(org, params.address),

@@ -9,6 +9,7 @@ import { ImportBody } from "../Api.ts"
 import { asIs, orProposed } from "../reviews/Proposed.ts"
 import * as Body from "../server/Body.ts"
 import { managed } from "../server/Managed.ts"
+import { pageOf } from "../server/Paging.ts"
 import { ofMembers, warn } from "../server/Warnings.ts"
 
 const unknownInImport = unknownMembersIn(ImportBody)
@@ -28,10 +29,9 @@ export const layer = managed(
     return {
       createTemplate: ({ body, org }) => templates.create(org, body).pipe(orProposed(asIs)),
       listTemplates: Effect.fnUntraced(function* ({ org, query: { after: cursor, archived, limit } }) {
-        // One more than asked for tells whether there is a next page.
         const found = yield* templates.list(org, { cursor, limit: limit + 1, which: archived })
-        const page = found.slice(0, limit)
-        return { templates: page, next: found.length > page.length ? page.at(-1)!.id : null }
+        const { next, page } = pageOf(found, limit, ({ id }) => id)
+        return { templates: page, next }
       }),
       importTemplates: {
         inSteps: ({ query, request, slug }) =>
