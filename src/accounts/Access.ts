@@ -72,7 +72,7 @@ export const scopesFor = (rule: Rule | undefined): ReadonlyArray<ManagementScope
   rule?.scope === undefined ? [] : rule.scope === "any" ? managementScopeNames : grantedBy(rule.scope)
 
 /** The refusal of an API key. `reason` is the name under which it is counted. */
-export interface KeyRefusal {
+interface KeyRefusal {
   readonly reason?: "other_organization" | "missing_scope"
   readonly detail: string
 }

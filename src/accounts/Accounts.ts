@@ -29,7 +29,7 @@ interface Row {
 export type PasswordOrigin = "own" | "administrator" | "invitation" | "link"
 
 /** An account whose password was right, and the time at which that password was set. */
-export interface Verified {
+interface Verified {
   readonly account: Account
   readonly passwordSetAt: Date | null
 }

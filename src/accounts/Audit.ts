@@ -104,7 +104,7 @@ const storable = (text: string) => text.toWellFormed().replaceAll("\0", "\ufffd"
 const clean = (json: string): string => json.replace(/\\u0000|\\ud[89a-f][0-9a-f]{2}/gi, "\ufffd")
 
 /** A completed change. */
-export interface Change {
+interface Change {
   readonly actor: Actor
   /** Name of the endpoint. */
   readonly endpoint: string
@@ -120,7 +120,7 @@ export interface Change {
 }
 
 /** The action of a change that awaits approval, on any endpoint. */
-export const proposeAction = "change proposed"
+const proposeAction = "change proposed"
 
 /** The actions of changes of a record, on any endpoint. */
 export const recordActions = {
@@ -193,7 +193,7 @@ const signInActions = [
   "password of unproven origin removed",
 ] as const
 /** An action by a link or an identity provider during sign-in. */
-export type SignInAction = typeof signInActions[number]
+type SignInAction = typeof signInActions[number]
 
 /** The names of the actions that do not belong to an endpoint. */
 export const otherActions: ReadonlyArray<string> = [

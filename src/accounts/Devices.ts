@@ -12,7 +12,7 @@ const maxAccounts = 4
 const purpose = "device"
 
 /** A device in a cookie. */
-export interface Device {
+interface Device {
   readonly id: string
   /** Time of the last sign-in. A password set later makes the device unknown. Unit: Unix milliseconds. */
   readonly signedInMillis: number

@@ -9,7 +9,7 @@ import * as Tokens from "./Tokens.ts"
 const validMillis = 3_600_000
 
 /** The action that a link permits: create the first administrator, or choose a new password for an account. */
-export type Purpose = "first_run" | "password"
+type Purpose = "first_run" | "password"
 
 /**
  * The purpose as stored. `forgotten`: a link to choose a password that was mailed to the address of its account and

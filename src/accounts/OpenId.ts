@@ -10,10 +10,10 @@ import * as Json from "../domain/Json.ts"
 // they cannot be confused.
 
 /** The sign-in at the identity provider failed. The message states the reason. */
-export class OpenIdFailed extends Schema.TaggedError<OpenIdFailed>()("OpenIdFailed", { message: Schema.String }) {}
+class OpenIdFailed extends Schema.TaggedError<OpenIdFailed>()("OpenIdFailed", { message: Schema.String }) {}
 
 /** A person according to the identity provider, with an address that the provider has verified. */
-export interface Identity {
+interface Identity {
   readonly email: string
   readonly name: string
   /**

@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os"
 import { isCommon } from "./CommonPasswords.ts"
 
 /** Parameters of scrypt. Memory is 128 · r · 2^logN bytes. */
-export interface Cost {
+interface Cost {
   readonly logN: number
   readonly r: number
   readonly p: number
@@ -20,7 +20,7 @@ export const PasswordCost = Context.Reference<Cost>("parlance/accounts/PasswordC
 export const minLength = 10
 
 /** Maximum length of a password. A longer one would only cost the server work. Unit: characters. */
-export const maxLength = 200
+const maxLength = 200
 
 /** Too many passwords are waiting to be hashed. */
 export class HashingOverloaded extends Schema.TaggedError<HashingOverloaded>()("HashingOverloaded", {}) {

@@ -24,7 +24,7 @@ const process = Context.empty()
 const writeEvery = "5 seconds"
 
 /** The account and address of a refused sign-in. */
-export interface RefusedSignIn {
+interface RefusedSignIn {
   /**
    * The address as typed. The audit log names it only if it has an account, because people type passwords into this
    * field.

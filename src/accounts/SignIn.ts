@@ -46,7 +46,7 @@ export interface CodeAsked {
 }
 
 /** A person whom the identity provider has identified. */
-export interface Vouched {
+interface Vouched {
   readonly email: string
   readonly name: string
   /** Methods by which the provider authenticated the person, such as `pwd` and `mfa` (the claim `amr`). */

@@ -34,14 +34,14 @@ type Kind = keyof typeof limits
 export const windowMillis = 15 * 60_000
 
 /** An attempt: the account, the network address, and the device cookie if it is valid for the account. */
-export interface Attempt {
+interface Attempt {
   readonly email: string
   readonly address: string
   readonly device: string | undefined
 }
 
 /** A subject by which attempts are counted, and its maximum number of attempts. */
-export interface LimitedSubject {
+interface LimitedSubject {
   readonly text: string
   readonly limit: number
 }
@@ -58,7 +58,7 @@ const subject = (kind: Kind, ...parts: ReadonlyArray<string>): LimitedSubject =>
  * within its limits, because refused attempts from one network must not use up the attempts of an account for all
  * networks.
  */
-export const subjectsOf = (
+const subjectsOf = (
   { address, device, email }: Attempt,
 ): { readonly first: ReadonlyArray<LimitedSubject>; readonly second: ReadonlyArray<LimitedSubject> } => {
   const account = normalizeEmail(email)
@@ -71,7 +71,7 @@ export const subjectsOf = (
 }
 
 /** Returns the limits that an attempt at a second factor counts towards. */
-export const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<LimitedSubject> => [
+const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<LimitedSubject> => [
   device === undefined ? subject("code", normalizeEmail(email)) : subject("deviceCode", normalizeEmail(email), device),
 ]
 

@@ -7,7 +7,7 @@ import type { SourceRhythm } from "../journal/inbox/SourceRhythms.ts"
 // notified when one begins.
 
 /** Thresholds at which a variant fails, over its requests in this and the previous hour. */
-export const failingRule = {
+const failingRule = {
   /** Minimum number of requests that could not be rendered. */
   requests: 10,
   /** Minimum share of such requests. */
@@ -32,7 +32,7 @@ export const silenceRule = {
 } as const
 
 /** Thresholds at which deliveries fail, over the deliveries that ended in this and the previous hour. */
-export const deliveriesRule = {
+const deliveriesRule = {
   /** Minimum number of failed deliveries. */
   failed: 10,
   /** Failing deliveries fail until their share is below the organization's threshold times this factor. */
@@ -40,7 +40,7 @@ export const deliveriesRule = {
 } as const
 
 /** Deliveries that ended in this and the previous hour. */
-export interface EndedDeliveries {
+interface EndedDeliveries {
   readonly failed: number
   /** Number of deliveries that were sent or failed. */
   readonly ended: number

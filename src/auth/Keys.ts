@@ -39,7 +39,7 @@ const fromRow = (row: Row): ApiKey => ({
  * A new key's settings. Default of `kind`: live. Default of `expiresAt`: valid until it is revoked. Default of
  * `rateLimit`: the default limit.
  */
-export interface KeyInput {
+interface KeyInput {
   readonly name: string
   readonly kind?: KeyKind | undefined
   readonly scopes?: ReadonlyArray<Scope> | undefined
@@ -48,7 +48,7 @@ export interface KeyInput {
 }
 
 /** Changes of a key. Undefined members stay unchanged. A `rateLimit` of null removes the key's own limit. */
-export interface KeyChange {
+interface KeyChange {
   readonly name?: string | undefined
   readonly rateLimit?: RateLimit | null | undefined
 }

@@ -1,7 +1,7 @@
 const slots = 20
 
 /** The state of a limit, for the caller. */
-export interface RateLimitState {
+interface RateLimitState {
   readonly limit: number
   /** Length of the window. Unit: seconds. */
   readonly windowSeconds: number

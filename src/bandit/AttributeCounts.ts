@@ -66,13 +66,13 @@ const countedKeys = 200
 const longestText = 100
 
 /** Frequency of a key and of each of its values. `values` is undefined if there are too many values to learn from. */
-export interface KeyCount {
+interface KeyCount {
   readonly present: number
   readonly values: ReadonlyMap<string, number> | undefined
 }
 
 /** Attributes of the requests in a period. `sends` counts all requests, with or without attributes. */
-export interface AttributeTotals {
+interface AttributeTotals {
   readonly sends: number
   readonly keys: ReadonlyMap<string, KeyCount>
 }

@@ -4,7 +4,7 @@ import type { Design } from "./VariantFit.ts"
 const pseudoClicks = 10
 
 /** The data of the base rate: totals over all variants. */
-export interface BaseRateData {
+interface BaseRateData {
   readonly design: Design
   readonly contexts: number
   readonly days: number

@@ -36,7 +36,7 @@ export const anyValues: Valuation = {
 /**
  * Sends and the value of their outcomes, by bucket of the send time (start in Unix milliseconds), oldest bucket first.
  */
-export interface CountSeries {
+interface CountSeries {
   readonly variant: string
   readonly context: ContextKey
   readonly starts: ReadonlyArray<number>
@@ -72,7 +72,7 @@ const sumOf = (units: ReadonlyArray<number>, amounts: (k: number) => number): nu
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /** Repeats of a variant's decisions in one bucket, by index of the valuation. */
-export interface VariantRepeats {
+interface VariantRepeats {
   readonly variant: string
   /** Start of the bucket. Unit: Unix milliseconds. */
   readonly start: number

@@ -72,7 +72,7 @@ export interface Fatigue {
 }
 
 /** An effect of earlier exposures on the log rate, and its standard deviation, under a wide prior. */
-export interface ReportedEffect {
+interface ReportedEffect {
   readonly effect: number
   readonly deviation: number
 }
@@ -152,7 +152,7 @@ const mostLikely = (
 }
 
 /** Effects of earlier exposures, learned from settled decisions. */
-export interface LearnedFatigue {
+interface LearnedFatigue {
   /** Effect by class, averaged over the spreads by their evidence. The first is 0. */
   readonly effects: ReadonlyArray<number>
   /** Covariance of the effects, class by class. Includes the disagreement between spreads. */

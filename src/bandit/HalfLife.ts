@@ -23,14 +23,14 @@ const negligible = 1e-6
  * Discounted sums of one variant up to the last judged day, in the objective's unit: outcomes, and outcomes expected at
  * the base rate.
  */
-export interface FadedSums {
+interface FadedSums {
   readonly id: string
   readonly clicks: number
   readonly expected: number
 }
 
 /** One candidate: the score of its predictions so far, and its sums for the next prediction. */
-export interface HalfLifeCandidate {
+interface HalfLifeCandidate {
   readonly halfLifeDays: number
   readonly score: number
   readonly sums: ReadonlyArray<FadedSums>
@@ -53,7 +53,7 @@ export const initialHalfLife: HalfLifeState = {
  * Outcomes of one variant on one day, in the objective's unit: outcomes expected at the base rate and maturity, and
  * observed outcomes.
  */
-export interface DayResult {
+interface DayResult {
   readonly id: string
   readonly expected: number
   readonly clicks: number

@@ -7,7 +7,7 @@ import type { TemplateHoldout } from "../domain/Holdout.ts"
 export const peopleGroups = 32
 
 /** A person, as a holdout identifies them. Without a user id, every tracking id is a person of its own. */
-export interface HoldoutSubject {
+interface HoldoutSubject {
   readonly org: string
   readonly userId: string | undefined
   readonly trackingId: string

@@ -116,7 +116,7 @@ export const ModelSnapshot = Schema.Struct({
 export type ModelSnapshot = typeof ModelSnapshot.Type
 
 /** Starting standard deviation of all effects of one attribute, given the number of attributes. */
-export const startingTau = (attributes: number): number => 0.2 / Math.sqrt(attributes)
+const startingTau = (attributes: number): number => 0.2 / Math.sqrt(attributes)
 
 /** Starting standard deviation of the effects of a pair. Larger, because a pair is used only with evidence for it. */
 const startingPairTau = 0.2
@@ -175,7 +175,7 @@ export const logBaseRate = ({ a0, f }: ModelSnapshot, { coefficients }: Context)
 }
 
 /** Mean and standard deviation of a log rate relative to the base rate. */
-export interface Posterior {
+interface Posterior {
   readonly mean: number
   readonly sd: number
 }

@@ -15,7 +15,7 @@ const trafficDays = 14
  * window's weight and the independence. `exposureSd` is the standard deviation of `effectiveSends` that results from an
  * uncertain delay curve.
  */
-export interface VariantTotals {
+interface VariantTotals {
   readonly id: string
   weightedSends: number
   exposureSd: number

@@ -54,7 +54,7 @@ export interface Choice {
 }
 
 /** One eligible variant in a trace. Counts as in `VariantPosterior`, 0 for a variant without data. */
-export interface TracedCandidate {
+interface TracedCandidate {
   readonly id: string
   readonly sends: number
   readonly effectiveSends: number
@@ -67,7 +67,7 @@ export interface TracedCandidate {
 }
 
 /** The data behind a choice. */
-export interface Trace {
+interface Trace {
   readonly mode: Choice["mode"]
   readonly policyVersion: string
   /** Attribute values by name. */

@@ -24,7 +24,7 @@ export interface OtherModel extends ModelSnapshot {
  * A model under another prior, and the logarithm of its marginal likelihood up to a constant; -Infinity if the
  * likelihood does not exist.
  */
-export interface Refitted {
+interface Refitted {
   readonly model: OtherModel
   readonly logEvidence: number
 }

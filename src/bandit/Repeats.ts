@@ -23,7 +23,7 @@ export interface PersonalOutcome {
  * The amounts that a decision adds for each outcome that it has: `again` counts the person's earlier outcomes of that
  * kind for that variant, `seen` the earlier decisions.
  */
-export interface RepeatChange {
+interface RepeatChange {
   /** Index of the decision in the list. */
   readonly place: number
   readonly again: ReadonlyArray<number>

@@ -41,7 +41,7 @@ export const workspace = (size: number) => ({
   hessian: new Float64Array(packedLength(size)),
   step: new Float64Array(size),
 })
-export type Workspace = ReturnType<typeof workspace>
+type Workspace = ReturnType<typeof workspace>
 
 const accumulate = (
   design: Design,

@@ -1,7 +1,7 @@
 import { Phi, phi } from "./Normal.ts"
 
 /** The sends that a model learns from: all sends with weights that fade by age, or only the sends of a fixed window. */
-export type WindowMode = "adaptive" | "window"
+type WindowMode = "adaptive" | "window"
 
 /** Kappa of a template without traffic. */
 const kappaBeforeTraffic = 0.4

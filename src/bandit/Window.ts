@@ -24,7 +24,7 @@ export type Window =
   | { readonly mode: "window"; readonly lookbackDays: number; readonly offsetDays: number }
 
 /** An interval of send times that is counted as one, `[start, end)`. Unit: Unix milliseconds. */
-export interface Bucket {
+interface Bucket {
   readonly start: number
   readonly end: number
 }

@@ -29,7 +29,7 @@ export interface RateLift {
 }
 
 /** How much better the leader is than the next best contender. */
-export interface Lift extends RateLift {
+interface Lift extends RateLift {
   /** The contender with the highest rate after the leader's. */
   readonly baseline: string
 }

@@ -11,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>
 const stepsOnly = () => new Budget(1, () => 0)
 
 /** Called before each variable, so that the service knows at which variable the process was stopped. */
-export type NoteVariable = (variable: string) => void
+type NoteVariable = (variable: string) => void
 
 /**
  * Returns the faults of a variant's Liquid, at most one for each variable: of parsing, otherwise of rendering without

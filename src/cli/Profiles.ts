@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import * as Json from "../domain/Json.ts"
 
 /** A service that `parlance login` has stored. */
-export const Profile = Schema.Struct({
+const Profile = Schema.Struct({
   /** Base URL without a slash at its end. */
   url: Schema.NonEmptyString,
   /** The admin token, or an API key with a scope of the management API. */
@@ -13,7 +13,7 @@ export const Profile = Schema.Struct({
   /** Slug of the organization of commands without `--org`. */
   org: Schema.optionalKey(Schema.NonEmptyString),
 })
-export type Profile = typeof Profile.Type
+type Profile = typeof Profile.Type
 
 /** All profiles, and the one that commands use without `--profile`. */
 export const StoredProfiles = Schema.Struct({
@@ -67,7 +67,7 @@ export const removeProfile = ({ current, profiles }: StoredProfiles, name: strin
 }
 
 /** The variables that say where a command without a profile works. */
-export interface ProfileChoice {
+interface ProfileChoice {
   /** `--profile`. */
   readonly flag: Option.Option<string>
   /** `PARLANCE_PROFILE`. */

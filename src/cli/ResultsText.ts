@@ -316,7 +316,7 @@ export const fatigueLines = (fatigue: TimedTemplateResults["fatigue"]): Readonly
 }
 
 /** The health of the test: a line, and one for each check that found something. */
-export const healthLines = (health: TimedTemplateResults["health"]): ReadonlyArray<string> => [
+const healthLines = (health: TimedTemplateResults["health"]): ReadonlyArray<string> => [
   `Health: ${healthLine(health)}`,
   ...health.checks.filter(({ state }) => state === "red" || state === "amber")
     .map(({ state, summary }) => `  ${healthWords[state]}: ${summary}`),

@@ -78,7 +78,7 @@ const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
 })
 
 /** The changes of an import, field by field. */
-export const differenceText = (
+const differenceText = (
   { changes = [], unchanged }: {
     readonly changes?: ReadonlyArray<TemplateChange>
     readonly unchanged: ReadonlyArray<string>

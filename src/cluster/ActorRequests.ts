@@ -18,7 +18,7 @@ const expirySeconds = 5
 const removeEvery = "1 minute"
 
 /** Answers a request to an actor of this node. Null if the sender only needs to know that the request was processed. */
-export type Answerer = (actorId: string, request: string) => Effect.Effect<string | null, unknown>
+type Answerer = (actorId: string, request: string) => Effect.Effect<string | null, unknown>
 
 /** The actor's node could not answer. */
 export class ActorFailed extends Error {

@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 
 /** The last known state of this process's cluster. */
-export interface Membership {
+interface Membership {
   /** Name of this node for other nodes; undefined for a process outside of a cluster. */
   readonly address: string | undefined
   /** Number of live nodes, including this node. */

@@ -6,7 +6,7 @@ import { signingKey } from "../store/SigningKey.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 
 /** The template of a draw, a part of its view. */
-export interface DrawnTemplate {
+interface DrawnTemplate {
   readonly org: { readonly slug: string }
   readonly id: string
 }

@@ -20,7 +20,7 @@ export interface FailedChoice extends FailedRendering {
 }
 
 /** The rendered replacement, and the failed variants in the order in which they were tried. */
-export interface Fallback {
+interface Fallback {
   readonly answer: Extract<Answer, { readonly _tag: "Chosen" }>
   readonly failed: ReadonlyArray<FailedRendering>
 }

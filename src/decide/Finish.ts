@@ -8,7 +8,7 @@ import { unfilledIn, warningsOf } from "./RequestWarnings.ts"
 import { countUnfilled, pathOf } from "./UnfilledCount.ts"
 
 /** Services that finish every answer, regardless of how it was decided. */
-export interface FinishServices {
+interface FinishServices {
   readonly templateCache: TemplateCache["Service"]
   readonly renderings: RenderingCounts["Service"]
   readonly notices: RequestNotices["Service"]

@@ -25,7 +25,7 @@ export interface PlanInput {
 }
 
 /** The response for a decision: a rendered variant, or no message for a held-out user. */
-export type Decided = Extract<Answer, { readonly _tag: "Chosen" | "HeldOut" }>
+type Decided = Extract<Answer, { readonly _tag: "Chosen" | "HeldOut" }>
 
 /** An answer with nothing to store: no decision was made, or it is stored already. */
 export interface AnswerPlan {

@@ -32,7 +32,7 @@ export interface Preview {
 }
 
 /** Options for the rendering of sample content. */
-export interface SampleOptions {
+interface SampleOptions {
   /** A JSON object as text. */
   readonly fields: string
   readonly strict: boolean

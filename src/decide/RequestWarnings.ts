@@ -26,7 +26,7 @@ const rememberedNames = 500
  * Returns a name without the differences that people overlook: case, width, accents, separators and invisible
  * characters.
  */
-export const looseName = (name: string): string =>
+const looseName = (name: string): string =>
   name.normalize("NFKD").toLowerCase().normalize("NFKD").replace(
     /[\u0300-\u036f\p{Default_Ignorable_Code_Point}\p{P}\p{S}\p{Z}\p{C}]/gu,
     "",

@@ -57,7 +57,7 @@ export const eligible = (
 }
 
 /** A drawn variant, and the data to record about the draw. */
-export interface Drawn {
+interface Drawn {
   readonly variant: VariantView
   readonly choice: Choice
   readonly context: Context
@@ -90,7 +90,7 @@ export const draw = (
 const weightTexts = new WeakMap<Choice, string>()
 
 /** Returns the weights of all eligible variants as a JSON object, created once per cached choice. */
-export const weightsText = (choice: Choice): string => {
+const weightsText = (choice: Choice): string => {
   let text = weightTexts.get(choice)
   if (text === undefined) {
     text = JSON.stringify(Object.fromEntries(choice.ids.map((id, i) => [id, choice.weights[i]!])))

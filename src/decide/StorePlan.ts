@@ -6,7 +6,7 @@ import { type AliasPlan, type AnswerPlan, applyStored, type DecisionPlan, type P
 import type { StickyChoices, StickyClaim } from "./StickyChoices.ts"
 
 /** The stores of plans. */
-export interface PlanStores {
+interface PlanStores {
   readonly log: DecisionLog["Service"]
   readonly sticky: StickyChoices["Service"]
 }

@@ -5,7 +5,7 @@ import type { LookupFunction } from "node:net"
 import { type Address, addressOf, addressRangeOf, innerIPv4, isIn, unmapped } from "../domain/Addresses.ts"
 
 /** `OUTBOUND_ALLOW` contains entries that are not address ranges. */
-export class OutboundAllowFaulty extends Schema.TaggedError<OutboundAllowFaulty>()("OutboundAllowFaulty", {
+class OutboundAllowFaulty extends Schema.TaggedError<OutboundAllowFaulty>()("OutboundAllowFaulty", {
   entries: Schema.Array(Schema.String),
 }) {
   override get message() {

@@ -22,7 +22,7 @@ const evidenceNeeded = 10
 const patience = 10
 
 /** The reason why a connection is braked. */
-export interface Trip {
+interface Trip {
   /** Completes a sentence shown to people. */
   readonly reason: string
 }

@@ -22,7 +22,7 @@ export interface Share<A> {
 }
 
 /** The most frequent values of the deliveries that match a filter: at most ten values of each kind. */
-export interface BulkComposition {
+interface BulkComposition {
   /** Number of deliveries that were sampled: all matching deliveries, or the latest 10,000. */
   readonly sampled: number
   /** Number of sampled deliveries with a suppressed recipient, which a retry cancels. */
@@ -56,7 +56,7 @@ const sampledAtMost = 10_000
 const listedAtMost = 10
 
 /** Deliveries with the same reason, template and connection. */
-export interface BulkGroup {
+interface BulkGroup {
   readonly reason: string | null
   readonly templateId: string
   readonly connection: string | null

@@ -11,7 +11,7 @@ export class NotComposed extends Schema.TaggedError<NotComposed>()("NotComposed"
   reason: Schema.String,
 }) {}
 
-export interface ComposerOptions {
+interface ComposerOptions {
   /** Time limit of an ordinary message. Default: 2 seconds. */
   readonly deadline?: Duration.Input
   /** Time limit of a large message, and of the second attempt of any message. Default: 5 seconds. */

@@ -61,7 +61,7 @@ export interface ConnectionTrouble {
 /**
  * A connection that was paused because the platform refused too many messages. It continues when a person resumes it.
  */
-export interface Refusing {
+interface Refusing {
   readonly state: "refusing"
   readonly reason: string
   readonly since: string
@@ -490,4 +490,4 @@ export class Connections extends Context.Service<Connections, {
 }
 
 /** A connection cannot be opened with its configuration. */
-export class NotOpened extends Schema.TaggedError<NotOpened>()("NotOpened", { reason: Schema.String }) {}
+class NotOpened extends Schema.TaggedError<NotOpened>()("NotOpened", { reason: Schema.String }) {}

@@ -9,7 +9,7 @@ import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { report } from "./EndReports.ts"
 
 /** The filter and page of a list. */
-export interface Listing extends DeliveryFilter {
+interface Listing extends DeliveryFilter {
   /** The id of the last delivery of the previous page. */
   readonly cursor: string | undefined
   readonly limit: number

@@ -117,7 +117,7 @@ const isTroubled = ({ breaker, isSlow }: Domain): boolean =>
 const isDeferring = ({ breaker, isSlow }: Domain): boolean => breaker.trouble?.state === "failing" && !isSlow
 
 /** Messages to return to the queue, and attempts to give up if no part of their message has been sent. */
-export interface Review<M> {
+interface Review<M> {
   readonly back: ReadonlyArray<M>
   readonly givenUp: ReadonlyArray<Flight>
 }

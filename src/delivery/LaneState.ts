@@ -62,7 +62,7 @@ export interface Opened {
 }
 
 /** A message that is being sent. */
-export interface Leaving {
+interface Leaving {
   readonly message: Claimed
   readonly departure: Departure
   readonly flight: Flight
@@ -72,7 +72,7 @@ export interface Leaving {
   readonly setup: number
 }
 
-export interface Batch {
+interface Batch {
   readonly settled: ReadonlyArray<Settled>
   readonly brake: RememberedBrake | undefined
 }

@@ -25,7 +25,7 @@ export interface MailPreview {
 /**
  * Why the variables form no e-mail: a sentence that begins with "The message" and names the missing part or the fault.
  */
-export interface NoMail {
+interface NoMail {
   readonly reason: string
 }
 

@@ -134,7 +134,7 @@ const htmlType = "Content-Type: text/html; charset=utf-8"
 const encodingLine = ({ encoding }: Part) => `Content-Transfer-Encoding: ${encoding}`
 
 /** A message with plain text, or with plain text and HTML as alternatives. */
-export interface MimeMessage {
+interface MimeMessage {
   /** Headers that precede the addresses. */
   readonly headers: ReadonlyArray<Header>
   readonly from: Mailbox

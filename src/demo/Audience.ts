@@ -19,7 +19,7 @@ export interface AudienceActions {
 }
 
 /** The simulated audience of a demo. */
-export interface DemoAudience {
+interface DemoAudience {
   /**
    * Simulates the interval from `from` to `to` (Unix milliseconds): requests messages, and reports reactions that are
    * due by then.

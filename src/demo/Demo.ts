@@ -19,7 +19,7 @@ import * as Shop from "./Shop.ts"
 import { nextText, type Summary, summaryOf, summaryText } from "./Summary.ts"
 
 /** Options of a demo. */
-export interface DemoOptions {
+interface DemoOptions {
   /** Number of simulated days. */
   readonly days: number
   /** Real time of the simulated days. Unit: seconds. */

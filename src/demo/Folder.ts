@@ -5,7 +5,7 @@ import * as Lock from "../store/bundled/Lock.ts"
 import { removeDatabase } from "../store/bundled/Folders.ts"
 
 /** The demo cannot use the folder, because it contains other data, or a running demo uses it. */
-export class FolderTaken extends Schema.TaggedError<FolderTaken>()("FolderTaken", {
+class FolderTaken extends Schema.TaggedError<FolderTaken>()("FolderTaken", {
   folder: Schema.String,
   reason: Schema.String,
 }) {

@@ -5,19 +5,19 @@ import { pick, seeded, shuffled, type UniformChance } from "./Chance.ts"
 // The true click rates of the demo, which the service does not know.
 
 /** Attributes of users in requests, and the share of each value. The shares of an attribute sum to 1. */
-export const attributes = {
+const attributes = {
   tier: { basic: 0.56, silver: 0.32, gold: 0.12 },
   country: { de: 0.4, gb: 0.22, at: 0.15, ch: 0.13, nl: 0.1 },
   device: { mobile: 0.62, desktop: 0.38 },
 } as const
 
 /** Name of an attribute of the demo's users. */
-export type AttributeName = keyof typeof attributes
+type AttributeName = keyof typeof attributes
 /** Names of the attributes of the demo's users. */
-export const attributeNames = Object.keys(attributes) as ReadonlyArray<AttributeName>
+const attributeNames = Object.keys(attributes) as ReadonlyArray<AttributeName>
 
 /** One value of every attribute. */
-export type DemoAttributes = Readonly<Record<AttributeName, string>>
+type DemoAttributes = Readonly<Record<AttributeName, string>>
 
 /** Standard deviations of the drawn effects, in units of the natural logarithm of the click rate. */
 const spread: { readonly [name in AttributeName]: { readonly all: number; readonly variant: number } } = {

@@ -6,7 +6,7 @@ import { captured, type Clicks } from "./Gain.ts"
 // The display of the running demo: redrawn in place on a terminal, an occasional line otherwise.
 
 /** The displayed members of a variant. */
-export interface ShownVariant {
+interface ShownVariant {
   readonly id: string
   /** Share of the decisions of the last day. Undefined before the first decision. */
   readonly share: number | undefined
@@ -34,7 +34,7 @@ const percent = (share: number | undefined, decimals = 0) =>
   share === undefined ? "–" : `${(100 * share).toFixed(decimals)} %`
 
 /** Returns a bar with `share` of `width` cells filled. Shares are limited to 0 and 1. */
-export const bar = (share: number, width: number): string => {
+const bar = (share: number, width: number): string => {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * width)
   return "█".repeat(filled) + "░".repeat(width - filled)
 }
@@ -53,7 +53,7 @@ const ranked = (variants: ReadonlyArray<ShownVariant>) => [...variants].sort((a,
 const barWidth = 30
 
 /** Returns the whole display, lines of at most 100 characters. */
-export const picture = ({ day, days, done, lastDay, now, url, variants }: ScreenView): ReadonlyArray<string> => {
+const picture = ({ day, days, done, lastDay, now, url, variants }: ScreenView): ReadonlyArray<string> => {
   const { even, oracle, ours } = done.gain.total
   const so = captured(done.gain.total)
   const last = captured(lastDay)
@@ -85,7 +85,7 @@ export const picture = ({ day, days, done, lastDay, now, url, variants }: Screen
 }
 
 /** Returns the state of the demo in one line. */
-export const line = ({ day, days, done, lastDay, variants }: ScreenView): string => {
+const line = ({ day, days, done, lastDay, variants }: ScreenView): string => {
   const shares = ranked(variants).map(({ id, share }) => `${id} ${percent(share)}`).join(", ")
   return `day ${day.toFixed(1).padStart(4)} of ${days}: ${number(done.messages)} messages, ${
     number(eventsOf(done))
@@ -95,7 +95,7 @@ export const line = ({ day, days, done, lastDay, variants }: ScreenView): string
 }
 
 /** The display. */
-export interface Screen {
+interface Screen {
   readonly show: (view: ScreenView) => void
   /** Prints permanent lines above the display. */
   readonly note: (text: string) => void

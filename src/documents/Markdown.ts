@@ -1,7 +1,7 @@
 import { Marked, type Token, type Tokens } from "marked"
 
 /** A heading of a document, with the id by which it is linked. */
-export interface Heading {
+interface Heading {
   readonly level: number
   readonly text: string
   readonly id: string

@@ -18,7 +18,7 @@ export type ManagementScope = keyof typeof managementScopes
 export const managementScopeNames = Object.keys(managementScopes) as ReadonlyArray<ManagementScope>
 
 /** Scopes for systems that send messages and report events. */
-export const dataScopes = ["generate", "deliver", "events"] as const
+const dataScopes = ["generate", "deliver", "events"] as const
 
 /**
  * Permissions of a key. `generate` covers Generate, Batch generate and Delay; `deliver` also covers reading, listing

@@ -17,7 +17,7 @@ const written = (most: number, isBlankAllowed: boolean) =>
   )
 
 /** The text of a comment. */
-export const CommentText = described(
+const CommentText = described(
   written(5_000, false),
   "Plain text of up to 5,000 characters. `@` with the name or e-mail address of a member mentions the member",
 )

@@ -42,7 +42,7 @@ export interface DatabaseTarget {
 export const isSocketFolder = (host: string): boolean => host.startsWith("/")
 
 /** Input besides the URL. */
-export interface DatabaseUrlOptions {
+interface DatabaseUrlOptions {
   /** `DATABASE_CA`: PEM, or the path of a file. */
   readonly authorities: string | undefined
   /** Reads a file; throws when it cannot. */

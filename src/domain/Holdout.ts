@@ -5,7 +5,7 @@ import { CopyId } from "./Ids.ts"
 // A holdout: a group of people for whom the service does not use learned data, so that its effect can be measured.
 
 /** Share of the people held out: 0 (the default, no holdout) to 0.5. */
-export const HoldoutShare = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.5 }))
+const HoldoutShare = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.5 }))
 
 const share = described(HoldoutShare, "Share of the people who are held out, 0 to 0.5. 0: no holdout")
 

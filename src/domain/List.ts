@@ -3,7 +3,7 @@
 // the database.
 
 /** A way to sort a list. */
-export interface Sort<Row> {
+interface Sort<Row> {
   /** The heading of its column. */
   readonly label: string
   /** Whether the first click shows the largest value first. */

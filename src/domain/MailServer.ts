@@ -33,7 +33,7 @@ const decoded = (text: string): string | undefined => {
 }
 
 /** A mailbox such as `Parlance <parlance@example.com>`, or a bare address; undefined for other texts. */
-export const parseMailbox = (text: string): Mailbox | undefined => {
+const parseMailbox = (text: string): Mailbox | undefined => {
   const [, name = "", named] = /^\s*"?([^"<>]*?)"?\s*<([^<>]*)>\s*$/.exec(text) ?? []
   const email = (named ?? text).trim()
   if (validateAddress(email) !== undefined || headerFault(name) !== undefined) return undefined

@@ -24,7 +24,7 @@ const isTimeZone = (name: string): boolean => {
 }
 
 /** A time zone by its IANA name, such as `Europe/Berlin` or `UTC`. */
-export const TimeZone = Schema.String.check(
+const TimeZone = Schema.String.check(
   Schema.makeFilter<string>((value) =>
     isTimeZone(value) ? undefined : "must be an IANA time zone, such as Europe/Berlin or UTC"
   ),
@@ -34,7 +34,7 @@ export const TimeZone = Schema.String.check(
 export const ExplorationFloor = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.2 }))
 
 /** How far from now a send time lies at most. Unit: hours, 1 to 168, 24 unless changed. */
-export const DelayHorizonHours = Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: 168 }))
+const DelayHorizonHours = Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: 168 }))
 
 const TimeOfDay = Schema.String.check(
   Schema.makeFilter<string>((value) =>
@@ -58,18 +58,18 @@ export type AllowedDays = typeof AllowedDays.Type
 export const leastRetentionDays = 200
 
 /** For how long decisions and events are kept. Unit: days, 200 to 3,650, 400 unless changed. */
-export const RetentionDays = Schema.Int.check(Schema.isBetween({ minimum: leastRetentionDays, maximum: 3650 }))
+const RetentionDays = Schema.Int.check(Schema.isBetween({ minimum: leastRetentionDays, maximum: 3650 }))
 
 /** For how long received bodies are kept that were understood. Unit: days, 1 to 365, 30 unless changed. */
-export const InboxRetentionDays = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 365 }))
+const InboxRetentionDays = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 365 }))
 
 /** Whether members who sign in with a password must have a second factor. False unless changed. */
-export const RequireSecondFactor = Schema.Boolean.annotate({
+const RequireSecondFactor = Schema.Boolean.annotate({
   description: "Whether members who sign in with a password must have a second factor",
 })
 
 /** Whether nothing is sent to addresses on the suppression list. True unless changed. */
-export const SuppressionSetting = Schema.Boolean.annotate({
+const SuppressionSetting = Schema.Boolean.annotate({
   description: "Whether nothing is sent to addresses on the suppression list. The list is kept in any case",
 })
 
@@ -82,19 +82,19 @@ export const TemplateApproval = Schema.Literals(["none", "editor", "admin"]).ann
 export type TemplateApproval = typeof TemplateApproval.Type
 
 /** Soft bounces in a row after which an address is suppressed: 1 to 100, 5 unless changed. */
-export const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
+const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
   description: "Soft bounces in a row after which an address is suppressed; null: no number of them does",
 })
 
 /** Share of failed deliveries from which on members are notified: 0.001 to 1, 0.1 unless changed. */
-export const DeliveryFailureThreshold = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 1 })).annotate({
+const DeliveryFailureThreshold = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 1 })).annotate({
   description:
     "Share of failed deliveries, of those that ended in this and the previous hour, from which on members are notified. " +
     "At least 10 must have failed",
 })
 
 /** Currency of the organization's revenue: an ISO 4217 code in capital letters, such as EUR. */
-export const Currency = Schema.String.check(
+const Currency = Schema.String.check(
   Schema.makeFilter<string>((value) =>
     /^[A-Z]{3}$/.test(value) ? undefined : "must be an ISO 4217 code of three capital letters, such as EUR"
   ),

@@ -5,7 +5,7 @@ import { Difference } from "./Difference.ts"
 import { Template, TemplateInput, Variant } from "./Template.ts"
 
 /** `requested` waits for approval; the other states are final. */
-export const ProposalStates = Schema.Literals(["requested", "approved", "rejected", "withdrawn"])
+const ProposalStates = Schema.Literals(["requested", "approved", "rejected", "withdrawn"])
 
 const head = {
   id: Schema.Int,

@@ -15,7 +15,7 @@ export type SourceId = keyof typeof platforms
 export type Platform = (typeof platforms)[SourceId]
 
 /** The names of the platforms as people know them. */
-export const platformTitles: { readonly [platform in Platform]: string } = {
+const platformTitles: { readonly [platform in Platform]: string } = {
   braze: "Braze",
   iterable: "Iterable",
   customerio: "Customer.io",

@@ -32,7 +32,7 @@ const wellNamed = Schema.makeFilter<Readonly<Record<string, unknown>>>((record) 
 )
 
 /** Liquid source of one variable, up to 64 KiB of UTF-16 code units (parsing is not linear in its size). */
-export const LiquidSource = Schema.String.check(Schema.isMaxLength(65_536), storable)
+const LiquidSource = Schema.String.check(Schema.isMaxLength(65_536), storable)
 
 // The last check of a schema keeps its description in JSON Schema, where it is no filter of our own.
 const atMost = (count: number) => Schema.isMaxProperties(count)
@@ -112,7 +112,7 @@ export const Objective = Schema.Union([
 export type Objective = typeof Objective.Type
 
 /** Hours for which a user keeps the variant received before: 0 (never, the default) to 8,760 (a year). */
-export const StickyHours = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 8760 }))
+const StickyHours = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 8760 }))
 
 /** A host name of DNS: 1 to 253 characters, labels of 1 to 63, each beginning and ending with a letter or digit. */
 const isHostName = (text: string) =>
@@ -122,7 +122,7 @@ const isHostName = (text: string) =>
  * Domains whose links in `html` variables get the decision's tracking id as `tracking_id`, with their subdomains: up to
  * 50 host names in lowercase ASCII, such as `shop.example`. None by default.
  */
-export const LinkDomains = Schema.Array(
+const LinkDomains = Schema.Array(
   Schema.String.check(
     Schema.makeFilter((text) =>
       isHostName(text)
@@ -133,7 +133,7 @@ export const LinkDomains = Schema.Array(
 ).check(Schema.isMaxLength(50))
 
 /** Whether a template's messages also go to people who have unsubscribed. False unless said otherwise. */
-export const IgnoreUnsubscribes = Schema.Boolean.annotate({
+const IgnoreUnsubscribes = Schema.Boolean.annotate({
   description:
     "True for transactional messages, such as receipts: they also go to people who have unsubscribed, never to addresses " +
     "suppressed for another reason. False unless said",
@@ -153,7 +153,7 @@ const Tag = Schema.String.check(
 export const maxTags = 20
 
 /** Tags of a template, by which lists are filtered: up to 20 of 1 to 50 characters, each once. */
-export const Tags = Schema.Array(Tag).check(
+const Tags = Schema.Array(Tag).check(
   Schema.makeFilter<ReadonlyArray<string>>((tags) => {
     const repeated = tags.findIndex((tag, at) => tags.indexOf(tag) < at)
     return repeated < 0 ? undefined : { path: [repeated], issue: "is there twice" }
@@ -162,7 +162,7 @@ export const Tags = Schema.Array(Tag).check(
 )
 
 /** The e-mail address of the member who looks after a template; null for no owner. */
-export const TemplateOwner = Schema.NullOr(
+const TemplateOwner = Schema.NullOr(
   Schema.String.check(
     Schema.makeFilter<string>((text) =>
       /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text) && isStorable(text)
@@ -212,7 +212,7 @@ export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(variantVars
 export type VariantPatch = typeof VariantPatch.Type
 
 /** Whether messages of a template carry the headers `List-Unsubscribe` and `List-Unsubscribe-Post`. False unless changed. */
-export const ListUnsubscribe = Schema.Boolean.annotate({
+const ListUnsubscribe = Schema.Boolean.annotate({
   description: "Whether e-mails carry the headers List-Unsubscribe and List-Unsubscribe-Post (RFC 8058) with the " +
     "unsubscribe link of this service. False unless said",
 })

@@ -6,7 +6,7 @@ import { DisplayName } from "./Ids.ts"
 export const mostGroupAddresses = 20
 
 /** The id of a test group or a sample person in paths, such as `design-team`. 1 to 64 characters. */
-export const PlainId = Schema.String.check(
+const PlainId = Schema.String.check(
   Schema.isPattern(/^[a-z0-9][a-z0-9_-]{0,63}$/, {
     message: "must be 1 to 64 lowercase letters, digits, hyphens or underscores, starting with a letter or digit",
   }),

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 
 /** Bytes of webhook bodies that an organization may store in a day: 1 to 10^15. */
-export const WebhookDailyBytes = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1e15 }))
+const WebhookDailyBytes = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1e15 }))
 
 /** The quotas of an organization, set by administrators of the installation. null: the installation's default. */
 export const Quota = Schema.Struct({ webhook_daily_bytes: Schema.NullOr(WebhookDailyBytes) }).annotate({

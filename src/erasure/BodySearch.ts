@@ -14,7 +14,7 @@ export const partBytes = 64 * 1024
 export const overlapBytes = 8 * 1024
 
 /** Position of a part within its body. A name that may be cut off is found in the part that contains it completely. */
-export interface Part {
+interface Part {
   readonly isFirst: boolean
   readonly isLast: boolean
 }

@@ -7,7 +7,7 @@ export interface PersonNames {
 }
 
 /** Whether a name is compared like an address. Callers may use addresses as user ids. */
-export const isAddress = (name: string): boolean => name.includes("@")
+const isAddress = (name: string): boolean => name.includes("@")
 
 // V8 hashes texts such as "8192" by their numeric value, so that a caller could choose many with one hash. With this
 // prefix, no text is numeric.

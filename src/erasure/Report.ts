@@ -78,7 +78,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
 }
 
 /** Reasons why each kind of data stays. */
-export const keptReasons = {
+const keptReasons = {
   decisions: "Stay without the name, as the counts of variants are made from them.",
   events: "Stay without name and link, as the counts of variants are made from them.",
   deliveries: "Stay without address and content, as the record that a message was queued, sent or cancelled.",

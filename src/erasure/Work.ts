@@ -8,7 +8,7 @@ import type { ErasedKind, KeptKind } from "./Report.ts"
 // transaction, and other work uses the database in between.
 
 /** Maximum amounts of work in one step. */
-export interface StepSizes {
+interface StepSizes {
   /** Number of rows read. */
   readonly rows: number
   /** Number of rows changed. */

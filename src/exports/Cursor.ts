@@ -22,7 +22,7 @@ export interface Cursor {
 }
 
 /** The number of texts in `main`. */
-export const keyLength: Readonly<Record<Stream, number>> = { decisions: 3, events: 4, deliveries: 1 }
+const keyLength: Readonly<Record<Stream, number>> = { decisions: 3, events: 4, deliveries: 1 }
 
 const version = 1
 

@@ -10,13 +10,13 @@ import type { Cursor, Stream } from "./Cursor.ts"
 // (schema/0197), and are listed again.
 
 /** A cursor is older than the notes about late rows. */
-export class CursorExpired extends Schema.TaggedError<CursorExpired>()("CursorExpired", {}) {}
+class CursorExpired extends Schema.TaggedError<CursorExpired>()("CursorExpired", {}) {}
 
 /** An exported row: values by column. */
 export type ExportedRow = Readonly<Record<string, unknown>>
 
 /** Rows of an export. */
-export interface ExportPage {
+interface ExportPage {
   readonly rows: ReadonlyArray<ExportedRow>
   /** The position after these rows. */
   readonly cursor: Cursor

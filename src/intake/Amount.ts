@@ -3,7 +3,7 @@ import { currenciesOf } from "./Currency.ts"
 import type { ReadValue } from "./Given.ts"
 
 /** An amount of money, and the currencies that its text may mean. Negative amounts are refunds. */
-export interface StatedAmount {
+interface StatedAmount {
   readonly amount: number
   /** Undefined if the text names no currency. */
   readonly currencies: ReadonlyArray<string> | undefined

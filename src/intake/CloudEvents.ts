@@ -9,7 +9,7 @@ import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalize } from "./Normalize.ts"
 
 /** An organization's settings for CloudEvents. */
-export interface CloudEventsSettings {
+interface CloudEventsSettings {
   /** Meaning of `subject`, if set. It takes precedence over an equal field in the data. */
   readonly subject?: "user" | "tracking_id" | "template_id"
   /** Additional types that are conversions, lowercase: a whole type, or its last segment. */

@@ -20,7 +20,7 @@ interface Use {
 }
 
 /** Bytes to add to the table for one organization and day. */
-export interface UseReport {
+interface UseReport {
   readonly org: string
   readonly day: string
   readonly bytes: number
@@ -28,7 +28,7 @@ export interface UseReport {
 }
 
 /** A row of the table. `quota` is the organization's own quota; null if it has none. */
-export interface StoredUse {
+interface StoredUse {
   readonly org: string
   readonly day: string
   readonly bytes: number

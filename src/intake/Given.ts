@@ -11,7 +11,7 @@ export interface EventLevel {
 }
 
 /** A value that was read, or the first fault if the member is present but has no valid value. */
-export interface ReadMember<A> {
+interface ReadMember<A> {
   readonly value?: A
   /** The member that supplied the value. */
   readonly from?: { readonly member: string; readonly raw: unknown }

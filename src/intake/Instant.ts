@@ -3,7 +3,7 @@ import * as LocalTime from "../templates/LocalTime.ts"
 import { type EventLevel, given, type ReadValue } from "./Given.ts"
 
 /** Maximum length of a text that is read as a time. Unit: characters. */
-export const maxTime = 100
+const maxTime = 100
 
 /** Returns the number in `length` digits of a text; NaN if it contains other characters. */
 const digitsAt = (text: string, at: number, length: number): number => {

@@ -10,7 +10,7 @@ import { judge, type Judged } from "./Verdicts.ts"
 import { type KeyedReading, WebhookSources } from "./WebhookSources.ts"
 
 /** Too many large bodies are queued to be checked. */
-export class JudgingBusy extends Schema.TaggedError<JudgingBusy>()("JudgingBusy", {}) {
+class JudgingBusy extends Schema.TaggedError<JudgingBusy>()("JudgingBusy", {}) {
   override get message() {
     return "Too many large bodies are being read at this time. Send the request again in a few seconds"
   }

@@ -113,7 +113,7 @@ export const append = Effect.fnUntraced(function* (
 })
 
 /** A row of the ledger. */
-export interface LedgerRow {
+interface LedgerRow {
   readonly copyId: string
   readonly context: ContextKey
   readonly hour: Date
@@ -123,7 +123,7 @@ export interface LedgerRow {
 }
 
 /** A row of the ledger that occurs `times` times. */
-export interface LedgerRows extends LedgerRow {
+interface LedgerRows extends LedgerRow {
   /** Number of equal rows. */
   readonly times: number
   /** Null if tracing is off. */

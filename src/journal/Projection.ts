@@ -26,7 +26,7 @@ export interface ZoneReport {
 }
 
 /** The rows that one transaction adds to the journal. */
-export interface JournalChanges {
+interface JournalChanges {
   readonly decisions: ReadonlyArray<ReportedDecision>
   readonly zones: ReadonlyArray<ZoneReport>
 }

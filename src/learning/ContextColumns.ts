@@ -13,7 +13,7 @@ export const longestKey = 1000
  * Returns the column `segment` of a tally: the key of its context, or a digest of a long key. Unlike a key, a digest
  * has no `=`.
  */
-export const storedKey = (context: ContextKey): string =>
+const storedKey = (context: ContextKey): string =>
   Buffer.byteLength(context) <= longestKey ? context : `sha256:${sha256(context)}`
 
 /** Returns the columns `segment` and `segment_text` of a tally. */

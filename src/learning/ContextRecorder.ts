@@ -36,7 +36,7 @@ export const provenValues = 12
 export const additionalContexts = 512
 
 /** Maximum number of attributes recorded outside the context. */
-export const extraNames = 20
+const extraNames = 20
 
 /**
  * Maximum number of values of an attribute outside the context. Above it, numbers are rounded to two digits, and other
@@ -48,7 +48,7 @@ const extraValues = 200
  * Maximum number of requests in an hour with attributes recorded outside the context. More would add little
  * information.
  */
-export const extraRequests = 2000
+const extraRequests = 2000
 
 /** Maximum length of a name or a value. Unit: UTF-16 code units. */
 const longestText = 100

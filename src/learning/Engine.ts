@@ -331,7 +331,7 @@ class Template {
 }
 
 /** Counts by attribute with the value of their outcomes. Excludes revenue, which is not counted by attribute. */
-export const knownOutcomes = (weights: ObjectiveWeights, rows: ReadonlyArray<AttributeOutcomesRow>): KnownOutcomes => {
+const knownOutcomes = (weights: ObjectiveWeights, rows: ReadonlyArray<AttributeOutcomesRow>): KnownOutcomes => {
   const totals = new Map(valuedOutcomes.map((outcome) => [outcome, 0]))
   for (const { counts } of rows) {
     for (const values of Object.values(counts ?? {})) {

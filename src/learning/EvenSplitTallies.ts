@@ -18,7 +18,7 @@ const outcomeHours = 96
  * Maximum weight of a decision. A decision is left out if any of its variants, chosen or not, had such a small
  * probability that its weight would be larger: such choices are too rare to estimate that variant.
  */
-export const largestWeight = 1000
+const largestWeight = 1000
 
 /** Age in days at which tallies are deleted. Results cover 180 days, and a rebuild 190. */
 const keptDays = 200
@@ -27,7 +27,7 @@ const keptDays = 200
 const scale = 1_000_000
 
 /** The recorded fields of a decision from which its weight is computed. */
-export interface WeightedDecision {
+interface WeightedDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string
@@ -42,7 +42,7 @@ const measures = ["decisions", "left_out", ...valuedOutcomes] as const
 type Measure = typeof measures[number]
 
 /** One row of the tallies. `day` in Unix milliseconds, `weight` and `square` in millionths. */
-export interface EvenSplitTally {
+interface EvenSplitTally {
   readonly template_id: string
   readonly day: number
   readonly people: number

@@ -21,7 +21,7 @@ import type { Days } from "./EvenSplitTallies.ts"
 const outcomeHours = 96
 
 /** The recorded fields of a decision from which it is counted. */
-export interface FatigueDecision {
+interface FatigueDecision {
   readonly templateId: string
   readonly copyId: string
   readonly userId: string | null
@@ -31,7 +31,7 @@ export interface FatigueDecision {
 }
 
 /** One row of the tallies; `day` in Unix milliseconds. */
-export interface FatigueTally extends Record<ValuedOutcome, number> {
+interface FatigueTally extends Record<ValuedOutcome, number> {
   readonly template_id: string
   readonly day: number
   readonly copy_id: string

@@ -11,7 +11,7 @@ import { outcomesOf } from "../journal/events/Outcomes.ts"
 // Outcomes of people on both sides of a holdout. `Settling` writes them once per decision, four days after it.
 
 /** The fields of a settled decision from which its holdout is counted. */
-export interface HoldoutDecision {
+interface HoldoutDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly userId: string | null

@@ -14,7 +14,7 @@ export const textOf = (objective: Objective, currency: string | null): string =>
  * An objective, and the rule by which conversions count as revenue. `rule` is undefined for an objective without
  * revenue.
  */
-export interface LearnedObjective {
+interface LearnedObjective {
   readonly objective: Objective
   readonly rule: RevenueRule | undefined
 }

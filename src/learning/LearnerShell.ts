@@ -35,7 +35,7 @@ export interface LearnerEngine {
 }
 
 /** Dependencies of a learner. */
-export interface LearnerParts {
+interface LearnerParts {
   readonly org: string
   /** Name of the template in the log: `org/template`. */
   readonly name: string

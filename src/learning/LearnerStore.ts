@@ -17,7 +17,7 @@ import { readRepeats } from "./RepeatTallies.ts"
 import * as Tallies from "./Tallies.ts"
 
 /** All stored data about a template's learning, read in one snapshot. */
-export interface StoredLearning extends Omit<OpenRequest, "objective"> {
+interface StoredLearning extends Omit<OpenRequest, "objective"> {
   /** Revision of the tallies. */
   readonly revision: number
   /** Version of the published model. 0 before the first. */
@@ -27,7 +27,7 @@ export interface StoredLearning extends Omit<OpenRequest, "objective"> {
 }
 
 /** A folded batch of the ledger. */
-export interface FoldedBatch extends Tallies.Folded {
+interface FoldedBatch extends Tallies.Folded {
   /** Whether there may be more rows. */
   readonly isFull: boolean
   /** Revision of the tallies after the fold. Undefined if the batch is empty. */

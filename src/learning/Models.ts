@@ -6,14 +6,14 @@ import type { Policy } from "../bandit/Policy.ts"
 import { recordset } from "../store/Recordset.ts"
 
 /** A published model, and the policy that is created from it on first use. */
-export interface Published {
+interface Published {
   readonly version: number
   readonly model: ModelSnapshot
   policy: Policy | undefined
 }
 
 /** Data that an actor publishes with a model, in one transaction. */
-export interface Publication {
+interface Publication {
   readonly org: string
   readonly template: string
   readonly version: number

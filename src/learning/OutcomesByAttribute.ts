@@ -22,7 +22,7 @@ import { recordset } from "../store/Recordset.ts"
 const outcomeHours = 96
 
 /** The recorded fields of a decision from which it is counted. */
-export interface AttributedDecision {
+interface AttributedDecision {
   readonly templateId: string
   readonly copyId: string
   readonly propensity: number | null

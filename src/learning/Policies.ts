@@ -11,7 +11,7 @@ import { Models } from "./Models.ts"
 import { ContextRecorder, type RecordedContext } from "./ContextRecorder.ts"
 
 /** The properties of a template from which its policy is made. One object represents one state of the template. */
-export interface Subject {
+interface Subject {
   readonly id: string
   readonly org: {
     readonly slug: string

@@ -51,7 +51,7 @@ export const countedTallies = Effect.fnUntraced(function* (
 })
 
 /** The counts of a template, computed from its decisions and events. */
-export interface TrueTallies {
+interface TrueTallies {
   readonly tallies: ReadonlyArray<Tally>
   readonly delays: ReadonlyArray<HourDelays>
   readonly variantDelays: ReadonlyArray<VariantDelays>

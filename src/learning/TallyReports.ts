@@ -11,7 +11,7 @@ import { contextSql } from "./ContextColumns.ts"
 const sums = `json_build_array(${measures.map((measure) => `sum(t.${measure})`).join(", ")})`
 
 /** An interval of bucket starts: `from` (inclusive) to `to` (exclusive). */
-export interface BucketSpan {
+interface BucketSpan {
   readonly from: Date
   readonly to: Date
 }
@@ -48,7 +48,7 @@ export const seriesMeasures = [
 export type SeriesCounts = { readonly [measure in typeof seriesMeasures[number]]: number }
 
 /** Options for sums of counts over time. */
-export interface SeriesSpan extends BucketSpan {
+interface SeriesSpan extends BucketSpan {
   /** Length of a step. Unit: milliseconds. */
   readonly length: number
   /** Start of any step. Unit: Unix milliseconds. */
@@ -126,7 +126,7 @@ export const variantDecisions = (sql: SqlClient.SqlClient, org: string, template
     GROUP BY d.copy_id`
 
 /** Attempted renderings of a variant, and the number of them that failed. */
-export interface RenderedCounts {
+interface RenderedCounts {
   readonly copyId: string
   readonly attempted: number
   readonly failed: number

@@ -8,7 +8,7 @@ import type { Letter } from "./Letters.ts"
 import * as Json from "../domain/Json.ts"
 
 /** The kind of a mail. The link of a `forgotten` mail is created when it is sent. */
-export type MailKind = "invitation" | "password" | "forgotten" | "notification"
+type MailKind = "invitation" | "password" | "forgotten" | "notification"
 export const mailKinds: ReadonlyArray<MailKind> = ["invitation", "password", "forgotten", "notification"]
 
 /** Duration of the lease of a mail. Unit: seconds. */

@@ -21,7 +21,7 @@ const staleMillis = 48 * 3_600_000
 const purpose = "notification mail"
 
 /** The person that a link in a mail belongs to. */
-export interface MailedPerson {
+interface MailedPerson {
   readonly org: string
   readonly account: string
 }

@@ -27,7 +27,7 @@ const attemptsOf = (kind: DueMail["kind"], outcome: typeof outcomes[number]) =>
   Metric.counter("parlance_service_mails_total", { incremental: true, attributes: { kind, outcome } })
 
 /** The result of an attempt. */
-export type SendingOutcome =
+type SendingOutcome =
   | { readonly _tag: "sent" }
   | { readonly _tag: "retried"; readonly delayMillis: number; readonly reason: string }
   | { readonly _tag: "failed"; readonly reason: string }

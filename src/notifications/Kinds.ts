@@ -19,7 +19,7 @@ const {
 } = eventData
 
 /** The data of each kind. */
-export const notificationData = {
+const notificationData = {
   "winner.found": winnerFound,
   "variant.failing": variantFailing,
   "deliveries.failing": deliveriesFailing,
@@ -91,7 +91,7 @@ export type NotificationEvent = {
  * The people to notify: all people with a role, or some accounts. Accounts without access to the organization are left
  * out.
  */
-export type Recipients = { readonly role: Role } | { readonly accounts: ReadonlyArray<string> }
+type Recipients = { readonly role: Role } | { readonly accounts: ReadonlyArray<string> }
 
 /** A new notification and its recipients. */
 export type NewNotification = NotificationEvent & {
@@ -101,7 +101,7 @@ export type NewNotification = NotificationEvent & {
 }
 
 /** Kinds that webhook endpoints receive too. */
-export type AnnouncedKind = NotificationKind & EventType
+type AnnouncedKind = NotificationKind & EventType
 
 /** Whether webhook endpoints receive this kind too. */
 export const isAnnounced = (event: NotificationEvent): event is NotificationEvent & { readonly kind: AnnouncedKind } =>

@@ -24,7 +24,7 @@ export interface NotificationFilter {
 }
 
 /** A page of up to `limit` notifications with ids below `cursor`. */
-export interface NotificationPage extends NotificationFilter {
+interface NotificationPage extends NotificationFilter {
   readonly cursor?: number | undefined
   readonly limit: number
 }

@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 
 /** Reloads the cached data of an organization. */
-export type Reload = (org: OrgSlug) => Effect.Effect<void, SqlError>
+type Reload = (org: OrgSlug) => Effect.Effect<void, SqlError>
 
 /**
  * Notifies the caches of this process of changes in the database by any node. Every writer raises its organization's

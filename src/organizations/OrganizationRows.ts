@@ -8,7 +8,7 @@ import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.t
 import { followSettings } from "./Sandboxes.ts"
 
 /** Columns of organizations that statements of other folders read. */
-export type SharedColumn =
+type SharedColumn =
   | "conversion_events"
   | "delivery_failure_threshold"
   | "inbox_retention_days"

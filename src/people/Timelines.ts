@@ -63,7 +63,7 @@ export interface Timeline {
 }
 
 /** The search: one of these identifiers. */
-export type TimelineQuery =
+type TimelineQuery =
   | { readonly trackingId: string }
   | { readonly userId: string }
   | { readonly email: string }

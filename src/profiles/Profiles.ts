@@ -22,7 +22,7 @@ const maxTraits = 200
 const maxTraitCharacters = 32_768
 
 /** Traits of a user, reported by a body of an organization. */
-export type Update = ProfileUpdate & { readonly org: string }
+type Update = ProfileUpdate & { readonly org: string }
 
 interface Traits {
   readonly [name: string]: unknown
@@ -175,7 +175,7 @@ const keptOf = (traits: SeededMap<string, unknown>, reportedAt: SeededMap<string
  * Returns a profile after more reports about one user. The latest report of each trait wins, and null removes the
  * trait.
  */
-export const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>): Row => {
+const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>): Row => {
   const [{ org, user }] = reports as readonly [Update]
   const traits = new SeededMap(Object.entries(profile?.traits ?? {}))
   const reportedAt = new SeededMap(Object.entries(profile?.reportedAt ?? {}))

@@ -32,7 +32,7 @@ const page = 5000
 const countedDays = 190
 
 /** A count that differed from decisions and events. */
-export interface TallyDifference {
+interface TallyDifference {
   readonly templateId: string
   readonly copyId: string
   readonly context: ContextKey
@@ -44,13 +44,13 @@ export interface TallyDifference {
 }
 
 /** A template that could not be rebuilt because of its data. Its tallies and ledger are unchanged. */
-export interface RebuildFault {
+interface RebuildFault {
   readonly templateId: string
   readonly reason: string
 }
 
 /** Result of a rebuild. */
-export interface Rebuilt {
+interface Rebuilt {
   readonly decisions: number
   readonly templates: number
   readonly faults: ReadonlyArray<RebuildFault>

@@ -2,7 +2,7 @@ import { domainToASCII } from "node:url"
 import type { Budget } from "./Budget.ts"
 
 /** The links to tag, and the tracking id. */
-export interface LinkOptions {
+interface LinkOptions {
   /** Host names in lowercase ASCII. A link is tagged if its host is one of them or a subdomain of one. */
   readonly domains: ReadonlyArray<string>
   readonly trackingId: string

@@ -23,13 +23,13 @@ export class LiquidFaults extends Schema.TaggedError<LiquidFaults>()("LiquidFaul
  * A fault that prevented the rendering of a variable: Liquid variables that are `undefined` (strict mode), a value that
  * is `invalid` for its use (strict mode), or a `limit` of work or length (always).
  */
-export const VariableFault = Schema.Struct({
+const VariableFault = Schema.Struct({
   ...SourceFault.fields,
   kind: Schema.Literals(["undefined", "invalid", "limit"]),
   /** All names in the rendering that are not among the fields, such as `user.name`. Empty for other kinds. */
   undefinedVariables: Schema.Array(Schema.String),
 })
-export type VariableFault = typeof VariableFault.Type
+type VariableFault = typeof VariableFault.Type
 
 /** Rendering a variant failed. Lists all faults of all its variables, at least one. */
 export class RenderFault extends Schema.TaggedError<RenderFault>()("RenderFault", {
@@ -44,7 +44,7 @@ const describe = ({ column, line, message, variable }: SourceFault) =>
   `${variable}, line ${line}, column ${column}: ${message}`
 
 /** The variables of one variant, ready to render. */
-export interface ParsedVars {
+interface ParsedVars {
   readonly names: ReadonlyArray<string>
   /** In the order of the names. */
   readonly parsed: ReadonlyArray<Parsed>

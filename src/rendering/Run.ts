@@ -17,7 +17,7 @@ export interface RunOptions {
 }
 
 /** One fault in strict mode, with its offset in the source. */
-export interface Complaint {
+interface Complaint {
   readonly message: string
   readonly begin: number
 }

@@ -27,7 +27,7 @@ export const blank = new Emptiness(true)
  * A text with more information than its characters. Filters and comparisons see only `text`, unless they declare
  * `rich`.
  */
-export abstract class RichText {
+abstract class RichText {
   constructor(readonly text: string) {}
 }
 

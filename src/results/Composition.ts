@@ -61,7 +61,7 @@ export interface ResultsInput {
 }
 
 /** The request to `report`, and the function that adds the other data to its answer. */
-export interface Prepared {
+interface Prepared {
   readonly request: ReportRequest
   readonly compose: (answer: ReportAnswer) => TemplateResults
 }

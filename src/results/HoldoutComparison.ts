@@ -9,14 +9,14 @@ export interface GroupCount {
 }
 
 /** One side of a holdout. `interval` is the 95 % interval of `rate`. Both are null without decisions. */
-export interface SideRate {
+interface SideRate {
   readonly outcomes: number
   readonly rate: number | null
   readonly interval: readonly [number, number] | null
 }
 
 /** The comparison of the two sides of a holdout by one outcome. */
-export interface Comparison {
+interface Comparison {
   readonly treated: SideRate
   readonly control: SideRate
   /** The treated rate minus the control rate, with its 95 % interval. Null if a side has no decisions. */

@@ -50,7 +50,7 @@ export interface PageResults {
 }
 
 /** An answer with its time of computation (Unix milliseconds). */
-export interface KeptAnswer extends PageResults {
+interface KeptAnswer extends PageResults {
   readonly madeAt: number
 }
 

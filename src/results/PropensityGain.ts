@@ -4,7 +4,7 @@ import type { EvenSplitCounts, WeightedCount } from "../learning/EvenSplitTallie
 // The gain over a random split by the recorded propensities, independent of any model (off-policy estimate). Pure.
 
 /** Outcomes beyond a random split with the 95 % interval, and the outcomes that a random split would have had. */
-export interface PropensityGain {
+interface PropensityGain {
   readonly decisions: number
   readonly gained: number
   readonly interval: readonly [number, number]

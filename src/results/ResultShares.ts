@@ -12,7 +12,7 @@ import { Templates } from "../templates/Templates.ts"
 const dayMillis = 86_400_000
 
 /** Maximum number of valid links of one template. */
-export const mostShares = 20
+const mostShares = 20
 
 /** Path of the page that a link opens. */
 export const sharePath = (token: string): string => `/console/shared-results?token=${token}`
@@ -34,7 +34,7 @@ const fromRow = (row: Row, members: ReadonlyMap<string, NamedMember>): ResultSha
 })
 
 /** The page that a link opens. */
-export interface SharedPage {
+interface SharedPage {
   readonly org: OrgSlug
   readonly template: string
   readonly expiresAt: Date

@@ -9,12 +9,12 @@ import type { ComposedSeries } from "./TemplateSeries.ts"
 type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in Counted]: string }
 
 /** `rows`: copyId, context, track, counts. */
-export type UnreadResults = Unread<ResultsInput, "rows">
+type UnreadResults = Unread<ResultsInput, "rows">
 /**
  * `rows`: first, moment, copyId, context, decisions, voided, open, click, conversion, negative; `delays`: hour,
  * outcome, delayClass, count.
  */
-export type UnreadSeries = Unread<SeriesInput, "rows" | "delays">
+type UnreadSeries = Unread<SeriesInput, "rows" | "delays">
 
 /** A request to the worker of results. */
 export type ResultsRequest =

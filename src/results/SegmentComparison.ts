@@ -53,7 +53,7 @@ export interface DayCount {
 }
 
 /** Counts of a variant in a segment. */
-export interface SegmentCounts {
+interface SegmentCounts {
   readonly trials: number
   readonly outcomes: number
 }

@@ -25,7 +25,7 @@ const hours = Uint8Array.from({ length: weekHours + followedHours }, (_, at) => 
 const atLeastOnce = (rate: number) => -Math.expm1(-rate)
 
 /** Returns the hours of the week from Monday 0:00 on, with the attention of people in each. Pure. */
-export const weekOf = (
+const weekOf = (
   { attention }: Pick<Level, "attention">,
   tau: number,
   permission: Permission,
@@ -47,11 +47,11 @@ export const weekOf = (
  * Whether the hours of a template's week differ by more than chance. Uses only the test of the level that contributes
  * most to the week, so that the error rate is the rate of one test.
  */
-export const isCertain = ({ organization, template }: Pick<TemplateLevels, "organization" | "template">): boolean =>
+const isCertain = ({ organization, template }: Pick<TemplateLevels, "organization" | "template">): boolean =>
   (template.weight >= 0.5 ? template : organization).differs
 
 /** Returns the hour with the highest value among the allowed hours. */
-export const bestOf = (hours: ReadonlyArray<SendTimeHour>, certain: boolean): TemplateSendTimes["best"] => {
+const bestOf = (hours: ReadonlyArray<SendTimeHour>, certain: boolean): TemplateSendTimes["best"] => {
   const best = hours.filter(({ allowed }) => allowed > 0)
     .reduce<SendTimeHour | undefined>((a, b) => a === undefined || b.engaged > a.engaged ? b : a, undefined)
   return best === undefined ? null : { day: best.day, hour: best.hour, engaged: best.engaged, certain }

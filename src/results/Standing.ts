@@ -5,7 +5,7 @@ import type { ContextRates } from "./ContextRates.ts"
 // Pure.
 
 /** A posterior of a rate: outcomes over exposure, both including the prior. `scale` is the value of one outcome. */
-export interface RatePosterior {
+interface RatePosterior {
   readonly shape: number
   readonly exposure: number
   readonly scale: number

@@ -23,7 +23,7 @@ export const OutcomeCounts = Schema.Struct({
 export type OutcomeCounts = typeof OutcomeCounts.Type
 
 /** Value of the conversions of some decisions. */
-export const RevenueCounts = Schema.Struct({
+const RevenueCounts = Schema.Struct({
   value: described(
     Schema.Finite,
     "Sum of the values of the conversions, at most `revenue_cap` for each decision, in the organization's currency",
@@ -33,7 +33,7 @@ export const RevenueCounts = Schema.Struct({
     "Conversions with a value in another currency than the organization's, which count without value",
   ),
 })
-export type RevenueCounts = typeof RevenueCounts.Type
+type RevenueCounts = typeof RevenueCounts.Type
 
 const counts = {
   decisions: described(
@@ -107,7 +107,7 @@ export const VariantResults = Schema.Struct({
 export type VariantResults = typeof VariantResults.Type
 
 /** Conditions that a winner still lacks. */
-export const Missing = Schema.Literals(["variants", "outcomes", "days", "sends", "certainty"])
+const Missing = Schema.Literals(["variants", "outcomes", "days", "sends", "certainty"])
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
@@ -123,10 +123,10 @@ const liftFields = {
 }
 
 /** How much better the leader is than a random split of the active variants. */
-export const SplitLiftResults = Schema.Struct(liftFields)
+const SplitLiftResults = Schema.Struct(liftFields)
 
 /** How much better the leader is than the next best active variant. */
-export const LiftResults = Schema.Struct({
+const LiftResults = Schema.Struct({
   ...liftFields,
   baseline: described(Schema.String, "The active variant with the next best rate"),
 })
@@ -196,7 +196,7 @@ export const WinnerResults = Schema.Struct({
 export type WinnerResults = typeof WinnerResults.Type
 
 /** Effect of a component on the rate of the variants that have it. */
-export const ComponentResults = Schema.Struct({
+const ComponentResults = Schema.Struct({
   kind: Schema.String,
   value: described(Schema.NullOr(Schema.String), "Null: variants without a component of this kind"),
   decisions: described(Schema.Finite, "Decisions for variants that have it"),

@@ -8,7 +8,7 @@ import { WeightedGain } from "./WeightedGain.ts"
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
 /** The results of a variant in one period of a series. */
-export const SeriesVariant = Schema.Struct({
+const SeriesVariant = Schema.Struct({
   copy_id: Schema.String,
   decisions: described(Schema.Finite, "Of the stretch; forced ones are left out"),
   value: described(Schema.Finite, "Outcomes of these decisions by the objective"),

@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 // Shows the progress of long operations: one line that is redrawn on a terminal, log lines otherwise.
 
 /** The completed amount of an operation. */
-export interface Amount {
+interface Amount {
   readonly done: number
   /** Undefined while it is unknown. */
   readonly total?: number | undefined
@@ -15,10 +15,10 @@ export interface Amount {
 export type Report = (amount: Amount) => Effect.Effect<void>
 
 /** An operation in progress. The display compares it by reference. */
-export type Operation = { readonly label: string }
+type Operation = { readonly label: string }
 
 /** Shows lines about operations. */
-export interface Display {
+interface Display {
   /** Time from the start of an operation to its first line. Unit: milliseconds. */
   readonly firstMillis: number
   /** Minimum time between two lines of one operation. Unit: milliseconds. */

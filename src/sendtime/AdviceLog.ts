@@ -5,7 +5,7 @@ import * as GroupCommit from "../store/GroupCommit.ts"
 import { recordset } from "../store/Recordset.ts"
 
 /** A recommended send time of a variant for one person. Unit of times: Unix milliseconds. */
-export interface Given {
+interface Given {
   readonly org: string
   readonly person: string
   readonly copyId: string

@@ -12,10 +12,10 @@ export const foldedHours = 48
 export const taus = [2, 4, 8, 16, 32] as const
 
 /** Default of tau without data. Unit: hours. */
-export const defaultTau = 8
+const defaultTau = 8
 
 /** Half-life of a touch. Unit: days. */
-export const halfLifeDays = 60
+const halfLifeDays = 60
 
 /** Age at which touches are ignored. Unit: days. */
 export const lookbackDays = 180
@@ -365,7 +365,7 @@ const levelPrior = 2
 export const shapePrior = 6
 
 /** Ratio of a person's engagements to the engagements expected from the group, shrunk towards 1. */
-export const levelOf = ({ engaged, exposed }: Histogram, group: Float64Array): number => {
+const levelOf = ({ engaged, exposed }: Histogram, group: Float64Array): number => {
   let expected = levelPrior
   for (let k = 0; k < foldedHours; k++) expected += exposed[k]! * group[k]!
   return (total(engaged) + levelPrior) / expected

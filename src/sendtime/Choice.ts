@@ -8,7 +8,7 @@ import { followedHours } from "./Touch.ts"
 export const explorationShare = 0.02
 
 /** A chosen send time. */
-export interface Chosen {
+interface Chosen {
   /** Chosen time, a whole second. Unit: Unix milliseconds. */
   readonly at: number
   /** Whether the time was drawn uniformly, regardless of the data. */

@@ -50,7 +50,7 @@ export interface Level {
 }
 
 /** The levels above a person, widest first. */
-export interface Levels {
+interface Levels {
   readonly organization: Level
   readonly template: Level
   readonly variant: Level
@@ -70,7 +70,7 @@ export interface About {
 }
 
 /** The estimates of all people of an organization. */
-export interface OrganizationTiming {
+interface OrganizationTiming {
   readonly tau: number
   readonly fresh: Float64Array
   readonly touches: number

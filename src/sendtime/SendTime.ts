@@ -15,7 +15,7 @@ import { permissionOf } from "./Slots.ts"
 import { digest } from "./Touch.ts"
 
 /** The narrowest level with data. */
-export type Basis = "user" | "variant" | "template" | "organization" | "default"
+type Basis = "user" | "variant" | "template" | "organization" | "default"
 
 /** A request for a recommended send time. */
 export interface SendTimeRequest {
@@ -33,7 +33,7 @@ export interface SendTimeRequest {
 }
 
 /** The data behind a recommendation. */
-export interface AdviceTrace {
+interface AdviceTrace {
   readonly basis: Basis
   readonly explored: boolean
   /** Whether no time within the horizon was allowed, so that the result is in the first allowed hour after it. */

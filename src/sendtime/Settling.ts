@@ -19,13 +19,13 @@ import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 
 /** Age at which a decision is settled: no event after it is learned. Unit: hours. */
-export const settledAfterHours = followedHours + 24
+const settledAfterHours = followedHours + 24
 
 /**
  * Age at which a message without any event counts as sent and not engaged with so far. If only messages with events
  * counted, the rates of recent messages would be too high. Unit: hours.
  */
-export const countedAfterHours = 1
+const countedAfterHours = 1
 
 /** Number of decisions read per page, and the interval of one search. */
 const page = 1000
@@ -42,8 +42,8 @@ const afterMillis = dayMillis
  * The interval around the recommended time in which a message counts as sent at that time: from five minutes before to
  * half an hour after.
  */
-export const followedBeforeMillis = 5 * 60_000
-export const followedAfterMillis = 30 * 60_000
+const followedBeforeMillis = 5 * 60_000
+const followedAfterMillis = 30 * 60_000
 
 /** Time for which recommendations are kept after they were settled, or if no decision followed. Unit: days. */
 const keptDays = 10

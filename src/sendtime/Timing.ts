@@ -16,13 +16,13 @@ export interface TimingCount {
 }
 
 /** A difference of two rates with its 95 % interval. */
-export interface TimingDifference {
+interface TimingDifference {
   readonly difference: number
   readonly interval: readonly [number, number]
 }
 
 /** Engagement by whether messages were sent at the recommended time, and the resulting gain. */
-export interface TimingResults {
+interface TimingResults {
   /** Messages sent at the recommended time, which was the best hour. */
   readonly followed: TimingCount
   /** Messages sent at a recommended time that was drawn uniformly: the average over all allowed times. */

@@ -15,7 +15,7 @@ export const quarterMillis = hourMillis / 4
 export const noEngagement = 4 * followedHours
 
 /** A sent message and its first engagement. */
-export interface Touch {
+interface Touch {
   /** Quarter of an hour in which the message was sent, in quarters since 2020-01-01T00:00Z. */
   readonly quarter: number
   /** Quarters of an hour from the sending to the first engagement, 0 to 287, or `noEngagement`. */
@@ -95,7 +95,7 @@ export const variantOf = (code: number): number => Math.floor(code / marks) % va
 const quarterNumber = (millis: number) => Math.floor((millis - epochMillis) / quarterMillis)
 
 /** The fields of a decision from which its touch is computed. */
-export interface Touched {
+interface Touched {
   readonly templateId: string
   readonly copyId: string
   readonly trackingId: string
@@ -104,7 +104,7 @@ export interface Touched {
 }
 
 /** The sending and first engagement of a message according to its events. Unit: Unix milliseconds. */
-export interface Sending {
+interface Sending {
   /** The first `sent`, otherwise the first `delivered`. Undefined without either. */
   readonly sentAt: number | undefined
   /** The first open, click, other interaction or conversion by a person. */

@@ -47,7 +47,7 @@ export interface Estimate {
 }
 
 /** The estimated reward of another policy, by three estimators on one set of decisions. */
-export interface Evaluation {
+interface Evaluation {
   readonly policy: string
   readonly decisions: number
   /** Effective sample size: the number of the policy's own decisions with equal information, `(sum w)^2 / sum w^2`. */

@@ -30,7 +30,7 @@ export const features = ["components", "pairs", "delays", "fatigue", "attributes
 export type Feature = typeof features[number]
 
 /** Options of the product in a simulation. */
-export interface ProductOptions {
+interface ProductOptions {
   /** Learning window. Unit: days. Default: adaptive. */
   readonly window?: LearningWindow | undefined
   /** Minimum simulated time between two fits of a template. Default: 1. */

@@ -110,7 +110,7 @@ class Exposures {
  * Called after each decision, with the index of the chosen variant, the true rates of all variants, and the probability
  * of the choice.
  */
-export type Watch = (decision: number, arm: number, rates: Float64Array, propensity: number) => void
+type Watch = (decision: number, arm: number, rates: Float64Array, propensity: number) => void
 
 /**
  * Runs a policy through all decisions of a world, so that it learns from the clicks as they arrive. Equal worlds,

@@ -1,7 +1,7 @@
 import { type PersonalOutcome, repeatChanges } from "../bandit/Repeats.ts"
 
 /** Changes of the repeats at the time of a decision, in Unix milliseconds. */
-export interface RepeatsAt {
+interface RepeatsAt {
   readonly at: number
   readonly again: number
   readonly seen: number

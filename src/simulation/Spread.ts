@@ -1,5 +1,5 @@
 /** A mean over seeds and half the width of its 95 % interval (Student's t). NaN for fewer than two values. */
-export interface Spread {
+interface Spread {
   readonly mean: number
   readonly halfWidth: number
 }

@@ -23,7 +23,7 @@ export const unfinishedReason = `The service ended during each of ${maxAttempts}
 const passing = new Set(["LockTimeoutError", "DeadlockError", "SerializationError"])
 
 /** Whether a database error is unrelated to the work: the database is unavailable, or another transaction blocks it. */
-export const isCircumstance = (error: SqlError): boolean => isOutage(error) || passing.has(error.reason._tag)
+const isCircumstance = (error: SqlError): boolean => isOutage(error) || passing.has(error.reason._tag)
 
 /**
  * Whether a failure is unrelated to the attempted work, so that the attempt does not count: the service is shutting

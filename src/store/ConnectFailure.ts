@@ -217,7 +217,7 @@ export const explainEmbedded = (error: SqlError, dataDir: string): string | unde
       `database above, and at the free space and the rights of ${dataDir}`
     : undefined
 
-export interface ExplainOptions {
+interface ExplainOptions {
   readonly target: DatabaseTarget
   /** Maximum number of connections of this process. */
   readonly poolSize: number

@@ -15,7 +15,7 @@ interface Values {
 }
 
 /** SQL types by the names of columns. */
-export type Columns = { readonly [name: string]: keyof Values }
+type Columns = { readonly [name: string]: keyof Values }
 
 /** A row with a value or NULL for each column. Other fields are ignored. */
 export type RowOf<C extends Columns> = { readonly [Name in keyof C]: Values[C[Name]] | null | undefined }

@@ -11,7 +11,7 @@ export interface Reached {
   readonly isStandby: boolean
 }
 
-export interface ServerWatch {
+interface ServerWatch {
   /** Opens a connection to the address. */
   readonly open: () => ServerConnection
   /**
@@ -21,7 +21,7 @@ export interface ServerWatch {
   readonly look: Effect.Effect<boolean>
 }
 
-export interface ServerWatchOptions {
+interface ServerWatchOptions {
   /** Opens a connection to the address. */
   readonly connect: () => ServerConnection
   /** Queries the server over a new connection. Fails if no server responds. */

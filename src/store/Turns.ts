@@ -1,7 +1,7 @@
 import { type Duration, Effect, PartitionedSemaphore } from "effect"
 
 /** Limits of queued work. */
-export interface TurnLimits<Busy> {
+interface TurnLimits<Busy> {
   /** Maximum number of queued and running tasks, of one organization and in total. */
   readonly maxWaitingOfOne: number
   readonly maxWaiting: number

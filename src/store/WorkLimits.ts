@@ -13,7 +13,7 @@ export interface WorkLimits {
 }
 
 /** Time that a process has spent on its work. Unit: milliseconds. */
-export interface WorkSpent {
+interface WorkSpent {
   /** Undefined if the operating system does not report it. */
   readonly processor: number | undefined
   readonly clock: number
@@ -56,7 +56,7 @@ export const processorMillisIn = (stat: string): number | undefined => {
  * Returns the processor time that a process has used, in milliseconds. Undefined outside of Linux, and for a process
  * that has ended.
  */
-export const processorMillisOf = (pid: number): number | undefined => {
+const processorMillisOf = (pid: number): number | undefined => {
   if (Deno.build.os !== "linux") return undefined
   try {
     return processorMillisIn(Deno.readTextFileSync(`/proc/${pid}/stat`))

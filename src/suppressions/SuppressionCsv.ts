@@ -93,7 +93,7 @@ export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, numb
 }
 
 /** A row of an import. */
-export interface ImportedRow {
+interface ImportedRow {
   readonly address: string
   readonly reason: SuppressionReason
   /** Undefined if the row has no source. */
@@ -103,7 +103,7 @@ export interface ImportedRow {
 }
 
 /** The content of an import. */
-export interface ReadCsv {
+interface ReadCsv {
   readonly rows: ReadonlyArray<ImportedRow>
   /** Number of rows without an address, such as rows of erased people. */
   readonly skipped: number

@@ -5,7 +5,7 @@ import { readCsv } from "./SuppressionCsv.ts"
 import { Suppressions } from "./Suppressions.ts"
 
 /** The result of an import. */
-export interface ImportedSuppressions {
+interface ImportedSuppressions {
   readonly added: number
   /** Number of rows whose address already has an entry for that reason. */
   readonly present: number

@@ -5,7 +5,7 @@ import type { AddressKey } from "./AddressKey.ts"
 import { Suppression } from "./Suppression.ts"
 
 /** An address of an organization to search for. */
-export interface Sought {
+interface Sought {
   readonly org: string
   /** Every key that the address may have: see `AddressKeys`. */
   readonly keys: ReadonlyArray<AddressKey>

@@ -88,7 +88,7 @@ export const addSuppressions = Effect.fnUntraced(function* (
 })
 
 /** A removal of an address from the list for one reason. */
-export interface Removal {
+interface Removal {
   readonly org: string
   readonly key: AddressKey
   readonly reason: SuppressionReason
@@ -111,7 +111,7 @@ export const noteRemovals = (sql: SqlClient.SqlClient, removals: ReadonlyArray<R
 }
 
 /** An opt-in: the person wants messages again. */
-export interface OptIn {
+interface OptIn {
   readonly org: string
   readonly address: string
   /** Unit: Unix milliseconds. */
@@ -146,7 +146,7 @@ export const applyOptIns = Effect.fnUntraced(function* (
 })
 
 /** A soft bounce of a message to an address. */
-export interface SoftBounce {
+interface SoftBounce {
   readonly org: OrgSlug
   readonly address: string
   readonly source: string
@@ -237,7 +237,7 @@ export const forgetSoftBounces = (
   sql`DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${keys}::text[])`
 
 /** An address of an erased person, and the digest that replaces it. */
-export interface Replaced {
+interface Replaced {
   readonly key: AddressKey
   readonly digest: AddressKey
 }

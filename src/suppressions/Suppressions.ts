@@ -11,7 +11,7 @@ import { OnSuppressed } from "./OnSuppressed.ts"
 import { addSuppressions, forgetSoftBounces, noteRemovals } from "./SuppressionStore.ts"
 
 /** Selects a page of entries. */
-export interface SuppressionPage {
+interface SuppressionPage {
   readonly reason?: SuppressionReason | undefined
   /** The id of the last entry of the previous page. */
   readonly cursor?: number | undefined

@@ -52,7 +52,7 @@ const fromRow = (row: Row, members: Members): ReadComment => ({
 export type CommentFilter = "open" | "resolved" | "all"
 
 /** A page of up to `limit` comments with ids below `cursor`. */
-export interface CommentPage {
+interface CommentPage {
   readonly cursor?: number | undefined
   readonly limit: number
   readonly which?: CommentFilter | undefined

@@ -5,7 +5,7 @@ import { formerMember } from "../accounts/MemberNames.ts"
 // that the name of a person who leaves is stored nowhere.
 
 /** A text in its stored form. */
-export interface StoredText {
+interface StoredText {
   readonly text: string
   /** Ids of the mentioned accounts, each once. */
   readonly mentions: ReadonlyArray<string>

@@ -14,7 +14,7 @@ const stateOf = (error: unknown): string | undefined => {
 }
 
 /** Returns a message without quoted values, e-mail addresses and URL queries. */
-export const withoutQuotes = (message: string): string =>
+const withoutQuotes = (message: string): string =>
   message
     .replace(/"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`/g, "…")
     .replace(/=\([^)]*\)/g, "=(…)")

@@ -1,7 +1,7 @@
 import { Formatter, type LogLevel } from "effect"
 
 /** A line of the log before it is formatted. `docs/operations/logs.md` lists its members. */
-export interface LogLine {
+interface LogLine {
   readonly date: Date
   readonly level: LogLevel.LogLevel
   readonly message: string

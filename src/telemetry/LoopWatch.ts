@@ -9,7 +9,7 @@ import { unref } from "../runtime/unref.ts"
 const tickMillis = 50
 
 /** Delay of a check from which a hold is reported. Unit: milliseconds. */
-export const heldMillis = 100
+const heldMillis = 100
 
 /** Maximum number of pieces of work named in one log entry. */
 const namedWork = 5

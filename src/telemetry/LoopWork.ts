@@ -40,7 +40,7 @@ export const begin = <S>(name: (subject: S) => WorkName, subject: S): LoopWork =
 }
 
 /** Records that work has ended. */
-export const end = (work: LoopWork): void => {
+const end = (work: LoopWork): void => {
   if (!inWork.delete(work)) return
   work.endedAt = performance.now()
   ended[next++ % remembered] = work

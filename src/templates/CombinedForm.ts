@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util"
 import type { VariableDraft, VariantForm } from "./VariantForm.ts"
 
 /** The combination of two texts that were edited from one base. */
-export interface CombinedForm {
+interface CombinedForm {
   readonly form: VariantForm
   /** Names of the fields that both sides changed to different values. The author's own value is kept. */
   readonly both: ReadonlyArray<string>

@@ -77,7 +77,7 @@ const byId = ({ variants }: WholeContent): ReadonlyMap<string, VariantContent> =
   new Map(variants.map((variant) => [variant.id, variant]))
 
 /** The combination of two changes of one content. */
-export interface CombinedContent {
+interface CombinedContent {
   /** Undefined if the template is deleted. */
   readonly content: WholeContent | undefined
   /** JSON pointers of the members that both sides have changed, such as `/variants/warm/vars/subject`. */

@@ -38,7 +38,7 @@ export interface DraftHead {
 }
 
 /** Unsaved text of the editor. */
-export interface StoredDraft extends DraftHead {
+interface StoredDraft extends DraftHead {
   readonly form: VariantForm
 }
 
@@ -158,7 +158,7 @@ const makeStore = (sql: SqlClient.SqlClient) => {
 }
 
 /** The content of a draft. */
-export interface DraftText {
+interface DraftText {
   readonly form: VariantForm
   /** `updated_at` of the variant from which the text was edited. */
   readonly base: string | undefined

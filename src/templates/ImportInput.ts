@@ -7,8 +7,8 @@ import { Formats, TemplateInput, type VariantInput, Vars } from "../domain/Templ
 import type { SourceFault } from "../domain/TextFaults.ts"
 
 /** Maximum number of templates, and of their variants in total, in one import. */
-export const maxTemplates = 1_000
-export const maxVariants = 2_000
+const maxTemplates = 1_000
+const maxVariants = 2_000
 
 /** Maximum number of reported faults of one import. */
 const maxFaults = 1_000
@@ -68,7 +68,7 @@ export interface TemplateLiquid extends Pick<TemplateInput, "id"> {
   readonly variants?: ReadonlyArray<VariantLiquid>
 }
 /** The id and the Liquid of a variant. */
-export type VariantLiquid = Pick<VariantInput, "id" | "vars" | "formats">
+type VariantLiquid = Pick<VariantInput, "id" | "vars" | "formats">
 
 const isVars = Schema.is(Vars)
 const isFormats = Schema.is(Formats)

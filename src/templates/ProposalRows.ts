@@ -96,7 +96,7 @@ export const readOpen = (
 const jsonOf = (content: WholeContent | undefined | null) => content == null ? null : JSON.stringify(content)
 
 /** The content of a proposal to store. */
-export interface NewProposal {
+interface NewProposal {
   readonly templateId: string
   readonly author: Author
   readonly base: WholeContent | undefined

@@ -101,14 +101,14 @@ const outdated = ({ id }: ProposalHead) =>
   })
 
 /** A template in the state on which its author works. */
-export interface Working {
+interface Working {
   readonly template: Template
   /** Id of the open proposal with this content. Undefined for the live template. */
   readonly proposal: number | undefined
 }
 
 /** An approved change. */
-export interface Approved {
+interface Approved {
   readonly proposal: ProposalRow
   /** Whether the objective of the template changes, so that it learns again. */
   readonly relearns: boolean

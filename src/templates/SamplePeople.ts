@@ -9,7 +9,7 @@ import { lockContent } from "../organizations/OrganizationRows.ts"
 import { freeId, idOfName } from "./SuggestedId.ts"
 
 /** Maximum number of saved people of an organization. */
-export const maxSamplePeople = 100
+const maxSamplePeople = 100
 
 const decodePerson = decoder(SamplePersonInput)
 

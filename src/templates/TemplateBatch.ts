@@ -12,13 +12,13 @@ import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
 import { readTemplates } from "./TemplateRows.ts"
 
 /** Changes to make to several templates. */
-export type BatchChange = Omit<TemplateBatchInput, "ids">
+type BatchChange = Omit<TemplateBatchInput, "ids">
 
 /** The settings of a template that a batch can change. */
 type BatchSettings = Pick<Template, "archived_at" | "owner" | "tags">
 
 /** The tags of a template after a change. */
-export const tagsAfter = (tags: ReadonlyArray<string>, { add_tags = [], remove_tags = [] }: BatchChange) => {
+const tagsAfter = (tags: ReadonlyArray<string>, { add_tags = [], remove_tags = [] }: BatchChange) => {
   const removed = new Set(remove_tags)
   return [...new Set([...tags, ...add_tags])].filter((tag) => !removed.has(tag))
 }

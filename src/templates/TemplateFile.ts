@@ -16,7 +16,7 @@ export type { FileFault } from "../domain/TextFaults.ts"
 export const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })
 
 /** Maximum number of reported faults of one file. */
-export const maxFaults = 1_000
+const maxFaults = 1_000
 
 /** The templates of a file, and their positions in it. */
 export interface ReadFile {
@@ -29,7 +29,7 @@ export interface ReadFile {
 }
 
 /** The readable parts of a file, with its faults. */
-export interface ExaminedFile extends CheckedImport<FileFault> {
+interface ExaminedFile extends CheckedImport<FileFault> {
   /** All values of the file. Undefined if the text is not YAML. */
   readonly json: unknown
   readonly faultAt: ReadFile["faultAt"]

@@ -23,7 +23,7 @@ export interface FileMember {
 }
 
 /** Maximum size of a file. Unit: bytes of UTF-8. */
-export const maxBytes = 8 * 1024 * 1024
+const maxBytes = 8 * 1024 * 1024
 
 /** Maximum nesting. The format needs nine levels. Composing is recursive, so the depth is checked before it. */
 const maxDepth = 50
@@ -39,7 +39,7 @@ export interface PlacedFault {
 }
 
 /** The content of a text, with all YAML faults. */
-export interface FileSource {
+interface FileSource {
   /** Absent if the text is not YAML, because faults of a guessed structure would be misleading. */
   readonly root: Located | undefined
   readonly faults: ReadonlyArray<PlacedFault>

@@ -30,7 +30,7 @@ export interface Imported {
 }
 
 /** A template file was refused. Lists every fault, up to 1,000. */
-export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused", {
+class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused", {
   faults: Schema.Array(Schema.Struct({
     file: Schema.String,
     line: Schema.Int,
@@ -50,7 +50,7 @@ const waiting = (value: Imported) => ({ proposals }: ChangeProposed) => new Chan
 const maxReplans = 5
 
 /** Options of an import. */
-export interface ImportOptions {
+interface ImportOptions {
   /** Checks the import and returns its changes, without making them. Default: false. */
   readonly dryRun?: boolean
 }

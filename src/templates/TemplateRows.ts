@@ -31,7 +31,7 @@ export const settingsOfTable = (prefix: string): string =>
   templateSettingNames.map((name) => `${prefix}${name}`).join(", ")
 
 /** A row of the table of variants. */
-export interface VariantRow {
+interface VariantRow {
   readonly templateId: TemplateId
   readonly id: CopyId
   readonly name: string

@@ -43,7 +43,7 @@ const sharedKey = (org: string, key: string) => `${org}/${key}`
 const parameter = new RegExp(`[?&]tracking_id=${idPlace}(?=&|#|$)`)
 
 /** Link targets stored together with a message. */
-export interface OwnTargets extends Pick<Tracked, "own" | "shared"> {
+interface OwnTargets extends Pick<Tracked, "own" | "shared"> {
   readonly org: OrgSlug
   readonly id: string
 }

@@ -34,7 +34,7 @@ export interface MessageTracking {
 }
 
 /** Variables that a connection sends as HTML and as plain text. `body` is the HTML part of an e-mail. */
-export interface Parts {
+interface Parts {
   readonly html: ReadonlyArray<string>
   readonly text: ReadonlyArray<string>
   readonly body: string | undefined

@@ -79,7 +79,7 @@ const languagesOf = (header: string | undefined): ReadonlyArray<string> =>
   }).sort((a, b) => b.quality - a.quality).map(({ language }) => language)
 
 /** Returns the texts of an organization's page. Default: the built-in texts in the reader's language. */
-export const textsFor = (own: UnsubscribePage | null, acceptLanguage: string | undefined): Texts => {
+const textsFor = (own: UnsubscribePage | null, acceptLanguage: string | undefined): Texts => {
   const english = translations.at(-1)!
   const found =
     languagesOf(acceptLanguage).flatMap((language) => translations.filter((one) => one.language === language))[0] ??

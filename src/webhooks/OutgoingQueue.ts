@@ -16,7 +16,7 @@ const perEndpoint = 5
 const keptAttempts = 20
 
 /** An endpoint that has only failed for this long is disabled. Unit: days. */
-export const failingDays = 5
+const failingDays = 5
 
 /** An event to send. */
 export interface Due {

@@ -203,7 +203,7 @@ export const fails = (detail: string): TestResult => ({ ok: false, detail })
  * Returns the result of a credentials test. `right` returns a text for an answer that proves the credentials; the text
  * says what was not tested.
  */
-export const testOf = (
+const testOf = (
   platform: string,
   result: Result.Result<OutboundResponse, NoAnswer>,
   secrets: ReadonlyArray<string>,

@@ -4,7 +4,7 @@ import { lineOf } from "../../domain/Email.ts"
 import type { Variables } from "./Entry.ts"
 
 /** The parts of an e-mail. */
-export interface Content {
+interface Content {
   /** A single line. */
   readonly subject: string
   /** At least one of `html` and `text` is set. */

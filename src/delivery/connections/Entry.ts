@@ -22,7 +22,7 @@ export const PlatformId = checked((text) =>
 )
 
 /** The name of a variant's variable. */
-export const VariableName = checked((text) =>
+const VariableName = checked((text) =>
   text.trim() === "" || text.length > 100 ? "must be 1 to 100 characters" : headerFault(text)
 )
 

@@ -18,7 +18,7 @@ interface Place {
 const lengthOf = ({ vars }: Message): number => Object.values(vars).reduce((sum, text) => sum + text.length, 0)
 
 /** Composes the messages of a connection, some of them before they are sent. */
-export interface OutboundMail {
+interface OutboundMail {
   /** Composes a message. Fails with `NotComposed` if the message is at fault or composition failed. */
   readonly compose: (message: Message) => Effect.Effect<Composed, NotComposed>
   /** Composes messages that will be sent soon. The results are kept as long as the caller keeps the message objects. */

@@ -16,7 +16,7 @@ import * as Webhook from "./Webhook.ts"
 type Opened = Effect.Effect<Connection, Faults, Scope.Scope | AddressGuard | Composer | SinkMessages>
 
 /** A messaging platform that can send messages. */
-export interface SendingPlatform {
+interface SendingPlatform {
   /** Returns the faults of an input; empty if it is valid. */
   readonly faults: (input: ConnectionInput) => Faults
   /** Opens a connection without contacting the platform. Fails with the faults that `faults` returns. */

@@ -8,7 +8,7 @@ import { setupMillis, type SmtpTimes } from "./SmtpTimes.ts"
 
 // Opens a session: DNS, TCP, TLS, greeting and login.
 
-export interface LineOptions {
+interface LineOptions {
   readonly host: string
   readonly port: number
   readonly tls: "starttls" | "tls" | "none"

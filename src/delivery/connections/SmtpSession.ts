@@ -16,7 +16,7 @@ const stages: Readonly<Record<string, SmtpFault["stage"]>> = {
  * Converts an error of nodemailer to a fault. `began`: part of the message may have been sent. Only a refusal, 4yz or
  * 5yz, proves that a message was not accepted.
  */
-export const faultOfSend = (error: SMTPConnection.SMTPError, began: boolean): SmtpFault => {
+const faultOfSend = (error: SMTPConnection.SMTPError, began: boolean): SmtpFault => {
   const { command = "", responseCode, response } = error
   const isRefusal = responseCode !== undefined && responseCode >= 400 && responseCode < 600
   if (isRefusal) {
@@ -35,7 +35,7 @@ export const faultOfSend = (error: SMTPConnection.SMTPError, began: boolean): Sm
 }
 
 /** A message to send, with the callbacks of its session. */
-export interface Transaction {
+interface Transaction {
   readonly mail: Composed
   /** Called when the server has accepted sender and recipient. The message is sent only if `go` is called. */
   readonly begin: (go: () => void) => void

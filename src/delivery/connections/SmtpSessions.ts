@@ -69,7 +69,7 @@ interface Attempt {
 }
 
 /** The sessions with one SMTP server. */
-export interface SmtpSessions {
+interface SmtpSessions {
   /**
    * Sends a message through an idle session or a new session. If all sessions are in use, the message waits. If
    * `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it continues and

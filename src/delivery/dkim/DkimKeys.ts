@@ -47,7 +47,7 @@ export interface DkimKeyView {
 }
 
 /** The DNS record of a key was not found, or contains another key. */
-export class DkimKeyNotPublished extends Schema.TaggedError<DkimKeyNotPublished>()("DkimKeyNotPublished", {
+class DkimKeyNotPublished extends Schema.TaggedError<DkimKeyNotPublished>()("DkimKeyNotPublished", {
   detail: Schema.String,
 }) {
   override get message() {

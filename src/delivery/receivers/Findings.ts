@@ -209,7 +209,7 @@ const splitAt = (text: string): readonly [head: string, body: string] => {
 }
 
 /** Reads a message that this service composed: a single part, or one level of parts. */
-export const outlineOfMail = (bytes: Uint8Array): MailOutline => {
+const outlineOfMail = (bytes: Uint8Array): MailOutline => {
   const [head, body] = splitAt(Buffer.from(bytes).toString("latin1"))
   const headers = headersOf(head)
   const boundary = /boundary="?([^";]+)"?/i.exec(headers.get("content-type") ?? "")?.[1]
@@ -258,7 +258,7 @@ const contentFindings = ({ isTransactional, mail }: Facts): ReadonlyArray<Findin
 }
 
 /** Facts about domains, which are available without a message. */
-export type DomainFacts = Omit<Facts, "mail" | "isTransactional" | "isEncrypted">
+type DomainFacts = Omit<Facts, "mail" | "isTransactional" | "isEncrypted">
 
 /** Checks the DNS records, in display order. */
 export const recordFindings = (facts: DomainFacts): ReadonlyArray<Finding> => [

@@ -48,7 +48,7 @@ export interface TestMessageResult extends TestResult {
 }
 
 /** The address is on the suppression list. No message was sent. */
-export class TestRecipientSuppressed extends Schema.TaggedError<TestRecipientSuppressed>()("TestRecipientSuppressed", {
+class TestRecipientSuppressed extends Schema.TaggedError<TestRecipientSuppressed>()("TestRecipientSuppressed", {
   reason: SuppressionReason,
   suppressedAt: Schema.Date,
 }) {
@@ -64,7 +64,7 @@ export class TestRecipientSuppressed extends Schema.TaggedError<TestRecipientSup
 export const limits = { hour: 100, day: 300 } as const
 
 /** The organization has sent too many test messages. No message was sent. */
-export class TooManyTestMessages extends Schema.TaggedError<TooManyTestMessages>()("TooManyTestMessages", {
+class TooManyTestMessages extends Schema.TaggedError<TooManyTestMessages>()("TooManyTestMessages", {
   retryAfterSeconds: Schema.Int,
 }) {
   override get message() {

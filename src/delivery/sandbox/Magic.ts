@@ -21,7 +21,7 @@ export const magicAddresses = {
  * `bounced+anything@sandbox.test` are magic; case is ignored. A message to an unknown local part of the domain is
  * delivered.
  */
-export const eventsOfAddress = (email: string): ReadonlyArray<EventName> => {
+const eventsOfAddress = (email: string): ReadonlyArray<EventName> => {
   const [local = "", domain] = email.toLowerCase().split("@")
   if (domain !== magicDomain) return []
   const name = local.split("+", 1)[0]!
@@ -35,7 +35,7 @@ export const eventsOfAddress = (email: string): ReadonlyArray<EventName> => {
 const apartMillis = 15_000
 
 /** The parts of a message in a sink that its events use. */
-export interface SunkMessage {
+interface SunkMessage {
   readonly id: string
   readonly templateId: string
   readonly email: string

@@ -16,7 +16,7 @@ export const keptMessages = 200
 export const keptDays = 7
 
 /** Maximum number of stored links of a message. */
-export const keptLinks = 100
+const keptLinks = 100
 
 /** A line of an e-mail's header, unfolded. */
 export interface HeaderLine {

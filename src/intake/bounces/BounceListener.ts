@@ -6,7 +6,7 @@ import { Limits, type ListenerLimits, makeReception } from "./Reception.ts"
 import { initializeMetrics, refusals, refuse } from "./Replies.ts"
 
 /** The listener for bounces cannot listen at the address of `BOUNCE_LISTEN`. */
-export class BounceListenFailed extends Schema.TaggedError<BounceListenFailed>()("BounceListenFailed", {
+class BounceListenFailed extends Schema.TaggedError<BounceListenFailed>()("BounceListenFailed", {
   host: Schema.String,
   port: Schema.Int,
   reason: Schema.String,

@@ -4,7 +4,7 @@ import { Context, Effect, Metric } from "effect"
 
 /** Outcomes of mails that clients offered to the listener. */
 const outcomes = ["stored", "unknown_recipient", "no_report", "too_large", "limited", "unavailable"] as const
-export type MailOutcome = typeof outcomes[number]
+type MailOutcome = typeof outcomes[number]
 const mails = (outcome: MailOutcome) =>
   Metric.counter("parlance_bounce_mails_total", { incremental: true, attributes: { outcome } })
 const counters = Object.fromEntries(outcomes.map((outcome) => [outcome, mails(outcome)])) as Record<

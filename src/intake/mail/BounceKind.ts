@@ -18,7 +18,7 @@ export const bounceEvents: ReadonlyArray<BounceEvent> = ["failed", "soft_bounce"
 export const bounceOf = (isTemporary: boolean): BounceEvent => isTemporary ? "soft_bounce" : "bounce"
 
 /** How a mail server describes a failure. */
-export interface Failure {
+interface Failure {
   /** `Status` of a report, such as `5.1.1`. */
   readonly status?: string | undefined
   /** `Diagnostic-Code` of a report, or the text of a bounce. */

@@ -171,7 +171,7 @@ const namesOf = (field: Mapping["event"]): (name: string) => EventName | "subscr
 }
 
 /** How to judge names that the mapping does not contain. */
-export interface NameRules {
+interface NameRules {
   /** Additional names that are conversions, lowercase: a whole name, or its last segment. */
   readonly conversions?: ReadonlySet<string> | undefined
   /** Whether other names are faults. Default: false, other names are ignored. */
@@ -397,7 +397,7 @@ export const compile = (mapping: Mapping, rules: NameRules & { readonly maxSteps
 }
 
 /** Maximum number of items that a dry run explains. */
-export const maxExplained = 100
+const maxExplained = 100
 
 /** Maximum length of a value in a dry run. Unit: characters. */
 const shownText = 500

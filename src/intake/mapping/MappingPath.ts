@@ -5,7 +5,7 @@ import * as Json from "../../domain/Json.ts"
 export type Step = string | number | null
 
 /** A path into JSON. */
-export interface Path {
+interface Path {
   /** Whether the path begins at the whole body instead of the item. */
   readonly ofBody: boolean
   readonly steps: ReadonlyArray<Step>
@@ -56,7 +56,7 @@ export const parsePath = (text: string): Path | { readonly fault: string } => {
 }
 
 /** A value in JSON, and its pointer. */
-export interface Node {
+interface Node {
   readonly value: unknown
   readonly pointer: string
 }

@@ -129,7 +129,7 @@ const EventField = Schema.Union([
  * A condition. Texts are compared exactly, numbers and booleans as their JSON text. An absent value meets only the
  * negative conditions.
  */
-export const MappingCondition = Schema.Struct({
+const MappingCondition = Schema.Struct({
   from: Schema.Union([Path, Candidates]),
   op: Schema.Literals(operators),
   values: Schema.optionalKey(
@@ -145,7 +145,7 @@ export const MappingCondition = Schema.Struct({
     : `must have exactly one value for ${op}`
   return issue === undefined ? undefined : { path: ["values"], issue }
 }))
-export type MappingCondition = typeof MappingCondition.Type
+type MappingCondition = typeof MappingCondition.Type
 
 /**
  * How an organization's own events are read. Paths are `$.a.b`, `$["any name"]`, `$.list[0]`, `$.list[*]`. `$` is the

@@ -22,7 +22,7 @@ import { channelOf, isEmailChannel, mayBeEmail, optIn, optInNames } from "../../
 import type { Normalize } from "../Normalize.ts"
 
 /** An organization's settings for Braze. */
-export interface BrazeSettings {
+interface BrazeSettings {
   /**
    * Names of custom events that are conversions even without a tracking id, lowercase: a whole name, or its last
    * segment.

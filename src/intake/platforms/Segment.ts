@@ -12,7 +12,7 @@ import { flagIn } from "../Truth.ts"
 import type { Normalize } from "../Normalize.ts"
 
 /** An organization's settings for Segment. */
-export interface SegmentSettings {
+interface SegmentSettings {
   /** Names of track calls that are conversions even without a tracking id, lowercase: `trial started`. */
   readonly conversions?: ReadonlySet<string> | undefined
 }

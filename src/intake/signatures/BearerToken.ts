@@ -14,7 +14,7 @@ export const BearerTokenSettings = Schema.Struct({
 export type BearerTokenSettings = typeof BearerTokenSettings.Type
 
 /** The accepted forms of a token in its header. */
-export interface Forms {
+interface Forms {
   /** Lowercase schemes that may precede the token. */
   readonly schemes: ReadonlyArray<string>
   /** Whether `authorization` may contain the token without a scheme. Other headers always may. */

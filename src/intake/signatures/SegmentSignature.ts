@@ -34,7 +34,7 @@ export type SegmentSignatureSettings = typeof SegmentSignatureSettings.Type
 const signatureName = "x-signature"
 
 /** The first element of an array, and whether it is the only element. */
-export interface FirstElement {
+interface FirstElement {
   /** The exact bytes in the body, because re-serialized JSON would not match the signature. */
   readonly bytes: Uint8Array
   readonly alone: boolean

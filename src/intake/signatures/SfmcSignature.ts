@@ -48,7 +48,7 @@ export const check: Verdict.Check<SfmcSettings> = (settings, headers, body) => {
 }
 
 /** The call that proves to Salesforce that the callback's URL is ours. */
-export interface Handshake {
+interface Handshake {
   readonly callbackId: string
   /** Valid for one call. */
   readonly verificationKey: string

@@ -15,7 +15,7 @@ export interface PagedDecision extends DecisionRow {
 }
 
 /** Selects decisions of an organization. */
-export interface DecisionFilter {
+interface DecisionFilter {
   readonly since: Date
   /** Default: all templates. */
   readonly template?: string | undefined
@@ -58,7 +58,7 @@ export const countDecisions = (
   )
 
 /** The fields of a decision that later counts use. */
-export interface SettlingDecision {
+interface SettlingDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string
@@ -103,7 +103,7 @@ export const decidingOrganizations = (sql: SqlClient.SqlClient, from: Date, unti
   )
 
 /** A sent decision and its user. */
-export interface SentDecision {
+interface SentDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string

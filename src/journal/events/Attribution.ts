@@ -15,7 +15,7 @@ export const windowDays = 7
  * Maximum difference between the clocks of two systems, by which an event may seem to precede its decision. Unit:
  * hours.
  */
-export const toleranceHours = 2
+const toleranceHours = 2
 
 /** Decisions of this many days before an event are searched first. Older decisions do not count. Unit: days. */
 const recentDays = 31

@@ -8,7 +8,7 @@ import { readEvents } from "./DecisionEvents.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
 /** A decision with the times of its outcomes. */
-export interface PastDecision extends DecisionRef {
+interface PastDecision extends DecisionRef {
   readonly mode: string
   readonly propensity: number | null
   readonly weights: Readonly<Record<string, number>> | null

@@ -11,7 +11,7 @@ import { type AttributedEvent, isInTime, machineClicks, untimelyReason } from ".
 export type EventEffect = "counted" | "repeated" | "automated" | "out_of_time"
 
 /** An effect, and its reason if the event alone does not show it. */
-export interface ExplainedEffect {
+interface ExplainedEffect {
   readonly effect: EventEffect
   readonly reason: string | undefined
 }

@@ -16,7 +16,7 @@ import {
 import { eventKinds, isSuppressing } from "../../domain/EventKinds.ts"
 
 /** An event that was just stored or just attributed to its decision. */
-export interface Reported
+interface Reported
   extends Pick<NormalizedEvent, "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "optIn"> {
   readonly org: string
   readonly source: string

@@ -10,7 +10,7 @@ import { recordset } from "../../store/Recordset.ts"
 import * as SharedLookUp from "../../store/SharedLookUp.ts"
 
 /** An event's identity, and the times that determine its possible partitions. */
-export interface EventRef extends Pick<NormalizedEvent, "key" | "occurredAt"> {
+interface EventRef extends Pick<NormalizedEvent, "key" | "occurredAt"> {
   readonly org: string
   readonly source: string
   /** Unit: Unix milliseconds. */
@@ -85,7 +85,7 @@ const makeRecent = () => {
 }
 
 /** The events that were received before. `forget` removes the other events from memory if their body is not stored. */
-export interface EarlierEvents {
+interface EarlierEvents {
   readonly keys: SeededSet<string>
   readonly forget: Effect.Effect<void>
 }

@@ -4,7 +4,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 
 /** The tracking id that belongs to a platform's message id. */
-export interface MessageLink {
+interface MessageLink {
   readonly source: string
   readonly messageKey: string
   readonly trackingId: string

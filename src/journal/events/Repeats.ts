@@ -11,7 +11,7 @@ import type { DecisionRef, DecisionRow } from "./DecisionRef.ts"
 // Counts how often people repeat an outcome of a variant, so that learning can use people as its units.
 
 /** A decision whose outcomes were changed by new events. */
-export interface ChangedDecision {
+interface ChangedDecision {
   readonly decision: DecisionRef
   /** Outcomes before and after the change. */
   readonly before: TallyCounts
@@ -19,7 +19,7 @@ export interface ChangedDecision {
 }
 
 /** A change of the repeats, to be counted for this decision. */
-export interface RepeatsOf {
+interface RepeatsOf {
   readonly decision: DecisionRef
   readonly counts: RepeatCounts
 }

@@ -18,7 +18,7 @@ interface Row extends RevenueRule {
 const keyOf = (org: string, template: string) => `${org}\0${template}`
 
 /** The current rules of templates. Undefined: revenue is not counted. */
-export interface RevenueRules {
+interface RevenueRules {
   readonly of: (decision: Pick<DecisionRef, "org" | "templateId">) => RevenueRule | undefined
 }
 

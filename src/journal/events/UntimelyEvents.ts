@@ -10,7 +10,7 @@ import type { Claim } from "./Claim.ts"
 import { clockSkewHours, countedHours, ignoredReason } from "./Outcomes.ts"
 
 /** An event whose time is compared with its decision's time. */
-export interface TimedClaim extends Omit<Claim, "user"> {
+interface TimedClaim extends Omit<Claim, "user"> {
   readonly key: string
   /** Unit: Unix milliseconds. */
   readonly receivedAt: number

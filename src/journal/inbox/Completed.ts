@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
 /** Final status and counts of a body. */
-export interface CompletedBody {
+interface CompletedBody {
   readonly id: number
   readonly status: "done" | "partial" | "rejected"
   readonly events: number

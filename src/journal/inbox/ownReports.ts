@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 
 /** A body that the service itself stores in the inbox. */
-export interface OwnBody {
+interface OwnBody {
   readonly org: string
   readonly source: string
   readonly headers: Readonly<Record<string, string>>

@@ -50,7 +50,7 @@ const firstMonday = 4 * dayMillis
  * Returns the start of the month or week (UTC, from Monday) that contains `at`, or the start of the period `later`
  * periods after it.
  */
-export const periodStart = (period: Partitioned["period"], at: number, later = 0): number => {
+const periodStart = (period: Partitioned["period"], at: number, later = 0): number => {
   const date = new Date(at)
   return period === "month"
     ? Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1)

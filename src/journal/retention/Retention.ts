@@ -58,7 +58,7 @@ const sweepPause = "5 millis"
 const untilNextTry = "10 minutes"
 
 /** Rows and partitions removed by one run. */
-export interface Removed {
+interface Removed {
   /** Partitions that were dropped or emptied as a whole. */
   readonly partitions: ReadonlyArray<string>
   /** Number of rows deleted individually, by table. Tables without deleted rows are left out. */

@@ -12,7 +12,7 @@ import { type Folders, prepare, versionIn } from "./Folders.ts"
 import * as Lock from "./Lock.ts"
 
 /** A backup could not be written or restored. */
-export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFailed", { reason: Schema.String }) {
+class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFailed", { reason: Schema.String }) {
   override get message() {
     return this.reason
   }

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { DataDirUnusable } from "./Folders.ts"
 
 /** The lock of a folder. */
-export interface Lock {
+interface Lock {
   /**
    * Acquires the lock if no process holds it. Returns whether this process holds it. Once acquired, it is held until
    * the scope closes.

@@ -19,7 +19,7 @@ import { canBeEntered } from "./Folders.ts"
 import * as Json from "../../domain/Json.ts"
 
 /** There is no PostgreSQL for this machine, or it is not installed. */
-export class NoPrograms extends Schema.TaggedError<NoPrograms>()("NoPrograms", { reason: Schema.String }) {
+class NoPrograms extends Schema.TaggedError<NoPrograms>()("NoPrograms", { reason: Schema.String }) {
   override get message() {
     return `The embedded database cannot run here: ${this.reason}. Set DATABASE_URL to a PostgreSQL server instead.`
   }
@@ -122,7 +122,7 @@ const install = (native: string, target: string): string => {
   return target
 }
 
-export interface ProgramsOptions {
+interface ProgramsOptions {
   /** Whether the server runs as another user than this process. */
   readonly forAnotherUser: boolean
   /**

@@ -8,7 +8,7 @@ const ofOneClient = /^FATAL: +(?:terminating connection|the database system is)/
 const kept = 40
 
 /** The last lines of a PostgreSQL program's output. */
-export interface ServerLog {
+interface ServerLog {
   readonly add: (line: string) => void
   readonly lines: () => ReadonlyArray<string>
 }

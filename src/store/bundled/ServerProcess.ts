@@ -97,7 +97,7 @@ export const endLeftover = ({ data }: Pick<Folders, "data">): Effect.Effect<void
   })
 
 /** A server that accepts connections. */
-export interface Running {
+interface Running {
   readonly pid: number
   /** Succeeds with the reason after the server has ended. */
   readonly ended: Effect.Effect<string>
