@@ -15,11 +15,11 @@ const taken = (sends: number, of: (i: number) => Record<string, string>, at = no
 const names = (attributeCounts: AttributeCounts) => schemeOf(attributeCounts.totals(now)).keys.map(({ name }) => name)
 
 describe("the learning attributes", () => {
-  it("are none before there is data, but the built-in ones", () => {
+  it("are only the built-in ones without data", () => {
     assert.deepStrictEqual(schemeOf(new AttributeCounts().totals(now)), emptyScheme)
   })
 
-  it("are those present in a twentieth of the sends at least", () => {
+  it("are the keys present in at least a twentieth of the sends", () => {
     const attributeCounts = taken(100, (i) => ({
       always: `v${i % 2}`,
       ...i < 5 ? { enough: `v${i % 2}` } : {},
@@ -52,7 +52,7 @@ describe("the learning attributes", () => {
     assert.deepStrictEqual(names(attributeCounts), ["plan"])
   })
 
-  it("are six at most, the most present ones", () => {
+  it("are at most six, the most frequent first", () => {
     const attributeCounts = taken(100, (i) =>
       Object.fromEntries(
         ["a", "b", "c", "d", "e", "f", "g", "h"].filter((_, j) => i >= 5 * j).map((name) => [name, "x"]),
@@ -60,7 +60,7 @@ describe("the learning attributes", () => {
     assert.deepStrictEqual(names(attributeCounts), ["a", "b", "c", "d", "e", "f"])
   })
 
-  it("have their 12 most frequent values, `other` and `missing` not among them", () => {
+  it("have their 12 most frequent values, without `other` and `missing`", () => {
     const values = [
       ...["missing", "other"].flatMap((value) => new Array<string>(100).fill(value)),
       // k01 once, k02 twice ... k20 twenty times.
@@ -78,13 +78,13 @@ describe("the learning attributes", () => {
     assert.deepStrictEqual(names(taken(10, () => ({ daypart: "x", weekend: "y", plan: "z" }))), ["plan"])
   })
 
-  it("do not include a key with an endless name or value", () => {
+  it("exclude keys with a name or value longer than 100 characters", () => {
     assert.deepStrictEqual(names(taken(10, () => ({ ["n".repeat(101)]: "x", long: "v".repeat(101), plan: "z" }))), [
       "plan",
     ])
   })
 
-  it("stay the same object when nothing has changed", () => {
+  it("are the same object if nothing has changed", () => {
     const totals = taken(10, () => ({ plan: "pro" })).totals(now)
     const first = schemeOf(totals)
     assert.strictEqual(schemeOf(totals, [], first), first)
@@ -92,7 +92,7 @@ describe("the learning attributes", () => {
   })
 })
 
-describe("a number", () => {
+describe("an attribute with numeric values", () => {
   const scheme = (attributeCounts: AttributeCounts, current?: AttributeScheme) =>
     schemeOf(attributeCounts.totals(now), [], current)
 
@@ -109,12 +109,12 @@ describe("a number", () => {
     assert.deepStrictEqual(scheme(attributeCounts).keys[0]!.cuts, [7, 19])
   })
 
-  it("is a category while it has at most 12 values, or where a value is no number", () => {
+  it("stays a category if it has at most 12 values or a value that is no number", () => {
     const attributeCounts = taken(390, (i) => ({ cohort: `${i % 12}`, size: i % 13 === 0 ? "xl" : `${i % 13}` }))
     for (const key of scheme(attributeCounts).keys) assert.isUndefined(key.cuts)
   })
 
-  it("is rounded where it has many values, unless it identifies people", () => {
+  it("is rounded if it has many values, unless it identifies people", () => {
     const attributeCounts = taken(3000, (i) => ({ amount: (10 + i / 10).toFixed(2), customer: `${100_000 + i}` }))
     const [amount, ...others] = scheme(attributeCounts).keys
     assert.deepStrictEqual(others, [])
@@ -122,14 +122,14 @@ describe("a number", () => {
     assert.isAtMost(attributeCounts.totals(now).keys.get("amount")!.values!.size, 200)
   })
 
-  it("keeps its groups while their shares hardly change", () => {
+  it("keeps its groups while their shares change little", () => {
     const first = scheme(taken(800, (i) => ({ age: `${20 + i % 40}` })))
     assert.strictEqual(scheme(taken(800, (i) => ({ age: `${22 + i % 40}` })), first), first)
     assert.deepStrictEqual(scheme(taken(800, (i) => ({ age: `${30 + i % 40}` })), first).keys[0]!.cuts, [40, 50, 60])
   })
 })
 
-describe("more than 512 contexts", () => {
+describe("a scheme with more than 512 contexts", () => {
   const keys = { a: 10, b: 10, c: 6 }
   const contextsWith = (builtIns: ReadonlyArray<readonly [string, string]>) =>
     Array.from(
@@ -147,7 +147,7 @@ describe("more than 512 contexts", () => {
     (i) => Object.fromEntries(Object.entries(keys).map(([name, count]) => [name, `${name}${i % count}`])),
   ).totals(now)
 
-  it("cost the built-in attributes first, the daypart before the weekend", () => {
+  it("drops the built-in attributes first, the daypart before the weekend", () => {
     const some = contextsWith([]).slice(0, 300)
     const dayparts = ["night", "evening"].flatMap((value) => some.map((id) => `${id}&daypart=${value}`))
     const weekends = ["weekday", "weekend"].flatMap((value) => some.map((id) => `${id}&weekend=${value}`))
@@ -156,20 +156,20 @@ describe("more than 512 contexts", () => {
     assert.strictEqual(schemeOf(totals, weekends).keys.length, 3)
   })
 
-  it("cost then the last of the keys", () => {
+  it("drops the last of the keys next", () => {
     const scheme = schemeOf(totals, contextsWith([]))
     assert.deepStrictEqual(scheme.keys.map(({ name }) => name), ["c", "a"])
     assert.deepStrictEqual(scheme.builtIns, [])
   })
 
-  it("count values that the scheme merges once", () => {
+  it("counts merged values once", () => {
     const noise = Array.from({ length: 2000 }, (_, i) => encodeContext([["a", "a1"], ["gone", `g${i}`]]))
     assert.isUndefined(schemeOf(totals, noise).builtIns)
   })
 })
 
 describe("counts of attributes", () => {
-  it("covers 14 days, and forgets older counts", () => {
+  it("cover 14 days and drop older counts", () => {
     const attributeCounts = taken(10, () => ({ old: "x" }), now - 14 * day)
     attributeCounts.merge(taken(10, () => ({ fresh: "x" }), now - 13 * day).days())
     assert.deepStrictEqual(names(attributeCounts), ["fresh"])
@@ -179,7 +179,7 @@ describe("counts of attributes", () => {
     assert.strictEqual(attributeCounts.days().length, 1)
   })
 
-  it("survives its plain data, too many values included", () => {
+  it("survive serialization, including keys with too many values", () => {
     const attributeCounts = taken(300, (i) => ({ plan: `p${i % 3}`, id: `u${i}` }))
     const copy = new AttributeCounts()
     copy.merge(JSON.parse(JSON.stringify(attributeCounts.days())))
@@ -188,13 +188,13 @@ describe("counts of attributes", () => {
     assert.isUndefined(copy.totals(now).keys.get("id")!.values)
   })
 
-  it("keeps a bounded number of keys, however many there are", () => {
+  it("keep at most 200 keys", () => {
     const attributeCounts = taken(500, (i) => ({ [`k${i}`]: "x" }))
     assert.strictEqual(attributeCounts.totals(now).keys.size, 200)
     assert.strictEqual(attributeCounts.totals(now).sends, 500)
   })
 
-  it("counts a send without attributes, and one whose attribute has no value, as having none", () => {
+  it("count a send without a value as a send without the attribute", () => {
     const attributeCounts = new AttributeCounts()
     attributeCounts.add(new Map([["plan", []]]), now)
     attributeCounts.add(new Map(), now)

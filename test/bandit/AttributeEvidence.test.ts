@@ -18,26 +18,26 @@ const alike = { a: { x: [1000, 50], y: [1000, 50] }, b: { x: [1000, 50], y: [100
 const different = { a: { x: [1000, 80], y: [1000, 30] }, b: { x: [1000, 30], y: [1000, 80] } }
 
 describe("the evidence of an attribute", () => {
-  it("is large where variants do better with some values, and negative where they do not", () => {
+  it("is high if the best variant depends on the value, and negative otherwise", () => {
     assert.isAbove(evidence(row("k", different)).logOdds, 10)
     assert.isBelow(evidence(row("k", alike)).logOdds, 0)
     assert.strictEqual(evidence().logOdds, 0)
     assert.strictEqual(evidence(row("k", null)).logOdds, 0)
   })
 
-  it("compares decisions of one period with each other", () => {
+  it("compares decisions within one period only", () => {
     // More of `x` in a period with a higher rate.
     const busy = { a: { x: [900, 90], y: [100, 10] }, b: { x: [900, 90], y: [100, 10] } }
     const quiet = { a: { x: [100, 2], y: [900, 18] }, b: { x: [100, 2], y: [900, 18] } }
     assert.isBelow(evidence(row("k", busy), row("k", quiet, 1)).logOdds, 0)
   })
 
-  it("is none where there is one variant, or nothing of value", () => {
+  it("is 0 with a single variant or without valued outcomes", () => {
     assert.strictEqual(evidence(row("k", { a: different.a })).logOdds, 0)
     assert.strictEqual(attributeEvidence([row("k", different)], (value) => value, () => 0).logOdds, 0)
   })
 
-  it("is told of each value, or of the group that stands for it", () => {
+  it("is reported for each value or for its group", () => {
     const counts = {
       a: { x: [1000, 90], y: [1000, 50], z: [4000, 200] },
       b: { x: [1000, 10], y: [1000, 50], z: [4000, 200] },
@@ -50,7 +50,7 @@ describe("the evidence of an attribute", () => {
   })
 })
 
-describe("attributes and values by evidence", () => {
+describe("selection of attributes and values by evidence", () => {
   /** Eight attributes in every send: `a` to `h`. */
   const names = ["a", "b", "c", "d", "e", "f", "g", "h"]
   const census = new AttributeCounts()
@@ -60,18 +60,18 @@ describe("attributes and values by evidence", () => {
     schemeOf(totals, [], current, { rows, valueOf })
   const namesOf = ({ keys }: AttributeScheme) => keys.map(({ name }) => name).join("")
 
-  it("are those of presence without counts of outcomes", () => {
+  it("selects by frequency if there are no outcomes", () => {
     assert.strictEqual(namesOf(schemeOf(totals)), "abcdef")
     assert.deepStrictEqual(chosen([]), schemeOf(totals))
   })
 
-  it("are those with the most evidence first, in the order of presence", () => {
+  it("selects the attributes with the most evidence, and sorts them by frequency", () => {
     const scheme = chosen([row("h", different)], schemeOf(totals))
     assert.strictEqual(namesOf(scheme), "abcdeh")
     assert.strictEqual(chosen([row("h", different)], scheme), scheme)
   })
 
-  it("stay while another has little more evidence", () => {
+  it("keeps the selection if another attribute has little more evidence", () => {
     const slight = { a: { x: [1000, 63], y: [1000, 40] }, b: { x: [1000, 40], y: [1000, 63] } }
     const { logOdds } = evidence(row("h", slight))
     assert.isTrue(logOdds > 0.5 && logOdds < 3, `${logOdds}`)
@@ -81,7 +81,7 @@ describe("attributes and values by evidence", () => {
     assert.strictEqual(namesOf(chosen(rows)), "abcdgh")
   })
 
-  it("keep the attributes of a pair in use", () => {
+  it("keeps the attributes of a pair in use", () => {
     const current: AttributeScheme = { ...schemeOf(totals), pairs: [["e", "f"]] }
     const rows = [row("g", different), row("h", different)]
     const scheme = chosen(rows, current)
@@ -89,7 +89,7 @@ describe("attributes and values by evidence", () => {
     assert.deepStrictEqual(scheme.pairs, [["e", "f"]])
   })
 
-  it("tell apart rare values with evidence before frequent ones", () => {
+  it("keeps rare values with evidence before frequent ones", () => {
     const countries = new AttributeCounts()
     for (let i = 0; i < 2000; i++) countries.add(new Map([["country", [i % 50 === 0 ? "rare" : `c${i % 15}`]]]), now)
     const of = (rows: ReadonlyArray<AttributeOutcomesRow>) =>
@@ -103,7 +103,7 @@ describe("attributes and values by evidence", () => {
     assert.lengthOf(values, 12)
   })
 
-  it("count the groups of a number, not its values", () => {
+  it("counts the groups of a number instead of its values", () => {
     const ages = new AttributeCounts()
     for (let i = 0; i < 2000; i++) {
       ages.add(

@@ -29,7 +29,7 @@ const canonical = (outcomes: AttributeOutcomes) =>
   }))
 
 describe("outcomes by attribute", () => {
-  it("are sums by variant and value of each attribute", () => {
+  it("are summed by variant and value of each attribute", () => {
     const outcomes = counted([
       [{ plan: "pro", tier: "gold" }, "a", [1, 1]],
       [{ plan: "pro" }, "a", [1, 0]],
@@ -65,7 +65,7 @@ describe("outcomes by attribute", () => {
     assert.isNull(rowOf(counted(added(101)), "city").counts)
   })
 
-  it("round numbers of which there are more than 200, and leave them out where a value is no number", () => {
+  it("round numbers with more than 200 values, and drop them if a value is no number", () => {
     const amounts = Array.from({ length: 300 }, (_, i): Added => [{ amount: `${i + 100}` }, "a", [1, 0]])
     const row = rowOf(counted([...amounts, [{ amount: "missing" }, "a", [1, 0]]]), "amount")
     assert.isTrue(row.isRounded)
@@ -74,12 +74,12 @@ describe("outcomes by attribute", () => {
     assert.isNull(rowOf(counted([...amounts, [{ amount: "unknown" }, "a", [1, 0]]]), "amount").counts)
   })
 
-  it("count the 50 attributes with the smallest names", () => {
+  it("are limited to the first 50 attributes by name", () => {
     const outcomes = counted(Array.from({ length: 60 }, (_, i): Added => [{ [`k${99 - i}`]: "v" }, "a", [1]]))
     assert.deepStrictEqual(outcomes.rows().map(({ name }) => name), Array.from({ length: 50 }, (_, i) => `k${40 + i}`))
   })
 
-  it("do not depend on the order of additions, nor on what was stored in between", () => {
+  it("are independent of the order of additions and of storing in between", () => {
     const added: Array<Added> = Array.from({ length: 900 }, (_, i) => [
       {
         amount: `${100 + i % 300}`,

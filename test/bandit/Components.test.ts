@@ -31,7 +31,7 @@ const fitted = (sends: number, made: Composition = composition) =>
   fitRows(rows(sends), { composition: made, rounds: 60, window: { mode: "window", lookbackDays: 14, offsetDays: 0 } })
 
 describe("components of variants", () => {
-  it("share data: an effect that all variants of a component have is found with less data", () => {
+  it("share data, so that an effect common to a component is found with less data", () => {
     const others = (made: Composition) => {
       const { ids: all, weights } = new Policy(fitted(60, made), 0).choice(none, eligibleSet(ids))
       return all.reduce((sum, id, i) => sum + (id.startsWith("offer") ? 0 : weights[i]!), 0)
@@ -67,7 +67,7 @@ describe("components of variants", () => {
     assert.closeTo(sds[1]!, Math.sqrt(interceptVariance(model)), 1e-12)
   })
 
-  it("are the zeros of the posterior: another step of the fit leaves intercepts and effects where they are", () => {
+  it("are at the maximum of the posterior: another step of the fit does not change them", () => {
     const first = fitted(500)
     const again = fitRows(rows(500), {
       composition,
@@ -79,7 +79,7 @@ describe("components of variants", () => {
     again.variants.forEach(({ beta }, v) => assert.closeTo(beta[0]!, first.variants[v]!.beta[0]!, 2e-3))
   })
 
-  it("without anything in common, or of one value, are not learned about", () => {
+  it("are not learned if no variants share a value, or if all do", () => {
     const own: Composition = ids.map((id) => [id, [["text", id]]])
     const same: Composition = ids.map((id) => [id, [["text", "same"]]])
     for (const made of [own, same, [], ids.map((id) => [id, []] as const)]) {
@@ -98,7 +98,7 @@ describe("components of variants", () => {
     assert.deepStrictEqual(fitted(500, many).components!.kinds.map(({ name }) => name), ["narrow", "wide"])
   })
 
-  it("agree in the report with the weights, also for variants without data", () => {
+  it("have rates in the report that agree with the weights, also for variants without data", () => {
     const model = fitted(400)
     const { variants } = compare(model, ids, normal(3), { draws: 20_000 })
     const policy = new Policy(model)
@@ -114,7 +114,7 @@ describe("components of variants", () => {
     })
   })
 
-  it("teach the organization how much variants differ, components and all", () => {
+  it("do not change how much variants differ in the organization's prior", () => {
     const { determined, squares } = contributionOf(fitted(5_000))!
     const plain = contributionOf(fitted(5_000, []))!
     assert.closeTo(squares / determined, plain.squares / plain.determined, 0.02)

@@ -20,7 +20,7 @@ const attrs = (values: Record<string, ReadonlyArray<string>>) => new Map(Object.
 const hourOfWeek = (dayOfWeek: number, hour: number) => dayOfWeek * 24 + hour
 
 describe("a context's id", () => {
-  it("returns its values with any characters", () => {
+  it("round-trips values with any characters", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.tuple(fc.string(), fc.string()), { selector: ([name]) => name }), (pairs) => {
         assert.deepStrictEqual(
@@ -36,7 +36,7 @@ describe("a context's id", () => {
     assert.strictEqual(encodeContext([["country", "de"], ["plan", "pro"]]), "country=de&plan=pro")
   })
 
-  it("separates similar values, including names of built-in properties", () => {
+  it("differs for similar values and for names of built-in properties", () => {
     const ids = [
       [["a", "b=c"]],
       [["a=b", "c"]],
@@ -49,7 +49,7 @@ describe("a context's id", () => {
     assert.strictEqual(decodeContext("__proto__=x").get("__proto__"), "x")
   })
 
-  it("survives a text that is no well-formed Unicode", () => {
+  it("replaces a lone surrogate", () => {
     assert.strictEqual(decodeContext(encodeContext([["a", "\ud800"]])).get("a"), "\ufffd")
   })
 })
@@ -59,7 +59,7 @@ describe("groups of a number", () => {
   const contexts = new Contexts({ keys: [{ name: "age", values: groupNames(cuts), cuts }], builtIns: [] })
   const id = (value: string) => decodeContext(contexts.contextOf(attrs({ age: [value] }), 0).key).get("age")
 
-  it("begin with their lower bound", () => {
+  it("include their lower bound", () => {
     assert.deepStrictEqual(["-3", "17.9", "18", "30", "30.5", "1000"].map(id), [
       "below 18",
       "below 18",
@@ -70,12 +70,12 @@ describe("groups of a number", () => {
     ])
   })
 
-  it("do not include text", () => {
+  it("exclude text", () => {
     for (const value of ["young", "", "0x10", "1e3", "Infinity"]) assert.strictEqual(id(value), otherValue)
     assert.strictEqual(decodeContext(contexts.contextOf(new Map(), 0).key).get("age"), missingValue)
   })
 
-  it("are read from keys with the group, and with the number itself, which was recorded earlier", () => {
+  it("are parsed from the name of the group or from the recorded number", () => {
     for (const value of ["18 to below 30.5", "25"]) {
       assert.strictEqual(
         contexts.parse(encodeContext([["age", value]])).key,
@@ -89,7 +89,7 @@ describe("groups of a number", () => {
 describe("the context of a request", () => {
   const contexts = new Contexts(scheme)
 
-  it("holds the listed values, `other` for an unlisted one and `missing` for none", () => {
+  it("holds the listed values, `other` for an unlisted value and `missing` for an absent one", () => {
     const id = (values: Record<string, ReadonlyArray<string>>) => contexts.contextOf(attrs(values), 0).key
     const builtIn = "daypart=night"
     assert.strictEqual(id({ plan: ["pro"], country: ["de"] }), `country=de&${builtIn}&plan=pro&weekend=weekday`)
@@ -97,7 +97,7 @@ describe("the context of a request", () => {
     assert.strictEqual(id({ shoe: ["42"] }), `country=missing&${builtIn}&plan=missing&weekend=weekday`)
   })
 
-  it("takes the first of several values, and none as missing", () => {
+  it("uses the first of several values, and treats an empty list as missing", () => {
     const pro = contexts.contextOf(attrs({ plan: ["pro", "free"] }), 0)
     assert.strictEqual(pro, contexts.contextOf(attrs({ plan: ["pro"] }), 0))
     assert.strictEqual(contexts.contextOf(attrs({ plan: [] }), 0), contexts.contextOf(attrs({}), 0))
@@ -126,7 +126,7 @@ describe("the context of a request", () => {
     ])
   })
 
-  it("is one object per combination", () => {
+  it("is one shared object per combination", () => {
     const combination = fc.record({
       plan: fc.constantFrom("free", "pro", "gold", undefined),
       country: fc.constantFrom("de", "fr", "xx", undefined),
@@ -145,7 +145,7 @@ describe("the context of a request", () => {
     }))
   })
 
-  it("has one coefficient of each attribute, those of the parsed id", () => {
+  it("has one coefficient per attribute, equal to those of the parsed id", () => {
     const context = contexts.contextOf(attrs({ plan: ["pro"], country: ["xx"] }), hourOfWeek(6, 13))
     assert.deepStrictEqual(contexts.names, ["plan", "country", "weekend", "daypart"])
     // 1 to 4 plan, 5 to 8 country, 9 and 10 weekend, 11 to 14 daypart.
@@ -154,11 +154,11 @@ describe("the context of a request", () => {
     assert.deepStrictEqual(contexts.parse(context.key), context)
   })
 
-  it("needs a whole hour of the week", () => {
+  it("requires a whole hour of the week", () => {
     for (const hour of [-1, 168, 1.5, NaN]) assert.throws(() => contexts.contextOf(new Map(), hour), RangeError)
   })
 
-  it("leaves out built-in attributes that the scheme has dropped", () => {
+  it("omits built-in attributes that the scheme has dropped", () => {
     const without = new Contexts({ keys: scheme.keys, builtIns: ["weekend"] })
     assert.strictEqual(without.contextOf(attrs({ plan: ["pro"] }), 130).key, "country=missing&plan=pro&weekend=weekend")
     const bare = new Contexts({ keys: [], builtIns: [] })
@@ -170,17 +170,17 @@ describe("the context of a request", () => {
 describe("an id of another scheme", () => {
   const contexts = new Contexts(scheme)
 
-  it("is read as far as the schemes agree", () => {
+  it("keeps the attributes that both schemes have", () => {
     const context = contexts.parse(encodeContext([["plan", "gold"], ["shoe", "42"], ["daypart", "evening"]]))
     assert.deepStrictEqual([...context.coefficients], [3, -1, -1, 14])
     assert.strictEqual(context.key, "daypart=evening&plan=other")
   })
 
-  it("has no built-in value where it names one that does not exist", () => {
+  it("has no coefficient for an unknown built-in value", () => {
     assert.deepStrictEqual([...contexts.parse("daypart=teatime").coefficients], [-1, -1, -1, -1])
   })
 
-  it("has its coefficients found by name and value", () => {
+  it("maps its coefficients by name and value", () => {
     const other = new Contexts({ keys: [{ name: "country", values: ["fr"] }], builtIns: ["daypart"] })
     const found = contexts.coefficientsOf(other)
     // country: fr, other, missing are 1 to 3 there; daypart 4 to 7.
@@ -199,7 +199,7 @@ describe("very many combinations", () => {
     }
   }
 
-  it("are folded into known ones, the rarest attribute first", () => {
+  it("are merged into known ones, beginning with the rarest attribute", () => {
     const contexts = new Contexts({ keys, builtIns: [] }, [
       encodeContext(keys.map(({ name, values }) => [name, values[9]!])),
     ])
@@ -210,7 +210,7 @@ describe("very many combinations", () => {
     assert.isTrue(ids.has("a=a9&b=b9&c=c9&d=d9"))
   })
 
-  it("find their known context again after others were folded", () => {
+  it("keep the contexts that were known before", () => {
     const contexts = new Contexts({ keys, builtIns: [] })
     const first = contexts.contextOf(attrs({ a: ["a1"], b: ["b2"], c: ["c3"], d: ["d4"] }), 0)
     for (const request of all()) contexts.contextOf(request, 0)
@@ -218,8 +218,8 @@ describe("very many combinations", () => {
   })
 })
 
-describe("a scheme made ready", () => {
-  it("is made once for the same object", () => {
+describe("contexts of a scheme", () => {
+  it("are built once per scheme object", () => {
     assert.strictEqual(contextsOf(scheme), contextsOf(scheme))
     assert.notStrictEqual(contextsOf(scheme), contextsOf({ ...scheme }))
   })

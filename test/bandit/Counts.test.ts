@@ -35,7 +35,7 @@ const plain = (counts: Counts) =>
   counts.series().map(({ context, clicks, sends, starts, variant }) => ({ variant, context, starts, sends, clicks }))
 
 describe("counts", () => {
-  it("sum over a window to what the log of sends has in it", () => {
+  it("sum over a window to the logged sends", () => {
     const windows = fc.oneof(
       fc.constant<Window>({ mode: "adaptive", halfLifeDays: 30 }),
       fc.record({
@@ -57,7 +57,7 @@ describe("counts", () => {
     }))
   })
 
-  it("are equal in any order of arrival, and so is the model, to the last bit", () => {
+  it("and their model are identical for any order of arrival", () => {
     fc.assert(fc.property(log, fc.infiniteStream(fc.nat()), (sends, chance) => {
       const shuffled = sends.map((send) => ({ send, at: chance.next().value as number }))
         .sort((a, b) => a.at - b.at).map(({ send }) => send)
@@ -71,7 +71,7 @@ describe("counts", () => {
     }))
   })
 
-  it("rolled up step by step equal those counted in the end", () => {
+  it("rolled up step by step equal counts rolled up at the end", () => {
     fc.assert(fc.property(log, (sends) => {
       const stepwise = countsOf(sends.map((send) => rowOf(send, now - 100 * day)))
       for (const age of [90, 60, 36, 20, 5, 4, 0]) stepwise.rollUp(now - age * day)
@@ -80,7 +80,7 @@ describe("counts", () => {
     }))
   })
 
-  it("that still wait for their roll-up make the same model as those rolled up", () => {
+  it("not yet rolled up give the same model as rolled up ones", () => {
     fc.assert(fc.property(log, (sends) => {
       const waiting = countsOf(sends.map((send) => rowOf(send, now - 150 * day)))
       const rolled = countsOf(sends.map((send) => rowOf(send, now - 150 * day)))
@@ -115,7 +115,7 @@ describe("counts", () => {
     ])
   })
 
-  it("give the value of an outcome as the sum of squared weights over the sum of weights", () => {
+  it("value an outcome as the sum of squared weights over the sum of weights", () => {
     const counts = (values: ReadonlyArray<number>) =>
       new Counts({
         values,
@@ -144,7 +144,7 @@ describe("counts", () => {
     assert.closeTo(revenue.worth(), 900 / 50, 1e-12)
   })
 
-  it("keep their worth through a roll-up and in any order, to the last bit", () => {
+  it("keep their value of an outcome through a roll-up and in any order", () => {
     const valuation = { values: [0.02, 0.7], squares: [0.0004, 0.49], mostPerSend: 0.72, firstWorth: 0.7 }
     fc.assert(fc.property(log, (sends) => {
       const of = (all: ReadonlyArray<Send>) => {
@@ -164,7 +164,7 @@ describe("counts", () => {
     }))
   })
 
-  it("forget a variant whose last sends have expired", () => {
+  it("remove a variant whose last sends have expired", () => {
     const counts = countsOf([{ variant: "old", context: "", start: now - 190 * day, sends: 5, clicks: 1 }])
     assert.deepStrictEqual([...counts.contexts()], [""])
     counts.rollUp(now)

@@ -51,8 +51,8 @@ const learn = (world: World, seed = 1, organization = unknown) => {
 
 const seeds = [1, 2, 3, 4, 5, 6, 7, 8]
 
-describe("the delay curve of a template without a past", () => {
-  it("is that of slow reactions before any click, and has a spread", () => {
+describe("the delay curve of a template without history", () => {
+  it("assumes slow reactions with a wide spread before any click", () => {
     const { curve, spread } = learn({ sends: 1, hours: 0.1, rate: 0, medianHours: 1, sigma: 1 })
     assert.isBelow(maturity(curve, 1), 0.4)
     assert.isAbove(maturity(curve, 24), 0.7)
@@ -74,7 +74,7 @@ describe("the delay curve of a template without a past", () => {
     }
   })
 
-  it("does not take sends of the last hours for failures where reactions take hours", () => {
+  it("does not count recent sends as failures if reactions take hours", () => {
     for (const seed of seeds) {
       for (const [sends, hours] of [[100, 1], [300, 3], [1000, 3], [5000, 2], [500, 12]] as const) {
         const { curve } = learn({ sends, hours, rate: 0.03, medianHours: 5, sigma: 1.6 }, seed)
@@ -85,7 +85,7 @@ describe("the delay curve of a template without a past", () => {
     }
   })
 
-  it("tells reactions of minutes from those of hours", () => {
+  it("distinguishes reactions of minutes from reactions of hours", () => {
     for (const seed of seeds) {
       const { curve } = learn({ sends: 1500, hours: 1.5, rate: 0.1, medianHours: 10 * minute, sigma: 1 }, seed)
       // The true shares are 0.5 and 0.96: between the curves that are compared.
@@ -94,7 +94,7 @@ describe("the delay curve of a template without a past", () => {
     }
   })
 
-  it("is ruled out where by it more people would click than got the message", () => {
+  it("excludes curves that imply more clicks than sends", () => {
     // Delays of earlier releases: all that is known is that they are below a quarter of an hour.
     const start = bucketAt(now, now).start
     const delays = new Delays()
@@ -117,7 +117,7 @@ describe("the delay curve of an organization", () => {
     now,
   )
 
-  it("is where a new template starts", () => {
+  it("is the starting curve of a new template", () => {
     const { curve } = learn({ sends: 1, hours: 0.1, rate: 0, medianHours: 5, sigma: 1 }, 1, slow)
     assert.isAbove(slow.clicks, 400)
     for (const [hours, share] of [[1, 0.158], [6, 0.548], [24, 0.84]] as const) {
@@ -125,7 +125,7 @@ describe("the delay curve of an organization", () => {
     }
   })
 
-  it("gives way where a template's clicks come within seconds", () => {
+  it("is overridden by clicks within seconds", () => {
     const { curve } = learn({ sends: 300, hours: 0.2, rate: 0.2, medianHours: 5 * second, sigma: 0.7 }, 1, slow)
     assert.isAbove(maturity(curve, 1), 0.9)
   })

@@ -49,9 +49,9 @@ const settings = [10, 100].flatMap((speed) =>
   )
 )
 
-describe("After people became faster", () => {
+describe("a template whose people react faster than before", () => {
   it.each(settings)(
-    "%s times, %s variants have possible rates (only one of them faster: %s)",
+    "keeps the rates possible: %s times faster, %s variants (only one of them faster: %s)",
     (speed, variants, only) => {
       let holding = 0
       let all = 0
@@ -68,21 +68,21 @@ describe("After people became faster", () => {
     },
   )
 
-  it("recent decisions get the faster curve, and older decisions keep theirs", () => {
+  it("uses the faster curve for recent decisions and the former curve for older ones", () => {
     const { followed } = reportOn({ ...world, variants: 1, decisionsPerDay: 200, decisionsPerHour: 500 })
     assert.isAbove(curveAt(followed.curve, 1), 0.9)
     assert.isBelow(curveAt(followed.earlier!.curve, 1), 0.1)
     assert.approximately(curveAt(followed.earlier!.curve, 8), 0.5, 0.08)
   })
 
-  it("one faster variant among others has a curve of its own", () => {
+  it("gives one faster variant a curve of its own", () => {
     const { followed, variants } = reportOn({ ...world, only: true, decisionsPerDay: 200, decisionsPerHour: 500 })
     assert.isAbove(curveAt(followed.curves.get("v0")!, 1), 0.9)
     assert.isBelow(curveAt(followed.curves.get("v1")!, 1), 0.15)
     assert.isBelow(variants[0]!.rate, 0.36)
   })
 
-  it("rates by revenue and with negative outcomes stay near the truth", () => {
+  it("estimates rates by revenue and with negative outcomes correctly", () => {
     const revenue: Valuation = { values: [1, 0], squares: [0, 1], mostPerSend: 100, firstWorth: 100 }
     const orders = reportOn({
       ...world,
@@ -104,8 +104,8 @@ describe("After people became faster", () => {
   })
 })
 
-describe("Without faster people", () => {
-  it.each([1, 0.2])("the curve stays at %s times the speed", (speed) => {
+describe("a template whose people react at a constant speed", () => {
+  it.each([1, 0.2])("keeps its curve at %s times the usual speed", (speed) => {
     for (const launch of launches.slice(0, 3)) {
       for (const seed of [1, 2, 3]) {
         const { followed } = reportOn({ ...world, ...launch, variants: 3, speed, seed })
@@ -115,7 +115,7 @@ describe("Without faster people", () => {
   })
 })
 
-describe("An interval above the possible rates", () => {
+describe("an interval that exceeds the possible rates", () => {
   const model: ModelSnapshot = {
     ...priorModel({
       version: "t:1",
@@ -128,13 +128,13 @@ describe("An interval above the possible rates", () => {
   }
   const variant = { id: "a", beta: [0], covariance: [1], sends: 96, maturedSends: 2, effectiveSends: 2, clicks: 20 }
 
-  it("begins at the outcomes seen", () => {
+  it("starts at the observed outcomes", () => {
     assert.deepStrictEqual(possibleInterval(model, variant, [3, 9]), [0.2, 1])
     assert.deepStrictEqual(possibleInterval(model, undefined, [3, 9]), [0, 1])
     assert.deepStrictEqual(possibleInterval(model, { ...variant, sends: 5, clicks: 5 }, [1, 9]), [5 / 9, 1])
   })
 
-  it("ends at the largest possible rate if it begins below it", () => {
+  it("is cut at the largest possible rate if it starts below that rate", () => {
     assert.deepStrictEqual(possibleInterval(model, variant, [0.5, 9]), [0.5, 1])
     assert.deepStrictEqual(possibleInterval(model, variant, [0.1, 0.2]), [0.1, 0.2])
   })

@@ -34,12 +34,12 @@ const cells = (
     ).flat()
   )
 
-describe("Classes of exposure", () => {
-  it("are 0, 1, 2 or 3, and 4 or more earlier decisions", () => {
+describe("classes of exposure", () => {
+  it("are 0, 1, 2 to 3, and 4 or more earlier decisions", () => {
     assert.deepStrictEqual([0, 1, 2, 3, 4, 5, 100].map(exposureClass), [0, 1, 2, 2, 3, 3, 3])
   })
 
-  it("have levels that grow with all earlier decisions of the template, 24 of them", () => {
+  it("have 24 levels that increase with all earlier decisions of the template", () => {
     const found = Array.from({ length: 300 }, (_, total) => levelOf(total))
     assert.deepStrictEqual(found.slice(0, 9), [0, 1, 2, 3, 4, 5, 6, 7, 8])
     found.forEach((level, total) => assert.isAtLeast(level, found[total - 1] ?? 0))
@@ -47,15 +47,15 @@ describe("Classes of exposure", () => {
   })
 })
 
-describe("Effects of earlier exposures", () => {
-  it("are found where people tire of the variants they have seen", () => {
+describe("effects of earlier exposures", () => {
+  it("are found if people tire of variants they have seen", () => {
     const effects = [0, -0.15, -0.4, -0.8]
     const learned = learnFatigue(cells(200, ({ seen }) => Math.exp(effects[seen]!)))
     assert.isAbove(learned.logOdds, 3)
     learned.effects.forEach((effect, seen) => assert.closeTo(effect, effects[seen]!, 0.1))
   })
 
-  it("do not depend on the unit of the expected value", () => {
+  it("are independent of the unit of the expected value", () => {
     const tired = cells(200, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!)
     const once = learnFatigue(tired)
     const scaled = learnFatigue(tired.map((cell) => ({ ...cell, expected: cell.expected * 37 })))
@@ -63,20 +63,20 @@ describe("Effects of earlier exposures", () => {
     scaled.effects.forEach((effect, seen) => assert.closeTo(effect, once.effects[seen]!, 1e-6))
   })
 
-  it("have no evidence where nothing differs, people who get more messages are keener, or tire of the whole template", () => {
+  it("have no evidence if nothing differs, or if rates change with all messages of the template", () => {
     assert.isBelow(learnFatigue(cells(200, () => 1)).logOdds, 0)
     assert.isBelow(learnFatigue(cells(200, ({ level }) => 1 + level / 8)).logOdds, 0)
     assert.isBelow(learnFatigue(cells(200, ({ level }) => 1 - level / 12)).logOdds, 0)
     assert.isBelow(learnFatigue(cells(200, ({ variant }) => variant === "a" ? 1.3 : 0.9)).logOdds, 0)
   })
 
-  it("have no evidence without outcomes, or without decisions", () => {
+  it("have no evidence without outcomes or decisions", () => {
     assert.strictEqual(learnFatigue([]).logOdds, -Infinity)
     assert.strictEqual(learnFatigue(cells(200, () => 0)).logOdds, -Infinity)
     assert.isUndefined(fatigueOf({ cells: [], mixes: [] }, true))
   })
 
-  it("are used from an evidence of 3 on, and until it falls below 0", () => {
+  it("are used from an evidence of 3 until it falls below 0", () => {
     const counts = { cells: cells(5, ({ seen }) => [1, 1, 0.7, 0.5][seen]!), mixes: [] }
     const { logOdds } = learnFatigue(counts.cells)
     assert.isTrue(logOdds > 0 && logOdds < 3, `evidence ${logOdds}`)
@@ -85,7 +85,7 @@ describe("Effects of earlier exposures", () => {
     assert.isUndefined(fatigueOf({ cells: cells(5, () => 1), mixes: [] }, true))
   })
 
-  it("make the decisions of a day count by their mix, and later ones as the last known day", () => {
+  it("weight the decisions of a day by their mix, and later days by the last known mix", () => {
     const start = Math.floor(now / day) * day - 20 * day
     const { effects, freshness } = fatigueOf({
       cells: cells(200, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!),
@@ -100,7 +100,7 @@ describe("Effects of earlier exposures", () => {
     assert.strictEqual(freshness("new", start), 1)
   })
 
-  it("are as uncertain as few outcomes leave them", () => {
+  it("are more uncertain with fewer outcomes", () => {
     const sd = (expected: number) => {
       const { covariance } = learnFatigue(cells(expected, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!))
       assert.deepStrictEqual(covariance.map((row) => row[0]), [0, 0, 0, 0])
@@ -113,7 +113,7 @@ describe("Effects of earlier exposures", () => {
     assert.deepStrictEqual(learnFatigue([]).covariance.flat(), new Array<number>(16).fill(0))
   })
 
-  it("leave the level of a variant uncertain by how much more or less often than others it has been seen", () => {
+  it("make the level of a variant uncertain if it was seen more or less often than others", () => {
     const start = Math.floor(now / day) * day
     const uncertainty = (a: ReadonlyArray<number>, b: ReadonlyArray<number>) => {
       const used = fatigueOf({
@@ -130,7 +130,7 @@ describe("Effects of earlier exposures", () => {
   })
 })
 
-describe("Cases of the effects for reports", () => {
+describe("cases of the effects for reports", () => {
   const tired = (expected: number) => cells(expected, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!)
   const start = Math.floor(now / day) * day
   const mixes = [
@@ -138,7 +138,7 @@ describe("Cases of the effects for reports", () => {
     { variant: "b", day: start, decisions: [900, 0, 0, 0] },
   ]
 
-  it("are six, around the effects, and further apart with fewer outcomes", () => {
+  it("are six around the estimated effects, further apart with fewer outcomes", () => {
     const spreadOf = (expected: number) => {
       const found = fatigueCases(tired(expected))
       assert.strictEqual(found.length, 6)
@@ -153,13 +153,13 @@ describe("Cases of the effects for reports", () => {
     assert.deepStrictEqual(fatigueCases([]), [])
   })
 
-  it("draw small effects to 0 less than choices do", () => {
+  it("shrink small effects less than the choice does", () => {
     const few = tired(3)
     const mean = fatigueCases(few).reduce((sum, effects) => sum + effects[3]! / 6, 0)
     assert.isBelow(mean, learnFatigue(few).effects[3]! - 0.02)
   })
 
-  it("go with the effects and their deviations, which are smaller with more outcomes", () => {
+  it("come with effects and deviations, which are smaller with more outcomes", () => {
     const reported = (expected: number) => fatigueOf({ cells: tired(expected), mixes }, false)!.reported
     const [few, many] = [reported(200), reported(2000)]
     assert.lengthOf(many, 3)
@@ -169,7 +169,7 @@ describe("Cases of the effects for reports", () => {
     })
   })
 
-  it("make a variant that people have seen more often than others better, the stronger the effects", () => {
+  it("raise a variant that was seen more often than others, more for stronger effects", () => {
     const counts = { cells: tired(200), mixes }
     const found = fatigueCases(counts.cells).map((effects) => effects[3]!)
     const { cases, effects } = fatigueOf(counts, false)!
@@ -219,8 +219,8 @@ const tiredOfA = (sd = 0) => {
   })
 }
 
-describe("A model with effects in use", () => {
-  it("knows the variants as of a first exposure, and the level as of exposures as they are", () => {
+describe("a model with effects in use", () => {
+  it("rates variants as at a first exposure, and the level at actual exposures", () => {
     const model = tiredOfA()
     const [a, b] = model.variants
     assert.closeTo(a!.beta[0]!, b!.beta[0]!, 0.02)
@@ -236,7 +236,7 @@ describe("A model with effects in use", () => {
     assert.deepStrictEqual(exposureEffects({}), [], "without evidence, or of an earlier release")
   })
 
-  it("knows a variant that people have seen more often less well, where effects are uncertain", () => {
+  it("is less certain of a variant that was seen more often if the effects are uncertain", () => {
     const variance = (sd: number) => tiredOfA(sd).variants.map(({ covariance }) => covariance[0]!)
     const [a, b] = variance(0)
     const [widened, same] = variance(0.2)
@@ -244,7 +244,7 @@ describe("A model with effects in use", () => {
     assert.isTrue(widened! > a! + 0.2 ** 2 / 2 && widened! < a! + 2 * 0.2 ** 2, `${a} ${widened}`)
   })
 
-  it("gives a user the variants that the user has seen less often", () => {
+  it("prefers the variants that a user has seen less often", () => {
     const policy = new Policy(tiredOfA())
     const at = policy.contextOf(new Map(), 12)
     const set = eligibleSet(["a", "b"])

@@ -41,7 +41,7 @@ const settled = fc.array(
   ),
 ])
 
-describe("a variant's regression", () => {
+describe("the regression of a variant", () => {
   const instances = fc.record({
     contexts: fc.array(
       fc.record({
@@ -81,7 +81,7 @@ describe("a variant's regression", () => {
     return { beta, eta }
   }
 
-  it("ends where the penalised likelihood is flat", () => {
+  it("converges to a zero gradient of the penalized likelihood", () => {
     fc.assert(fc.property(instances, ({ contexts, tau }) => {
       const { beta, eta } = solve(contexts, tau)
       // Beyond the cut-off the likelihood is flat by design.
@@ -94,7 +94,7 @@ describe("a variant's regression", () => {
     }))
   })
 
-  it("puts a context lower, never higher, when a send there brings no click", () => {
+  it("never raises a context after a send without a click", () => {
     fc.assert(
       fc.property(
         instances,
@@ -115,7 +115,7 @@ describe("a variant's regression", () => {
     )
   })
 
-  it("is not thrown off by clicks without sends, or by outcomes that cost", () => {
+  it("stays finite with clicks without sends and with negative outcomes", () => {
     const { beta } = solve([{ coefficients: [1, 3], expected: 0, clicks: 5 }, {
       coefficients: [2, 4],
       expected: 5,
@@ -135,7 +135,7 @@ describe("a fit", () => {
     assert.closeTo(rate(model, b, none), 0.04, 0.001)
   })
 
-  it("does not take a variant shown on good days for a good variant", () => {
+  it("does not credit a variant for being sent on good days", () => {
     const good = [3, 4, 5, 6, 7, 8].flatMap((daysAgo) => {
       const share = daysAgo % 2 === 0 ? 0.06 : 0.02
       const [a, b] = daysAgo % 2 === 0 ? [9000, 1000] : [1000, 9000]
@@ -146,7 +146,7 @@ describe("a fit", () => {
     assert.closeTo(meanOf(model, "a", none), meanOf(model, "b", none), 0.06)
   })
 
-  it("does not take a variant shown to good segments for a good variant", () => {
+  it("does not credit a variant for being sent to good segments", () => {
     const model = fitRows([
       row("a", 5, 9000, 540, plan("a")),
       row("a", 5, 1000, 20, plan("b")),
@@ -189,7 +189,7 @@ describe("a fit", () => {
     assert.isAbove(meanOf(model, "a", unseen), meanOf(model, "b", unseen) + 0.1)
   })
 
-  it("lets a new variant start from the middle of the others, uncertain by their spread", () => {
+  it("starts a new variant at the mean of the others, with their spread as uncertainty", () => {
     const model = fitRows([row("a", 1, 50_000, 2200), row("b", 1, 50_000, 1800), row("c", 1, 50_000, 2000)])
     const means = ["a", "b", "c"].map((id) => meanOf(model, id, none))
     assert.closeTo(means.reduce((sum, mean) => sum + mean, 0), 0, 1e-9)
@@ -199,7 +199,7 @@ describe("a fit", () => {
     assert.isBelow(weights[3]!, 0.5)
   })
 
-  it("counts young sends only for the clicks that are due", () => {
+  it("weights young sends by the share of clicks that are due", () => {
     const curve = delayCurve(delayCounts([], now))
     const start = Math.floor(now / hour) * hour
     const young = fitRows([row("a", 30, 50_000, 1500), { ...row("b", 0, 1000, 0), start }], { curve })
@@ -221,7 +221,7 @@ describe("a fit", () => {
     assert.strictEqual(model.variants[0]!.sends, 20_000)
   })
 
-  it("of data outside its window alone gives every variant the same weight", () => {
+  it("gives every variant the same weight if all data are outside its window", () => {
     const rows = [row("a", 1, 10_000, 900), row("b", 2, 10_000, 100), row("a", 40, 10_000, 900)]
     const window = { mode: "window", lookbackDays: 14, offsetDays: 3 } as const
     const model = fitRows(rows, { window })
@@ -234,7 +234,7 @@ describe("a fit", () => {
     for (const weight of warm.weights) assert.closeTo(weight, 1 / 3, 1e-9)
   })
 
-  it("of one variant, or of none, works", () => {
+  it("handles one variant and no variants", () => {
     const one = fitRows([row("only", 5, 1000, 30)])
     assert.closeTo(meanOf(one, "only", none), 0, 1e-9)
     assert.closeTo(Math.exp(one.a0), 0.03, 0.001)
@@ -243,7 +243,7 @@ describe("a fit", () => {
     assert.isNull(nothing.clicksNext14Days)
   })
 
-  it("of a thousand variants works", () => {
+  it("handles a thousand variants", () => {
     const z = normal(5)
     const rows = Array.from({ length: 1000 }, (_, i) => row(`v${i}`, 5, 200, Math.round(6 * Math.exp(0.3 * z()))))
     const model = fitRows(rows)
@@ -283,7 +283,7 @@ describe("a fit", () => {
     }
   })
 
-  it("counts a bucket for at least the share of its sends that have clicked", () => {
+  it("counts at least as many matured sends as there are clicks", () => {
     const start = Math.floor(now / hour) * hour
     const model = fitRows([{ variant: "a", context: "", start, sends: 20, clicks: 10 }], {
       curve: delayCurve(delayCounts([], now)),
@@ -291,7 +291,7 @@ describe("a fit", () => {
     assert.closeTo(model.variants[0]!.maturedSends, 10, 1e-9)
   })
 
-  it("widens a variant with younger sends by the uncertainty of the delay curve", () => {
+  it("increases the uncertainty of variants with young sends by that of the delay curve", () => {
     const start = Math.floor(now / hour) * hour
     const rows = [row("a", 30, 50_000, 1500), { ...row("b", 0, 20_000, 60), start }]
     const curve = delayCurve(delayCounts([], now))
@@ -318,14 +318,14 @@ describe("a fit", () => {
     assert.strictEqual(fitRows([row("a", 20, 1000, 30)]).clicksNext14Days, 0)
   })
 
-  it("keeps a given shrinkage", () => {
+  it("keeps the shrinkage of its starting model if asked to", () => {
     const start = fitRows([row("a", 5, 50_000, 2500), row("b", 5, 50_000, 500)])
     const held = fitRows([row("a", 5, 50, 2)], { start, holdShrinkage: true })
     assert.deepStrictEqual([held.tau0, held.taus], [start.tau0, start.taus])
     assert.notStrictEqual(fitRows([row("a", 5, 50, 2)], { start }).tau0, start.tau0)
   })
 
-  it("goes on from a model of another scheme", () => {
+  it("starts from a model with another scheme", () => {
     const rows = [row("a", 5, 50_000, 2500, plan("a")), row("b", 5, 50_000, 1500, plan("b"))]
     const start = fitRows(rows, { scheme: plans })
     const scheme = {
@@ -340,7 +340,7 @@ describe("a fit", () => {
     }
   })
 
-  it("comes from a warm start to where many rounds from nothing end", () => {
+  it("reaches the same result from a warm start as from a cold one", () => {
     fc.assert(
       fc.property(settled, (rows) => {
         const start = fitRows(rows.slice(0, -1), { scheme: plans })
@@ -356,8 +356,8 @@ describe("a fit", () => {
   })
 })
 
-describe("the laws of a fit", () => {
-  it("a send without a click never raises its variant against the others where it was sent", () => {
+describe("properties of any fit", () => {
+  it("a send without a click never raises the lead of its variant in its context", () => {
     const where = fc.record({ value: fc.constantFrom("a", "b", "other"), daysAgo: fc.integer({ min: 5, max: 9 }) })
     fc.assert(fc.property(settled, where, (rows, { daysAgo, value }) => {
       const start = fitRows(rows, { scheme: plans })
@@ -372,7 +372,7 @@ describe("the laws of a fit", () => {
     }))
   })
 
-  it("a click more raises its variant against the others", () => {
+  it("another click raises the lead of its variant", () => {
     fc.assert(
       fc.property(settled, (rows) => {
         const start = fitRows(rows, { scheme: plans })
@@ -389,7 +389,7 @@ describe("the laws of a fit", () => {
     )
   })
 
-  it("the same multiple of all clicks leaves the differences of the variants almost as they were", () => {
+  it("multiplying all clicks keeps the differences of the variants", () => {
     const many = settled.map((rows) =>
       rows.map((each) => ({ ...each, sends: 100 * each.sends, clicks: 100 * each.clicks }))
     )
@@ -409,7 +409,7 @@ describe("the laws of a fit", () => {
     )
   })
 
-  it("variants under other names have the same odds", () => {
+  it("renaming the variants keeps their odds", () => {
     fc.assert(
       fc.property(settled, (rows) => {
         const names: Record<string, string> = { u: "w", v: "u", w: "v" }
@@ -428,15 +428,15 @@ describe("the laws of a fit", () => {
   })
 })
 
-describe("a template that learns", () => {
-  it("gives the better of two variants most of the traffic, and keeps its floor for the other", () => {
+describe("a learning template", () => {
+  it("sends most traffic to the better of two variants, and keeps the floor for the other", () => {
     const model = fitRows([row("a", 5, 20_000, 600), row("b", 5, 20_000, 800)], { window: adaptive })
     const { weights } = new Policy(model, 0.02).choice(none, eligibleSet(["a", "b"]))
     assert.isAbove(weights[1]!, 0.98)
     assert.isAtLeast(weights[0]!, 0.01)
   })
 
-  it("takes a first click within minutes for one click, not for a rate of many", () => {
+  it("does not overestimate the rate from one click within minutes", () => {
     const model = fitRows([{ variant: "a", context: "", start: Math.floor(now / hour) * hour, sends: 2, clicks: 1 }], {
       window: adaptive,
       curve: delayCurve(delayCounts([], now)),

@@ -28,17 +28,17 @@ const judged = (days: number, rate: (variant: number, day: number) => number, se
 }
 
 describe("the half-life", () => {
-  it("is 35 days before any day has been judged", () => {
+  it("is 35 days before the first evaluation", () => {
     assert.closeTo(halfLifeDays(initialHalfLife), 34.7, 0.1)
   })
 
-  it("grows towards 120 days while rates stand still, and never reaches beyond", () => {
+  it("grows toward at most 120 days while rates are constant", () => {
     const still = halfLifeDays(judged(60, (v) => v === 0 ? 1.2 : 0.8))
     assert.isAbove(still, halfLifeDays(initialHalfLife))
     assert.isAtMost(still, 120)
   })
 
-  it("shrinks when the variants keep changing places", () => {
+  it("shrinks if the variants keep changing ranks", () => {
     const moving = halfLifeDays(judged(60, (v, d) => (Math.floor(d / 6) + v) % 2 === 0 ? 1.4 : 0.6))
     assert.isBelow(moving, 16)
     assert.isAtLeast(moving, 4)
@@ -53,23 +53,23 @@ describe("the half-life", () => {
   })
 })
 
-describe("judging a day", () => {
+describe("the evaluation of a day", () => {
   const results = [{ id: "a", expected: 10, clicks: 12 }, { id: "b", expected: 6, clicks: 5 }]
 
-  it("happens once, however often it is asked for", () => {
+  it("changes the state once per day", () => {
     const once = judgeDay(initialHalfLife, monday, results, 0.2)
     assert.strictEqual(judgeDay(once, monday, results, 0.2), once)
     assert.strictEqual(judgeDay(once, monday - day, results, 0.2), once)
   })
 
-  it("does not depend on the order of the variants", () => {
+  it("is independent of the order of the variants", () => {
     assert.deepStrictEqual(
       judgeDay(initialHalfLife, monday, results, 0.2),
       judgeDay(initialHalfLife, monday, results.toReversed(), 0.2),
     )
   })
 
-  it("fades a day's sums by the half-life of each candidate, also over days without sends", () => {
+  it("discounts the sums of earlier days by the half-life of each candidate, also over days without sends", () => {
     const first = judgeDay(initialHalfLife, monday, results, 0.2)
     assert.closeTo(first.candidates[0]!.sums[0]!.clicks, 12 * 0.5 ** (1 / 4), 1e-12)
     const later = judgeDay(first, monday + 4 * day, [], 0.2)
@@ -77,27 +77,27 @@ describe("judging a day", () => {
     assert.closeTo(later.candidates[2]!.sums[1]!.expected, 6 * 0.5 ** (5 / 16), 1e-12)
   })
 
-  it("remembers former scores at 97 %", () => {
+  it("discounts earlier scores by 3 %", () => {
     const first = judgeDay(initialHalfLife, monday, results, 0.2)
     const second = judgeDay(first, monday + day, [], 0.2)
     second.candidates.forEach(({ score }, i) => assert.closeTo(score, 0.97 * first.candidates[i]!.score, 1e-12))
   })
 
-  it("forgets variants of long ago", () => {
+  it("drops variants whose data have faded", () => {
     const first = judgeDay(initialHalfLife, monday, results, 0.2)
     const later = judgeDay(first, monday + 200 * day, [], 0.2)
     assert.deepStrictEqual(later.candidates[0]!.sums, [])
     assert.strictEqual(later.candidates[4]!.sums.length, 2)
   })
 
-  it("survives JSON", () => {
+  it("round-trips through JSON", () => {
     const state = judgeDay(initialHalfLife, monday, results, 0.2)
     assert.deepStrictEqual(JSON.parse(JSON.stringify(state)), state)
   })
 })
 
-describe("a day's likelihood", () => {
-  it("is finite for any counts, days without clicks and variants without sends included", () => {
+describe("the likelihood of a day", () => {
+  it("is finite for any counts, including days without clicks and variants without sends", () => {
     const variant = fc.record({
       expected: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1000, noNaN: true })),
       clicks: fc.oneof(fc.constant(0), fc.integer({ min: -5, max: 1000 })),
@@ -114,7 +114,7 @@ describe("a day's likelihood", () => {
     assert.deepStrictEqual(dayTerms([25], [25], [10], [0]), { level: 0, terms: [0] })
   })
 
-  it("is a probability: over all counts of one variant it sums to 1", () => {
+  it("is a probability: it sums to 1 over all counts of a variant", () => {
     // A second variant keeps the level of the day at one, independent of the first variant.
     let total = 0
     for (let y = 0; y <= 200; y++) {
@@ -125,13 +125,13 @@ describe("a day's likelihood", () => {
   })
 })
 
-describe("the day to judge", () => {
-  it("is the latest whose last send is 3 days old", () => {
+describe("the day to evaluate", () => {
+  it("is the latest day whose last send is at least 3 days old", () => {
     assert.strictEqual(dayToJudge(monday + 4 * day - 1), monday - day)
     assert.strictEqual(dayToJudge(monday + 4 * day), monday)
   })
 
-  it("has its clicks set against those expected at the base rate", () => {
+  it("compares its clicks with those expected at the base rate", () => {
     const start = dayToJudge(now)
     const rows = [
       { variant: "a", context: "", start: start - hour, sends: 500, clicks: 50 },

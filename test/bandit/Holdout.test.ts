@@ -7,8 +7,8 @@ const person = (userId: string | undefined, trackingId = "x", org = "acme") => (
 const even = (share: number): TemplateHoldout => ({ share, content: "even" })
 const people = Array.from({ length: 20_000 }, (_, i) => `user-${i}`)
 
-describe("A holdout", () => {
-  it("keeps people on their side for all messages, and when the share grows", () => {
+describe("a holdout", () => {
+  it("keeps people on their side across messages and when the share grows", () => {
     for (const userId of people.slice(0, 1000)) {
       const before = armOf(even(0.1), ["a", "b"], person(userId, "first"))
       assert.strictEqual(armOf(even(0.1), ["a", "b", "c"], person(userId, "second")), before)
@@ -16,7 +16,7 @@ describe("A holdout", () => {
     }
   })
 
-  it("draws who is held out evenly, and independently of the groups of people and of the organization", () => {
+  it("selects people uniformly, independent of their group and organization", () => {
     const held = people.filter((userId) => placeOf(person(userId)).draw < 0.1)
     // Six standard errors.
     assert.isBelow(Math.abs(held.length - 2000), 6 * Math.sqrt(2000 * 0.9))
@@ -30,13 +30,13 @@ describe("A holdout", () => {
     assert.isBelow(Math.abs(twice - held.length * 0.1), 6 * Math.sqrt(held.length * 0.09))
   })
 
-  it("takes the tracking id for the person where there is no user id, and never for a user of that name", () => {
+  it("uses the tracking id if there is no user id, separate from a user of that name", () => {
     assert.notDeepEqual(placeOf(person(undefined, "ann")), placeOf(person("ann", "ann")))
     assert.deepStrictEqual(placeOf(person(undefined, "ann")), placeOf(person(undefined, "ann")))
     assert.notDeepEqual(placeOf(person(undefined, "ann")), placeOf(person(undefined, "bob")))
   })
 
-  it("is in force for both sides or for none", () => {
+  it("applies to everyone or to nobody", () => {
     const all = people.slice(0, 200)
     const arms = (holdout: TemplateHoldout, eligible: ReadonlyArray<string>) =>
       [...new Set(all.map((userId) => armOf(holdout, eligible, person(userId)) ?? "none"))].sort()
@@ -51,7 +51,7 @@ describe("A holdout", () => {
     assert.deepStrictEqual(arms({ share: 0.5, content: "no_message" }, []), ["none"])
   })
 
-  it("is read back from the text it is recorded as", () => {
+  it("round-trips through its recorded text", () => {
     const holdouts: ReadonlyArray<TemplateHoldout> = [
       even(0.05),
       { share: 0.1, content: "no_message" },
@@ -60,7 +60,7 @@ describe("A holdout", () => {
     for (const holdout of holdouts) assert.deepStrictEqual(parseHoldout(holdoutText(holdout)), holdout)
   })
 
-  it("is read from what people type", () => {
+  it("is parsed from typed input", () => {
     assert.deepStrictEqual(holdoutInput("0.05"), { share: 0.05, content: "even" })
     assert.deepStrictEqual(holdoutInput(" 0.1 fixed a "), { share: 0.1, content: "fixed", copy_id: "a" })
     assert.isNaN(holdoutInput("much").share)

@@ -22,7 +22,7 @@ const clicks = fc.array(
 )
 
 describe("the delay curve", () => {
-  it("never decreases, from 0 to 1, for any clicks", () => {
+  it("increases from 0 to 1 for any clicks", () => {
     fc.assert(fc.property(clicks, (all) => {
       const curve = delayCurve(delayCounts(all, now))
       assert.strictEqual(curve[0], 0)
@@ -32,18 +32,18 @@ describe("the delay curve", () => {
     }))
   })
 
-  it("without clicks is the prior, scaled to end at 1", () => {
+  it("equals the scaled prior without clicks", () => {
     const curve = delayCurve(delayCounts([], now))
     curve.forEach((share, j) => assert.closeTo(share, priorDelayCurve[j]! / priorDelayCurve.at(-1)!, 1e-12))
     assert.closeTo(maturity(curve, 6), 0.5 / priorDelayCurve.at(-1)!, 1e-12)
   })
 
-  it("comes from the organization's curve where there is one", () => {
+  it("starts from the organization's curve if there is one", () => {
     const quick = delayEdges.map((edge) => edge === 0 ? 0 : 1)
     assert.strictEqual(maturity(delayCurve(delayCounts([], now), quick), 1), 1)
   })
 
-  it("is not misled by young sends of which only the quick clicks have come", () => {
+  it("is not biased by young sends whose late clicks are missing", () => {
     // Log-normal delays, median 5 h and sigma 1.6, and the last 10 days of sends as seen today.
     const u = uniform(5)
     const z = normal(6)
@@ -62,7 +62,7 @@ describe("the delay curve", () => {
     assert.isAbove(naive, 0.56)
   })
 
-  it("has clicks on an edge in the class that ends there, and none beyond the last edge", () => {
+  it("assigns a click on an edge to the class that ends there, and no class beyond the last edge", () => {
     // Numbers that are stored: they must not change.
     assert.deepStrictEqual([0.26, 1, 336, 336.1, -1, NaN].map(delayClass), [1, 2, 18, -1, -1, -1])
     assert.deepStrictEqual([0, 10, 11, 60, 300, 301, 900].map((s) => delayClass(s / 3600)), [
@@ -82,7 +82,7 @@ describe("the delay curve", () => {
     assert.deepStrictEqual(delaySpan(0), [0, 0.25])
   })
 
-  it("reads clicks of earlier releases, whose first quarter of an hour was one class", () => {
+  it("reads delays of earlier releases, whose first class was 15 minutes", () => {
     const sentAt = Math.floor(now / hour) * hour - 20 * day
     const old = new Delays()
     old.merge([[sentAt, [30, 10]]])
@@ -101,7 +101,7 @@ describe("the delay curve", () => {
 describe("maturity", () => {
   const curve = delayCurve(delayCounts([], now))
 
-  it("is 2 % at least, 1 from the last edge on, and the curve on its edges", () => {
+  it("is at least 2 %, 1 from the last edge, and the curve's value on its edges", () => {
     assert.strictEqual(maturity(curve, 0), 0.02)
     assert.strictEqual(maturity(curve, 336), 1)
     assert.strictEqual(maturity(curve, 10_000), 1)
@@ -115,13 +115,13 @@ describe("maturity", () => {
     }))
   })
 
-  it("runs straight between two edges", () => {
+  it("is interpolated linearly between edges", () => {
     assert.closeTo(maturity(curve, 30), (maturity(curve, 24) + maturity(curve, 36)) / 2, 1e-12)
   })
 })
 
 describe("running counts of delays", () => {
-  it("equal the counts of single clicks whose hours are wholly old enough", () => {
+  it("equal the counts of clicks whose hour is entirely old enough", () => {
     fc.assert(fc.property(clicks, (all) => {
       const delays = new Delays()
       for (const { delayHours, sentAt } of all) delays.add(sentAt, delayHours)
@@ -131,7 +131,7 @@ describe("running counts of delays", () => {
     }))
   })
 
-  it("do not depend on order, and survive their plain data", () => {
+  it("are independent of the order, and survive serialization", () => {
     fc.assert(fc.property(clicks, (all) => {
       const forward = new Delays()
       const backward = new Delays()
@@ -144,7 +144,7 @@ describe("running counts of delays", () => {
     }))
   })
 
-  it("forget sends of more than 30 days before", () => {
+  it("drop sends older than 30 days", () => {
     const delays = new Delays()
     delays.add(now - 31 * day, 1)
     delays.add(now - 29 * day, 1)
@@ -152,7 +152,7 @@ describe("running counts of delays", () => {
     assert.strictEqual(delays.rows().length, 1)
   })
 
-  it("count nothing for a click before its send or after a fortnight", () => {
+  it("ignore a click before its send or after 14 days", () => {
     const delays = new Delays()
     delays.add(now, -1)
     delays.add(now, 337)

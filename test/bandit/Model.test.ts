@@ -24,7 +24,7 @@ const rows = fc.array(
 )
 
 describe("a model snapshot", () => {
-  it("survives JSON and its schema, and decides the same to the last bit", () => {
+  it("round-trips through JSON and its schema with identical decisions", () => {
     fc.assert(
       fc.property(rows, (data) => {
         const model = fitRows(data, { scheme })
@@ -41,7 +41,7 @@ describe("a model snapshot", () => {
     )
   })
 
-  it("has finite numbers and usable odds for any counts", () => {
+  it("has finite numbers and valid odds for any counts", () => {
     fc.assert(fc.property(rows, (data) => {
       const model = fitRows(data, { scheme })
       for (const variant of [...model.variants, undefined]) {
@@ -69,7 +69,7 @@ describe("the posterior of a variant", () => {
   const model = fitRows(data, { scheme })
   const [a] = model.variants
 
-  it("is the sum of its effects, with the variance of that sum", () => {
+  it("is the sum of its effects with the variance of that sum", () => {
     const context = contexts.parse(id("pro", "morning"))
     const active = [0, ...context.coefficients]
     const { mean, sd } = posterior(model, a, context)
@@ -80,7 +80,7 @@ describe("the posterior of a variant", () => {
     assert.closeTo(sd ** 2, variance, 1e-12)
   })
 
-  it("widens for a value it has never met by that attribute's own spread", () => {
+  it("widens for an unknown value by the spread of its attribute", () => {
     const known = posterior(model, a, contexts.parse(encodeContext([["plan", "pro"]])))
     const without = posterior(model, a, contexts.parse(""))
     const unseen = posterior(model, a, contexts.parse(encodeContext([["plan", "gold"]])))
@@ -89,7 +89,7 @@ describe("the posterior of a variant", () => {
     assert.isBelow(known.sd, unseen.sd)
   })
 
-  it("of a variant without data is the spread of the variants around the base rate", () => {
+  it("of a variant without data has the base rate and the spread of the variants", () => {
     const context = contexts.parse(id("pro", "morning"))
     const { mean, sd } = posterior(model, undefined, context)
     assert.strictEqual(mean, 0)
@@ -100,7 +100,7 @@ describe("the posterior of a variant", () => {
 })
 
 describe("the model of a template without data", () => {
-  it("has the organization's rate, an interval around it, and knows no traffic", () => {
+  it("has the organization's rate and its interval, without traffic", () => {
     const model = priorModel({ version: "t:0", now, window: adaptive, scheme, organization: defaultPriors })
     const context = contexts.parse(encodeContext([]))
     assert.closeTo(rate(model, undefined, context), 0.03, 1e-12)

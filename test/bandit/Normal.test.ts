@@ -7,7 +7,7 @@ const relative = (actual: number, expected: number, tolerance: number) =>
   assert.isAtMost(Math.abs(actual / expected - 1), tolerance, `${actual} against ${expected}`)
 
 describe("Phi", () => {
-  it("agrees with tables to fourteen digits, and to eight far into the lower tail", () => {
+  it("agrees with tables to fourteen digits, and to eight digits in the far lower tail", () => {
     // Computed with SciPy.
     for (
       const [z, expected] of [
@@ -24,7 +24,7 @@ describe("Phi", () => {
     ) relative(Phi(z), expected, z < -3 ? 1e-8 : 1e-13)
   })
 
-  it("is one minus itself at the mirrored point and never decreases", () => {
+  it("is symmetric and never decreases", () => {
     const point = fc.double({ min: -40, max: 40, noNaN: true })
     fc.assert(fc.property(point, point, (a, b) => {
       assert.closeTo(Phi(a) + Phi(-a), 1, 1e-14)
@@ -32,11 +32,11 @@ describe("Phi", () => {
     }))
   })
 
-  it("reaches its limits at the infinities, where the density is nothing", () => {
+  it("is 0 and 1 at the infinities, where the density is 0", () => {
     assert.deepStrictEqual([Phi(-Infinity), Phi(Infinity), phi(Infinity), phi(-Infinity)], [0, 1, 0, 0])
   })
 
-  it("has the density as its slope", () => {
+  it("has the density as its derivative", () => {
     fc.assert(fc.property(fc.double({ min: -6, max: 6, noNaN: true }), (z) => {
       assert.closeTo((Phi(z + 1e-5) - Phi(z - 1e-5)) / 2e-5, phi(z), 1e-9)
     }))
@@ -54,14 +54,14 @@ describe("lgamma", () => {
     assert.closeTo(lgamma(1.5), Math.log(Math.PI) / 2 - Math.LN2, 1e-13)
   })
 
-  it("obeys its recurrence from very small to very large arguments", () => {
+  it("satisfies its recurrence for very small to very large arguments", () => {
     fc.assert(fc.property(fc.double({ min: 1e-6, max: 1e6, noNaN: true }), (x) => {
       const next = lgamma(x + 1)
       assert.closeTo(next, lgamma(x) + Math.log(x), 1e-11 * Math.max(1, Math.abs(next)))
     }))
   })
 
-  it("is infinite at zero and not a number below", () => {
+  it("is infinite at zero and NaN below", () => {
     assert.strictEqual(lgamma(0), Infinity)
     assert.strictEqual(lgamma(Infinity), Infinity)
     assert.isNaN(lgamma(-0.5))

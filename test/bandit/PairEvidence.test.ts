@@ -32,7 +32,7 @@ const rows = (sends: number, matters: boolean): ReadonlyArray<Row> =>
   )
 
 describe("pairs of attributes", () => {
-  it("are used once the data give evidence for them, and then decide", () => {
+  it("are used once the data support them, and then change the decisions", () => {
     const before = fitRows(rows(500, true), { scheme })
     const used = withPairs(scheme, before.pairEvidence!)
     assert.deepStrictEqual(used.pairs, [["device", "plan"]])
@@ -54,7 +54,7 @@ describe("pairs of attributes", () => {
     }
   })
 
-  it("stay while the evidence does, and bring no evidence for others", () => {
+  it("stay in use while their evidence lasts, without adding evidence for other pairs", () => {
     const used = withPairs(scheme, fitRows(rows(500, true), { scheme }).pairEvidence!)
     const model = fitRows(rows(500, true), { scheme: used, rounds: 20 })
     assert.strictEqual(withPairs(used, model.pairEvidence!), used)
@@ -71,7 +71,7 @@ describe("pairs of attributes", () => {
     assert.strictEqual(withPairs(scheme, model.pairEvidence!), scheme)
   })
 
-  it("have coefficients of their own, which follow a change of the scheme", () => {
+  it("have their own coefficients, which survive a change of the scheme", () => {
     const used = { ...scheme, pairs: [["device", "plan"]] as const }
     const contexts = new Contexts(used)
     const { coefficients, key } = contexts.parse(context("mobile", "pro", "west"))

@@ -36,7 +36,7 @@ describe("weights", () => {
     }))
   })
 
-  it("go with their variants when these are put in another order", () => {
+  it("are independent of the order of the variants", () => {
     fc.assert(fc.property(arms, (all) => {
       const weigh = (list: typeof all) => bestArmProbabilities(list.map(({ mean }) => mean), list.map(({ sd }) => sd))
       const forward = weigh(all)
@@ -64,12 +64,12 @@ describe("weights", () => {
 })
 
 describe("epsilon", () => {
-  it("of 0 takes the best variant, and draws evenly where several are equally good", () => {
+  it("of 0 selects the best variant, and draws evenly among equally good ones", () => {
     assert.deepStrictEqual([...epsilonWeights([0, 1, 2], 0)], [0, 0, 1])
     assert.deepStrictEqual([...epsilonWeights([0, 2, 2], 0)], [0, 0.5, 0.5])
   })
 
-  it("of 1 is uniform, and between is a mix of both", () => {
+  it("of 1 is uniform, and a value between is a mixture", () => {
     assert.deepStrictEqual([...epsilonWeights([0, 1], 1)], [0.5, 0.5])
     assert.deepStrictEqual([...epsilonWeights([0, 1], 0.5)], [0.25, 0.75])
   })
@@ -80,7 +80,7 @@ describe("epsilon", () => {
   const learned = { squares: 1.7, determined: 6, a0: Math.log(0.113), tau0: 0.53 }
 
   for (const [name, organization] of Object.entries({ defaults: defaultPriors, "learned priors": learned })) {
-    it(`draws evenly among 2 to 20 variants without data, and records it exactly, with ${name}`, () => {
+    it(`draws evenly among 2 to 20 variants without data and records the exact weights, with ${name}`, () => {
       for (let count = 2; count <= 20; count++) {
         for (const window of [adaptive, { mode: "window", lookbackDays: 14, offsetDays: 3 } as const]) {
           const p = new Policy(priorModel({ version: "t:0", now, window, scheme, organization }))
@@ -93,7 +93,7 @@ describe("epsilon", () => {
       }
     })
 
-    it(`draws evenly among variants with equal evidence, and prefers one with more clicks, with ${name}`, () => {
+    it(`draws evenly among variants with equal evidence, and prefers the one with more clicks, with ${name}`, () => {
       for (let count = 2; count <= 20; count++) {
         const rows = (best: number) =>
           idsOf(count).flatMap((variant, i) =>
@@ -119,7 +119,7 @@ describe("epsilon", () => {
     })
   }
 
-  it("draws evenly among the best where only some variants have data that speak against them", () => {
+  it("draws evenly among the variants without data if the others have performed poorly", () => {
     const rows = ["v00", "v01"].map((variant) => ({ variant, context, start: now - 5 * day, sends: 2_000, clicks: 1 }))
     const organization = { ...defaultPriors, a0: Math.log(0.05) }
     const p = new Policy(fitRows([...rows, { ...rows[0]!, variant: "gone", clicks: 100 }], { scheme, organization }))
@@ -162,7 +162,7 @@ describe("sampling", () => {
 })
 
 describe("kappa", () => {
-  it("grows with the clicks to come and stays within its bounds", () => {
+  it("grows with the expected clicks within its bounds", () => {
     assert.strictEqual(kappa("adaptive", undefined), 0.4)
     assert.strictEqual(kappa("adaptive", 0), 0.15)
     assert.closeTo(kappa("adaptive", 1000), 0.48, 1e-12)
@@ -172,7 +172,7 @@ describe("kappa", () => {
 })
 
 describe("a trace", () => {
-  it("shows the numbers that the choice used", () => {
+  it("contains the numbers used for the choice", () => {
     const p = policy(0.05)
     const context = p.contextOf(new Map([["tier", ["gold"]]]), 6 * 24 + 8)
     const set = eligibleSet(["a", "b"])

@@ -15,7 +15,7 @@ const model = fitRows(rows, { scheme, window: adaptive })
 const contextOf = (policy: Policy, plan: string) => policy.contextOf(new Map([["plan", [plan]]]), 0)
 
 describe("a policy", () => {
-  it("computes the weights of a context and a set of variants once", () => {
+  it("caches the weights for each context and set of variants", () => {
     const policy = new Policy(model)
     const set = eligibleSet(["a", "b", "c"])
     const first = policy.choice(contextOf(policy, "pro"), set)
@@ -26,7 +26,7 @@ describe("a policy", () => {
     assert.notStrictEqual(policy.choice(contextOf(policy, "pro"), eligibleSet(["a", "b"])), first)
   })
 
-  it("forgets what it has computed rather than grow without bound", () => {
+  it("clears its cache at a limit", () => {
     const policy = new Policy(model)
     const context = contextOf(policy, "pro")
     // The cheapest sets to choose from: 60,606 of them are kept.
@@ -40,14 +40,14 @@ describe("a policy", () => {
     assert.deepStrictEqual(again, first)
   })
 
-  it("tempers the posterior by kappa and mixes in the floor", () => {
+  it("tempers the posterior by kappa and adds the floor", () => {
     const policy = new Policy(model, 0.1)
     const { kappa, means, sds, weights } = policy.choice(contextOf(policy, "pro"), eligibleSet(["a", "b", "c"]))
     const q = bestArmProbabilities(means, sds.map((sd) => kappa! * sd))
     weights.forEach((weight, i) => assert.closeTo(weight, 0.9 * q[i]! + 0.1 / 3, 1e-12))
   })
 
-  it("with an epsilon has neither kappa nor floor, and leaves the kept weights alone", () => {
+  it("ignores kappa and floor with an epsilon, and leaves cached weights unchanged", () => {
     const policy = new Policy(model, 0.1)
     const context = contextOf(policy, "pro")
     const set = eligibleSet(["a", "b", "c"])
@@ -63,12 +63,12 @@ describe("a policy", () => {
     assert.throws(() => policy.choice(context, set, 1.5), RangeError)
   })
 
-  it("has no weights for no variants", () => {
+  it("returns no weights for an empty set of variants", () => {
     const policy = new Policy(model)
     assert.deepStrictEqual([...policy.choice(contextOf(policy, "pro"), eligibleSet([])).weights], [])
   })
 
-  it("traces the untempered chances and the counts that it has seen", () => {
+  it("traces untempered chances and the sends of each variant", () => {
     const policy = new Policy(model)
     const trace = policy.trace(contextOf(policy, "pro"), eligibleSet(["a", "b", "c", "new"]), 0.2)
     assert.deepStrictEqual(trace.candidates.map(({ id, sends }) => [id, sends]), [

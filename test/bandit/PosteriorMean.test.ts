@@ -54,8 +54,8 @@ const meansOf = (cells: ReadonlyArray<Cell>, priorSd: number) => {
   return { line, corrected: line.map((value, i) => value - excess[i]!), exact: sums.map((sum) => sum / total) }
 }
 
-describe("The mean of a variant's coefficients", () => {
-  it("is near that of the counts themselves, where the normal law is too high", () => {
+describe("the corrected mean of a variant's coefficients", () => {
+  it("is close to the exact mean where the normal approximation is too high", () => {
     for (const [expected, outcomes] of [[10, 10], [10, 6], [10, 3], [6, 0], [10, 16], [10, 30]] as const) {
       const { corrected: [mine], exact: [wanted], line: [before] } = meansOf([{ expected, outcomes }], 0.5)
       assert.isAbove(before!, wanted!)
@@ -63,13 +63,13 @@ describe("The mean of a variant's coefficients", () => {
     }
   })
 
-  it("is so for several values at once", () => {
+  it("is close to the exact mean for several values at once", () => {
     const { corrected, exact, line } = meansOf([{ expected: 8, outcomes: 3 }, { expected: 30, outcomes: 36 }], 0.4)
     const off = (values: Float64Array) => values.reduce((sum, value, i) => sum + Math.abs(value - exact[i]!), 0)
     assert.isBelow(off(corrected), 0.5 * off(line))
   })
 
-  it("does not change without data", () => {
+  it("is unchanged without data", () => {
     assert.deepStrictEqual([...meansOf([{ expected: 0, outcomes: 0 }], 0.5).corrected], [0])
   })
 })

@@ -13,8 +13,8 @@ const rows = (rates: ReadonlyArray<number>, sends = 5000) =>
     clicks: Math.round(sends * rate),
   }))
 
-describe("an organization's priors", () => {
-  it("without templates are a rate of 3 % and a spread of 0.2", () => {
+describe("the priors of an organization", () => {
+  it("are a rate of 3 % and a spread of 0.2 without templates", () => {
     assert.deepStrictEqual(organizationPriors(new Map()), defaultPriors)
     assert.closeTo(Math.exp(defaultPriors.a0), 0.03, 1e-15)
     assert.strictEqual(defaultPriors.tau0, 0.2)
@@ -33,13 +33,13 @@ describe("an organization's priors", () => {
     assert.strictEqual(priors.determined, 3)
   })
 
-  it("leave out the template that is fitted itself", () => {
+  it("exclude the template that is being fitted", () => {
     const one = new Map([["t1", { squares: 0.3, determined: 2, a0: -2 }]])
     assert.deepStrictEqual(organizationPriors(one, "t1"), defaultPriors)
     assert.strictEqual(organizationPriors(one, "t2").a0, -2)
   })
 
-  it("come from templates with 30 clicks or more", () => {
+  it("use templates with at least 30 clicks", () => {
     assert.isUndefined(contributionOf(fitRows(rows([0.02, 0.009], 1000))))
     const contribution = contributionOf(fitRows(rows([0.02, 0.01], 1000)))!
     assert.isAbove(contribution.squares, 0)
@@ -47,14 +47,14 @@ describe("an organization's priors", () => {
     assert.isBelow(contribution.determined, 2)
   })
 
-  it("widen the spread where its templates' variants differ, and narrow it where they do not", () => {
+  it("widen the spread if variants differ, and narrow it if they do not", () => {
     const learned = (rates: ReadonlyArray<number>) =>
       organizationPriors(new Map([["t", contributionOf(fitRows(rows(rates, 50_000)))!]])).tau0
     assert.isAbove(learned([0.01, 0.02, 0.04, 0.08]), 0.3)
     assert.isBelow(learned([0.03, 0.03, 0.03, 0.03]), 0.18)
   })
 
-  it("are what a new template starts from", () => {
+  it("are the starting point of a new template", () => {
     const organization = { squares: 0.4, determined: 3, a0: Math.log(0.04), tau0: 0.28 }
     const model = priorModel({ version: "t:0", now, window: adaptive, scheme: emptyScheme, organization })
     assert.strictEqual(model.a0, Math.log(0.04))

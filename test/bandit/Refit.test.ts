@@ -38,8 +38,8 @@ const logRates = (model: ModelSnapshot) => {
   )
 }
 
-describe("A model under another prior", () => {
-  it("is itself under its own", () => {
+describe("a refit with another prior", () => {
+  it("is identical under the same prior", () => {
     const model = modelOf(different)
     const same = refitOf(model).with(model.fittedWith!).model
     assert.closeTo(same.a0, model.a0, 1e-9)
@@ -49,7 +49,7 @@ describe("A model under another prior", () => {
     })
   })
 
-  it("is about the model that a fit with that prior finds from the counts", () => {
+  it("approximates a fit with that prior from the counts", () => {
     const model = modelOf(different)
     for (const tau of [0.05, 0.2, 0.4]) {
       const { tau0 } = model.fittedWith!
@@ -60,14 +60,14 @@ describe("A model under another prior", () => {
     }
   })
 
-  it("has more evidence the better its spread fits the variants' differences", () => {
+  it("has more evidence if its spread matches the differences of the variants", () => {
     const evidence = (model: ModelSnapshot, tau: number) => refitOf(model).with({ taus: [tau] }).logEvidence
     const [far, near] = [modelOf(different), modelOf(alike)]
     assert.isAbove(evidence(far, 0.4), evidence(far, 0.05) + 3)
     assert.isBelow(evidence(near, 0.4), evidence(near, 0.05) - 1)
   })
 
-  it("has no evidence where its data are not those of a fit", () => {
+  it("has no evidence if its data do not come from a fit", () => {
     const model = modelOf(different)
     const variants = model.variants.map((variant) => ({
       ...variant,
@@ -76,7 +76,7 @@ describe("A model under another prior", () => {
     assert.strictEqual(refitOf({ ...model, variants }).with({ taus: [0.4] }).logEvidence, -Infinity)
   })
 
-  it("has the log rates that a case of the effects of earlier exposures gives", () => {
+  it("applies a case of the effects of earlier exposures to the log rates", () => {
     const rows = ["a", "b"].map((variant) => ({
       variant,
       context: "",

@@ -29,30 +29,30 @@ const known = (at: number, outcome: number): PersonalOutcome => ({
   isChanged: false,
 })
 
-describe("Repeats of a person", () => {
-  it("are counted at each outcome: the earlier outcomes and the earlier decisions", () => {
+describe("repeats of a person", () => {
+  it("are counted at each outcome as earlier outcomes and earlier decisions", () => {
     const changes = repeatChanges([known(0, 1), known(1, 0), known(2, 1), changed(3, 0, 1)])
     assert.deepStrictEqual(changes, [{ place: 3, again: [2], seen: [3] }])
   })
 
-  it("of an earlier decision that is clicked late are counted at the later outcomes", () => {
+  it("are counted at later outcomes if an earlier decision is clicked late", () => {
     const changes = repeatChanges([changed(0, 0, 1), known(1, 0), known(2, 1)])
     assert.deepStrictEqual(changes, [{ place: 2, again: [1], seen: [0] }])
   })
 
-  it("are taken back with an outcome that turns out to be a machine's", () => {
+  it("are withdrawn with an outcome that turns out to be a machine's", () => {
     assert.deepStrictEqual(total([known(0, 1), changed(1, 0, 1), known(2, 1)]), [2, 1])
     assert.deepStrictEqual(total([known(0, 1), changed(1, 1, 0), known(2, 1)]), [-2, -1])
   })
 
-  it("end after 30 days, and at the latest 200 earlier decisions", () => {
+  it("are counted for 30 days and at most 200 earlier decisions", () => {
     assert.deepStrictEqual(total([known(0, 1), changed(repeatMillis, 0, 1)]), [1, 1])
     assert.deepStrictEqual(total([known(0, 1), changed(repeatMillis + 1, 0, 1)]), [0, 0])
     const many = Array.from({ length: mostRepeats + 50 }, (_, at) => known(at, 1))
     assert.deepStrictEqual(total([...many, changed(mostRepeats + 50, 0, 1)]), [mostRepeats, mostRepeats])
   })
 
-  it("are the same whatever the order in which outcomes come in, and as in a recount", () => {
+  it("are independent of the order of arrival, and equal a recount", () => {
     const { uniform } = chance(7)
     for (let run = 0; run < 200; run++) {
       const times = Array.from({ length: 2 + Math.floor(uniform() * 8) }, () => Math.floor(uniform() * 60) * dayMillis)
@@ -90,12 +90,12 @@ const countsOf = (variants: { readonly [id: string]: readonly [number, number, a
 
 const sharesOf = (counts: Counts) => Object.fromEntries(independence(counts, () => 1, () => 1))
 
-describe("The independence of outcomes", () => {
-  it("is 1 for all variants where nobody repeats", () => {
+describe("the independence of outcomes", () => {
+  it("is 1 for all variants if nobody repeats", () => {
     assert.deepStrictEqual(sharesOf(countsOf({ a: [100, 20], b: [100, 10] })), {})
   })
 
-  it("of one person who clicks all of 25 messages is one outcome", () => {
+  it("counts one person who clicks all 25 messages as one outcome", () => {
     // 25 * 24 / 2 pairs of clicks, each with as many earlier messages as clicks.
     const { a, b } = sharesOf(countsOf({ a: [100, 25, 300, 300], b: [100, 0] }))
     assert.approximately(a!, 1 / 25, 1e-12)
@@ -103,18 +103,18 @@ describe("The independence of outcomes", () => {
     assert.approximately(b!, 1 / 25, 1e-12)
   })
 
-  it("of people who repeat as often as by chance is that of different people", () => {
+  it("is 1 if people repeat as often as by chance", () => {
     // 1,000 people with four messages each at a rate of 10 %: 6,000 pairs, 60 of two clicks, 600 earlier messages of clicks.
     assert.deepStrictEqual(sharesOf(countsOf({ a: [4000, 400, 60, 600] })), {})
   })
 
-  it("falls with a keen person among many, and less for variants that this person does not click", () => {
+  it("decreases with one keen person among many, less for variants that this person does not click", () => {
     const { a, b } = sharesOf(countsOf({ a: [5000, 166, 120, 120], b: [5000, 150] }))
     assert.approximately(1 / a!, 1 + 240 / 166, 0.01)
     assert.isAbove(b!, 0.9)
   })
 
-  it("takes one person's part in a difference for at most one standard error", () => {
+  it("limits one person's share of a difference to one standard error", () => {
     for (const clicks of [2, 5, 16, 60, 190]) {
       const pairs = clicks * (clicks - 1) / 2
       const { a = 1 } = sharesOf(countsOf({ a: [10_000, 300 + clicks, pairs, pairs], b: [10_000, 300] }))
@@ -122,7 +122,7 @@ describe("The independence of outcomes", () => {
     }
   })
 
-  it("of an objective with weights is the mean of its outcomes by their parts of the variance", () => {
+  it("averages the outcomes of a weighted objective by their share of the variance", () => {
     const valuation = { values: [1, 10], squares: [1, 100], mostPerSend: 11, firstWorth: 10 }
     const counts = new Counts(valuation)
     counts.add("a", "", 0, 10_000, 100, 10)

@@ -57,7 +57,7 @@ const flatRequest = (rates: ReadonlyArray<number>, sends?: number): ReportReques
 }
 
 describe("a report on a template", () => {
-  it("finds a planted winner, and sends the traffic its way", () => {
+  it("finds a planted winner and its share of the traffic", () => {
     const { overall } = report(flatRequest([0.03, 0.045, 0.03], 20_000))
     assert.strictEqual(overall.leader, "v1")
     assert.isAbove(overall.variants[1]!.share, 0.98)
@@ -65,7 +65,7 @@ describe("a report on a template", () => {
     assert.isTrue(overall.variants[1]!.interval[0] < 0.045 && overall.variants[1]!.interval[1] > 0.045)
   })
 
-  it("gives shares that sum to 1 over the eligible variants only", () => {
+  it("returns shares that sum to 1 over the eligible variants", () => {
     const { groups, overall } = report({ ...request, ids: ["a", "b", "gone", "stopped"], eligible: ["a", "b"] })
     for (const variants of [overall.variants, ...groups.map((group) => group.variants)]) {
       assert.closeTo(sum(variants.map(({ share }) => share)), 1, 1e-12)
@@ -74,7 +74,7 @@ describe("a report on a template", () => {
     }
   })
 
-  it("averages the shares over the contexts by their traffic", () => {
+  it("averages the shares over contexts by traffic", () => {
     const policy = new Policy(model, 0.01)
     const weights = model.traffic.map(({ cell, sends }) => {
       const choice = policy.choice(policy.contexts.parse(cell), eligibleSet(["a", "b"]))
@@ -87,7 +87,7 @@ describe("a report on a template", () => {
     assert.isBelow(groups[1]!.variants[0]!.share, 0.3)
   })
 
-  it("leaves a context's traffic to the variants that targeting leaves there", () => {
+  it("divides the traffic of a context among the variants that targeting allows", () => {
     const { groups, overall } = report({ ...request, narrowed: [{ context: plan("free"), eligible: ["b"] }] })
     assert.deepStrictEqual(groups[0]!.variants.map(({ share }) => share), [0, 1])
     assert.isAbove(overall.variants[1]!.share, 0.9)
@@ -97,7 +97,7 @@ describe("a report on a template", () => {
     assert.closeTo(sum(nobody.overall.variants.map(({ share }) => share)), 1, 1e-12)
   })
 
-  it("tells which variant is best for whom", () => {
+  it("names the best variant of each segment", () => {
     const { groups, overall } = report(request)
     const [free, pro] = groups
     assert.deepStrictEqual(groups.map(({ name }) => name), ["plan=free", "plan=pro"])
@@ -110,21 +110,21 @@ describe("a report on a template", () => {
     )
   })
 
-  it("never names a variant the winner that cannot be chosen, yet reports it", () => {
+  it("reports an ineligible variant but never as the winner", () => {
     const { overall } = report({ ...flatRequest([0.03, 0.06, 0.04], 20_000), eligible: ["v0", "v2"] })
     assert.strictEqual(overall.leader, "v2")
     assert.closeTo(overall.variants[1]!.rate, 0.06, 0.004)
     assert.deepStrictEqual([overall.variants[1]!.pBest, overall.variants[1]!.expectedLoss], [0, 0])
   })
 
-  it("has no leader when nothing can be chosen", () => {
+  it("has no leader if no variant is eligible", () => {
     const { overall } = report({ ...request, eligible: [] })
     assert.deepStrictEqual([overall.leader, overall.lift], [null, null])
     assert.deepStrictEqual(overall.variants.map(({ share }) => share), [0, 0])
     assert.isAbove(overall.variants[0]!.rate, 0)
   })
 
-  it("restricts the whole to the contexts it is given", () => {
+  it("limits the overall result to the given contexts", () => {
     const { groups, overall } = report({ ...request, contexts: contextsOf("pro") })
     assert.strictEqual(overall.leader, "b")
     assert.deepStrictEqual(
@@ -133,7 +133,7 @@ describe("a report on a template", () => {
     )
   })
 
-  it("gives variants without data the prior, all alike", () => {
+  it("gives all variants without data the same prior", () => {
     const ids = ["a", "b", "c", "d"]
     const { overall } = report({ ...request, model: empty, ids, eligible: ids, draws: 100_000 })
     for (const { interval, pBest, rate, share } of overall.variants) {
@@ -144,7 +144,7 @@ describe("a report on a template", () => {
     }
   })
 
-  it("reports a variant the model has never met between those it knows", () => {
+  it("includes variants unknown to the model", () => {
     const { overall } = report({
       ...flatRequest([0.03, 0.06], 20_000),
       ids: ["v0", "new", "v1"],
@@ -155,7 +155,7 @@ describe("a report on a template", () => {
     assert.isAbove(unknown!.pBest, 0)
   })
 
-  it("is the same for the same seed, and nearly so for another", () => {
+  it("is identical for one seed and similar for another", () => {
     assert.deepStrictEqual(report(request), report(request))
     const [a, b] = [report(request), report({ ...request, seed: 8 })]
     assert.notDeepEqual(a, b)
@@ -165,7 +165,7 @@ describe("a report on a template", () => {
     })
   })
 
-  it("draws numbers that are normal: agrees with the integral and with another generator", () => {
+  it("agrees with the integral and with another generator of normal numbers", () => {
     const asked = flatRequest([0.04, 0.043, 0.05], 3000)
     const { overall } = report({ ...asked, draws: 20_000 })
     const posteriors = asked.model.variants.map(({ beta, covariance }) =>
@@ -182,7 +182,7 @@ describe("a report on a template", () => {
     })
   })
 
-  it("survives the way to a worker and back", () => {
+  it("round-trips through a worker", () => {
     assert.deepStrictEqual(structuredClone(report(structuredClone(request))), report(request))
   })
 

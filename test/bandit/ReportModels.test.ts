@@ -31,15 +31,15 @@ const modelOf = (
 const different = [[0.06, 0.02, 0.03], [0.03, 0.05, 0.03], [0.03, 0.03, 0.055]]
 const tausOf = (models: ReadonlyArray<ModelSnapshot>) => models.map(({ taus }) => taus[0]!)
 
-describe("The models of a report", () => {
-  it("are the model alone without attributes and effects of earlier exposures, and for models of earlier releases", () => {
+describe("the models of a report", () => {
+  it("are the model alone without attributes and exposure effects, or if it is from an earlier release", () => {
     const plain = fitRows([{ variant: "a", context: "", start: now - 5 * day, sends: 1000, clicks: 30 }])
     assert.deepStrictEqual(reportModels(plain), [plain])
     const { fittedWith: _, ...old } = modelOf(different, 1000)
     assert.deepStrictEqual(reportModels(old), [old])
   })
 
-  it("have the spreads that the data allow: all of them with little data, those that fit with much", () => {
+  it("cover all spreads with little data, and only the fitting ones with much data", () => {
     const few = tausOf(reportModels(modelOf(different, 30)))
     assert.deepStrictEqual([...new Set(few)].sort(), [0.05, 0.1, 0.2, 0.4, 0.8, 1.2])
     assert.strictEqual(few.length, 12)
@@ -50,14 +50,14 @@ describe("The models of a report", () => {
     )
   })
 
-  it("are fewer where they would take long", () => {
+  it("are fewer if they would take long", () => {
     const values = Array.from({ length: 200 }, (_, i) => `value ${i}`)
     const many = modelOf(Array.from({ length: 8 }, () => [0.03, 0.04, 0.05]), 100, [...plans, ...values], 1)
     const count = reportModels(many).length
     assert.isTrue(count > 0 && count < 12, `${count}`)
   })
 
-  it("take each case of the effects of earlier exposures equally often", () => {
+  it("use each case of the exposure effects equally often", () => {
     const fatigue = {
       effects: [0, -0.1, -0.3, -0.5],
       freshness: () => 0.8,
@@ -75,7 +75,7 @@ describe("The models of a report", () => {
     models.forEach(({ variants: [a, b] }, k) => assert.closeTo(a!.beta[0]! - b!.beta[0]!, (k + 1) / 100, 0.002))
   })
 
-  it("make intervals of values with few decisions wider than one spread does, and draw their rates less to the others", () => {
+  it("widen the intervals of rare values and shrink their rates less than a single spread", () => {
     const model = modelOf(different, 300)
     const ask = (model: ModelSnapshot) =>
       report({

@@ -25,14 +25,14 @@ const variants = (medians: ReadonlyArray<number>, clicks: number) => {
 const at6Hours = delayEdges.indexOf(6)
 
 describe("the delay curves of variants", () => {
-  it("are the template's without evidence to the contrary", () => {
+  it("equal the template's curve unless the data show a difference", () => {
     assert.strictEqual(variants([5, 5, 5], 300).curves.size, 0)
     assert.strictEqual(variants([1, 25], 4).curves.size, 0)
     assert.strictEqual(variants([5], 300).curves.size, 0)
     assert.strictEqual(variants([], 0).curves.size, 0)
   })
 
-  it("tell fast variants from slow ones by their clicks", () => {
+  it("separate fast from slow variants by their clicks", () => {
     const { curve, curves } = variants([1, 5, 25], 300)
     const shares = ["v0", "v1", "v2"].map((id) => curves.get(id)![at6Hours]!)
     // The log-normal shares at 6 hours.
@@ -45,7 +45,7 @@ describe("the delay curves of variants", () => {
     }
   })
 
-  it("are nearer to the template's the fewer clicks there are", () => {
+  it("are closer to the template's curve with fewer clicks", () => {
     const few = variants([1, 25], 40)
     const many = variants([1, 25], 400)
     const distance = ({ curve, curves }: typeof few) => curves.get("v0")![at6Hours]! - curve[at6Hours]!
@@ -53,7 +53,7 @@ describe("the delay curves of variants", () => {
     assert.isBelow(distance(few), distance(many))
   })
 
-  it("keep a slow variant from looking worse while its clicks are due", () => {
+  it("prevent a slow variant from looking worse while its clicks are due", () => {
     const { curve, curves } = variants([1, 25], 300)
     const rows = (["v0", "v1"] as const).map((variant): Row => {
       const sends = 4000

@@ -12,7 +12,7 @@ const close = (actual: ArrayLike<number>, expected: ReadonlyArray<number>, toler
   expected.forEach((value, i) => assert.closeTo(actual[i]!, value, tolerance))
 }
 
-describe("the policy agrees with the reference", () => {
+describe("the policy agrees with the reference implementation", () => {
   it("on the weights of three equally certain variants", () => {
     close(bestArmProbabilities([0, 0.1, 0.2], [0.1, 0.1, 0.1]), [0.047151, 0.224098, 0.728751])
   })

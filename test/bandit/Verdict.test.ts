@@ -28,12 +28,12 @@ const judge = (
 const clear = rowsOf({ a: [2000, 60], b: [2000, 100] })
 
 describe("the verdict", () => {
-  it("is a firm winner where one is clearly better, since the look that found it", () => {
+  it("is a firm winner since its first evaluation if one variant is clearly better", () => {
     const { since, verdict, winner } = judge(clear)
     assert.deepStrictEqual([verdict, winner, since], ["firm_winner", "b", now])
   })
 
-  it("is undecided with fewer than 7 days, 100 matured sends of the leader, or two variants", () => {
+  it("is undecided before 7 days, below 100 matured sends of the leader, or with one variant", () => {
     assert.strictEqual(judge(rowsOf({ a: [2000, 60], b: [2000, 100] }, 5)).verdict, "undecided")
     assert.strictEqual(judge(rowsOf({ a: [9, 0], b: [9, 8] })).verdict, "undecided")
     assert.strictEqual(judge(clear, { active: ["b"] }).verdict, "undecided")
@@ -55,7 +55,7 @@ describe("the verdict", () => {
     assert.strictEqual(judge(rowsOf({ a: [120, 3.6], b: [120, 5] })).verdict, "undecided")
   })
 
-  it("sees no difference where little can be lost by any choice, even with a winner", () => {
+  it("is no difference if little can be lost by any choice, even after a winner", () => {
     const alike = rowsOf({ a: [3_000_000, 90_000], b: [3_000_000, 90_050] })
     assert.strictEqual(judge(alike).verdict, "no_difference")
     const before = judge(clear, { at: now - day })
@@ -63,7 +63,7 @@ describe("the verdict", () => {
     assert.strictEqual(judge(rowsOf({ a: [3_000_000, 90_000], b: [500, 15] })).verdict, "undecided")
   })
 
-  it("stays while the winner is ahead, and is taken back when another is", () => {
+  it("stays while the winner is ahead, and is withdrawn if another variant leads", () => {
     const before = judge(clear, { at: now - day })
     const weaker = rowsOf({ a: [300, 11], b: [300, 12] })
     const kept = judge(weaker, { before })
@@ -75,13 +75,13 @@ describe("the verdict", () => {
     assert.strictEqual(judge(clear, { before: turned, at: now + 2 * hour }).verdict, "undecided")
   })
 
-  it("is open again for a variant that has not been beaten, and where the winner is stopped", () => {
+  it("is withdrawn for a new variant, or if the winner is stopped", () => {
     const before = judge(clear, { at: now - day })
     assert.strictEqual(judge(clear, { before, active: ["a", "b", "new"] }).verdict, "undecided")
     assert.strictEqual(judge(clear, { before, active: ["a", "c"] }).verdict, "undecided")
   })
 
-  it("is looked at once an hour, and begins anew with another objective", () => {
+  it("is evaluated at most once an hour, and restarts with another objective", () => {
     const before = judge(rowsOf({ a: [500, 15], b: [500, 15] }))
     assert.strictEqual(before.verdict, "undecided")
     assert.deepStrictEqual(judge(clear, { before, at: now + 60_000 }), before)
@@ -117,7 +117,7 @@ describe("the evidence that a variant is better", () => {
   const share = (runs: number, holds: (seed: number) => boolean) =>
     Array.from({ length: runs }, (_, seed) => holds(1000 + seed)).filter(Boolean).length / runs
 
-  it("is wrong no more often than stated, with any number of looks", () => {
+  it("exceeds its error rate in at most 5 % of tests, for any number of evaluations", () => {
     assert.isAtMost(share(300, (seed) => largest(seed, 0, 30, 2 / 0.05)), 0.05)
   })
 
@@ -125,11 +125,11 @@ describe("the evidence that a variant is better", () => {
     assert.isAtLeast(share(40, (seed) => largest(seed, 0.5, 45, 2 / 0.05)), 0.6)
   })
 
-  it("is none without data", () => {
+  it("is 1 without data", () => {
     assert.strictEqual(new Evidence(countsOf([]), model).of("a", "b"), 1)
   })
 
-  it("is not moved by good days, nor by an audience that changes", () => {
+  it("is unaffected by good days and a changing audience", () => {
     const rows = [0, 1, 2, 3, 4, 5].flatMap((d): ReadonlyArray<Row> => {
       const [share, rate] = d < 3 ? [0.9, 0.02] : [0.1, 0.08]
       const at = { context: "", start: now - (d + 1) * day }

@@ -23,7 +23,7 @@ const byDrawing = (means: ReadonlyArray<number>, sds: ReadonlyArray<number>, dra
 }
 
 describe("the probability of being the best", () => {
-  it("is the share of draws won, for few arms and for many", () => {
+  it("equals the share of wins in simulated draws, for few and many arms", () => {
     for (const count of [2, 3, 8, 32, 33, 80]) {
       const z = normal(count)
       const means = Array.from({ length: count }, () => 0.2 * z())
@@ -35,7 +35,7 @@ describe("the probability of being the best", () => {
     }
   })
 
-  it("does not jump where many arms are counted by a table", () => {
+  it("is continuous where the method changes from 32 to 33 arms", () => {
     // Adding hopeless arms changes nothing, but a 33rd serious one changes the method.
     const z = normal(3)
     const means = Array.from({ length: 32 }, () => 0.1 * z())
@@ -45,7 +45,7 @@ describe("the probability of being the best", () => {
     few.forEach((value, i) => assert.closeTo(value, many[i]!, 1e-5))
   })
 
-  it("is one for the best of arms that are known exactly, and shared by those that tie", () => {
+  it("is one for the best exactly known arm, and divided evenly on a tie", () => {
     assert.deepStrictEqual([...bestArmProbabilities([0, 0.1, 0.05], [0, 0, 0])], [0, 1, 0])
     const tied = bestArmProbabilities([0.1, 0.1, 0], [0, 0, 0])
     assert.closeTo(tied[0]!, 0.5, 1e-9)
@@ -53,14 +53,14 @@ describe("the probability of being the best", () => {
     assert.strictEqual(tied[2], 0)
   })
 
-  it("is Phi of the distance for an uncertain arm against a certain one", () => {
+  it("equals Phi of the distance between an uncertain and a certain arm", () => {
     const q = bestArmProbabilities([0, 0.1], [0, 0.2])
     // The certain arm makes a step of the integrand, which a grid of an eighth can miss by half a context.
     assert.closeTo(q[1]!, 0.691462, 0.025)
     assert.closeTo(q[0]! + q[1]!, 1, 1e-12)
   })
 
-  it("is a distribution for means far apart, deviations of any size and up to a thousand arms", () => {
+  it("is a distribution for up to a thousand arms with any means and deviations", () => {
     const arm = fc.tuple(
       fc.double({ min: -1e6, max: 1e6, noNaN: true }),
       fc.oneof(
@@ -79,12 +79,12 @@ describe("the probability of being the best", () => {
     )
   })
 
-  it("is even among a thousand equal arms", () => {
+  it("is uniform for a thousand equal arms", () => {
     const q = bestArmProbabilities(new Array(1000).fill(0.3), new Array(1000).fill(0.2))
     q.forEach((value) => assert.closeTo(value, 0.001, 1e-9))
   })
 
-  it("agrees with drawing for a thousand arms", () => {
+  it("agrees with simulated draws for a thousand arms", () => {
     const z = normal(11)
     const means = Array.from({ length: 1000 }, () => 0.2 * z())
     const sds = Array.from({ length: 1000 }, () => 0.1 + 0.05 * Math.abs(z()))
@@ -93,14 +93,14 @@ describe("the probability of being the best", () => {
     q.forEach((value, i) => assert.closeTo(value, wins[i]!, 4.5 * Math.sqrt(value / 4000) + 0.002))
   })
 
-  it("is even when the numbers make no sense, certain for one arm, and empty for none", () => {
+  it("is uniform for invalid numbers, 1 for one arm, and empty for no arms", () => {
     assert.deepStrictEqual([...bestArmProbabilities([NaN, 1], [1, 1])], [0.5, 0.5])
     assert.deepStrictEqual([...bestArmProbabilities([0, 1], [1, Infinity])], [0.5, 0.5])
     assert.deepStrictEqual([...bestArmProbabilities([5], [0])], [1])
     assert.deepStrictEqual([...bestArmProbabilities([], [])], [])
   })
 
-  it("grows with the arm's own mean", () => {
+  it("increases with the arm's own mean", () => {
     const arms = fc.array(
       fc.tuple(fc.double({ min: -1, max: 1, noNaN: true }), fc.double({ min: 0.05, max: 0.2, noNaN: true })),
       { minLength: 2, maxLength: 12 },
@@ -115,20 +115,20 @@ describe("the probability of being the best", () => {
 })
 
 describe("the floor", () => {
-  it("of 0 leaves the probabilities as they are, and of 1 makes them even", () => {
+  it("of 0 keeps the probabilities, and of 1 makes them uniform", () => {
     assert.deepStrictEqual([...mixFloor([0.25, 0.75], 0)], [0.25, 0.75])
     assert.deepStrictEqual([...mixFloor([0.25, 0.75], 1)], [0.5, 0.5])
   })
 })
 
 describe("epsilon", () => {
-  it("outside of [0, 1] is refused", () => {
+  it("is rejected outside [0, 1]", () => {
     for (const epsilon of [-0.001, 1.001, NaN, Infinity, -Infinity]) {
       assert.throws(() => epsilonWeights([0, 1], epsilon), RangeError)
     }
   })
 
-  it("of 0 gives everything to the largest mean, in any order of the variants", () => {
+  it("of 0 gives all weight to the largest mean, in any order of the variants", () => {
     const means = fc.uniqueArray(fc.integer({ min: -3_000_000, max: 3_000_000 }), { minLength: 1 })
     fc.assert(fc.property(means, (all) => {
       const weights = epsilonWeights(all.map((mean) => mean / 1e6), 0)
@@ -136,7 +136,7 @@ describe("epsilon", () => {
     }))
   })
 
-  it("takes means that differ by rounding alone as equal", () => {
+  it("treats means that differ only by rounding as equal", () => {
     const nearly = 0.1 + 0.2 - 0.3
     assert.notStrictEqual(nearly, 0)
     assert.deepStrictEqual([...epsilonWeights([0, nearly, -nearly, -1], 0)], [1 / 3, 1 / 3, 1 / 3, 0])
@@ -154,7 +154,7 @@ describe("epsilon", () => {
     assert.isBelow(statistic, 18.47)
   })
 
-  it("between adds up to one, with an even share for everyone", () => {
+  it("gives weights that sum to one, each at least an even share of epsilon", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 50 }), (epsilon, count) => {
         const weights = epsilonWeights(Array.from({ length: count }, (_, i) => -(i >> 1)), epsilon)
@@ -164,29 +164,29 @@ describe("epsilon", () => {
     )
   })
 
-  it("gives no weights when there are no variants", () => {
+  it("returns no weights for no variants", () => {
     assert.deepStrictEqual([...epsilonWeights([], 0.1)], [])
   })
 })
 
 describe("a draw", () => {
-  it("is the last variant of positive weight when rounding leaves the sum below the number drawn", () => {
+  it("selects the last variant of positive weight if rounding leaves the sum below the random number", () => {
     assert.strictEqual(sample([0.3, 0.3, 0.3999, 0], 0.99999), 2)
   })
 
-  it("at 0 is the first variant of positive weight, and at a boundary the next", () => {
+  it("selects the first variant of positive weight at 0, and the next one at a boundary", () => {
     assert.strictEqual(sample([0, 0, 0.5, 0.5], 0), 2)
     assert.strictEqual(sample([0.5, 0, 0.5], 0.5), 2)
   })
 
-  it("is -1 when nothing can be drawn", () => {
+  it("returns -1 if no variant has a positive weight", () => {
     assert.strictEqual(sample([], 0.3), -1)
     assert.strictEqual(sample([0, 0], 0.3), -1)
   })
 })
 
 describe("kappa", () => {
-  it("explores less in window mode, and never less than its lower bound", () => {
+  it("explores less in window mode, but at least its lower bound", () => {
     assert.closeTo(kappa("window", 1000), 0.3, 1e-12)
     assert.strictEqual(kappa("window", 1), 0.1)
     assert.strictEqual(kappa("window", undefined), 0.4)

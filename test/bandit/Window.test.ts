@@ -14,8 +14,8 @@ const utc = (text: string) => Date.parse(`${text}Z`)
 const moments = fc.integer({ min: utc("2020-01-01T00:00"), max: utc("2030-01-01T00:00") })
 const ages = fc.integer({ min: 0, max: 200 * day })
 
-describe("a bucket", () => {
-  it("is the hour of the send until its whole day is 96 hours old, then the day", () => {
+describe("bucketAt", () => {
+  it("returns the hour of the send until its day is 96 hours old, then the day", () => {
     const sentAt = utc("2026-03-10T15:42:10")
     const hourly = { start: utc("2026-03-10T15:00"), end: utc("2026-03-10T16:00") }
     assert.deepStrictEqual(bucketAt(sentAt, sentAt), hourly)
@@ -26,7 +26,7 @@ describe("a bucket", () => {
     })
   })
 
-  it("is the week from Monday once that is 35 days old", () => {
+  it("returns the week from Monday once the week is 35 days old", () => {
     const sentAt = utc("2026-03-10T15:42:10")
     assert.deepStrictEqual(bucketAt(sentAt, utc("2026-04-20T00:00") - 1), {
       start: utc("2026-03-10T00:00"),
@@ -38,12 +38,12 @@ describe("a bucket", () => {
     })
   })
 
-  it("of a send in the future is its hour", () => {
+  it("returns the hour of a send time in the future", () => {
     const sentAt = utc("2026-03-10T15:59:59.999")
     assert.strictEqual(bucketAt(sentAt, utc("2026-03-10T14:00")).start, utc("2026-03-10T15:00"))
   })
 
-  it("contains its send, and is the bucket of everything in it", () => {
+  it("returns a bucket that contains the send, and the same bucket for every time in it", () => {
     fc.assert(
       fc.property(moments, ages, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (now, age, u) => {
         const bucket = bucketAt(now - age, now)
@@ -55,7 +55,7 @@ describe("a bucket", () => {
     )
   })
 
-  it("keeps every hour apart for 96 hours and every day for 35 days", () => {
+  it("returns single hours for 96 hours and single days for 35 days", () => {
     fc.assert(fc.property(moments, ages, (now, age) => {
       const { end, start } = bucketAt(now - age, now)
       if (now - start < 96 * hour) assert.strictEqual(end - start, hour)
@@ -63,7 +63,7 @@ describe("a bucket", () => {
     }))
   })
 
-  it("goes into a bucket of a later time as a whole", () => {
+  it("never splits a bucket as time passes", () => {
     fc.assert(fc.property(moments, ages, ages, (now, age, wait) => {
       const before = bucketAt(now - age, now)
       const after = bucketAt(now - age, now + wait)
@@ -79,7 +79,7 @@ describe("a bucket", () => {
     assert.isTrue(isExpired(now - 180 * day - 1, now))
   })
 
-  it("has the age of its middle, and while it is open of the middle of what has passed", () => {
+  it("measures the age of a bucket from its middle, and of an open bucket from the middle of its elapsed part", () => {
     const bucket = { start: utc("2026-03-10T15:00"), end: utc("2026-03-10T16:00") }
     assert.strictEqual(bucketAgeHours(bucket, utc("2026-03-10T20:00")), 4.5)
     assert.strictEqual(bucketAgeHours(bucket, utc("2026-03-10T15:30")), 0.25)
@@ -93,20 +93,20 @@ describe("a window", () => {
   const weight = (start: number, of: Window = window, length = hour) =>
     bucketWeight(of, { start, end: start + length }, now)
 
-  it("includes a bucket that starts on its far edge and excludes one that starts on its near edge", () => {
+  it("includes a bucket that starts at its far edge and excludes one that starts at its near edge", () => {
     assert.strictEqual(weight(now - 17 * day), 1)
     assert.strictEqual(weight(now - 17 * day - 1), 0)
     assert.strictEqual(weight(now - 3 * day - 1), 1)
     assert.strictEqual(weight(now - 3 * day), 0)
   })
 
-  it("counts a bucket that lies on an edge by its start alone", () => {
+  it("assigns a bucket on an edge by its start alone", () => {
     assert.strictEqual(weight(now - 3 * day - hour / 2), 1)
     assert.strictEqual(weight(now - 17 * day - hour / 2), 0)
     assert.strictEqual(weight(now - 17 * day - day / 2, window, day), 0)
   })
 
-  it("takes fractions of days, and without an offset the latest sends", () => {
+  it("accepts fractions of days, and no offset", () => {
     const half: Window = { mode: "window", lookbackDays: 0.5, offsetDays: 0 }
     assert.strictEqual(weight(now - 1, half), 1)
     assert.strictEqual(weight(now, half), 0)
@@ -115,11 +115,11 @@ describe("a window", () => {
     assert.deepStrictEqual(windowBounds(half, now), { from: now - day / 2, to: now })
   })
 
-  it("of a year does not fail for want of data", () => {
+  it("accepts a lookback of a year", () => {
     assert.strictEqual(weight(now - 365 * day, { mode: "window", lookbackDays: 365, offsetDays: 0 }), 1)
   })
 
-  it("that is adaptive halves counts with every half-life and ends after 180 days", () => {
+  it("halves the counts with every half-life in adaptive mode, and ends after 180 days", () => {
     const faded: Window = { mode: "adaptive", halfLifeDays: 10 }
     assert.closeTo(weight(now - hour, faded), 0.5 ** (0.5 / 240), 1e-12)
     assert.closeTo(weight(now - 10 * day - hour / 2, faded), 0.5, 1e-12)

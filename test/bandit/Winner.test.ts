@@ -19,7 +19,7 @@ const rows = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days =
 const report = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days?: number) =>
   compare(fitRows(rows(sends, rates, days)), sends.map((_, i) => `v${i}`), normal(1))
 
-describe("a report on the variants", () => {
+describe("a comparison of variants", () => {
   it("names the leader, its lift, and the loss of the others", () => {
     const { leader, lift, valueRemaining, variants, worstLoss } = report([20_000, 20_000, 20_000], [0.03, 0.05, 0.04])
     assert.strictEqual(leader, "v1")
@@ -37,12 +37,12 @@ describe("a report on the variants", () => {
     assert.isTrue(lift!.differenceInterval[0] < 0.01 && lift!.differenceInterval[1] > 0.01)
   })
 
-  it("knows how little can be lost by any of variants known to be alike", () => {
+  it("reports a small possible loss for variants known to be equal, and a larger one for an uncertain variant", () => {
     assert.isBelow(report([3_000_000, 3_000_000], [0.04, 0.04]).worstLoss, 0.01)
     assert.isAbove(report([3_000_000, 3_000], [0.04, 0.04]).worstLoss, 0.01, "of one of them too little is known")
   })
 
-  it("is undecided without data, where every variant is as good as another", () => {
+  it("has equal chances for all variants without data", () => {
     const model = priorModel({
       version: "t:0",
       now,
@@ -56,7 +56,7 @@ describe("a report on the variants", () => {
     assert.closeTo(sum(variants.map(({ pBest }) => pBest)), 1, 1e-9)
   })
 
-  it("has nothing to decide between one variant or none", () => {
+  it("has no lift and no loss with one variant or none", () => {
     const single = report([50_000], [0.04])
     assert.deepStrictEqual([single.leader, single.lift, single.variants[0]!.pBest], ["v0", null, 1])
     const none = compare(fitRows([]), [], normal(1))
@@ -70,7 +70,7 @@ describe("a report on the variants", () => {
     })
   })
 
-  it("agrees with the integral and with the posterior it draws from", () => {
+  it("agrees with the integral and with the posterior it samples", () => {
     const model = fitRows(rows([4000, 3000, 2000], [0.04, 0.043, 0.05]))
     const { variants } = compare(model, ["v0", "v1", "v2"], normal(3), { draws: 20_000 })
     const posteriors = model.variants.map(({ beta, covariance }) => ({ mean: beta[0]!, sd: Math.sqrt(covariance[0]!) }))
@@ -84,7 +84,7 @@ describe("a report on the variants", () => {
     })
   })
 
-  it("is the same for the same seed", () => {
+  it("is identical for the same seed", () => {
     const model = fitRows(rows([4000, 3000], [0.04, 0.05]))
     assert.deepStrictEqual(
       compare(model, ["v0", "v1"], normal(9)),
@@ -93,7 +93,7 @@ describe("a report on the variants", () => {
   })
 })
 
-describe("a report on a segment", () => {
+describe("a comparison within a segment", () => {
   const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }], builtIns: [] }
   const contextOf = (plan: string) => encodeContext([["plan", plan]])
   const model = fitRows(
@@ -106,7 +106,7 @@ describe("a report on a segment", () => {
     { scheme },
   )
 
-  it("can have another winner than the whole", () => {
+  it("can have another winner than the overall result", () => {
     const whole = compare(model, ["a", "b"], normal(1), { draws: 1000 })
     const pro = compare(model, ["a", "b"], normal(1), {
       draws: 1000,
@@ -118,14 +118,14 @@ describe("a report on a segment", () => {
     assert.closeTo(whole.variants[0]!.rate, 0.047, 0.002)
   })
 
-  it("averages the contexts by their traffic of the last 14 days", () => {
+  it("weights contexts by their traffic of the last 14 days", () => {
     assert.deepStrictEqual(model.traffic, [
       { cell: contextOf("free"), sends: 180_000 },
       { cell: contextOf("pro"), sends: 20_000 },
     ])
   })
 
-  it("falls back on the variant's estimate for an unseen context", () => {
+  it("uses the variant's estimate for an unknown context", () => {
     const { variants } = compare(model, ["a", "b"], normal(1), { traffic: [{ cell: contextOf("gold"), sends: 1 }] })
     for (const { interval } of variants) assert.isAbove(interval[1] / interval[0], 1.2)
   })

@@ -17,7 +17,7 @@ describe("readAmount", () => {
     assert.strictEqual(amountOf("49.9000"), 49.9)
   })
 
-  it("reads the separators of other countries where they can mean one number only", () => {
+  it("reads foreign separators if they allow only one number", () => {
     const written: ReadonlyArray<readonly [string, number]> = [
       ["49,90", 49.9],
       ["0,125", 0.125],
@@ -42,7 +42,7 @@ describe("readAmount", () => {
     for (const [text, amount] of written) assert.strictEqual(amountOf(text), amount, text)
   })
 
-  it("says which two numbers a text may mean", () => {
+  it("names both possible numbers of an ambiguous text", () => {
     for (const text of ["1,234", "1.234", "49,900", "123.456", "€1,234"]) {
       assert.match(String(amountOf(text)), /may mean 1?\d*\.\d{3} or \d{4,6}/, text)
     }
@@ -82,7 +82,7 @@ describe("readAmount", () => {
     }
   })
 
-  it("refuses what is no amount, and what is beyond a billion", () => {
+  it("rejects values that are no amount or exceed one billion", () => {
     const none = [
       NaN,
       "NaN",

@@ -15,7 +15,7 @@ const bodyOf = (json: unknown, more: Partial<BodyToRead> = {}): BodyToRead => ({
 const click = (tracking_id: string) => ({ event: "click", tracking_id, event_id: tracking_id })
 
 describe("readBody", () => {
-  it("keeps events of messages and people, the reasons of ignored items, and at most 100 faults", async () => {
+  it("returns events, profiles, erasures, reasons of ignored items, and at most 100 faults", async () => {
     const piece = await readBody(
       bodyOf([
         click("a"),
@@ -33,13 +33,13 @@ describe("readBody", () => {
     assert.strictEqual(piece.faults.length, 100)
   })
 
-  it("keeps 20 reasons of ignored items at most", async () => {
+  it("returns at most 20 reasons of ignored items", async () => {
     const body = JSON.stringify(Array.from({ length: 50 }, (_, n) => ({ event_type: `users.behaviors.x${n}` })))
     const piece = await readBody(bodyOf(JSON.parse(body), { source: "provider_a" }), normalizer("provider_a"))
     assert.deepStrictEqual([piece.ignored, piece.unused.length], [50, 20])
   })
 
-  it("explains a body that nothing is understood of", async () => {
+  it("explains why nothing in a body was understood", async () => {
     assert.match((await readBody(bodyOf("{"), normalizer("events"))).faults[0]!.reason, /not valid JSON/)
     assert.match(
       (await readBody(bodyOf("{}", { source: "new" }), undefined)).faults[0]!.reason,
@@ -67,7 +67,7 @@ const bodies = fc.array(
 )
 
 describe("slicesOf", () => {
-  it("gives everything once and in its order, erasures after all else of a body, and completes each body once", () => {
+  it("returns every item once and in order, erasures last, and completes each body once", () => {
     fc.assert(fc.property(bodies, fc.integer({ min: 1, max: 25 }), (all, most) => {
       const pieces = slicesOf(all, most).flat()
       for (const body of all) {
@@ -86,7 +86,7 @@ describe("slicesOf", () => {
     }))
   })
 
-  it("holds no more than a transaction may", () => {
+  it("limits a slice to the size of a transaction", () => {
     fc.assert(fc.property(bodies, fc.integer({ min: 1, max: 25 }), (all, most) => {
       for (const slice of slicesOf(all, most)) {
         const count = (of: "events" | "profiles" | "erasures") =>
@@ -102,7 +102,7 @@ describe("slicesOf", () => {
 describe("bodyReader", () => {
   const mapped: Reading = { conversions: new Set(), mapping: { event: "$.what", tracking_id: "$.id" } }
 
-  it("asks for the settings it does not have, once, and keeps them", async () => {
+  it("requests missing settings once and caches them", async () => {
     const answer = bodyReader()
     const body = bodyOf({ what: "click", id: "t" }, { reading: "k" })
     const request = { type: "read", bodies: [body], sliceWeight: 10 } as const
@@ -121,7 +121,7 @@ describe("bodyReader", () => {
     assert.deepStrictEqual(noted, [1, 1])
   })
 
-  it("does not take one source's settings for another's", async () => {
+  it("does not apply the settings of one source to another", async () => {
     const answer = bodyReader()
     const read = (source: string) =>
       answer({
@@ -138,7 +138,7 @@ describe("bodyReader", () => {
     assert.deepStrictEqual(counts, [1, 0])
   })
 
-  it("hands out slice after slice, and none that it does not have", async () => {
+  it("returns one slice after another, and an empty last slice when nothing is left", async () => {
     const answer = bodyReader()
     const none = await answer({ type: "next" }, () => {})
     assert.deepStrictEqual(none, { type: "slice", pieces: [], isLast: true })

@@ -56,7 +56,7 @@ describe("CloudEvents", () => {
     assert.deepStrictEqual(one({ ...attributes, data }), expected)
   })
 
-  it("reads data in Base64, and data that is the text of JSON", () => {
+  it("reads data in Base64 and data that is a JSON text", () => {
     assert.deepStrictEqual(one({ ...attributes, data_base64: base64(data) }), expected)
     assert.deepStrictEqual(
       one({ ...attributes, datacontenttype: "application/vnd.acme+json", data_base64: base64(data) }),
@@ -75,7 +75,7 @@ describe("CloudEvents", () => {
     assert.strictEqual(one(data, headers).key, "id:100% A 17%25")
   })
 
-  it("reads batches, and never loses good events to bad ones", () => {
+  it("reads the valid events of a batch next to invalid ones", () => {
     const good = { ...attributes, data }
     const bad = [null, "x", [good], {}, { ...good, id: "" }, { ...good, specversion: "0.3" }, {
       ...attributes,
@@ -89,7 +89,7 @@ describe("CloudEvents", () => {
     assert.deepStrictEqual(understood([], batch), { items: 0, events: [], skipped: [] })
   })
 
-  it("takes events for the same when source and id are, in whatever mode they came", () => {
+  it("identifies an event by source and id in every mode", () => {
     const keys = [
       one({ ...attributes, data }).key,
       one([{ ...attributes, data }], batch).key,
@@ -105,7 +105,7 @@ describe("CloudEvents", () => {
     assert.strictEqual(one(long).key, one({ ...long, time: undefined }).key)
   })
 
-  it("says which attributes are missing", () => {
+  it("names the missing attributes", () => {
     const { skipped } = understood({ type: "open", data })
     assert.deepStrictEqual(skipped, [{
       pointer: "",
@@ -115,7 +115,7 @@ describe("CloudEvents", () => {
     assert.include(understood({ ...attributes, specversion: "2.0", data }).skipped[0]!.reason, "specversion")
   })
 
-  it("reads the type as the default shape does: other types are conversions with a tracking id", () => {
+  it("treats an unknown type with a tracking id as a conversion", () => {
     const of = (type: string, data: object) => understood({ ...attributes, type, data })
     assert.strictEqual(of("com.acme.order.paid", { tracking_id: "t" }).events[0]!.event, "conversion")
     assert.deepStrictEqual(of("com.acme.order.paid", { user_id: "u" }).skipped.map(({ expected }) => expected), [true])
@@ -125,7 +125,7 @@ describe("CloudEvents", () => {
     assert.strictEqual(one(body, structured, conversions).event, "conversion")
   })
 
-  it("does not read the subject unless it is told what it is", () => {
+  it("ignores the subject unless the settings say what it contains", () => {
     const body = { ...attributes, subject: "s-1", data: { tracking_id: "t", user_id: "u", template_id: "p" } }
     assert.deepInclude(one(body), { trackingId: "t", user: "u", templateId: "p" })
     assert.strictEqual(one(body, structured, make({ subject: "user" })).user, "s-1")
@@ -135,14 +135,14 @@ describe("CloudEvents", () => {
     assert.strictEqual(one("", binary({ "ce-subject": "s-1" }), make({ subject: "user" })).user, "s-1")
   })
 
-  it("takes the time of the data, then that of receipt, where it has none", () => {
+  it("uses the time of the data, then the time of receipt, if the event has no time", () => {
     const untimed = { ...attributes, time: undefined }
     assert.strictEqual(one({ ...untimed, data: { ...data, timestamp: 1_778_486_400 } }).occurredAt, 1_778_486_400_000)
     assert.strictEqual(one({ ...untimed, data }).occurredAt, receivedAt)
     assert.strictEqual(one({ ...attributes, time: "2031-01-01T00:00:00Z", data }).occurredAt, receivedAt)
   })
 
-  it("says that data is no JSON object where nothing else names the message", () => {
+  it("reports data that is no JSON object if the message has no other name", () => {
     for (const more of [{}, { data: 7 }, { data: [data] }, { data_base64: "%%%" }, { data_base64: "AAAA" }]) {
       const { skipped } = understood({ ...attributes, ...more })
       assert.include(skipped[0]!.reason, "its data is no JSON object")
@@ -153,7 +153,7 @@ describe("CloudEvents", () => {
     )
   })
 
-  it("does not understand other formats, nor what is no JSON", () => {
+  it("rejects other formats and invalid JSON", () => {
     const reasonOf = (body: string, headers: Headers) => {
       const result = normalize(bytes(body), headers, receivedAt)
       return "reason" in result ? result.reason : ""
@@ -164,7 +164,7 @@ describe("CloudEvents", () => {
     assert.include(reasonOf("{", binary()), "not valid JSON")
   })
 
-  it("tells CloudEvents from other requests by their headers", () => {
+  it("distinguishes CloudEvents from other requests by their headers", () => {
     assert.isTrue(isCloudEvents(structured))
     assert.isTrue(isCloudEvents(batch))
     assert.isTrue(isCloudEvents({ "content-type": "Application/CloudEvents+JSON" }))
@@ -173,12 +173,12 @@ describe("CloudEvents", () => {
     assert.isFalse(isCloudEvents({ "content-type": "application/json", "ce-id": "1" }))
   })
 
-  it("reads events of plain JSON as if they were structured", () => {
+  it("reads events sent as plain JSON like structured events", () => {
     assert.deepStrictEqual(one({ ...attributes, data }, { "content-type": "application/json" }), expected)
     assert.strictEqual(understood([{ ...attributes, data }, 1], {}).items, 2)
   })
 
-  it("never throws, and accounts for every item", () => {
+  it("never throws, and reports every item", () => {
     const odd = fc.oneof(fc.jsonValue(), fc.constantFrom("1.0", "click", "t"))
     const event = fc.record({
       specversion: fc.oneof(odd, fc.constant("1.0")),

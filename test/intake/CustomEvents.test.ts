@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { type EventName, EventName as EventNames } from "../../src/domain/EventKinds.ts"
 import { assertOrder, click, one, read, receivedAt } from "./customEventsSupport.ts"
 
-describe("CustomEvents: bodies", () => {
-  it("reads everything of a flat item", () => {
+describe("custom events: bodies", () => {
+  it("reads every field of a flat item", () => {
     assert.deepStrictEqual(
       one({
         event: "click",
@@ -28,7 +28,7 @@ describe("CustomEvents: bodies", () => {
     )
   })
 
-  it("leaves absent members undefined", () => {
+  it("returns undefined for absent members", () => {
     const { key: _, ...event } = one({ event: "conversion", email: "a@example.com" })
     assert.deepStrictEqual(event, {
       event: "conversion",
@@ -42,7 +42,7 @@ describe("CustomEvents: bodies", () => {
   })
 
   for (const wrapper of ["events", "batch", "data"]) {
-    it(`takes an array under ${wrapper} as the items`, () => {
+    it(`reads an array under ${wrapper} as the items`, () => {
       const body = { [wrapper]: [click, null, { ...click, event: "open" }], sent_at: "2026-02-03" }
       const { events, items, skipped } = read(body)
       assert.strictEqual(items, 3)
@@ -51,24 +51,24 @@ describe("CustomEvents: bodies", () => {
     })
   }
 
-  it("takes an array as the items", () => {
+  it("reads an array as the items", () => {
     const { events, skipped } = read([click, 7, { ...click, event: "open" }])
     assert.deepStrictEqual(events.map(({ event }) => event), ["click", "open"])
     assert.deepStrictEqual(skipped, [{ pointer: "/1", reason: "must be an object", expected: false }])
   })
 
-  it("prefers events to batch to data where several are arrays, and passes over those that are none", () => {
+  it("prefers events over batch over data, and ignores those that are no arrays", () => {
     assert.strictEqual(one({ data: [], batch: [], events: [click] }).event, "click")
     assert.strictEqual(one({ events: 3, batch: { a: 1 }, data: [click] }).event, "click")
   })
 
-  it("finds nothing in an empty list", () => {
+  it("returns no items for an empty list", () => {
     for (const body of [[], { events: [] }, { batch: [] }, { data: [] }]) {
       assert.deepStrictEqual(read(body), { items: 0, events: [], skipped: [] })
     }
   })
 
-  it("skips a body of another type as its only item", () => {
+  it("skips a body that is no object as its only item", () => {
     for (const body of [null, "click", 7, true]) {
       assert.deepStrictEqual(read(body), {
         items: 1,
@@ -78,7 +78,7 @@ describe("CustomEvents: bodies", () => {
     }
   })
 
-  it("never loses the others to a bad item", () => {
+  it("reads the valid items next to invalid ones", () => {
     const bad = [null, "x", 0, [], [click], {}, { event: {} }, { event: "click" }, { tracking_id: "t" }]
     const { events, items, skipped } = read([...bad, click])
     assert.strictEqual(items, bad.length + 1)
@@ -88,7 +88,7 @@ describe("CustomEvents: bodies", () => {
   })
 })
 
-describe("CustomEvents: names of events", () => {
+describe("custom events: names of events", () => {
   const synonyms: { readonly [event in EventName]: ReadonlyArray<string> } = {
     sent: ["sent", "send"],
     delivered: ["delivered", "delivery"],
@@ -105,7 +105,7 @@ describe("CustomEvents: names of events", () => {
   }
 
   for (const event of EventNames.literals) {
-    it(`knows ${event} as ${synonyms[event].join(", ")}, however written`, () => {
+    it(`recognizes ${event} as ${synonyms[event].join(", ")} in any spelling`, () => {
       for (const name of synonyms[event]) {
         for (const written of [name, name.toUpperCase(), ` ${name} `, `com.acme.mail.${name}`, `acme.${name}.v12`]) {
           // Attributed by user, because an unknown name with a tracking id would count as a conversion.
@@ -116,7 +116,7 @@ describe("CustomEvents: names of events", () => {
     })
   }
 
-  it("finds the name under each of its keys, in their order", () => {
+  it("reads the name from the first of its keys", () => {
     assertOrder(
       "event event_name event_type type name",
       (name) => one({ ...name, tracking_id: "t" }).event,
@@ -125,21 +125,21 @@ describe("CustomEvents: names of events", () => {
     )
   })
 
-  it("passes over a name that is blank or no text", () => {
+  it("ignores a name that is blank or no text", () => {
     assert.strictEqual(
       one({ event: "  ", event_name: null, event_type: {}, type: "open", tracking_id: "t" }).event,
       "open",
     )
   })
 
-  it("takes only a version behind the last dot for one", () => {
+  it("ignores a version only after the last dot", () => {
     for (const name of ["click.v", "click.v2x", "click.2", "v2", "click.", "."]) {
       assert.strictEqual(read({ event: name, user_id: "u" }).events.length, 0, name)
     }
     assert.strictEqual(one({ event: "click.v2", user_id: "u" }).event, "click")
   })
 
-  it("reads the value of a conversion, under the first key that has a number", () => {
+  it("reads the value of a conversion from the first key with a number", () => {
     const order = (members: object) => one({ event: "order_completed", tracking_id: "t", ...members })
     assertOrder("value revenue amount total", (members) => order(members).value, 1, 2.5)
     assert.deepInclude(order({ value: " 49.90 ", currency: "eur" }), { value: 49.9, currency: "EUR" })
@@ -153,19 +153,19 @@ describe("CustomEvents: names of events", () => {
     assert.isUndefined(one({ event: "click", tracking_id: "t", value: 5 }).value, "other events have no value")
   })
 
-  it("takes another name with a tracking id for a conversion", () => {
+  it("treats an unknown name with a tracking id as a conversion", () => {
     assert.strictEqual(one({ event: "trial_started", tracking_id: "t" }).event, "conversion")
     assert.strictEqual(one({ event: "trial_started", properties: { trackingId: "t" } }).event, "conversion")
     assert.strictEqual(one({ event: "Viewed", url: "https://a.example/?tracking_id=t" }).event, "conversion")
   })
 
-  it("expects to skip another name without a tracking id", () => {
+  it("skips an unknown name without a tracking id as expected", () => {
     const { skipped } = read([{ event: "trial_started", user_id: "u" }])
     assert.deepStrictEqual(skipped.map(({ expected, pointer }) => [pointer, expected]), [["/0", true]])
     assert.include(skipped[0]!.reason, "trial_started")
   })
 
-  it("takes configured names for conversions, in full or by the last segment", () => {
+  it("treats configured names as conversions, in full or by the last segment", () => {
     const conversions = new Set(["trial_started", "shop.parcel.delivered"])
     assert.strictEqual(one({ event: "trial_started", user_id: "u" }, { conversions }).event, "conversion")
     assert.strictEqual(one({ event: "App.Trial_Started.v1", user_id: "u" }, { conversions }).event, "conversion")
@@ -174,11 +174,11 @@ describe("CustomEvents: names of events", () => {
     assert.strictEqual(read({ event: "trial_ended", user_id: "u" }, { conversions }).skipped[0]!.expected, true)
   })
 
-  it("does not let a configuration make clicks conversions", () => {
+  it("does not turn clicks into conversions by configuration", () => {
     assert.strictEqual(one(click, { conversions: new Set(["click"]) }).event, "click")
   })
 
-  it("expects to skip lifecycle noise, with a tracking id too, unless it is configured", () => {
+  it("skips lifecycle events as expected, even with a tracking id, unless configured", () => {
     for (const event of ["drafted", "attempted", "deferred", "retry", "processed", "transient", "mail.Deferred.v2"]) {
       assert.deepStrictEqual(read({ event, tracking_id: "t" }).skipped.map(({ expected }) => expected), [true])
     }
@@ -187,18 +187,18 @@ describe("CustomEvents: names of events", () => {
   })
 })
 
-describe("CustomEvents: user and message of an event", () => {
-  it("finds the user under each of its keys, in their order", () => {
+describe("custom events: user and message of an event", () => {
+  it("reads the user from the first of its keys", () => {
     const keys = "user_id userId external_user_id external_id email"
     assertOrder(keys, (user) => one({ ...user, event: "open" }).user, "a", "b")
   })
 
-  it("finds tracking id and template under both spellings", () => {
+  it("reads tracking id and template under both spellings", () => {
     assertOrder("tracking_id trackingId", (id) => one({ ...id, event: "open" }).trackingId, "a", "b")
     assertOrder("template_id templateId", (id) => one({ ...click, ...id }).templateId, "a", "b")
   })
 
-  it("looks into data, then properties, after all keys of the item itself", () => {
+  it("reads data, then properties, after the keys of the item itself", () => {
     const both = { data: { tracking_id: "d" }, properties: { tracking_id: "p", email: "e" } }
     assert.deepInclude(one({ type: "com.acme.open", ...both }), { event: "open", trackingId: "d", user: "e" })
     assert.strictEqual(one({ event: "open", email: "item", data: { user_id: "data" } }).user, "item")
@@ -209,7 +209,7 @@ describe("CustomEvents: user and message of an event", () => {
     assert.strictEqual(one({ data: { event: "open", id: 5, tracking_id: 7 } }).key, "id:5")
   })
 
-  it("names time zones, templates and users that cannot be read", () => {
+  it("reports time zones, templates and users that cannot be read", () => {
     const unread: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
       [{ time_zone: "Mars/Base" }, "/time_zone"],
       [{ data: { timezone: "GMT+2:30" } }, "/data/timezone"],
@@ -224,18 +224,18 @@ describe("CustomEvents: user and message of an event", () => {
     assert.isUndefined(one({ ...click, time_zone: "europe/berlin", template_id: null, user_id: " " }).faults)
   })
 
-  it("makes texts of numbers, and takes other types as absent", () => {
+  it("converts numbers to texts, and ignores values of other types", () => {
     assert.deepInclude(one({ event: "open", tracking_id: 42, user_id: 0 }), { trackingId: "42", user: "0" })
     const { trackingId, user } = one({ event: "open", tracking_id: true, trackingId: ["a"], user_id: {}, userId: "u" })
     assert.deepStrictEqual([trackingId, user], [undefined, "u"])
     assert.strictEqual(one({ event: "open", user_id: JSON.parse("1e999"), email: "e" }).user, "e")
   })
 
-  it("keeps ids as they are, spaces at their ends included", () => {
+  it("keeps ids unchanged, including spaces at their ends", () => {
     assert.strictEqual(one({ event: "open", tracking_id: " Ünï 🎉 " }).trackingId, " Ünï 🎉 ")
   })
 
-  it("takes texts that cannot name anything here as absent", () => {
+  it("ignores texts that cannot be a name", () => {
     const long = ["x".repeat(201), "x".repeat(1e6)]
     for (const bad of ["", " \t ", "a\u0000b", "a\nb", "a\u007f", "\ud800", "a\udc00b", ...long]) {
       const { trackingId, user } = one({ event: "open", tracking_id: bad, trackingId: "t", user_id: bad, email: "e" })
@@ -248,7 +248,7 @@ describe("CustomEvents: user and message of an event", () => {
     assert.strictEqual(one({ event: "open", tracking_id: "x".repeat(200) }).trackingId, "x".repeat(200))
   })
 
-  it("takes the tracking id from the query of the clicked URL, decoded once", () => {
+  it("reads the tracking id from the query of the clicked URL, decoded once", () => {
     const of = (url: unknown) => read({ event: "click", user_id: "u", url }).events[0]!.trackingId
     assert.strictEqual(of("https://a.example/p?x=1&tracking_id=trk_1&y=2"), "trk_1")
     assert.strictEqual(of("https://a.example/?tracking_id=trk%2F1%20%2541#top"), "trk/1 %41")
@@ -263,14 +263,14 @@ describe("CustomEvents: user and message of an event", () => {
     for (const none of [...elsewhere, ...unusable]) assert.strictEqual(of(none), undefined, String(none))
   })
 
-  it("prefers a stated tracking id, wherever it stands, to that of a URL", () => {
+  it("prefers an explicit tracking id over one in a URL", () => {
     const url = "https://a.example/?tracking_id=url"
     assert.strictEqual(one({ event: "click", url, tracking_id: "own" }).trackingId, "own")
     assert.strictEqual(one({ event: "click", url, properties: { tracking_id: "own" } }).trackingId, "own")
     assert.strictEqual(one({ event: "click", data: { url } }).trackingId, "url")
   })
 
-  it("finds the link under each of its keys, and its tracking id", () => {
+  it("reads the link, and its tracking id, from the first of its keys", () => {
     for (const key of ["link", "url", "href", "link_url", "clicked_url"]) {
       const link = "https://a.example/?tracking_id=t"
       assert.deepInclude(one({ event: "click", [key]: link }), { link, trackingId: "t" })
@@ -279,7 +279,7 @@ describe("CustomEvents: user and message of an event", () => {
     assert.strictEqual(one({ ...click, link: "a", url: "b" }).link, "a")
   })
 
-  it("keeps the first 2,000 characters of a link, never half a pair, and none that cannot be stored", () => {
+  it("truncates a link to 2,000 characters without splitting a pair, and ignores one that cannot be stored", () => {
     assert.strictEqual(one({ ...click, url: "x".repeat(3_000) }).link, "x".repeat(2_000))
     assert.strictEqual(one({ ...click, url: `${"x".repeat(1_999)}🎉y` }).link, "x".repeat(1_999))
     assert.strictEqual(one({ ...click, url: `${"x".repeat(1_998)}🎉y` }).link, `${"x".repeat(1_998)}🎉`)
@@ -287,7 +287,7 @@ describe("CustomEvents: user and message of an event", () => {
     assert.strictEqual(one({ ...click, link: "\ud800", url: " " }).link, undefined)
   })
 
-  it("sees a machine wherever one is flagged", () => {
+  it("recognizes a machine from any of its flags", () => {
     const keys = "automated is_bot isBot bot machine_open is_suspected_bot_click prefetched machine"
     for (const key of keys.split(" ")) {
       for (const flag of [true, "true"]) {

@@ -15,8 +15,8 @@ const shuffled = (value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).reverse().map(([name, member]) => [name, shuffled(member)]))
     : value
 
-describe("CustomEvents: times", () => {
-  it("finds the time under each of its keys, in their order", () => {
+describe("custom events: times", () => {
+  it("reads the time from the first of its keys", () => {
     assertOrder(
       "occurred_at timestamp time created_at ts",
       (t) => one({ ...click, ...t }).occurredAt / 1_000,
@@ -25,7 +25,7 @@ describe("CustomEvents: times", () => {
     )
   })
 
-  it("tells seconds, milliseconds and microseconds apart by their size", () => {
+  it("distinguishes seconds, milliseconds and microseconds by their size", () => {
     for (const time of [1_770_116_400, "1770116400", 1_770_116_400_000, "1770116400000 ", 1_770_116_400_000_999]) {
       assert.strictEqual(iso(time), "2026-02-03T11:00:00.000Z", String(time))
     }
@@ -35,7 +35,7 @@ describe("CustomEvents: times", () => {
     assert.strictEqual(iso("1770116400250999888"), "2026-02-03T11:00:00.250Z")
   })
 
-  it("reads ISO texts with any offset, and UTC without one", () => {
+  it("reads ISO texts with any offset, and as UTC without one", () => {
     const same = "2026-02-03T12:10:05Z|2026-02-03t12:10:05.000z|2026-02-03T14:40:05+02:30|2026-02-03T07:10:05-0500|" +
       "2026-02-03T13:10:05+01|2026-02-03 12:10:05 +00:00|2026-02-03 12:10:05 UTC|2026-02-03T12:10:05"
     for (const text of same.split("|")) assert.strictEqual(iso(text), "2026-02-03T12:10:05.000Z", text)
@@ -45,7 +45,7 @@ describe("CustomEvents: times", () => {
     assert.strictEqual(iso("2016-12-31T23:59:60Z"), "2017-01-01T00:00:00.000Z")
   })
 
-  it("takes the time of receipt for what is missing, unreadable, before 1971, or in the future", () => {
+  it("uses the time of receipt if the time is missing, unreadable, before 1971, or in the future", () => {
     const texts = [
       "",
       "yesterday",
@@ -65,13 +65,13 @@ describe("CustomEvents: times", () => {
     for (const value of all.flat()) assert.strictEqual(occurredAt(value), receivedAt, String(value).slice(0, 50))
   })
 
-  it("takes the time of receipt itself as it is", () => {
+  it("accepts a time equal to the time of receipt", () => {
     assert.strictEqual(occurredAt("2026-02-03T13:00:00Z"), receivedAt)
   })
 })
 
-describe("CustomEvents: identity of an event", () => {
-  it("finds the event id under each of its keys, in their order", () => {
+describe("custom events: identity of an event", () => {
+  it("reads the event id from the first of its keys", () => {
     assertOrder("event_id eventId id", (id) => keyOf({ ...click, ...id }).slice(3), "a", "b")
     // The id of a message is the same for its open and its click.
     assertOrder("message_id messageId", (id) => keyOf({ ...click, ...id }).slice("id:click:".length), "a", "b")
@@ -81,7 +81,7 @@ describe("CustomEvents: identity of an event", () => {
     assert.strictEqual(keyOf({ ...click, id: "x".repeat(200) }), `id:${"x".repeat(200)}`)
   })
 
-  it("takes the header webhook-id for the event id of the only item that has none", () => {
+  it("uses the header webhook-id as the event id of a single item without one", () => {
     const webhookId = "msg_1"
     assert.strictEqual(one(click, { webhookId }).key, "id:msg_1")
     assert.strictEqual(one([click], { webhookId }).key, "id:msg_1")
@@ -102,14 +102,14 @@ describe("CustomEvents: identity of an event", () => {
     }
   })
 
-  it("tells items apart that differ anywhere, in names such as __proto__ too", () => {
+  it("distinguishes items that differ in any member, including __proto__", () => {
     const members = [`"x":null`, `"x":[]`, `"x":{}`, `"x":[[1],2]`, `"x":[[1,2]]`, `"x":"1"`, `"x":1`, `"y":1`]
     const names = [`"__proto__":1`, `"__proto__":{"id":"a"}`, `"__proto__":{"id":"b"}`, `"\\ud800":1`, `"\\ud801":1`]
     const keys = [...members, ...names].map((member) => keyOf(JSON.parse(`{"event":"click","user_id":"u",${member}}`)))
     assert.strictEqual(new Set([...keys, keyOf({ event: "click", user_id: "u" })]).size, keys.length + 1)
   })
 
-  it("reads nothing out of __proto__", () => {
+  it("ignores members of __proto__", () => {
     const body = JSON.parse(`{"__proto__":{"event":"click","tracking_id":"t","events":[{}]}}`)
     assert.deepStrictEqual(read(body).skipped.map(({ pointer }) => pointer), [""])
     assert.strictEqual(read(JSON.parse(`{"event":"toString","__proto__":{"tracking_id":"t"}}`)).events.length, 0)
@@ -130,8 +130,8 @@ describe("CustomEvents: identity of an event", () => {
   })
 })
 
-describe("CustomEvents: hostile input", () => {
-  it("stays linear in texts made to backtrack", () => {
+describe("custom events: hostile input", () => {
+  it("takes linear time for texts that provoke backtracking", () => {
     const size = 1_000_000
     const texts = "&|?|?tracking_id=&|%|?tracking_id=%|.|.v|v1.| |1|\ud800|#|2026-".split("|")
       .map((text) => text.repeat(Math.floor(size / text.length)))
@@ -167,7 +167,7 @@ describe("CustomEvents: hostile input", () => {
   }))
   const options = fc.record({ receivedAt: fc.constant(receivedAt), webhookId: fc.option(text, { nil: undefined }) })
 
-  it("never fails, and accounts for every item", () => {
+  it("never throws, and reports every item", () => {
     fc.assert(
       fc.property(fc.oneof(json, fc.jsonValue()), options, (body, options) => {
         const { events, items, skipped } = normalize(body, options)
@@ -189,7 +189,7 @@ describe("CustomEvents: hostile input", () => {
 
   const item = fc.dictionary(name, json, { maxKeys: 8 }).map((members) => ({ ...members, ...click }))
 
-  it("reads an item alike in any order of its members", () => {
+  it("reads an item identically in any order of its members", () => {
     fc.assert(
       fc.property(item, (item) => {
         const [first, again, other] = read([item, structuredClone(item), shuffled(item)]).events
@@ -200,7 +200,7 @@ describe("CustomEvents: hostile input", () => {
     )
   })
 
-  it("finds the same events alone, in a list, and in a wrapper", () => {
+  it("reads the same events alone, in a list, and in a wrapper", () => {
     fc.assert(
       fc.property(fc.array(item, { minLength: 2, maxLength: 4 }), (items) => {
         // A list of an item's own would make it a wrapper.

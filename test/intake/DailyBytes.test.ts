@@ -4,14 +4,14 @@ import { DailyBytes, dayOf, nextDay } from "../../src/intake/DailyBytes.ts"
 const noon = Date.parse("2026-11-22T12:00:00Z")
 const tomorrow = noon + 86_400_000
 
-describe("Bytes a day", () => {
+describe("bytes per day", () => {
   it("are counted by days in UTC", () => {
     assert.strictEqual(dayOf(Date.parse("2026-11-22T23:59:59.999Z")), "2026-11-22")
     assert.strictEqual(nextDay(noon), Date.parse("2026-11-23T00:00:00Z"))
     assert.strictEqual(nextDay(nextDay(noon)), Date.parse("2026-11-24T00:00:00Z"))
   })
 
-  it("are admitted until the quota is reached, each organization by itself, and anew the next day", () => {
+  it("are accepted until the quota of the organization is reached, and again the next day", () => {
     const use = new DailyBytes(100)
     assert.isTrue(use.admits("a", noon))
     use.add("a", 99, noon)
@@ -22,7 +22,7 @@ describe("Bytes a day", () => {
     assert.isTrue(use.admits("a", tomorrow))
   })
 
-  it("have no end without a quota, and the organization's own quota goes before the default", () => {
+  it("are unlimited without a quota, and limited by the organization's quota before the default", () => {
     const use = new DailyBytes(undefined)
     use.add("a", 1e15, noon)
     assert.isTrue(use.admits("a", noon))
@@ -32,7 +32,7 @@ describe("Bytes a day", () => {
     assert.isTrue(use.admits("a", noon))
   })
 
-  it("are reported once, and again after a report that did not arrive", () => {
+  it("are reported once, and again if the report failed", () => {
     const use = new DailyBytes(100)
     use.add("a", 100, noon)
     assert.isFalse(use.admits("a", noon))
@@ -44,7 +44,7 @@ describe("Bytes a day", () => {
     assert.deepStrictEqual(use.takeReports(noon), [{ org: "a", day: "2026-11-22", bytes: 100, refused: 2 }])
   })
 
-  it("of other nodes count once they are known, and those that arrived meanwhile stay", () => {
+  it("include those of other nodes, and keep those received since the last report", () => {
     const use = new DailyBytes(100)
     use.add("a", 30, noon)
     use.takeReports(noon)
@@ -56,7 +56,7 @@ describe("Bytes a day", () => {
     assert.isTrue(use.admits("a", noon))
   })
 
-  it("of yesterday are reported under their day, and then forgotten", () => {
+  it("of yesterday are reported under their own day and then dropped", () => {
     const use = new DailyBytes(100)
     use.add("a", 30, noon)
     use.add("a", 5, tomorrow)

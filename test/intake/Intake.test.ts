@@ -36,7 +36,7 @@ describe("Intake", () => {
         assert.deepStrictEqual(yield* tallies("once"), ["a plan=pro learned: click 1, decisions 1"])
       }))
 
-    it.effect("lets an event wait for its decision, which finds it at once", () =>
+    it.effect("keeps an event waiting for its decision, and applies it once the decision is stored", () =>
       Effect.gen(function* () {
         yield* makeOrg("early")
         yield* receive("early", [{ event: "click", tracking_id: "soon" }, { event: "open", tracking_id: "soon" }])
@@ -72,7 +72,7 @@ describe("Intake", () => {
         assert.deepInclude(timeline.decisions[0]!.events[0], { value: 49.9, currency: "EUR" })
       }))
 
-    it.effect("shows the first report as counted where reports of whole seconds tell of one time", () =>
+    it.effect("shows the first of several reports as counted if they have the same second", () =>
       Effect.gen(function* () {
         yield* makeOrg("second")
         yield* decide("second", "t1")
@@ -95,7 +95,7 @@ describe("Intake", () => {
         ])
       }))
 
-    it.effect("keeps unreadable items with position and reason, and counts the rest", () =>
+    it.effect("stores unreadable items with position and reason, and counts the rest", () =>
       Effect.gen(function* () {
         yield* makeOrg("odd")
         yield* decide("odd", "t1")
@@ -109,7 +109,7 @@ describe("Intake", () => {
         assert.match(entries[0]!.faults![0]!.reason, /not valid JSON/)
       }))
 
-    it.effect("tells people, machines and forced decisions apart", () =>
+    it.effect("counts people, machines and forced decisions separately", () =>
       Effect.gen(function* () {
         yield* makeOrg("apart")
         yield* decide("apart", "learned")
@@ -128,7 +128,7 @@ describe("Intake", () => {
         ])
       }))
 
-    it.effect("takes back a click that a later event reveals as a scanner's", () =>
+    it.effect("withdraws a click that a later event shows to be a scanner's", () =>
       Effect.gen(function* () {
         yield* makeOrg("scanner")
         yield* decide("scanner", "t1", { ago: hour })
@@ -148,7 +148,7 @@ describe("Intake", () => {
         ])
       }))
 
-    it.effect("credits every decision under a tracking id, or those of the template that the event names", () =>
+    it.effect("credits every decision under a tracking id, or only those of the template that the event names", () =>
       Effect.gen(function* () {
         yield* makeOrg("many")
         yield* decide("many", "x", { template: "subject" })
@@ -162,7 +162,7 @@ describe("Intake", () => {
         assert.deepStrictEqual(yield* tallies("many", "body"), ["a plan=pro learned: click 1, decisions 1, open 1"])
       }))
 
-    it.effect("follows the tracking id of a sticky repeat to the decision it repeated, unless it has its own", () =>
+    it.effect("resolves the tracking id of a sticky repeat to its decision, unless it has a decision of its own", () =>
       Effect.gen(function* () {
         yield* makeOrg("sticky")
         const sticky = yield* StickyChoices
@@ -179,7 +179,7 @@ describe("Intake", () => {
         ])
       }))
 
-    it.effect("without a tracking id credits the user's latest decision before the event, within 7 days", () =>
+    it.effect("credits the user's latest decision within 7 days before an event without a tracking id", () =>
       Effect.gen(function* () {
         yield* makeOrg("users")
         yield* decide("users", "old", { user: "ann", copy: "old", ago: 3 * hour })
@@ -207,7 +207,7 @@ describe("Intake", () => {
         assert.deepStrictEqual(yield* tallies("users", "o"), ["o plan=pro learned: conversion 1, decisions 1"])
       }))
 
-    it.effect("changes nothing by events for another organization, or from long before the decision", () =>
+    it.effect("ignores events of another organization, or from long before the decision", () =>
       Effect.gen(function* () {
         yield* makeOrg("mine")
         yield* makeOrg("theirs")
@@ -239,7 +239,7 @@ describe("Intake", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("bot"), { check: true })).differences, [])
       }))
 
-    it.effect("reaches equal tallies in any order of arrival", () =>
+    it.effect("reaches the same tallies for any order of arrival", () =>
       Effect.gen(function* () {
         const random = seeded(11)
         const base = Date.now() - hour / 2
@@ -270,7 +270,7 @@ describe("Intake", () => {
         assert.deepStrictEqual(results[2], results[0])
       }))
 
-    it.effect("finds and corrects counts that differ from decisions and events", () =>
+    it.effect("finds and corrects counts that differ from the stored decisions and events", () =>
       Effect.gen(function* () {
         yield* makeOrg("mend")
         const sql = yield* SqlClient.SqlClient
@@ -355,7 +355,7 @@ describe("Intake", () => {
     })), 180_000)
 
   it.live(
-    "rejects the body that the store refuses and no other, and not if another node was faster",
+    "rejects only the body that the database refuses, and not if another node has stored it",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const context = yield* Layer.build(layerQuiet(yield* temporaryEnvironment))

@@ -32,7 +32,7 @@ const inboxOf = Effect.fnUntraced(function* (slug: string) {
 const large = (word: string) => ({ event: "click", tracking_id: "t1", event_id: word, padding: "x".repeat(300_000) })
 const click = (id: string) => ({ event: "click", tracking_id: "t1", event_id: id })
 
-describe("Poison bodies", () => {
+describe("poison bodies", () => {
   const environment = temporaryEnvironment
   const services = Layer.unwrap(Effect.map(environment, (env) => layerWith(env, { program, deadline })))
 
@@ -44,7 +44,7 @@ describe("Poison bodies", () => {
         ["throw", "It could not be read: thrown by the program"],
       ] as const
     ) {
-      it.effect(`rejects a body that makes its process ${word} after three attempts, and takes in all others`, () =>
+      it.effect(`rejects a body that makes its process ${word} after three attempts, and processes all others`, () =>
         Effect.gen(function* () {
           yield* makeOrg(word)
           yield* decide(word, "t1")
@@ -65,7 +65,7 @@ describe("Poison bodies", () => {
         }))
     }
 
-    it.effect("stores the attempt at a large body before it is made, and takes small ones in beside it", () =>
+    it.effect("records the attempt at a large body first, and processes small bodies concurrently", () =>
       Effect.gen(function* () {
         yield* makeOrg("large")
         yield* receive("large", large("hang"))
@@ -80,7 +80,7 @@ describe("Poison bodies", () => {
         yield* sql`UPDATE inbox SET status = 'rejected' WHERE org_slug = 'large' AND status = 'pending'`
       }))
 
-    it.effect("has three attempts again after a replay", () =>
+    it.effect("allows three attempts again after a replay", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("replay")
@@ -93,7 +93,7 @@ describe("Poison bodies", () => {
         assert.deepStrictEqual(yield* inboxOf("replay"), ["done 1"])
       }))
 
-    it.effect("takes the bodies of a node that died one at a time, and rejects one that it died of three times", () =>
+    it.effect("processes the bodies of a stopped node one at a time, and rejects one with three failed attempts", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("died")
@@ -112,7 +112,7 @@ describe("Poison bodies", () => {
         assert.deepStrictEqual(yield* sql`SELECT 1 FROM intake_batches b WHERE b.inbox_ids && ${ids}::bigint[]`, [])
       }))
 
-    it.effect("does not count attempts that an outage of the store ended", () =>
+    it.effect("counts no attempt that a database outage ended", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("outage")
@@ -140,7 +140,7 @@ describe("Poison bodies", () => {
         assert.deepStrictEqual(yield* inboxOf("outage"), ["done 0", "done 1"])
       }))
 
-    it.effect("stores events that belong to many decisions in several transactions, each event once", () =>
+    it.effect("stores events of many decisions in several transactions, each event once", () =>
       Effect.gen(function* () {
         yield* makeOrg("many")
         const templates = Array.from({ length: 60 }, (_, n) => `t${n}`)
@@ -155,7 +155,7 @@ describe("Poison bodies", () => {
         assert.deepStrictEqual(counted, { n: 6_000, events: 100 })
       }))
 
-    it.effect("looks once at events that name another template than the one just decided", () =>
+    it.effect("reads events of another template once instead of repeatedly", () =>
       Effect.gen(function* () {
         yield* makeOrg("other")
         yield* receive(
@@ -170,7 +170,7 @@ describe("Poison bodies", () => {
         assert.deepStrictEqual(yield* tallies("other", "another"), ["a plan=pro learned: click 1, decisions 1"])
       }))
 
-    it.effect("empties a body that asks to forget several people", () =>
+    it.effect("empties a body that requests the erasure of several people", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("forget")
@@ -184,7 +184,7 @@ describe("Poison bodies", () => {
       }))
   })
 
-  it.live("count no attempt while no process can be started to read them", () =>
+  it.live("counts no attempt if no process can be started", () =>
     Effect.scoped(Effect.gen(function* () {
       const context = yield* Layer.build(
         layerWith(yield* environment, { program: new URL("./none.process.ts", import.meta.url) }),
@@ -204,7 +204,7 @@ describe("Poison bodies", () => {
       }).pipe(Effect.provideContext(context))
     })), 120_000)
 
-  it.live("count no attempt that the end of the service interrupts", () =>
+  it.live("counts no attempt that a shutdown interrupts", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       for (let n = 0; n < 4; n++) {
@@ -223,7 +223,7 @@ describe("Poison bodies", () => {
       }
     })), 120_000)
 
-  it.live("are one node's at a time", () =>
+  it.live("processes a body on one node at a time", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       const [one, two] = yield* Effect.all([

@@ -35,10 +35,10 @@ const broken = fc.tuple(json, fc.array(fc.tuple(fc.nat(60), fc.constantFrom(...'
   )
 
 describe("countItems", () => {
-  it("counts what parsing would, and refuses what parsing would", () =>
+  it("agrees with the JSON parser on count and validity", () =>
     fc.assert(fc.asyncProperty(fc.oneof(json, broken), (text) => Effect.runPromise(agrees(text))), { numRuns: 2_000 }))
 
-  it.effect("knows the ways to write JSON", () =>
+  it.effect("accepts every syntax of JSON", () =>
     Effect.forEach(
       [
         "",
@@ -83,7 +83,7 @@ describe("countItems", () => {
       { discard: true },
     ))
 
-  it.effect("names the position of invalid JSON and of invalid UTF-8", () =>
+  it.effect("reports the position of invalid JSON and of invalid UTF-8", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* count('{"a":1,}'), {
         reason: "The body is not valid JSON: expected a name in quotes at character 8",
@@ -93,7 +93,7 @@ describe("countItems", () => {
       })
     }))
 
-  it.effect("counts on where a string, an escape or a name goes beyond a turn", () =>
+  it.effect("continues across time slices inside strings, escapes and names", () =>
     Effect.forEach(Array.from({ length: 12 }, (_, i) => i), (shift) => {
       const space = " ".repeat(shift)
       const long = `${"x".repeat(2 ** 16 - 20)}\\u00e9\\\\\\"é${"y".repeat(2 ** 17)}`
@@ -105,7 +105,7 @@ describe("countItems", () => {
       ], agrees)
     }, { discard: true }))
 
-  it.effect("passes over millions of items and of levels", () =>
+  it.effect("counts millions of items and levels", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* count(`[${"[],".repeat(1_000_000)}1]`), { items: 1_000_001 })
       assert.deepStrictEqual(yield* count("[".repeat(2_000_000) + "]".repeat(2_000_000)), { items: 1 })

@@ -7,7 +7,7 @@ const of = (item: Record<string, unknown>, event: "conversion" | "refund" | "cli
 const faultsOf = (item: Record<string, unknown>) => of(item).faults.map(({ member }) => member)
 
 describe("moneyIn", () => {
-  it("reads values as platforms and shops send them", () => {
+  it("reads values in the formats of platforms and shops", () => {
     const sent: ReadonlyArray<readonly [Record<string, unknown>, number, string | undefined]> = [
       // Shopify, WooCommerce and Plausible send texts, GA4, Braze and Segment numbers.
       [{ value: "199.00", currency: "USD" }, 199, "USD"],
@@ -24,7 +24,7 @@ describe("moneyIn", () => {
     }
   })
 
-  it("leaves out a value whose currency is unknown or contradicts it", () => {
+  it("omits a value whose currency is unknown or contradictory", () => {
     const faulty: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
       [{ value: "49.90 €", currency: "USD" }, "/value"],
       [{ value: "$49.90" }, "/value"],
@@ -40,12 +40,12 @@ describe("moneyIn", () => {
     }
   })
 
-  it("keeps a value with an unknown code, and says so", () => {
+  it("keeps a value with an unknown code, and reports the code", () => {
     const read = of({ value: 5, currency: "PTS" })
     assert.deepStrictEqual([read.value, read.currency, read.faults.length], [5, "PTS", 1])
   })
 
-  it("never takes a refund that cannot be counted for a conversion", () => {
+  it("never turns a refund that cannot be counted into a conversion", () => {
     for (const more of [{ currency: "euros!" }, { currency: "$" }, { value: "-5 USD", currency: "EUR" }]) {
       const read = of({ value: -50, ...more })
       assert.deepStrictEqual([read.event, read.value, read.faults.length], ["refund", undefined, 1])
@@ -66,7 +66,7 @@ describe("moneyIn", () => {
     }
   })
 
-  it("has no value for other events, and no faults for a currency alone", () => {
+  it("ignores values of other events, and a currency without a value", () => {
     assert.deepStrictEqual(of({ value: "abc" }, "click"), { event: "click", faults: [] })
     assert.deepStrictEqual(of({ currency: "?" }), { event: "conversion", faults: [] })
   })

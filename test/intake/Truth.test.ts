@@ -11,7 +11,7 @@ describe("readTruth", () => {
     }
   })
 
-  it("refuses everything else", () => {
+  it("rejects everything else", () => {
     for (const value of ["maybe", "", " ", 2, -1, NaN, "truee", "Googlebot", null, [], {}, [true], "y".repeat(99)]) {
       assert.isTrue("wrong" in readTruth(value), String(value))
     }
@@ -21,13 +21,13 @@ describe("readTruth", () => {
 describe("flagIn", () => {
   const of = (item: object, at = "") => flagIn([{ item: item as Record<string, unknown>, at }])
 
-  it("is true if any member is, even behind one that cannot be read", () => {
+  it("is true if any member is true, even after an unreadable one", () => {
     assert.deepStrictEqual(of({ automated: false, is_bot: "yes" }), { automated: true })
     assert.deepStrictEqual(of({ automated: "maybe", is_bot: 1 }), { automated: true })
     assert.deepStrictEqual(of({ automated: "no", bot: null }), { automated: false })
   })
 
-  it("names the first member that is neither true nor false", () => {
+  it("reports the first member that is neither true nor false", () => {
     const { automated, fault } = of({ automated: false, is_bot: "maybe" })
     assert.isFalse(automated)
     assert.strictEqual(fault?.member, "/is_bot")

@@ -13,8 +13,8 @@ const read = (source: SourceId, json: unknown, mapping?: Mapping) => {
   return normalized
 }
 
-describe("An event whose ids nobody filled in", () => {
-  it("is rejected with the id, its text and its place", () => {
+describe("an event with unfilled placeholders as ids", () => {
+  it("is rejected with the name, text and position of the id", () => {
     const items = [
       { event: "click", tracking_id: "{{tracking_id}}" },
       { event: "click", properties: { trackingId: "null", user_id: "ann" } },
@@ -104,7 +104,7 @@ describe("An event whose ids nobody filled in", () => {
     assert.include(verdict!.reason, 'user_id has the placeholder "*|UNIQID|*"')
   })
 
-  it("is kept if it is an opt-out, complaint or bounce and names a message or person", () => {
+  it("is accepted if it is an opt-out, complaint or bounce and names a message or person", () => {
     for (const event of ["unsubscribe", "spam", "bounce"]) {
       const { events } = read("events", { event, tracking_id: "{{id}}", email: "ann@example.com" })
       assert.deepInclude(events[0], { trackingId: undefined, email: "ann@example.com" }, event)
@@ -113,7 +113,7 @@ describe("An event whose ids nobody filled in", () => {
     }
   })
 
-  it("is skipped in the bodies of platforms and mappings, profiles and erasures too", () => {
+  it("is skipped also in the bodies of platforms and mappings, profiles and erasures", () => {
     const segment = (more: object) => ({ type: "track", event: "Email Opened", messageId: "m", ...more })
     assert.lengthOf(read("provider_d", segment({ userId: "null", properties: {} })).events, 0)
     const identified = read("provider_d", {

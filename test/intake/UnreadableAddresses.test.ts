@@ -17,7 +17,7 @@ const read = (normalize: Normalize, body: unknown) => {
 
 const events = normalizeBeside(defaultReading)
 
-describe("Opt-outs whose address cannot be read", () => {
+describe("opt-outs with an unreadable address", () => {
   for (
     const email of [
       "ann at shop.example",
@@ -26,7 +26,7 @@ describe("Opt-outs whose address cannot be read", () => {
       "ann@@shop.example",
     ]
   ) {
-    it(`rejects a custom event for ${email} with the member at fault`, () => {
+    it(`are rejected with the member at fault: ${email}`, () => {
       const { events: found, skipped } = read(events, { event: "unsubscribe", email })
       assert.deepStrictEqual([found.length, skipped.length], [0, 1])
       assert.deepInclude(skipped[0]!, { expected: false, member: "/email" })
@@ -34,7 +34,7 @@ describe("Opt-outs whose address cannot be read", () => {
     })
   }
 
-  it("rejects them by platforms and mappings", () => {
+  it("are rejected for platforms and mappings too", () => {
     const twice = "ann@shop.example;bob@shop.example"
     const results = [
       read(braze, {
@@ -48,7 +48,7 @@ describe("Opt-outs whose address cannot be read", () => {
     }
   })
 
-  it("keeps them where the message or another id names the person, and names the address", () => {
+  it("are kept if the message or another id names the person, with a report of the address", () => {
     for (const more of [{ tracking_id: "t-1" }, { user_id: "u-1" }]) {
       const { events: found, incomplete } = read(events, { event: "unsubscribe", email: "ann at shop", ...more })
       assert.lengthOf(found, 1)
@@ -60,7 +60,7 @@ describe("Opt-outs whose address cannot be read", () => {
   for (
     const address of ["ann%40shop.example", "ann@shop.example, bob@shop.example", "Ann", "\tann@shop.example", 7, ["a"]]
   ) {
-    it(`names ${JSON.stringify(address)} in reports of platforms that name their message`, () => {
+    it(`are reported with the address in events of platforms that name their message: ${JSON.stringify(address)}`, () => {
       const results = [
         read(braze, {
           events: [{
@@ -97,7 +97,7 @@ describe("Opt-outs whose address cannot be read", () => {
     })
   }
 
-  it("says nothing about addresses of other channels and events, nor about blank ones", () => {
+  it("are not reported for other channels and events, or for blank addresses", () => {
     const results = [
       read(events, { event: "unsubscribe", user_id: "u-1", email: "+49 170 1", channel: "sms" }),
       read(events, { event: "click", user_id: "u-1", email: "+49 170 1" }),
@@ -114,7 +114,7 @@ describe("Opt-outs whose address cannot be read", () => {
       "sms",
     ]]
   ) {
-    it(`count for e-mail where the channel is ${JSON.stringify(channel)}`, () => {
+    it(`count for e-mail if the channel is ${JSON.stringify(channel)}`, () => {
       const { events: found } = read(events, { event: "unsubscribe", email: "ann@shop.example", channel })
       assert.isUndefined(found[0]!.otherChannel)
     })
@@ -123,19 +123,19 @@ describe("Opt-outs whose address cannot be read", () => {
   for (
     const channel of ["push", "SMS", "WhatsApp", "in-app", "In App Message", "web_push", "Content Card", "direct mail"]
   ) {
-    it(`do not count for e-mail where the channel is ${JSON.stringify(channel)}`, () => {
+    it(`do not count for e-mail if the channel is ${JSON.stringify(channel)}`, () => {
       const { events: found } = read(events, { event: "unsubscribe", email: "ann@shop.example", channel })
       assert.isTrue(found[0]!.otherChannel)
     })
   }
 
-  it("are lifted only by opting in to a channel that is e-mail", () => {
+  it("are lifted only by an opt-in to an e-mail channel", () => {
     const optInOf = (channel: string) => read(events, { event: "subscribe", email: "ann@shop.example", channel }).events
     assert.deepStrictEqual(["e-mail", "EMAIL", "Mail"].map((channel) => optInOf(channel).length), [1, 1, 1])
     assert.deepStrictEqual(["loyalty", "sms", "all"].map((channel) => optInOf(channel).length), [0, 0, 0])
   })
 
-  it("accepts other events with any text for a user", () => {
+  it("do not affect other events, which accept any text as user", () => {
     assert.lengthOf(read(events, { event: "click", user_id: "a@@b" }).events, 1)
   })
 })

@@ -22,8 +22,8 @@ const verdictsOf = (items: ReadonlyArray<JudgedItem>, known: SeededSet<string>, 
 
 const known = (...keys: ReadonlyArray<string>) => new SeededSet(keys)
 
-describe("The suggestion for a misspelt name", () => {
-  it("is the nearest name that is known or declared", () => {
+describe("the suggestion for a misspelled name", () => {
+  it("is the nearest known or declared name", () => {
     const near = [
       "clik",
       "clikc",
@@ -43,7 +43,7 @@ describe("The suggestion for a misspelt name", () => {
     assert.strictEqual(suggestionFor("trail_started", ["trial_started"]), "trial_started")
   })
 
-  it("is missing where no name is near, and never the sign for any name", () => {
+  it("is absent if no name is near, and never the wildcard", () => {
     for (const name of ["", "x", "page", "newsletter_opened", "c".repeat(5_000)]) {
       assert.isUndefined(suggestionFor(name, ["*"]), name)
     }
@@ -52,8 +52,8 @@ describe("The suggestion for a misspelt name", () => {
   })
 })
 
-describe("Verdicts", () => {
-  it("keep the order of the items, and tell which member is at fault", () => {
+describe("verdicts", () => {
+  it("keep the order of the items, and name the member at fault", () => {
     const items = judged([
       { event: "open", tracking_id: "t", event_id: "1" },
       { properties: { name: "clik" }, tracking_id: "t" },
@@ -76,7 +76,7 @@ describe("Verdicts", () => {
     assert.deepStrictEqual(eventsOf(items).map(({ key }) => key), ["id:1", "id:2"])
   })
 
-  it("call the second of two equal events of one body a duplicate", () => {
+  it("mark the second of two equal events in one body as a duplicate", () => {
     const one = { event: "click", tracking_id: "t" }
     assert.deepStrictEqual(
       verdictsOf(judged({ data: [one, one, { ...one, tracking_id: "u" }] }), known()).map(({ status }) => status),
@@ -84,7 +84,7 @@ describe("Verdicts", () => {
     )
   })
 
-  it("name each member that is given and cannot be read", () => {
+  it("name each member that cannot be read", () => {
     const sale = { event: "conversion", tracking_id: "t" }
     const given: ReadonlyArray<readonly [Record<string, unknown>, string, string]> = [
       [{ value: "1,234" }, "/value", 'value "1,234" may mean 1.234 or 1234'],
@@ -119,7 +119,7 @@ describe("Verdicts", () => {
     assert.deepInclude(byUser, { status: "incomplete", pointer: "/tracking_id" })
   })
 
-  it("accept what is read, and say what a refund does", () => {
+  it("accept readable items, and explain the effect of a refund", () => {
     const sale = { event: "conversion", tracking_id: "t" }
     const read = [
       { value: "49,90 €", occurred_at: "Tue, 03 Feb 2026 12:00:00 +0000", automated: "no" },
@@ -147,7 +147,7 @@ describe("Verdicts", () => {
     assert.isUndefined(reasonOf({ value: 5, currency: "USD" }, null))
   })
 
-  it("ignore events outside the time that counts for their decision", () => {
+  it("mark events outside the counted time of their decision as ignored", () => {
     const click = { event: "click", tracking_id: "t" }
     const items = judged([{ ...click, event_id: "1" }, { ...click, event_id: "1" }, { ...click, event_id: "2" }])
     assert.deepStrictEqual(
@@ -170,7 +170,7 @@ describe("Verdicts", () => {
     }
   })
 
-  it("judge CloudEvents, of which the type is at fault", () => {
+  it("report the type of a CloudEvent as the member at fault", () => {
     const type = "application/cloudevents-batch+json"
     const event = (name: string) => ({
       specversion: "1.0",
@@ -192,7 +192,7 @@ describe("Verdicts", () => {
     )
   })
 
-  it("leave out reasons once an answer has very many, and never the status", () => {
+  it("omit reasons in very long answers, but never the status", () => {
     const name = "n".repeat(150)
     const items = judged(Array.from({ length: 3_000 }, (_, n) => ({ event: `${name}${n}`, tracking_id: "t" })))
     const verdicts = verdictsOf(items, known())

@@ -73,9 +73,9 @@ const receiving = async (to: string) => {
   return opened
 }
 
-describe("The listener for bounces", () => {
+describe("the bounce listener", () => {
   layer(layerListening(), { excludeTestServices: true })((it) => {
-    it.effect("offers neither a login nor encryption that everybody could break", () =>
+    it.effect("offers neither login nor STARTTLS", () =>
       Effect.promise(async () => {
         const { greeting, quit, say } = await session(port)
         assert.match(greeting, /^220 /)
@@ -85,7 +85,7 @@ describe("The listener for bounces", () => {
         await quit()
       }))
 
-    it.effect("refuses mailboxes that it did not make, and hangs up on a client that goes on guessing", () =>
+    it.effect("rejects unknown mailboxes, and disconnects a client that keeps guessing", () =>
       Effect.promise(async () => {
         const { closed, say } = await session(port)
         await say("EHLO mx.mailbox.example")
@@ -95,7 +95,7 @@ describe("The listener for bounces", () => {
         await closed
       }))
 
-    it.effect("takes a mail for one recipient, and a few mails in a session", () =>
+    it.effect("accepts one recipient per mail, and a limited number of mails per session", () =>
       Effect.gen(function* () {
         const first = yield* returnPath("several")
         const second = yield* returnPath("several2")
@@ -119,7 +119,7 @@ describe("The listener for bounces", () => {
         assert.lengthOf(yield* stored("several2"), 0)
       }))
 
-    it.effect("keeps the beginning of a mail, and refuses one that is too large", () =>
+    it.effect("keeps the beginning of a mail, and rejects one that is too large", () =>
       Effect.gen(function* () {
         const to = yield* returnPath("large")
         yield* Effect.promise(async () => {
@@ -139,7 +139,7 @@ describe("The listener for bounces", () => {
         assert.deepStrictEqual(yield* eventsOf("large"), [{ event: "bounce" }])
       }))
 
-    it.effect("cuts a mail without end, and stores nothing of it", () =>
+    it.effect("cuts off an endless mail and stores none of it", () =>
       Effect.gen(function* () {
         const to = yield* returnPath("endless")
         yield* Effect.promise(async () => {
@@ -154,7 +154,7 @@ describe("The listener for bounces", () => {
         assert.deepStrictEqual(yield* stored("endless"), [])
       }))
 
-    it.effect("stores nothing of a mail whose client breaks off", () =>
+    it.effect("stores nothing if the client disconnects during a mail", () =>
       Effect.gen(function* () {
         const to = yield* returnPath("broken")
         yield* Effect.promise(async () => {
@@ -167,7 +167,7 @@ describe("The listener for bounces", () => {
         assert.lengthOf(yield* stored("broken"), 1)
       }))
 
-    it.effect("takes a few mails about one delivery in an hour", () =>
+    it.effect("limits the mails about one delivery per hour", () =>
       Effect.gen(function* () {
         const to = yield* returnPath("flood")
         yield* Effect.promise(async () => {
@@ -179,7 +179,7 @@ describe("The listener for bounces", () => {
         assert.deepStrictEqual(yield* eventsOf("flood"), [{ event: "bounce" }])
       }))
 
-    it.effect("goes on beside clients that say nothing, of which each address may have a few", () =>
+    it.effect("serves others while clients are silent, and limits sessions per address", () =>
       Effect.gen(function* () {
         const to = yield* returnPath("slow")
         const other = yield* returnPath("slow2")
@@ -195,7 +195,7 @@ describe("The listener for bounces", () => {
         })
       }))
 
-    it.effect("reads hostile mail in the process for bodies, and says what is the matter with it", () =>
+    it.effect("parses hostile mail in the reader process and reports the fault", () =>
       Effect.gen(function* () {
         const hostile = [
           Array.from({ length: 1_000 }, (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\r\n\r\n--b${i}\r\n`)
@@ -217,7 +217,7 @@ describe("The listener for bounces", () => {
 
   layer(layerListening({ mailsOfDelivery: 10_000 }, { STORE_TIMEOUT: "200 millis" }), { excludeTestServices: true })(
     (it) => {
-      it.effect("asks to come again while the store takes nothing", () =>
+      it.effect("answers with a temporary failure while the database is unavailable", () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const to = yield* returnPath("outage")
@@ -234,7 +234,7 @@ describe("The listener for bounces", () => {
   )
 
   layer(layerListening({}, { WEBHOOK_DAILY_BYTES: "1000" }), { excludeTestServices: true })((it) => {
-    it.effect("counts mail against the quota of its organization", () =>
+    it.effect("counts mail toward the quota of its organization", () =>
       Effect.gen(function* () {
         const to = yield* returnPath("quota")
         assert.match(yield* Effect.promise(() => sendMail(port, to, bounce)), /^250/)
@@ -245,7 +245,7 @@ describe("The listener for bounces", () => {
   })
 
   layer(layerListening({ idle: "1 second", session: "1 minute" }), { excludeTestServices: true })((it) => {
-    it.effect("ends a session in which the client says nothing", () =>
+    it.effect("ends a session in which the client is silent", () =>
       Effect.gen(function* () {
         const to = yield* returnPath("idle")
         yield* Effect.promise(async () => {
@@ -257,7 +257,7 @@ describe("The listener for bounces", () => {
   })
 
   layer(layerListening({ session: "200 millis" }), { excludeTestServices: true })((it) => {
-    it.effect("ends a session that takes too long, however busy the client is", () =>
+    it.effect("ends a session that takes too long, even with an active client", () =>
       Effect.gen(function* () {
         const to = yield* returnPath("long")
         yield* Effect.promise(async () => {
@@ -274,7 +274,7 @@ describe("The listener for bounces", () => {
       }))
   })
 
-  it.effect("says which setting is at fault when it cannot listen", () =>
+  it.effect("names the faulty setting if it cannot listen", () =>
     Effect.gen(function* () {
       const taken = createServer()
       yield* Effect.callback<void>((resume) => void taken.listen(0, "127.0.0.1", () => resume(Effect.void)))
@@ -288,8 +288,8 @@ describe("The listener for bounces", () => {
     }))
 })
 
-describe("The count of mails about a delivery", () => {
-  it("begins anew after an hour", () => {
+describe("the count of mails about a delivery", () => {
+  it("restarts after an hour", () => {
     const counts = new ReportCounts(2)
     for (const now of [0, 1]) {
       assert.isTrue(counts.admits("a", now))

@@ -33,7 +33,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
   const kinds = async (slug: string) =>
     (await bench.events(slug)).map(({ event }) => event).filter((one) => one !== "sent")
 
-  it("suppress the recipient of the message that bounced, once however often the report comes", async () => {
+  it("suppress the recipient of the bounced message once, for any number of reports", async () => {
     const shop = await bench.shop("hard", { connection: bounceDomain })
     const sent = await shop.send("anna@mailbox.example")
     assert.match(sent.from, /^bounce\+[0-9a-v]{48}@bounces\.shop\.example$/)
@@ -57,7 +57,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
     assert.deepInclude(json.suppressions[0], { reason: "hard_bounce", source: "mail" })
   })
 
-  it("count a full mailbox as a soft bounce, and hold a policy against nobody", async () => {
+  it("count a full mailbox as a soft bounce, and do not suppress for a policy refusal", async () => {
     const shop = await bench.shop("soft", { connection: bounceDomain })
     for (const [email, fields] of [["full@mailbox.example", full], ["blocked@mailbox.example", blocked]] as const) {
       const sent = await shop.send(email)
@@ -68,7 +68,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
     for (const email of ["full@mailbox.example", "blocked@mailbox.example"]) await shop.send(email)
   })
 
-  it("suppress after as many full mailboxes in a row as the organization says", async () => {
+  it("suppress after the organization's number of consecutive full mailboxes", async () => {
     const shop = await bench.shop("repeated", { connection: bounceDomain, organization: { soft_bounce_limit: 2 } })
     for (let i = 0; i < 2; i++) {
       const sent = await shop.send("full@mailbox.example")
@@ -80,7 +80,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
     assert.include(refused.text, "soft_bounce")
   })
 
-  it("stand in the story of the person and in the inbox, where they can be replayed", async () => {
+  it("appear in the history of the person and in the inbox, where they can be replayed", async () => {
     const shop = await bench.shop("story", { connection: bounceDomain })
     const sent = await shop.send("anna@mailbox.example")
     await sendMail(port, sent.from, report({ recipients: [unknownUser] }))
@@ -111,7 +111,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
     assert.deepStrictEqual(await kinds("story"), ["bounce"])
   })
 
-  it("of a message that erasure has taken in are emptied with the person", async () => {
+  it("are emptied in the inbox when the person of their message is erased", async () => {
     const shop = await bench.shop("erased", { connection: bounceDomain })
     const sent = await shop.send("anna@mailbox.example")
     await sendMail(port, sent.from, report({ recipients: [unknownUser] }))
@@ -122,7 +122,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
     assert.deepStrictEqual(inbox.map(({ body }: { readonly body: string }) => body), [""])
   })
 
-  it("are taken for messages of this service alone", async () => {
+  it("are accepted only for messages of this service", async () => {
     const shop = await bench.shop("forged", { connection: bounceDomain })
     const sent = await shop.send("anna@mailbox.example")
     const forged = writeMailbox(hmacKey(new Uint8Array(32)), {
@@ -141,7 +141,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
     await shop.send("anna@mailbox.example")
   })
 
-  it("leave the sender as it is on connections without a domain for them", async () => {
+  it("do not change the sender on connections without a bounce domain", async () => {
     const shop = await bench.shop("plain")
     assert.strictEqual((await shop.send("anna@mailbox.example")).from, "news@shop.example")
     const refused = await shop.manage("PUT", "/connections/main", {
@@ -158,7 +158,7 @@ suiteOnTracking("Complaints by mail", (bench) => {
     return json.connections[0].complaint_address
   }
 
-  it("suppress the recipient of the message that the report encloses", async () => {
+  it("suppress the recipient of the message enclosed in the report", async () => {
     const shop = await bench.shop("fbl", { connection: bounceDomain })
     const to = await addressOf(shop)
     assert.match(to, /^complaint\+[0-9a-v]{48}@bounces\.shop\.example$/)
@@ -180,7 +180,7 @@ suiteOnTracking("Complaints by mail", (bench) => {
     }
   })
 
-  it("to a return path belong to its message", async () => {
+  it("are attributed to the message of their return path", async () => {
     const shop = await bench.shop("ses", { connection: bounceDomain })
     const sent = await shop.send("anna@mailbox.example")
     const text = complaint(["Feedback-Type: abuse", "User-Agent: Amazon SES", "Version: 1"])
@@ -189,7 +189,7 @@ suiteOnTracking("Complaints by mail", (bench) => {
     assert.strictEqual((await shop.deliver({ email: "anna@mailbox.example" })).status, 422)
   })
 
-  it("about messages of another organization change nothing there", async () => {
+  it("about messages of another organization change nothing", async () => {
     const other = await bench.shop("other", { connection: bounceDomain })
     const shop = await bench.shop("curious", { connection: bounceDomain })
     const sent = await other.send("anna@mailbox.example")

@@ -7,8 +7,8 @@ import * as samples from "./samples.ts"
 
 const { deliveryId, failed, report } = samples
 
-describe("A delivery report", () => {
-  it("becomes one event of the delivery that its address names, once however often it comes", async () => {
+describe("a delivery report", () => {
+  it("becomes one event of the delivery in its address, for any number of reports", async () => {
     const normalized = await read(
       postfix("5.1.1", "smtp; 550 5.1.1 <anna@mailbox.example>: Recipient address rejected: User unknown"),
     )
@@ -198,7 +198,7 @@ describe("A delivery report", () => {
     ])
   })
 
-  it("is no bounce while the server goes on trying, or has passed the message on", async () => {
+  it("is no bounce while the server retries or after it relayed the message", async () => {
     await each([
       [
         "Postfix",
@@ -250,7 +250,7 @@ describe("A delivery report", () => {
     ])
   })
 
-  it("of several recipients counts the mildest result: one mailbox behind the address has the message", async () => {
+  it("counts the mildest result of several recipients", async () => {
     const bad = failed("5.1.1", "smtp; 550 5.1.1 User unknown")
     const full = failed("5.2.2", "smtp; 552 5.2.2 Mailbox full")
     assert.strictEqual(await told(report({ recipients: [bad, full] })), "soft_bounce")
@@ -265,7 +265,7 @@ describe("A delivery report", () => {
     )
   })
 
-  it("is found behind a gateway that wraps it, encoded, with LF line breaks, and in UTF-8 (RFC 6533)", async () => {
+  it("is found in a gateway's wrapper, encoded, with LF line breaks, and in UTF-8 (RFC 6533)", async () => {
     const inner = postfix("5.1.1", "smtp; 550 5.1.1 User unknown")
     const wrapped = samples.mail(
       "From: MAILER-DAEMON@gateway.example",
@@ -297,7 +297,7 @@ describe("A delivery report", () => {
     ])
   })
 
-  it("that names no recipient is not understood", async () => {
+  it("is not understood if it names no recipient", async () => {
     assert.match(await told(report({ recipients: [] })), /^fault: .*names no recipient/)
     assert.match(
       await told(
@@ -308,8 +308,8 @@ describe("A delivery report", () => {
   })
 })
 
-describe("A complaint", () => {
-  it("belongs to the message that it encloses, by return path, tracking id or Message-ID", async () => {
+describe("a complaint", () => {
+  it("belongs to the enclosed message, by return path, tracking id or Message-ID", async () => {
     for (const text of [samples.yahoo, samples.outlook, samples.oldHotmail]) {
       const normalized = await read(text, {}) as Normalized
       assert.deepStrictEqual(
@@ -319,13 +319,13 @@ describe("A complaint", () => {
     }
   })
 
-  it("that comes to the return path belongs to its delivery, whatever it encloses", async () => {
+  it("belongs to the delivery of its return path, for any enclosed message", async () => {
     const other = "11111111-2222-4333-8444-555555555555"
     const normalized = await read(samples.yahoo, { [deliveryHeader]: other }) as Normalized
     assert.deepStrictEqual(normalized.events.map(({ trackingId }) => trackingId), [other])
   })
 
-  it("is told from other feedback by its type", async () => {
+  it("is distinguished from other feedback by its type", async () => {
     const feedback = (type: string) => told(samples.complaint([`Feedback-Type: ${type}`, "Version: 1"]))
     assert.strictEqual(await feedback("Abuse"), "spam")
     assert.strictEqual(await feedback("fraud"), "spam")
@@ -336,7 +336,7 @@ describe("A complaint", () => {
     assert.match(await told(samples.complaint(["Version: 1"])), /^fault: .*Feedback-Type/)
   })
 
-  it("without a message of this service is not understood", async () => {
+  it("is not understood without a message of this service", async () => {
     const text = samples.complaint(["Feedback-Type: abuse"], {
       lines: ["From: somebody@else.example", "Message-ID: <1@else.example>", "", "Hi"],
     })
@@ -345,13 +345,13 @@ describe("A complaint", () => {
   })
 })
 
-describe("A hostile mail", () => {
+describe("a hostile mail", () => {
   const nested = (depth: number) =>
     Array.from({ length: depth }, (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\r\n\r\n--b${i}\r\n`).join(
       "",
     )
 
-  it("is read to an end, whatever it holds", async () => {
+  it("is read completely for any content", async () => {
     const size = 256 * 1024
     const texts = {
       "1,000 multiparts within each other": nested(1_000),
@@ -386,11 +386,11 @@ describe("A hostile mail", () => {
     }
   })
 
-  it("is not read if its parts are nested deeper than any gateway nests them", async () => {
+  it("is rejected if its parts are nested too deep", async () => {
     assert.match(await told(nested(1_000)), /^fault: The mail cannot be read: .*nesting depth/)
   })
 
-  it("adds no event of its own: a header cannot name another delivery", async () => {
+  it("cannot name another delivery in a header", async () => {
     const text = postfix("5.1.1", "smtp; 550 5.1.1 User unknown", `X-Tracking-Id: other`, `${deliveryHeader}: other`)
     assert.strictEqual(
       (await read(`${deliveryHeader}: other\r\n${text}`) as Normalized).events[0]!.trackingId,
@@ -398,7 +398,7 @@ describe("A hostile mail", () => {
     )
   })
 
-  it("in any bytes ends in one event or in a reason", async () => {
+  it("results in one event or one reason for any bytes", async () => {
     const pieces = fc.constantFrom(
       "\r\n",
       "--b",

@@ -2,8 +2,8 @@ import { describe, it } from "@effect/vitest"
 import { each } from "./reading.ts"
 import * as samples from "./samples.ts"
 
-describe("A bounce in plain text", () => {
-  it("is read up to the message that it encloses", async () => {
+describe("a bounce in plain text", () => {
+  it("is read up to the enclosed message", async () => {
     await each([
       ["qmail, no mailbox", "bounce", samples.qmail("Sorry, no mailbox here by that name. (#5.1.1)")],
       [
@@ -78,7 +78,7 @@ describe("A bounce in plain text", () => {
     ])
   })
 
-  it("is told from automatic replies and from mail that people write", async () => {
+  it("is distinguished from automatic replies and from mail written by people", async () => {
     await each([
       ["absence", /^ignored: An automatic reply/, samples.absence],
       [

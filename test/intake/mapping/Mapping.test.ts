@@ -4,8 +4,8 @@ import * as fc from "fast-check"
 import { compile, decode, dryRun } from "../../../src/intake/mapping/Mapping.ts"
 import { bytes, faultsOf, json, least, mapping, one, receivedAt, rich, understood } from "./mappingSupport.ts"
 
-describe("Mapping: reading", () => {
-  it("reads every part of an event", () => {
+describe("mapping: reading", () => {
+  it("reads every field of an event", () => {
     const item = {
       channel: "email",
       kind: "mailread",
@@ -40,7 +40,7 @@ describe("Mapping: reading", () => {
     assert.notProperty(of("click", { total: 3 }), "value")
   })
 
-  it("takes the first alternate that has a value: a path, JSON in a text, a parameter of a URL", () => {
+  it("reads the first alternate that has a value: a path, JSON in a text, a parameter of a URL", () => {
     const of = (more: object) =>
       one(rich, { account: "acc", data: { items: [{ channel: "push", kind: "open", ...more }] } })
     const payload = '{"ids":["from-text","x"]}'
@@ -51,7 +51,7 @@ describe("Mapping: reading", () => {
     assert.strictEqual(of({ target }).user, "acc")
   })
 
-  it("reads headers by any case, and looks into a URL inside JSON inside a header", () => {
+  it("reads headers in any case, and a URL inside JSON inside a header", () => {
     const input = {
       event: { from: [{ literal: "click" }] },
       tracking_id: { from: [{ header: "X-Context", json: "$.url", query: "t" }, { header: "X-Tracking" }] },
@@ -62,7 +62,7 @@ describe("Mapping: reading", () => {
     assert.strictEqual(understood(input, {}, {}).skipped.length, 1)
   })
 
-  it("knows the names of the default shape unless told otherwise", () => {
+  it("recognizes the event names of the default shape unless configured otherwise", () => {
     const body = (kind: unknown) => ({ kind, tid: "t" })
     assert.strictEqual(one(least, body("com.acme.mail.Clicked.v2")).event, "click")
     const skipped = understood(least, [body("teleport"), body(null)]).skipped
@@ -73,13 +73,13 @@ describe("Mapping: reading", () => {
     assert.deepStrictEqual(understood(all("ignore"), body("click")).skipped.map(({ expected }) => expected), [true])
   })
 
-  it("ignores by the table what the default shape would know", () => {
+  it("lets the table override the default names", () => {
     const input = { ...least, event: { from: ["$.kind"], table: { " Open ": "ignore", tapped: "click" } } }
     assert.strictEqual(understood(input, { kind: "OPEN", tid: "t" }).skipped[0]!.expected, true)
     assert.strictEqual(one(input, { kind: " Tapped", tid: "t" }).event, "click")
   })
 
-  it("looks for no event in what objects inherit", () => {
+  it("ignores inherited properties", () => {
     const table = { event: { from: ["$.kind"], table: { a: "open" } }, user: "$.constructor.name" }
     for (const kind of ["constructor", "__proto__", "toString"]) {
       assert.deepStrictEqual(understood(table, { kind, tid: "t" }).events, [])
@@ -91,7 +91,7 @@ describe("Mapping: reading", () => {
     )
   })
 
-  it("reads times by the unit they are in", () => {
+  it("reads times in the configured unit", () => {
     const at = (unit: string, value: unknown) =>
       one({ ...least, occurred_at: { from: ["$.at"], unit } }, { kind: "open", tid: "t", at: value }).occurredAt
     const instant = 1_778_486_400_123
@@ -109,7 +109,7 @@ describe("Mapping: reading", () => {
     assert.strictEqual(at("seconds", "2026-05-11T08:00:00Z"), receivedAt)
   })
 
-  it("sees a machine in true, or in the texts that are given", () => {
+  it("recognizes a machine by true or by the configured texts", () => {
     const of = (automated: unknown, bot: unknown) =>
       one({ ...least, automated }, { kind: "open", tid: "t", bot }).automated
     assert.isTrue(of("$.bot", true))
@@ -122,7 +122,7 @@ describe("Mapping: reading", () => {
     assert.isFalse(of({ from: ["$.bot"], equals: ["1"] }, true))
   })
 
-  it("keeps items that meet the conditions, and skips the rest as expected", () => {
+  it("keeps items that meet the conditions, and skips the others as expected", () => {
     const kept = (op: string, values: ReadonlyArray<string> | undefined, value: unknown) => {
       const where = [{ from: ["$.v"], op, ...(values === undefined ? {} : { values }) }]
       const { events, skipped } = understood({ ...least, where }, { kind: "open", tid: "t", v: value })
@@ -139,7 +139,7 @@ describe("Mapping: reading", () => {
     assert.deepStrictEqual(["cab", "xyz", null].map((v) => kept("contains", ["ab"], v)), [true, false, false])
   })
 
-  it("skips an item without a required member, and one that names no message", () => {
+  it("skips an item without a required member or without a message", () => {
     const required = { event: "$.kind", tracking_id: { from: ["$.tid"], required: true }, user: "$.user" }
     const optional = { ...required, tracking_id: "$.tid" }
     const body = { kind: "open", user: "u" }
@@ -165,15 +165,15 @@ describe("Mapping: reading", () => {
   })
 })
 
-describe("Mapping: where items stand", () => {
+describe("mapping: positions of items", () => {
   const open = { kind: "open", tid: "t" }
 
-  it("takes the body or its elements for the items where no path is given", () => {
+  it("reads the body or its elements as items without a path", () => {
     assert.strictEqual(one(least, open).event, "open")
     assert.deepStrictEqual(understood(least, [open, 5, open]).skipped.map(({ pointer }) => pointer), ["/1"])
   })
 
-  it("finds items in lists of lists, and points at those it skips", () => {
+  it("finds items in nested lists, and reports the position of skipped ones", () => {
     const input = { ...least, items: '$.days[*]["all hits"][*].hit' }
     const body = { days: [{ "all hits": [{ hit: open }, {}, { hit: 1 }] }, {}, 7, { "all hits": [{ hit: open }] }] }
     const { events, items, skipped } = understood(input, body)
@@ -181,13 +181,13 @@ describe("Mapping: where items stand", () => {
     assert.deepStrictEqual(skipped.map(({ pointer }) => pointer), ["/days/0/all hits/2/hit"])
   })
 
-  it("takes the elements of a list that the path ends at, and an object as one item", () => {
+  it("reads the elements of a list at the path as items, and an object as one item", () => {
     const input = { ...least, items: "$.a.b" }
     assert.strictEqual(understood(input, { a: { b: [open, open] } }).events.length, 2)
     assert.strictEqual(understood(input, { a: { b: open } }).events.length, 1)
   })
 
-  it("finds items in a text of JSON", () => {
+  it("finds items in a JSON text", () => {
     const input = { ...least, items: { path: "$.messages[*].data", json: "$.hits[*]" } }
     const body = {
       messages: [{ data: JSON.stringify({ hits: [open, null] }) }, { data: "no JSON" }, { data: '{"hits":[]}' }],
@@ -197,7 +197,7 @@ describe("Mapping: where items stand", () => {
     assert.deepStrictEqual(skipped.map(({ pointer }) => pointer), ["/messages/0/data/hits/1"])
   })
 
-  it("finds nothing in an empty list, and does not understand a body without one", () => {
+  it("returns no items for an empty list, and rejects a body without the list", () => {
     const input = { ...least, items: "$.a[*]" }
     assert.deepStrictEqual(understood(input, { a: [] }), { items: 0, events: [], skipped: [] })
     for (const body of [{}, { a: {} }, { a: null }, { b: [] }, [], 7]) {
@@ -207,19 +207,19 @@ describe("Mapping: where items stand", () => {
     }
   })
 
-  it("refuses bodies that are not JSON", () => {
+  it("rejects bodies that are not JSON", () => {
     const result = compile(mapping(least))(bytes(""), {}, receivedAt)
     assert.include("reason" in result ? result.reason : "", "not valid JSON")
   })
 
-  it("looks only so far in a list of values", () => {
+  it("reads at most 1,000 entries of a list of values", () => {
     const input = { event: "$.kind", user: "$.people[*].id" }
     const people = (blanks: number) => [...Array.from({ length: blanks }, () => ({ id: " " })), { id: "u" }]
     assert.strictEqual(one(input, { kind: "open", people: people(999) }).user, "u")
     assert.strictEqual(understood(input, { kind: "open", people: people(1_000) }).events.length, 0)
   })
 
-  it("stays linear where every item asks for the same large part of the body", () => {
+  it("takes linear time if every item refers to a large part of the body", () => {
     const input = {
       ...least,
       items: "$.items[*]",
@@ -232,8 +232,8 @@ describe("Mapping: where items stand", () => {
   })
 })
 
-describe("Mapping: faults", () => {
-  it("lists all of them, each at its place", () => {
+describe("mapping: faults", () => {
+  it("reports all faults with their position", () => {
     const faults = faultsOf({
       version: 2,
       items: "data.items",
@@ -268,18 +268,18 @@ describe("Mapping: faults", () => {
     assert.isTrue(faults.every(({ detail }) => detail.length > 0))
   })
 
-  it("wants an event name, and something that tells whose event it is", () => {
+  it("requires an event name and the member that names the person or message", () => {
     assert.deepStrictEqual(faultsOf({ tracking_id: "$.a" }).map(({ pointer }) => pointer), ["/event"])
     assert.deepStrictEqual(faultsOf({ event: "$.a" }).map(({ pointer }) => pointer), [""])
     for (const input of [null, [], "x", 7]) assert.isNotEmpty(faultsOf(input))
   })
 
-  it("refuses two names of a table that differ by case only", () => {
+  it("rejects two names of a table that differ only in case", () => {
     const faults = faultsOf({ ...least, event: { from: ["$.a"], table: { Read: "open", "read ": "click" } } })
     assert.deepStrictEqual(faults.map(({ pointer }) => pointer), ["/event/table/read "])
   })
 
-  it("says where a path goes wrong", () => {
+  it("reports the position of a fault in a path", () => {
     const wrong = [
       "",
       "a",
@@ -301,18 +301,18 @@ describe("Mapping: faults", () => {
     assert.strictEqual(faultsOf({ ...least, items: "$body.a" })[0]!.pointer, "/items")
   })
 
-  it("takes paths of every form", () => {
+  it("accepts paths of every form", () => {
     const body = { kind: "open", "a.b": [{ 'q"': { "$body": { "é~/": "u" } } }] }
     assert.strictEqual(one({ event: "$.kind", user: `$["a.b"][0]["q\\""].$body['é~/']` }, body).user, "u")
     assert.strictEqual(one({ event: "$body.kind", user: `$body["a.b"][*]['q"'].$body.é~/` }, body).user, "u")
   })
 })
 
-describe("Mapping: values that cannot be read", () => {
+describe("mapping: unreadable values", () => {
   const read = { ...least, occurred_at: "$.at", automated: "$.robot", value: "$.price", currency: "$.cur" }
   const item = { kind: "conversion", tid: "t-1" }
 
-  it("are faults of any type, and null is absent", () => {
+  it("are reported for any type, except null", () => {
     const unread: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
       [{ price: [5] }, 'value "a list" is no amount'],
       [{ price: { amount: 5 } }, 'value "an object" is no amount'],
@@ -332,17 +332,17 @@ describe("Mapping: values that cannot be read", () => {
     assert.isUndefined(understood(read, { ...item, ...nothing }).incomplete)
   })
 
-  it("are no faults where another alternate has a value", () => {
+  it("are not reported if another alternate has a value", () => {
     const either = { ...least, value: { from: ["$.price", "$.total"] } }
     const { events, incomplete } = understood(either, { ...item, price: {}, total: 7 })
     assert.deepStrictEqual([events[0]!.value, incomplete], [7, undefined])
   })
 })
 
-describe("Mapping: dry run", () => {
+describe("mapping: dry run", () => {
   const item = { channel: "email", kind: "MailRead", meta: { tid: "t-1" }, uid: "e-1" }
 
-  it("explains the result of each item with its sources, or the reason for none", () => {
+  it("explains the result of each item with its sources or its reason", () => {
     const body = { account: "acc", data: { items: [item, { ...item, channel: "fax" }, { ...item, meta: {} }, 7] } }
     const run = dryRun(mapping(rich), json(body), {}, receivedAt)
     if ("reason" in run) return assert.fail(run.reason)
@@ -366,7 +366,7 @@ describe("Mapping: dry run", () => {
     assert.strictEqual(scalar!.pointer, "/data/items/3")
   })
 
-  it("comes to the same as reading, and explains the first hundred items", () => {
+  it("returns the same events as reading, and explains the first hundred items", () => {
     const body = { data: { items: Array.from({ length: 150 }, (_, i) => ({ ...item, uid: i })) } }
     const run = dryRun(mapping(rich), json(body), {}, receivedAt)
     if ("reason" in run) return assert.fail(run.reason)
@@ -374,15 +374,15 @@ describe("Mapping: dry run", () => {
     assert.deepStrictEqual(run.explained.map(({ event }) => event), understood(rich, body).events.slice(0, 100))
   })
 
-  it("says why a body is not understood", () => {
+  it("explains why a body was not understood", () => {
     assert.deepStrictEqual(dryRun(mapping(rich), json({ data: {} }), {}, receivedAt), {
       reason: "The mapping looks for items at $.data.items[*], and nothing is there",
     })
   })
 })
 
-describe("Mapping: hostile input", () => {
-  it("never throws, and accounts for every item", () => {
+describe("mapping: hostile input", () => {
+  it("never throws, and reports every item", () => {
     const odd = fc.oneof(fc.jsonValue(), fc.constantFrom("email", "open", '{"ids":[1]}'))
     const item = fc.record({ channel: odd, kind: odd, meta: odd, payload: odd, person: odd, at: odd, target: odd })
     const body = fc.oneof(fc.jsonValue(), fc.record({ data: fc.record({ items: fc.oneof(odd, fc.array(item)) }) }))
@@ -397,7 +397,7 @@ describe("Mapping: hostile input", () => {
     )
   })
 
-  it("decodes any JSON to a mapping that compiles, or to faults", () => {
+  it("decodes any JSON to a valid mapping or to faults", () => {
     const parts = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom("$", "$.a", "$body", { from: ["$.a"] }, { from: [{ literal: "x" }] }),

@@ -3,7 +3,7 @@ import { compile, dryRun } from "../../../src/intake/mapping/Mapping.ts"
 import { MappingWork, ParsedTexts, TooMuchWork } from "../../../src/intake/mapping/MappingWork.ts"
 import { faultsOf, json, least, mapping, receivedAt, rich, understood } from "./mappingSupport.ts"
 
-describe("Mapping: work", () => {
+describe("mapping: limits of work", () => {
   const alternates = (path: (at: number) => unknown) => ({ from: Array.from({ length: 16 }, (_, at) => path(at)) })
   const everywhere = (path: (at: number) => unknown) => ({
     ...Object.fromEntries(
@@ -17,7 +17,7 @@ describe("Mapping: work", () => {
     return "reason" in result ? result.reason : assert.fail("the mapping read the body")
   }
 
-  it("parses a JSON text inside an item once, however many rules look into it", () => {
+  it("parses a JSON text inside an item once for all rules", () => {
     const work = new MappingWork()
     const texts = new ParsedTexts(work)
     const text = JSON.stringify({ ids: Array.from({ length: 10_000 }, (_, i) => i) })
@@ -27,7 +27,7 @@ describe("Mapping: work", () => {
     assert.strictEqual(work.spent - once, 100)
   })
 
-  it("keeps no more of the parsed texts than a few megabytes", () => {
+  it("limits the cache of parsed texts to a few megabytes", () => {
     const texts = new ParsedTexts(new MappingWork())
     const text = (i: number) => JSON.stringify([i, "x".repeat(90_000)])
     const [first] = texts.parse(text(0))
@@ -37,14 +37,14 @@ describe("Mapping: work", () => {
     assert.deepStrictEqual(texts.parse(text(0))[0], first)
   })
 
-  it("refuses work beyond its limit", () => {
+  it("rejects work beyond its limit", () => {
     const work = new MappingWork(100)
     work.spend(100)
     assert.throws(() => work.spend(1), TooMuchWork)
     assert.throws(() => new MappingWork(100).search(90_000, 2_000), TooMuchWork)
   })
 
-  it("does not understand a body for which it takes too much work", () => {
+  it("rejects a body that takes too much work", () => {
     const lists = { i: Array.from({ length: 3_000 }, () => ({ l: Array.from({ length: 999 }, () => 1) })) }
     const texts = {
       i: Array.from({ length: 60 }, (_, i) => ({ l: [0, 1].map((k) => JSON.stringify([i, k, "x".repeat(90_000)])) })),
@@ -63,7 +63,7 @@ describe("Mapping: work", () => {
     assert.lengthOf(understood(rich, body).events, 20_000)
   })
 
-  it("reads at most 20,000 items of a body, wherever they stand", () => {
+  it("reads at most 20,000 items of a body at any position", () => {
     const body = { a: Array.from({ length: 2_001 }, () => ({ b: Array.from({ length: 10 }, () => 1) })) }
     const reason = "The mapping finds more than 20000 items; at most 20000 are read of one body"
     for (const items of ["$.a[*].b", "$.a[*].b[*]", { path: "$.t", json: "$.a[*].b" }]) {
@@ -73,7 +73,7 @@ describe("Mapping: work", () => {
     assert.strictEqual(refused(least, Array.from({ length: 20_001 }, () => 1)), reason)
   })
 
-  it("shows the beginning of long values in a dry run", () => {
+  it("shortens long values in a dry run", () => {
     const run = dryRun(
       mapping({ ...least, automated: "$.m" }),
       json({ kind: "open", tid: "t", m: "m".repeat(90_000) }),
@@ -84,7 +84,7 @@ describe("Mapping: work", () => {
     assert.strictEqual(run.explained[0]!.found["automated"]!.value, `${"m".repeat(500)}…`)
   })
 
-  it("lists one fault of a mapping with more values than any mapping can have", () => {
+  it("reports one fault for a mapping with too many values", () => {
     assert.deepStrictEqual(faultsOf({ ...least, where: Array.from({ length: 300_000 }, () => 1) }), [
       { pointer: "", detail: "must have at most 20,000 values in all its lists and tables" },
     ])

@@ -181,7 +181,7 @@ describe("Braze: Currents", () => {
     })
   }
 
-  it("knows every type of the document", () => {
+  it("recognizes every documented type", () => {
     const types = {
       sent: "email.Send pushnotification.Send sms.Send whatsapp.Send rcs.Send line.Send webhook.Send contentcard.Send",
       delivered: "email.Delivery sms.Delivery whatsapp.Delivery rcs.Delivery",
@@ -202,7 +202,7 @@ describe("Braze: Currents", () => {
     assert.strictEqual(one(only("users.canvas.experimentstep.Conversion")).event, "conversion")
   })
 
-  it("expects to skip lifecycle noise and other behaviour", () => {
+  it("skips lifecycle events and other behavior as expected", () => {
     const types = [
       "users.messages.email.Retry",
       "users.messages.pushnotification.Retry",
@@ -223,7 +223,7 @@ describe("Braze: Currents", () => {
     assert.deepStrictEqual(result.skipped.map(({ expected }) => expected), [...events, ...states].map(() => true))
   })
 
-  it("shows a type that it does not know, since Braze adds types without notice", () => {
+  it("reports an unknown type", () => {
     assert.deepStrictEqual(skippedOf(only("users.messages.hologram.Send")), [{
       pointer: "/events/0",
       reason: 'event_type "users.messages.hologram.Send" is not known',
@@ -231,7 +231,7 @@ describe("Braze: Currents", () => {
     }])
   })
 
-  it("takes a custom event without a tracking id for a conversion only when its name is configured", () => {
+  it("treats a custom event without a tracking id as a conversion only if its name is configured", () => {
     const body = only("users.behaviors.CustomEvent", { name: "Shop.Order.Paid", custom_properties: {} })
     assert.deepStrictEqual(skippedOf(body).map(({ expected }) => expected), [true])
     for (const name of ["shop.order.paid", "paid"]) {
@@ -240,14 +240,14 @@ describe("Braze: Currents", () => {
     assert.strictEqual(understood(body, make({ conversions: new Set(["order"]) })).events.length, 0)
   })
 
-  it("takes truncated extras as absent, and goes on to the next carrier", () => {
+  it("ignores truncated extras, and reads the next carrier", () => {
     const message_extras = '{"tracking_id":"trk-9","note":"aaaaaaa'
     assert.strictEqual(one(only("users.messages.email.Send", { message_extras })).trackingId, undefined)
     const url = "https://store.example/?tracking_id=trk-10"
     assert.strictEqual(one(only("users.messages.email.Click", { message_extras, url })).trackingId, "trk-10")
   })
 
-  it("prefers extras to custom properties to purchase properties to the URL, and passes over blank ones", () => {
+  it("prefers extras over custom properties over purchase properties over the URL, and ignores blank ones", () => {
     const carriers = {
       message_extras: '{"tracking_id":"a"}',
       custom_properties: { tracking_id: "b" },
@@ -263,7 +263,7 @@ describe("Braze: Currents", () => {
     assert.strictEqual(one(only("users.messages.email.Click", left)).trackingId, undefined)
   })
 
-  it("takes a template id only from the carrier of the tracking id", () => {
+  it("reads the template id only from the carrier of the tracking id", () => {
     const custom_properties = { template_id: "theirs" }
     const url = "https://store.example/?tracking_id=d"
     const event = one(only("users.messages.email.Click", { custom_properties, url }))
@@ -278,33 +278,33 @@ describe("Braze: Currents", () => {
     assert.strictEqual(of({ user_id: "64" }), "64")
   })
 
-  it("tells the users of one dispatch id apart, and keeps a user's events together as they get an external id", () => {
+  it("separates the users of one dispatch, and keeps the key of a user who receives an external id", () => {
     const keyOf = (person: object) => one(only("users.messages.email.Open", {}, { user: person })).messageKey
     assert.notStrictEqual(keyOf({ user_id: "u1" }), keyOf({ user_id: "u2" }))
     assert.strictEqual(keyOf({ user_id: "u1" }), keyOf({ user_id: "u1", external_user_id: "x" }))
     assert.notStrictEqual(keyOf({ external_user_id: "x" }), keyOf({ external_user_id: "y" }))
   })
 
-  it("skips what names neither tracking id nor user", () => {
+  it("skips an item that names neither tracking id nor user", () => {
     const body = only("users.messages.email.Open", { email_address: undefined }, { user: undefined })
     assert.deepStrictEqual(skippedOf(body).map(({ expected }) => expected), [false])
   })
 
-  it("knows an event by its content where it has no id", () => {
+  it("identifies an event without an id by its content", () => {
     const at = (time: number) => one(only("users.messages.email.Open", {}, { id: undefined, time })).key
     assert.match(at(1), /^digest:[\w-]{43}$/)
     assert.strictEqual(at(1), at(1))
     assert.notStrictEqual(at(1), at(2))
   })
 
-  it("takes the time of receipt where the time is missing, unreadable, or not yet", () => {
+  it("uses the time of receipt if the time is missing, unreadable, or in the future", () => {
     for (const time of [undefined, null, "soon", {}, 1_900_000_000]) {
       assert.strictEqual(one(only("users.messages.email.Open", {}, { time })).occurredAt, receivedAt)
     }
     assert.strictEqual(one(only("users.messages.email.Open", {}, { time: "1778486400" })).occurredAt, 1_778_486_400_000)
   })
 
-  it("never loses good items to bad ones", () => {
+  it("reads the valid items next to invalid ones", () => {
     const good = currents("users.messages.email.Open")
     const bad = [
       null,
@@ -323,7 +323,7 @@ describe("Braze: Currents", () => {
     assert.deepStrictEqual(skipped.map(({ pointer }) => pointer), bad.map((_, i) => `/events/${i + 1}`))
   })
 
-  it("reads on past arrays and texts that stand where objects should", () => {
+  it("ignores arrays and texts in place of objects", () => {
     const base = currents("users.messages.email.Open")
     for (const odd of [[], [1], "x", 5, null, true]) {
       assert.strictEqual(one({ events: [{ ...base, properties: odd }] }).user, "cust-9001")
@@ -332,13 +332,13 @@ describe("Braze: Currents", () => {
     }
   })
 
-  it("finds nothing in a probe of its credentials", () => {
+  it("returns no items for a probe of the credentials", () => {
     for (const body of ["", " \r\n\t", '{"events":[]}']) {
       assert.deepStrictEqual(normalize(bytes(body), {}, receivedAt), { items: 0, events: [], skipped: [] })
     }
   })
 
-  it("reads events that is no list as its only item", () => {
+  it("reads events that are no list as a single item", () => {
     assert.strictEqual(one({ events: currents("users.messages.email.Open") }).event, "open")
     for (const events of [null, "x", 3]) {
       assert.deepStrictEqual(skippedOf({ events }), [{
@@ -349,13 +349,13 @@ describe("Braze: Currents", () => {
     }
   })
 
-  it("reads events whose envelope was taken off", () => {
+  it("reads events without their envelope", () => {
     const open = currents("users.messages.email.Open")
     assert.strictEqual(one(open).messageKey, '["disp-77","64f0b2"]')
     assert.strictEqual(one([open]).messageKey, '["disp-77","64f0b2"]')
   })
 
-  it("says why a body is not understood", () => {
+  it("explains why a body was not understood", () => {
     assert.deepInclude(normalize(new Uint8Array([0xff, 0x7b]), {}, receivedAt), {
       reason: "The body is not valid UTF-8",
     })
@@ -383,12 +383,12 @@ describe("Braze: hostile input", () => {
     metadata: odd,
   }, { requiredKeys: [] })
 
-  it("never throws, and accounts for every item", () => {
+  it("never throws, and reports every item", () => {
     const body = fc.oneof(fc.jsonValue(), item, fc.array(item), fc.record({ events: fc.oneof(odd, fc.array(item)) }))
     assertAccounted(body, understood, receivedAt)
   })
 
-  it("never throws on bytes that are no JSON", () => {
+  it("never throws on invalid JSON", () => {
     fc.assert(fc.property(fc.uint8Array(), (body) => {
       normalize(body, {}, receivedAt)
     }))

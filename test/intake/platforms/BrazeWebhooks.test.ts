@@ -22,7 +22,7 @@ const one = (body: unknown, read = normalize): NormalizedEvent => {
 const skippedOf = (body: unknown) => understood(body).skipped
 
 describe("Braze: webhook steps", () => {
-  it("reads the default shape, with the empty texts that Liquid leaves", () => {
+  it("reads the default shape with the empty texts that Liquid leaves", () => {
     const { key, ...event } = one({
       event: "purchase",
       event_id: "entry-55-1",
@@ -45,7 +45,7 @@ describe("Braze: webhook steps", () => {
     })
   })
 
-  it("reads lists and wrappers of it, and takes webhook-id for the id of a single one", () => {
+  it("reads lists and wrappers, and uses webhook-id as the id of a single event", () => {
     const click = { event: "click", tracking_id: "t" }
     assert.strictEqual(understood([click, { ...click, event: "open" }]).events.length, 2)
     assert.strictEqual(understood({ batch: [click, null] }).events.length, 1)
@@ -59,17 +59,17 @@ describe("Braze: webhook steps", () => {
     )
   })
 
-  it("is meant by a dispatch id without a status", () => {
+  it("reads an event with a dispatch id but no status", () => {
     assert.strictEqual(one({ event: "open", tracking_id: "t", dispatch_id: "d", status: "" }).event, "open")
   })
 
-  it("takes configured names for conversions", () => {
+  it("treats configured names as conversions", () => {
     const body = { event: "trial_started", user_id: "u" }
     assert.strictEqual(one(body, make({ conversions: new Set(["trial_started"]) })).event, "conversion")
     assert.strictEqual(understood(body).events.length, 0)
   })
 
-  it("skips what is neither event nor list", () => {
+  it("skips a body that is neither an event nor a list", () => {
     for (const body of [null, "click", 5, {}, { hello: "world" }]) {
       assert.deepStrictEqual(understood(body).skipped.map(({ expected }) => expected), [false])
     }
@@ -127,14 +127,14 @@ describe("Braze: postbacks of transactional e-mail", () => {
     })
   }
 
-  it("knows one by its dispatch id and status alone", () => {
+  it("identifies a postback by its dispatch id and status only", () => {
     const key = (status: string, metadata: unknown) => one(postback(status, metadata)).key
     assert.strictEqual(key("sent", { sent_at: "2026-05-11T08:00:00Z" }), key("sent", {}))
     assert.notStrictEqual(key("sent", {}), key("delivered", {}))
     assert.notStrictEqual(key("sent", {}), one({ dispatch_id: "tx-32", status: "sent" }).key)
   })
 
-  it("expects to skip processed, and shows a status that it does not know", () => {
+  it("skips processed as expected, and reports an unknown status", () => {
     assert.deepStrictEqual(skippedOf(postback("processed", {})).map(({ expected }) => expected), [true])
     assert.deepStrictEqual(skippedOf(postback("teleported", {})), [{
       pointer: "",

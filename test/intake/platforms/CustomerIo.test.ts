@@ -152,13 +152,13 @@ describe("CustomerIo: payloads", () => {
   }
 
   for (const metric of ["drafted", "attempted", "deferred"]) {
-    it(`expects to skip ${metric}`, () => {
+    it(`skips ${metric} as expected`, () => {
       const { events, skipped } = read(event(metric, { headers, href }))
       assert.deepStrictEqual([events.length, skipped.map(({ expected }) => expected)], [0, [true]])
     })
   }
 
-  it("expects to skip a change of preferences, whose content is text and which has no object_type", () => {
+  it("skips a change of preferences without an object_type as expected", () => {
     const body = {
       event_id: "01JP0PREF",
       metric: "cio_subscription_preferences_changed",
@@ -175,17 +175,17 @@ describe("CustomerIo: payloads", () => {
     ])
   })
 
-  it("shows a metric that is not known", () => {
+  it("reports an unknown metric", () => {
     assert.deepStrictEqual(read(event("hologram_viewed")).skipped, [
       { pointer: "", reason: `"hologram_viewed" is no metric known here`, expected: false },
     ])
   })
 })
 
-describe("CustomerIo: our id", () => {
+describe("CustomerIo: tracking id", () => {
   const idOf = (data: object) => one(event("sent", data)).trackingId
 
-  it("is found whatever the case of the header's name, and the form of its value", () => {
+  it("is read from a header in any case and any form of its value", () => {
     for (const name of ["X-Tracking-Id", "x-tracking-id", "X-TRACKING-ID"]) {
       assert.strictEqual(idOf({ headers: { [name]: ["t1"] } }), "t1")
       assert.strictEqual(idOf({ headers: { [name]: "t1" } }), "t1")
@@ -194,12 +194,12 @@ describe("CustomerIo: our id", () => {
     assert.strictEqual(idOf({ headers: { "X-Tracking-Id": [" ", null, "t2", "t3"] } }), "t2")
   })
 
-  it("is taken from the header rather than from the URL", () => {
+  it("is read from the header before the URL", () => {
     assert.strictEqual(idOf({ headers, href: "https://a.test/?tracking_id=other" }), "trk-310")
     assert.strictEqual(idOf({ headers: { "X-Tracking-Id": [""] }, href }), "trk-310")
   })
 
-  it("is not read out of anything else", () => {
+  it("is not read from other members", () => {
     const elsewhere = [{ "X-Tracking": ["t"] }, { "X-Tracking-Id": {} }, ["X-Tracking-Id"], "X-Tracking-Id: t", 7, null]
     for (const headers of elsewhere) assert.isUndefined(idOf({ headers }))
     assert.isUndefined(idOf({ message_data: { tracking_id: "t" }, tracking_id: "t" }))
@@ -207,7 +207,7 @@ describe("CustomerIo: our id", () => {
 })
 
 describe("CustomerIo: persons, keys and times", () => {
-  it("prefers the id to the older field, then the address, then Customer.io's own id", () => {
+  it("prefers the id over the older field, the address and Customer.io's own id", () => {
     const all = { identifiers, customer_id: "old", email_address: "e@x.test", recipient: "r@x.test" }
     const user = (data: object) => one({ metric: "sent", data: { delivery_id: "d", ...all, ...data } }).user
     assert.strictEqual(user({}), "cust-88")
@@ -220,7 +220,7 @@ describe("CustomerIo: persons, keys and times", () => {
     assert.isUndefined(user({ ...last, identifiers: {} }))
   })
 
-  it("has a digest for a key where there is no event id, the same for the same event", () => {
+  it("identifies an event without an id by a digest that ignores other content", () => {
     const { event_id: _, ...bare } = event("clicked", { href })
     const key = one(bare).key
     assert.match(key, /^digest:[\w-]{43}$/)
@@ -238,7 +238,7 @@ describe("CustomerIo: persons, keys and times", () => {
     assert.strictEqual(new Set([key, ...others.map((other) => one(other).key)]).size, others.length + 1)
   })
 
-  it("happened when it was received, where the time is missing, unreadable or to come", () => {
+  it("uses the time of receipt if the time is missing, unreadable or in the future", () => {
     for (const timestamp of [undefined, null, "soon", {}, -5, at + 10 ** 6]) {
       assert.strictEqual(one({ ...event("opened"), timestamp }).occurredAt, receivedAt)
     }
@@ -247,7 +247,7 @@ describe("CustomerIo: persons, keys and times", () => {
 })
 
 describe("CustomerIo: other bodies", () => {
-  it("loses no good item of a list to a bad one", () => {
+  it("reads the valid items of a list next to invalid ones", () => {
     const bad = [null, "x", 7, [], {}, { metric: {} }, { metric: "opened" }, { metric: "opened", data: [delivery] }]
     const { events, items, skipped } = read([event("opened"), ...bad, event("clicked")])
     assert.deepStrictEqual([items, events.map(({ event }) => event)], [bad.length + 2, ["open", "click"]])
@@ -255,11 +255,11 @@ describe("CustomerIo: other bodies", () => {
     assert.isTrue(skipped.every(({ expected }) => !expected))
   })
 
-  it("finds nothing in an empty list", () => {
+  it("returns no items for an empty list", () => {
     assert.deepStrictEqual(read([]), { items: 0, events: [], skipped: [] })
   })
 
-  it("says why nothing of a body was understood", () => {
+  it("explains why nothing in a body was understood", () => {
     const reasonOf = (body: Uint8Array) => {
       const result = normalize(body, {}, receivedAt)
       return "reason" in result ? result.reason : assert.fail()
@@ -273,7 +273,7 @@ describe("CustomerIo: other bodies", () => {
     }
   })
 
-  it("never fails, and accounts for every item, whatever the JSON", () => {
+  it("never throws, and reports every item, for any JSON", () => {
     const names = "metric data identifiers id headers href timestamp __proto__ event_id".split(" ")
     const texts = ["opened", "clicked", "X-Tracking-Id", "t", "\ud800", "?tracking_id=%E0", "1e400", "{"]
     assertAccounted(jsonOf(names, texts), read, receivedAt)

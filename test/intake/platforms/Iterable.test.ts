@@ -135,7 +135,7 @@ describe("Iterable", () => {
     })
   }
 
-  it("knows every name of the document, however its letters are cased", () => {
+  it("recognizes every documented name in any case", () => {
     const names = {
       sent: "emailSend pushSend smsSend inAppSend webPushSend",
       open: "emailOpen pushOpen inAppOpen",
@@ -153,13 +153,13 @@ describe("Iterable", () => {
     }
   })
 
-  it("expects to skip lifecycle noise", () => {
+  it("skips lifecycle events as expected", () => {
     for (const name of ["inAppRecall", "pushUninstall", "journeyExit", "embeddedSession"]) {
       assert.deepStrictEqual(understood(system(name)).skipped.map(({ expected }) => expected), [true])
     }
   })
 
-  it("shows a name that it does not know", () => {
+  it("reports an unknown name", () => {
     assert.deepStrictEqual(understood(system("carrierPigeonSend")), {
       items: 1,
       events: [],
@@ -167,7 +167,7 @@ describe("Iterable", () => {
     })
   })
 
-  it("names the user by the outer user id, the outer address, then by those of the data", () => {
+  it("names the user by the outer user id, the outer address, then those of the data", () => {
     const of = (outer: object, inner: object) =>
       one({ ...system("emailOpen", { email: undefined, ...inner }), email: null, userId: null, ...outer }).user
     assert.strictEqual(of({ userId: 7, email: "a" }, { userId: "b", email: "c" }), "7")
@@ -177,7 +177,7 @@ describe("Iterable", () => {
     assert.strictEqual(of({}, {}), undefined)
   })
 
-  it("prefers data of the send to metadata to URLs, and takes broken text as absent", () => {
+  it("prefers data of the send over metadata over URLs, and ignores broken text", () => {
     const fields = {
       transactionalData: { tracking_id: "a" },
       metadata: '{"tracking_id":"b"}',
@@ -205,13 +205,13 @@ describe("Iterable", () => {
     assert.strictEqual(new Set([click, ...others].map(keyOf)).size, 6)
   })
 
-  it("knows an event by its whole content where it has neither message nor time", () => {
+  it("identifies an event without message and time by its whole content", () => {
     const of = (count: number) => one({ eventName: "pushOpen", userId: "u", dataFields: { count } }).key
     assert.notStrictEqual(of(1), of(2))
     assert.strictEqual(of(1), of(1))
   })
 
-  it("takes the time of receipt where the time is missing, unreadable, or not yet", () => {
+  it("uses the time of receipt if the time is missing, unreadable, or in the future", () => {
     for (const createdAt of [undefined, null, "yesterday", [], "2027-01-01 00:00:00 +00:00"]) {
       assert.strictEqual(one(system("emailOpen", { createdAt })).occurredAt, receivedAt)
     }
@@ -221,19 +221,19 @@ describe("Iterable", () => {
     )
   })
 
-  it("reads on where data is an array, a text, or nothing", () => {
+  it("reads the item if its data is an array, a text, or absent", () => {
     for (const dataFields of [[], [{ messageId: "m" }], "x", 5, null, undefined]) {
       const event = one({ ...system("emailOpen"), dataFields })
       assert.deepStrictEqual([event.user, event.messageKey, event.occurredAt], ["shopper-12", undefined, receivedAt])
     }
   })
 
-  it("skips what names no message and no user", () => {
+  it("skips an item that names neither message nor user", () => {
     const { skipped } = understood({ eventName: "emailOpen", email: null, dataFields: { campaignId: 1 } })
     assert.deepStrictEqual(skipped.map(({ expected }) => expected), [false])
   })
 
-  it("never loses good items of a list to bad ones", () => {
+  it("reads the valid items of a list next to invalid ones", () => {
     const good = system("emailOpen")
     const bad = [null, "emailOpen", 3, [good], {}, { eventName: null }, { ...good, eventName: " " }]
     const { events, items, skipped } = understood([good, ...bad, good])
@@ -243,7 +243,7 @@ describe("Iterable", () => {
     assert.deepStrictEqual(understood([]), { items: 0, events: [], skipped: [] })
   })
 
-  it("finds nothing in an empty body, and says why others are not understood", () => {
+  it("returns no items for an empty body, and explains why others are not understood", () => {
     for (const body of ["", "  \n"]) {
       assert.deepStrictEqual(normalize(bytes(body), {}, receivedAt), { items: 0, events: [], skipped: [] })
     }
@@ -254,7 +254,7 @@ describe("Iterable", () => {
     assert.deepStrictEqual(normalize(new Uint8Array([0xff]), {}, receivedAt), { reason: "The body is not valid UTF-8" })
   })
 
-  it("never throws, and accounts for every item", () => {
+  it("never throws, and reports every item", () => {
     const odd = fc.oneof(fc.jsonValue(), fc.constantFrom("emailClick", "emailBounce", "emailSubscribe"))
     const item = fc.record({
       eventName: odd,

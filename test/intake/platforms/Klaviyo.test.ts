@@ -23,7 +23,7 @@ const read = (...data: ReadonlyArray<unknown>) => {
 }
 
 describe("Klaviyo", () => {
-  it("reads a click with our id, by the property and by the link", () => {
+  it("reads a click with the tracking id from the property and from the link", () => {
     const url = "https://shop.example/?tracking_id=trk_2"
     const { events } = read(
       item("event:klaviyo.clicked_email", { tracking_id: "trk_1", email_address: "a@example.com", URL: url }, "1"),
@@ -53,7 +53,7 @@ describe("Klaviyo", () => {
     ])
   })
 
-  it("knows the topics of messages, and ignores the other metrics of the account", () => {
+  it("recognizes the topics of messages, and ignores other metrics of the account", () => {
     const topics = {
       received_email: "delivered",
       opened_email: "open",
@@ -81,7 +81,7 @@ describe("Klaviyo", () => {
     assert.strictEqual(read().items, 0)
   })
 
-  it("leaves bodies of Customer.io to Customer.io", () => {
+  it("leaves bodies of Customer.io to its own reader", () => {
     const body = { event_id: "e", metric: "opened", timestamp: 1770116400, data: { delivery_id: "d" } }
     const found = normalize(new TextEncoder().encode(JSON.stringify(body)), {}, receivedAt)
     assert.isTrue("events" in found && found.events.length === 1)

@@ -169,7 +169,7 @@ describe("Segment: payloads", () => {
     })
   }
 
-  it("knows every listed name in any case", () => {
+  it("recognizes every listed name in any case", () => {
     for (const [event, written] of Object.entries(names)) {
       for (const name of written.flatMap((name) => [name, name.toLowerCase(), ` ${name.toUpperCase()} `])) {
         assert.strictEqual(one(track(name)).event, event, name)
@@ -177,7 +177,7 @@ describe("Segment: payloads", () => {
     }
   })
 
-  it("skips calls that are unrelated to messages as expected, with a tracking id too", () => {
+  it("skips calls unrelated to messages as expected, even with a tracking id", () => {
     const noise = ["Email Drafted", "Email Attempted", "Email Deferred"].map((name) =>
       track(name, { tracking_id: "t" })
     )
@@ -186,7 +186,7 @@ describe("Segment: payloads", () => {
     assert.deepStrictEqual([events.length, skipped.map(({ expected }) => expected)], [0, new Array(8).fill(true)])
   })
 
-  it("takes configured names for conversions", () => {
+  it("treats configured names as conversions", () => {
     const configured = make({ conversions: new Set(["trial started", "email opened"]) })
     assert.strictEqual(one(track("Trial Started"), configured).event, "conversion")
     assert.strictEqual(one(track("Email Opened"), configured).event, "open")
@@ -194,8 +194,8 @@ describe("Segment: payloads", () => {
   })
 })
 
-describe("Segment: our id, the person and the key", () => {
-  it("is found in each of its places, the earlier first", () => {
+describe("Segment: tracking id, person and key", () => {
+  it("reads the tracking id from the first place that has one", () => {
     const places: ReadonlyArray<(id: string) => { readonly properties?: object; readonly context?: object }> = [
       (id) => ({ properties: { tracking_id: id } }),
       (id) => ({ context: { tracking_id: id } }),
@@ -216,7 +216,7 @@ describe("Segment: our id, the person and the key", () => {
     })
   })
 
-  it("finds the person in each place, the earlier first", () => {
+  it("reads the person from the first place that has one", () => {
     const all = { userId: "1", context: { traits: { email: "2" } }, traits: { email: "4" }, anonymousId: "5" }
     const user = (more: object) => one({ ...track("Email Opened", { email: "3" }), ...all, ...more }).user
     assert.strictEqual(user({}), "1")
@@ -227,7 +227,7 @@ describe("Segment: our id, the person and the key", () => {
     assert.strictEqual(user({ userId: null, context: [], properties: null, traits: "x" }), "5")
   })
 
-  it("has a digest of the named fields for a key where there is no message id", () => {
+  it("uses a digest of the named fields as the key if there is no message id", () => {
     const { messageId: _, ...bare } = track("Email Link Clicked", { ...mail, link_url: linkUrl })
     const { key } = one(bare)
     assert.match(key, /^digest:[\w-]{43}$/)
@@ -243,7 +243,7 @@ describe("Segment: our id, the person and the key", () => {
     assert.strictEqual(new Set([key, ...others.map((item) => one(item).key)]).size, others.length + 1)
   })
 
-  it("takes the first readable time, and that of receipt for one to come", () => {
+  it("uses the first readable time, and the time of receipt instead of a future one", () => {
     const time = (more: object) => one({ ...track("Email Opened"), ...more }).occurredAt
     assert.strictEqual(time({ timestamp: "yesterday" }), Date.parse("2026-03-10T10:20:29Z"))
     assert.strictEqual(time({ timestamp: null, originalTimestamp: 7e20 }), Date.parse("2026-03-10T10:20:31Z"))
@@ -265,7 +265,7 @@ describe("Segment: our id, the person and the key", () => {
     assert.deepStrictEqual(skipped.map(({ expected }) => expected), [false])
   })
 
-  it("takes the context of a batch for its calls, after their own", () => {
+  it("applies the context of a batch to its calls after their own context", () => {
     const context = { tracking_id: "batch", traits: { email: "batch@shop.test" } }
     const bare = { type: "track", event: "Email Opened", messageId: "m" }
     const own = { ...bare, context: { tracking_id: "own" } }
@@ -281,7 +281,7 @@ describe("Segment: persons", () => {
   const traits = { email: "mia@shop.test", plan: "Pro", visits: 12, vip: true, tags: ["a", 2, null, {}], left: null }
   const identify = (more: object = {}) => ({ ...track("x"), event: undefined, type: "identify", traits, ...more })
 
-  it("are described by identify calls, in what a request could have said", () => {
+  it("are described by identify calls, limited to the traits that a request may have", () => {
     const address = { street: "Weg 1" }
     assert.deepStrictEqual(
       profileOf(identify({ traits: { ...traits, address, lists: [[1]], text: "x".repeat(1_001) } })),
@@ -295,13 +295,13 @@ describe("Segment: persons", () => {
     )
   })
 
-  it("are described in the context too, where a call has no traits of its own", () => {
+  it("are described in the context if a call has no traits of its own", () => {
     const context = { traits: { email: "c@shop.test", tier: "gold" } }
     const found = profileOf(identify({ traits: undefined, context, userId: undefined }))
     assert.deepStrictEqual([found.user, found.email, found.traits], ["c@shop.test", "c@shop.test", context.traits])
   })
 
-  it("keep traits with odd names, and lose those that cannot be stored", () => {
+  it("keep traits with unusual names, and lose those that cannot be stored", () => {
     const odd = JSON.parse(`{"__proto__":"a","constructor":"b","a\\u0000":1,"\\ud800":1," ":1,"ok":"\\ud800"}`)
     const found = profileOf(identify({ traits: odd })).traits
     assert.deepStrictEqual(Object.entries(found), [["__proto__", "a"], ["constructor", "b"]])
@@ -309,7 +309,7 @@ describe("Segment: persons", () => {
     assert.strictEqual(Object.keys(profileOf(identify({ traits: many })).traits).length, 1_000)
   })
 
-  it("are not changed by a call without traits or without a user", () => {
+  it("are unchanged by a call without traits or without a user", () => {
     const empty = [{}, null, "x", { address: {} }].map((traits) => identify({ traits, context: {} }))
     const nobody = { type: "identify", traits: { plan: "x" } }
     const { profiles, skipped } = read([...empty, nobody])
@@ -317,14 +317,14 @@ describe("Segment: persons", () => {
     assert.deepStrictEqual(skipped.map(({ expected }) => expected), [true, true, true, true, false])
   })
 
-  it("are known by a digest where there is no message id", () => {
+  it("are identified by a digest if there is no message id", () => {
     const { messageId: _, ...bare } = identify()
     const { key } = profileOf(bare)
     assert.strictEqual(profileOf({ ...bare, sentAt: "later" }).key, key)
     assert.notStrictEqual(profileOf({ ...bare, traits: { ...traits, visits: 13 } }).key, key)
   })
 
-  it("are forgotten when a delete notice says so", () => {
+  it("are erased by a delete notice", () => {
     const notice = { type: "delete", channel: "server", messageId: "delete-0e1", userId: "u-2001", timestamp: iso }
     assert.deepStrictEqual(read(notice), {
       items: 1,
@@ -385,7 +385,7 @@ describe("Segment: mParticle", () => {
     )
   })
 
-  it("finds the person in either form of the identities, then the address", () => {
+  it("reads the person from either form of the identities, then from the address", () => {
     const listed = [
       { identity_type: "CustomerId", identity: "u-7" },
       { identity_type: "email", identity: "m@x.test" },
@@ -399,7 +399,7 @@ describe("Segment: mParticle", () => {
     assert.isUndefined(user("u-7"))
   })
 
-  it("expects to skip what is about sessions, and shows what has no name", () => {
+  it("skips session events as expected, and reports events without a name", () => {
     const session = { event_type: "session_start", data: { ...data, event_name: undefined } }
     const nameless = { event_type: "custom_event", data: { ...data, event_name: " " } }
     const { skipped } = read(body([session, nameless, { data: {} }]))
@@ -410,7 +410,7 @@ describe("Segment: mParticle", () => {
     ])
   })
 
-  it("tells the events of two persons apart that have neither id nor time", () => {
+  it("distinguishes the events of two persons without id and time", () => {
     const bare = { event_type: "custom_event", data: { event_name: "Email Opened" } }
     const keys = ["a", "b"].map((customerid) => one(body([bare], { user_identities: { customerid } })).key)
     assert.notStrictEqual(keys[0], keys[1])
@@ -418,7 +418,7 @@ describe("Segment: mParticle", () => {
 })
 
 describe("Segment: other bodies", () => {
-  it("loses no good item of a list to a bad one", () => {
+  it("reads the valid items of a list next to invalid ones", () => {
     const bad = [null, "x", 7, [], {}, { type: "track" }, { type: "track", event: {} }, { type: "telepathy" }, {
       type: "track",
       event: "Email Opened",
@@ -432,13 +432,13 @@ describe("Segment: other bodies", () => {
     }
   })
 
-  it("finds nothing in empty lists", () => {
+  it("returns no items for empty lists", () => {
     for (const body of [[], { batch: [] }, { events: [], user_identities: [] }]) {
       assert.deepStrictEqual(read(body), { items: 0, events: [], skipped: [] })
     }
   })
 
-  it("says why nothing of a body was understood", () => {
+  it("explains why nothing in a body was understood", () => {
     const reasonOf = (body: string) => {
       const result = normalize(bytes(body), {}, receivedAt)
       return "reason" in result ? result.reason : assert.fail()
@@ -447,7 +447,7 @@ describe("Segment: other bodies", () => {
     assert.match(reasonOf("type=track"), /^The body is not valid JSON/)
   })
 
-  it("stays linear when a batch states much that its items share", () => {
+  it("takes linear time for a batch with large shared parts", () => {
     const large = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`t${i}`, i]))
     const identities = Array.from({ length: 20_000 }, (_, i) => ({ identity_type: `t${i}`, identity: "x" }))
     const items = Array.from({ length: 20_000 }, (_, i) => ({ type: "identify", userId: `u${i}` }))
@@ -461,7 +461,7 @@ describe("Segment: other bodies", () => {
     assert.isBelow(performance.now() - started, 10_000)
   })
 
-  it("never fails, and accounts for every item, whatever the JSON", () => {
+  it("never throws, and reports every item, for any JSON", () => {
     const keys =
       "type event event_type data properties context traits campaign batch events userId email tracking_id url"
     const names = [...keys.split(" "), "user_identities", "messageId", "timestamp", "__proto__", "product_action"]

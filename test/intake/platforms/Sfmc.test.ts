@@ -135,14 +135,14 @@ describe("Sfmc: payloads", () => {
     })
   }
 
-  it("reads a link whose signs are escaped in the JSON", () => {
+  it("reads a link whose characters are escaped in the JSON", () => {
     const text = `[{"eventCategoryType":"EngagementEvents.EmailClick","timestampUTC":${at},"mid":1,"info":` +
       `{"contentLink":"https://shop.test/?a\\u003d1\\u0026tracking_id\\u003dtrk%2D77"}}]`
     const result = normalize(bytes(text), {}, receivedAt)
     assert.strictEqual("events" in result ? result.events[0]?.trackingId : undefined, "trk-77")
   })
 
-  it("tells the events of one message by one message key, and those of others by others", () => {
+  it("identifies all events of one message by one key, and of other messages by other keys", () => {
     const { messageKey } = one(send("EmailSent"))
     assert.strictEqual(one(engagement("EmailOpen")).messageKey, messageKey)
     const others = [
@@ -166,13 +166,13 @@ describe("Sfmc: payloads", () => {
       "EngagementEvents.OttMobileOriginated",
     ]
   ) {
-    it(`expects to skip ${type}`, () => {
+    it(`skips ${type} as expected`, () => {
       const { events, skipped } = read([event(type, {}, info)])
       assert.deepStrictEqual([events.length, skipped.map(({ expected }) => expected)], [0, [true]])
     })
   }
 
-  it("shows a type that is not known", () => {
+  it("reports an unknown type", () => {
     assert.deepStrictEqual(read([engagement("EmailForwarded")]).skipped, [
       { pointer: "/0", reason: `"EngagementEvents.EmailForwarded" is no type of event known here`, expected: false },
     ])
@@ -180,14 +180,14 @@ describe("Sfmc: payloads", () => {
 })
 
 describe("Sfmc: keys and times", () => {
-  it("is the same event when it comes again, with other numbers for texts and in another order too", () => {
+  it("keeps the key of a repeated event with texts for numbers or in another order", () => {
     const again = engagement("EmailClick", { contentLink, jobUrlId: 5 }, { mid: "510001", timestampUTC: String(at) })
     const shuffled = Object.fromEntries(Object.entries(again).reverse())
     assert.strictEqual(one(engagement("EmailClick", { jobUrlId: "5" })).key, one(again).key)
     assert.strictEqual(one(shuffled).key, one(again).key)
   })
 
-  it("is another event where any of the named fields differs", () => {
+  it("changes the key if any of the named fields differs", () => {
     const base = engagement("EmailClick", { jobUrlId: "5" })
     const others = [
       engagement("EmailOpen", { jobUrlId: "5" }),
@@ -204,7 +204,7 @@ describe("Sfmc: keys and times", () => {
     assert.strictEqual(new Set([base, ...others].map((item) => one(item).key)).size, others.length + 1)
   })
 
-  it("happened when it was received, where the time is missing, unreadable or to come", () => {
+  it("uses the time of receipt if the time is missing, unreadable or in the future", () => {
     for (const timestampUTC of [undefined, null, "heute", [], receivedAt + 1]) {
       assert.strictEqual(one(engagement("EmailOpen", {}, { timestampUTC })).occurredAt, receivedAt)
     }
@@ -212,7 +212,7 @@ describe("Sfmc: keys and times", () => {
 })
 
 describe("Sfmc: other bodies", () => {
-  it("loses no good item of a list to a bad one", () => {
+  it("reads the valid items of a list next to invalid ones", () => {
     const bad = [null, "x", 7, [], {}, { eventCategoryType: 3 }, { eventCategoryType: "EngagementEvents.EmailOpen" }, {
       eventCategoryType: "EngagementEvents.EmailOpen",
       composite: [composite],
@@ -224,14 +224,14 @@ describe("Sfmc: other bodies", () => {
     assert.isTrue(skipped.every(({ expected }) => !expected))
   })
 
-  it("finds no items in the handshake of a new callback, nor in an empty list", () => {
+  it("returns no items for the handshake of a new callback or an empty list", () => {
     for (const body of [{ callbackId: "8c0e", verificationKey: "vk-1" }, []]) {
       assert.deepStrictEqual(read(body), { items: 0, events: [], skipped: [] })
     }
     assert.strictEqual(read({ ...engagement("EmailOpen"), verificationKey: "vk-1" }).items, 1)
   })
 
-  it("says why nothing of a body was understood", () => {
+  it("explains why nothing in a body was understood", () => {
     const reasonOf = (body: string) => {
       const result = normalize(bytes(body), {}, receivedAt)
       return "reason" in result ? result.reason : assert.fail()
@@ -240,7 +240,7 @@ describe("Sfmc: other bodies", () => {
     assert.match(reasonOf("<xml/>"), /^The body is not valid JSON/)
   })
 
-  it("never fails, and accounts for every item, whatever the JSON", () => {
+  it("never throws, and reports every item, for any JSON", () => {
     const names = "eventCategoryType composite compositeId info jobId subscriberId mid timestampUTC __proto__ to".split(
       " ",
     )

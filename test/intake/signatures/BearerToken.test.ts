@@ -12,7 +12,7 @@ const iterable = (authorization: string, settings: BearerTokenSettings = { secre
   Iterable.check(settings, { authorization }, body, 0)
 
 describe("BearerToken", () => {
-  it("takes the token after Bearer, whatever the case of that word, or its Base64", () => {
+  it("accepts the token or its Base64 after Bearer in any case", () => {
     for (
       const value of [`Bearer ${secrets[0]}`, `bearer ${secrets[0]}`, `BEARER   ${secrets[0]}`, `Bearer ${encoded}`]
     ) {
@@ -20,12 +20,12 @@ describe("BearerToken", () => {
     }
   })
 
-  it("takes a token that was entered in its Base64 form as it stands", () => {
+  it("accepts a token that was entered as Base64 only in this form", () => {
     assert.isTrue(braze(`Bearer ${encoded}`, { secrets: [encoded] }).ok)
     assert.isFalse(braze(`Bearer ${secrets[0]}`, { secrets: [encoded] }).ok)
   })
 
-  it("refuses the token without Bearer, or after another word", () => {
+  it("rejects the token without Bearer, or after another word", () => {
     for (const value of [secrets[0]!, `Basic ${secrets[0]}`, `Token ${secrets[0]}`, `Bearer${secrets[0]}`]) {
       assert.deepStrictEqual(braze(value), {
         ok: false,
@@ -34,7 +34,7 @@ describe("BearerToken", () => {
     }
   })
 
-  it("refuses tokens that are nearly right", () => {
+  it("rejects similar tokens", () => {
     const token = secrets[0]!
     const wrong = [
       token.toUpperCase(),
@@ -49,12 +49,12 @@ describe("BearerToken", () => {
     for (const value of wrong) assert.isFalse(braze(`Bearer ${value}`).ok, value)
   })
 
-  it("says so when the header came twice", () => {
+  it("reports a header that was sent twice", () => {
     const verdict = braze(`Bearer ${secrets[0]}, Bearer ${secrets[0]}`)
     assert.deepStrictEqual(verdict, { ok: false, reason: "The header authorization was sent more than once" })
   })
 
-  it("looks into the header that was set up, where the token may stand alone", () => {
+  it("reads the configured header, where the token may be alone", () => {
     const settings = { secrets, header: "x-parlance-token" }
     const at = (headers: Readonly<Record<string, string>>) => check(settings, headers, body, 0).ok
     assert.isTrue(at({ "x-parlance-token": secrets[0]! }))
@@ -65,21 +65,21 @@ describe("BearerToken", () => {
 })
 
 describe("IterableSignature", () => {
-  it("takes the token alone, and after Basic, OAuth2 or Bearer", () => {
+  it("accepts the token alone, and after Basic, OAuth2 or Bearer", () => {
     for (const value of ["", "Basic ", "OAuth2 ", "Bearer ", "oauth2 "]) {
       assert.deepStrictEqual(iterable(value + secrets[0]), { ok: true }, value)
     }
     assert.isFalse(iterable(`Token ${secrets[0]}`).ok)
   })
 
-  it("takes user and password in Base64 after Basic, and nowhere else", () => {
+  it("accepts user and password in Base64 after Basic only", () => {
     const settings = { secrets: ["hooks:pa55word"] }
     assert.isTrue(iterable(`Basic ${btoa("hooks:pa55word")}`, settings).ok)
     assert.isFalse(iterable(`OAuth2 ${btoa("hooks:pa55word")}`, settings).ok)
     assert.isFalse(iterable(btoa("hooks:pa55word"), settings).ok)
   })
 
-  it("relies on no signature", () => {
+  it("ignores signature headers", () => {
     assert.isFalse(Iterable.check({ secrets }, { "x-iterable-signature": secrets[0]! }, body, 0).ok)
   })
 })

@@ -21,18 +21,18 @@ describe("CustomerIoSignature", () => {
     )
   })
 
-  it("signs the timestamp as it was sent", () => {
+  it("verifies the timestamp exactly as sent", () => {
     assert.isFalse(check(settings, { ...headers, "x-cio-timestamp": "01770116400" }, body, now).ok)
   })
 
-  it("refuses a signature over the body alone, or with another version", () => {
+  it("rejects a signature over the body alone, or with another version", () => {
     for (const head of ["", "v1:1770116400:", "v0:1770116400", "1770116400."]) {
       const forged = createHmac("sha256", settings.secrets[0]!).update(head).update(body).digest("hex")
       assert.isFalse(check(settings, { ...headers, "x-cio-signature": forged }, body, now).ok, head)
     }
   })
 
-  it("refuses a prefix, and says what the header must be", () => {
+  it("rejects a prefix, and explains the expected header", () => {
     const verdict = check(settings, { ...headers, "x-cio-signature": `v0=${headers["x-cio-signature"]}` }, body, now)
     assert.deepStrictEqual(verdict, {
       ok: false,
@@ -40,7 +40,7 @@ describe("CustomerIoSignature", () => {
     })
   })
 
-  it("does not let bytes move between timestamp and body", () => {
+  it("rejects bytes moved from the timestamp to the body", () => {
     const moved = new TextEncoder().encode(`0:{"id":"x1","n":1}`)
     assert.isFalse(check(settings, { ...headers, "x-cio-timestamp": "177011640" }, moved, 177_011_640_000).ok)
   })

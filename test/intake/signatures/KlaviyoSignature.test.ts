@@ -16,8 +16,8 @@ const verdict = (
   settings: { readonly tolerance_seconds?: number | null } = {},
 ) => verify("customerio", { secrets: ["old-secret-0123456789", secret], ...settings }, headers, body, now)
 
-describe("The signature of Klaviyo", () => {
-  it("fits the vector of the document", () => {
+describe("the signature of Klaviyo", () => {
+  it("matches the documented vector", () => {
     const headers = {
       "klaviyo-signature": "fdb8c856424c32b592a90168f6ef974daf6ccb31319d13caf8b3b10407b50280",
       "klaviyo-timestamp": "1770116400",
@@ -27,7 +27,7 @@ describe("The signature of Klaviyo", () => {
     assert.isFalse(verify("customerio", { secrets: [secret] }, headers, new Uint8Array([...body, 0x20]), now).ok)
   })
 
-  it("has a timestamp of any form, which is signed as it was sent", () => {
+  it("covers a timestamp of any form exactly as sent", () => {
     for (
       const text of ["2026-02-03T11:00:00+00:00", "2026-02-03T11:00:00Z", "Tue, 03 Feb 2026 11:00:00 GMT", "1770116400"]
     ) {
@@ -38,7 +38,7 @@ describe("The signature of Klaviyo", () => {
     assert.isFalse(verdict(other).ok)
   })
 
-  it("is refused when it is old, early, incomplete or no signature", () => {
+  it("is rejected if it is too old, too early, incomplete or malformed", () => {
     const old = signed(String(now / 1_000 - 301))
     assert.isFalse(verdict(old).ok)
     assert.isFalse(verdict(signed(String(now / 1_000 + 301))).ok)

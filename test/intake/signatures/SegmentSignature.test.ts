@@ -20,7 +20,7 @@ describe("SegmentSignature", () => {
     assert.deepStrictEqual(check(settings, headers, bytes(`{"id":"x1","n":1}`), 0), { ok: true })
   })
 
-  it("accepts a batch of one by the signature of its item, whatever space is around it", () => {
+  it("accepts a batch of one by the signature of its item, with any surrounding space", () => {
     for (const body of [`[${first}]`, ` [\n${first} ]\r\n`]) assert.isTrue(verdict(body, first).ok, body)
   })
 
@@ -30,7 +30,7 @@ describe("SegmentSignature", () => {
     }
   })
 
-  it("refuses what stands behind the signed item, and says what can be done", () => {
+  it("rejects content after the signed item, and explains the remedies", () => {
     const result = verdict(`[${first},${other}]`, first)
     assert.isFalse(result.ok)
     assert.match(result.ok ? "" : result.reason, /Only the first item.*batch size.*token.*unsigned_items/)
@@ -39,7 +39,7 @@ describe("SegmentSignature", () => {
     }
   })
 
-  it("accepts unsigned items where that was set up, and still no others", () => {
+  it("accepts unsigned items only if configured, and only after the signed one", () => {
     const options = { unsigned_items: true }
     assert.isTrue(verdict(`[${first},${other}]`, first, options).ok)
     for (const body of [`[${other},${first}]`, `{"batch":[${first}]}`, `[[${first}]]`, `x${first}`, `[0,${first}]`]) {
@@ -47,12 +47,12 @@ describe("SegmentSignature", () => {
     }
   })
 
-  it("refuses an item that was written anew", () => {
+  it("rejects a reformatted item", () => {
     const spaced = JSON.stringify(JSON.parse(first), undefined, 1)
     assert.isFalse(verdict(`[${spaced}]`, first).ok)
   })
 
-  it("finds no first item in what is no list of objects, or not closed", () => {
+  it("finds no first item in an unclosed list or a list without objects", () => {
     for (
       const text of ["", "[", "[]", "{}", "[1]", "null", `["{}"]`, "[{", `[{"a":"}`, `[{"a":"\\`, "[{]", "\ufeff[{}]"]
     ) {
@@ -61,7 +61,7 @@ describe("SegmentSignature", () => {
     }
   })
 
-  it("takes the first item out of any list as it stands there", () => {
+  it("returns the exact bytes of the first item of any list", () => {
     const object = fc.dictionary(fc.string(), fc.jsonValue())
     fc.assert(
       fc.property(fc.array(object, { minLength: 1, maxLength: 3 }), fc.constantFrom(0, 1, "\t"), (items, space) => {
@@ -72,7 +72,7 @@ describe("SegmentSignature", () => {
     )
   })
 
-  it("stays linear in deep and in unclosed lists", () => {
+  it("takes linear time for deep and for unclosed lists", () => {
     const started = performance.now()
     const size = 2_000_000
     for (
@@ -83,7 +83,7 @@ describe("SegmentSignature", () => {
     assert.isBelow(performance.now() - started, 10_000)
   })
 
-  it("takes a token in its place where that was set up, alone or after Bearer", () => {
+  it("accepts a token instead if configured, alone or after Bearer", () => {
     const token = { secrets: [secret], scheme: "token" } as const
     assert.isTrue(check(token, { authorization: `Bearer ${secret}` }, bytes(other), 0).ok)
     assert.isTrue(check(token, { authorization: secret }, bytes(other), 0).ok)
@@ -94,7 +94,7 @@ describe("SegmentSignature", () => {
     assert.isFalse(check(settings, { authorization: `Bearer ${secret}` }, bytes(other), 0).ok)
   })
 
-  it("takes credentials after Basic, set up as user and password or as they are sent", () => {
+  it("accepts credentials after Basic, configured as user and password or as sent", () => {
     const sent = btoa("parlance:s3cret-0123456789")
     for (const one of ["parlance:s3cret-0123456789", sent]) {
       const token = { secrets: ["old-0123456789", one], scheme: "token" } as const
@@ -107,7 +107,7 @@ describe("SegmentSignature", () => {
     assert.isFalse(check({ secrets: [], scheme: "token" }, { authorization: `Basic ${sent}` }, bytes(other), 0).ok)
   })
 
-  it("does not let a token be set up that no header can have", () => {
+  it("rejects settings with a token that no header can contain", () => {
     const decode = Schema.decodeUnknownSync(SegmentSignatureSettings)
     assert.deepStrictEqual(decode({ secrets: ["Schlüssel 1"] }), { secrets: ["Schlüssel 1"] })
     assert.throws(() => decode({ secrets: ["Schlüssel 1"], scheme: "token" }), /ASCII/)

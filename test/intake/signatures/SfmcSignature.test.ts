@@ -14,7 +14,7 @@ describe("SfmcSignature", () => {
     assert.deepStrictEqual(check(settings, headers, body, 0), { ok: true })
   })
 
-  it("refuses other spellings of the same bytes", () => {
+  it("rejects other spellings of the same bytes", () => {
     const url = headers["x-sfmc-ens-signature"].replaceAll("/", "_").replaceAll("+", "-")
     const bits = headers["x-sfmc-ens-signature"].replace("0=", "1=")
     const unpadded = headers["x-sfmc-ens-signature"].slice(0, -1)
@@ -24,7 +24,7 @@ describe("SfmcSignature", () => {
     }
   })
 
-  it("uses the bytes that the key stands for only where that was set up", () => {
+  it("decodes the key from Base64 only if configured", () => {
     const key = Buffer.alloc(32, 7)
     const secrets = [key.toString("base64")]
     const signed = { "x-sfmc-ens-signature": createHmac("sha256", key).update(body).digest("base64") }
@@ -36,7 +36,7 @@ describe("SfmcSignature", () => {
     assert.isFalse(check({ secrets, key_encoding: "base64" }, ofText, body, 0).ok)
   })
 
-  it("can be set up before there is a key, and accepts nothing until then", () => {
+  it("can be configured before the key is known, and accepts nothing until then", () => {
     const decode = Schema.decodeUnknownSync(SfmcSettings)
     assert.deepStrictEqual(decode({ secrets: [] }), { secrets: [] })
     assert.isFalse(check({ secrets: [] }, headers, body, 0).ok)
@@ -47,19 +47,19 @@ describe("SfmcSignature", () => {
 describe("SfmcSignature: the handshake of a new callback", () => {
   const sent = { callbackId: "8c0e35a1-77f2", verificationKey: "vk-54-ABC+/=" }
 
-  it("is answered by a call with the same two members", () => {
+  it("is answered by a call with its two members", () => {
     assert.deepStrictEqual(handshakeOf({}, bytes(JSON.stringify(sent))), {
       ...sent,
       call: { method: "POST", path: "/platform/v1/ens-verify", json: sent },
     })
   })
 
-  it("passes on nothing else that the request says", () => {
+  it("passes on no other members of the request", () => {
     const found = handshakeOf({}, bytes(JSON.stringify({ ...sent, url: "https://evil.example", path: "/x" })))
     assert.deepStrictEqual(found?.call, { method: "POST", path: "/platform/v1/ens-verify", json: sent })
   })
 
-  it("is none of the requests that must be signed", () => {
+  it("does not match requests that must be signed", () => {
     const event = { ...sent, eventCategoryType: "EngagementEvents.EmailOpen" }
     for (const other of [[], [sent], {}, event, null, "x", { callbackId: "a" }, { verificationKey: "b" }]) {
       assert.isUndefined(handshakeOf({}, bytes(JSON.stringify(other))), JSON.stringify(other))
@@ -68,7 +68,7 @@ describe("SfmcSignature: the handshake of a new callback", () => {
     for (const text of ["", "{", "\ud800"]) assert.isUndefined(handshakeOf({}, bytes(text)))
   })
 
-  it("has two short printable texts", () => {
+  it("requires two short printable texts", () => {
     for (const bad of ["", " ", "a b", "a\r\nb", "é", "x".repeat(201), 7, null, {}, ["a"]]) {
       assert.isUndefined(handshakeOf({}, bytes(JSON.stringify({ ...sent, callbackId: bad }))))
       assert.isUndefined(handshakeOf({}, bytes(JSON.stringify({ ...sent, verificationKey: bad }))))
@@ -76,7 +76,7 @@ describe("SfmcSignature: the handshake of a new callback", () => {
     assert.isUndefined(handshakeOf({}, bytes(JSON.stringify({ ...sent, more: "x".repeat(5_000) }))))
   })
 
-  it("does not pass the check of signatures", () => {
+  it("does not pass the signature check", () => {
     assert.isFalse(check(settings, {}, bytes(JSON.stringify(sent)), 0).ok)
   })
 })

@@ -100,14 +100,14 @@ for (const source of Source.literals) {
   const without = (name: string): Headers => Object.fromEntries(Object.entries(genuine).filter(([key]) => key !== name))
 
   describe(`Webhooks of ${source}`, () => {
-    it("are accepted when genuine, an empty body too", () => {
+    it("are accepted if genuine, even with an empty body", () => {
       assert.deepStrictEqual(verify(source, settings, genuine, body, now), { ok: true })
       const empty = new Uint8Array()
       assert.isTrue(verify(source, settings, sign(secret("a"), empty, now), empty, now).ok)
       assert.isFalse(verify(source, settings, {}, empty, now).ok)
     })
 
-    it("are told to need their body only if it is looked at", () => {
+    it("need their body only if the signature covers it", () => {
       assert.strictEqual(readsBody(source, {}), coversBody)
       for (const scheme of ["signature", "token"] as const) {
         const withScheme = { ...settings, scheme }
@@ -117,13 +117,13 @@ for (const source of Source.literals) {
       }
     })
 
-    it("are accepted when the body is part of a larger buffer", () => {
+    it("are accepted if the body is part of a larger buffer", () => {
       const larger = new Uint8Array(body.length + 20).fill(0x7b)
       larger.set(body, 7)
       assert.isTrue(verify(source, settings, genuine, larger.subarray(7, 7 + body.length), now).ok)
     })
 
-    it("are accepted by either secret during a rotation, and by the old one no longer after it", () => {
+    it("are accepted with either secret during a rotation, and not with the old one afterwards", () => {
       const rotation = { secrets: [secret("b"), secret("a")] }
       for (const letter of ["a", "b"]) {
         assert.isTrue(verify(source, rotation, sign(secret(letter), body, now), body, now).ok)
@@ -132,11 +132,11 @@ for (const source of Source.literals) {
       reasonOf(source, { secrets: [secret("b")] }, genuine)
     })
 
-    it("are refused with the secret of another organization", () => {
+    it("are rejected with the secret of another organization", () => {
       reasonOf(source, settings, sign(secret("b"), body, now))
     })
 
-    it("are refused without a header, and with an empty one", () => {
+    it("are rejected without the header and with an empty one", () => {
       for (const name of Object.keys(genuine)) {
         assert.include(reasonOf(source, settings, without(name)), name)
         for (const blank of ["", "   "]) {
@@ -146,7 +146,7 @@ for (const source of Source.literals) {
       reasonOf(source, settings, Object.create({ ...genuine }))
     })
 
-    it("are refused when a header came twice, even if one of them is right", () => {
+    it("are rejected if a header occurs twice, even if one value is valid", () => {
       for (const name of [header, ...(timestamp === undefined ? [] : [timestamp])]) {
         const right = genuine[name]!
         for (const value of [`${right}, ${right}`, `${right}, x`, `x, ${right}`]) {
@@ -155,7 +155,7 @@ for (const source of Source.literals) {
       }
     })
 
-    it("are refused when nothing but blank secrets is set up, whatever is signed with them", () => {
+    it("are rejected if only blank secrets are configured", () => {
       for (const secrets of [[], [""], ["  "], ["", "\t"], ["whsec_"], ["whpk_"]]) {
         for (const key of ["", " "]) {
           const forged = source === "events"
@@ -170,7 +170,7 @@ for (const source of Source.literals) {
       assert.match(reasonOf(source, { secrets: [] }, genuine), /set up/)
     })
 
-    it("are refused when the signature or token is cut, lengthened or altered in one place", () => {
+    it("are rejected if the signature or token is cut, extended or changed", () => {
       const right = genuine[header]!
       const flipped = (at: number) => right.slice(0, at) + (right[at] === "A" ? "B" : "A") + right.slice(at + 1)
       const altered = [right.slice(0, -1), right.slice(0, -2), `${right}0`, `${right}==`, `${right} x`]
@@ -184,7 +184,7 @@ for (const source of Source.literals) {
       }
     })
 
-    it("are refused with texts that are no signature", () => {
+    it("are rejected with texts that are no signature", () => {
       const texts = [
         "é".repeat(64),
         "Zoë 🎉",
@@ -199,7 +199,7 @@ for (const source of Source.literals) {
     })
 
     if (coversBody) {
-      it("are refused when a byte of the body has changed, or is gone, or has been added", () => {
+      it("are rejected if a byte of the body was changed, removed or added", () => {
         const without = body.slice(0, -1)
         const longer = new Uint8Array([...body, 0x20])
         for (const sent of [without, longer, new Uint8Array()]) reasonOf(source, settings, genuine, sent)
@@ -210,26 +210,26 @@ for (const source of Source.literals) {
         }
       })
 
-      it("are refused when a signature is sent again with another body", () => {
+      it("are rejected if a signature is sent with another body", () => {
         reasonOf(source, settings, genuine, bytes(`{"id":"x2"}`))
         reasonOf(source, settings, genuine, bytes(`[${new TextDecoder().decode(body)},{"id":"x2"}]`))
       })
 
-      it("are refused when signed with another algorithm", () => {
+      it("are rejected if signed with another algorithm", () => {
         for (const algorithm of ["md5", "sha1", "sha256", "sha512"]) {
           if (algorithm === (source === "segment" ? "sha1" : "sha256")) continue
           reasonOf(source, settings, sign(secret("a"), body, now, algorithm))
         }
       })
 
-      it("are refused with the plain secret in place of a signature", () => {
+      it("are rejected with the plain secret in place of a signature", () => {
         reasonOf(source, settings, { ...genuine, [header]: secret("a") })
         reasonOf(source, settings, { ...without(header), authorization: `Bearer ${secret("a")}` })
       })
     }
 
     if (timestamp !== undefined) {
-      it("are accepted up to 5 minutes before and after they were signed, both included", () => {
+      it("are accepted up to and including 5 minutes before and after signing", () => {
         for (const offset of [-300_000, -1, 0, 1, 300_000]) {
           assert.isTrue(verify(source, settings, genuine, body, now + offset).ok, String(offset))
         }
@@ -237,12 +237,12 @@ for (const source of Source.literals) {
         assert.match(reasonOf(source, settings, genuine, body, now - 300_001), /301 seconds in the future/)
       })
 
-      it("are refused when the timestamp was replaced by a fresh one", () => {
+      it("are rejected if the timestamp was replaced by a newer one", () => {
         const later = now + 3_600_000
         reasonOf(source, settings, { ...genuine, [timestamp]: seconds(later) }, body, later)
       })
 
-      it("are refused with a timestamp that is none", () => {
+      it("are rejected with an invalid timestamp", () => {
         for (
           const value of ["now", "-1", "1e9", "1770116400.5", "0x6982", "9".repeat(13), "2026-02-03T11:00:00Z", "NaN"]
         ) {
@@ -250,7 +250,7 @@ for (const source of Source.literals) {
         }
       })
 
-      it("have the tolerance that was set up, or any", () => {
+      it("are accepted within the configured tolerance, or at any time without one", () => {
         const late = now + 86_400_000 * 6
         assert.isTrue(verify(source, { ...settings, tolerance_seconds: null }, genuine, body, late).ok)
         assert.isTrue(verify(source, { ...settings, tolerance_seconds: 600 }, genuine, body, now + 599_000).ok)
@@ -260,7 +260,7 @@ for (const source of Source.literals) {
       })
     }
 
-    it("are refused when they are genuine ones of another source", () => {
+    it("are rejected if signed for another source", () => {
       for (const other of Source.literals) {
         if (other === source) continue
         // Both are the same token in the same header.
