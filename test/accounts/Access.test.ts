@@ -24,7 +24,7 @@ HttpApi.reflect(Api, {
 const password = "four unrelated words here"
 const roles = ["viewer", "editor", "admin"] as const
 
-it("Every management endpoint that changes what is in use has an action for the audit log", () => {
+it("every management endpoint that changes data has an action for the audit log", () => {
   const unrecorded = ["preview", "dryRun", "putDraft", "discardDraft", "readNotifications"]
   for (const { method, name } of endpoints) {
     assert.strictEqual(
@@ -104,7 +104,7 @@ suiteOnService("Sessions at the management API", (bench) => {
     }
   })
 
-  it("need a token of their own and this origin for what changes something", async () => {
+  it("need a CSRF token and the same origin for every change", async () => {
     const org = await bench.organization("csrf")
     const { ask, cookie, csrf } = await member(org.slug, "admin", "csrf@example.com")
     const path = `/organizations/${org.slug}/keys`
@@ -137,7 +137,7 @@ suiteOnService("Sessions at the management API", (bench) => {
     assert.strictEqual((await manage("GET", path)).keys.length, 3, "the organization's own, and the two")
   })
 
-  it("see only their own organizations, administrators all", async () => {
+  it("see only their own organizations, except administrators", async () => {
     const org = await bench.organization("mine")
     const { ask } = await member(org.slug, "viewer", "mine@example.com")
     const own = (await ask("GET", "/organizations")).json.organizations.map(({ slug }: Json) => slug)
@@ -158,7 +158,7 @@ suiteOnService("Sessions at the management API", (bench) => {
     }
   })
 
-  it("cannot change their own role, add strangers, or outlive their membership", async () => {
+  it("cannot change their own role, add unknown accounts, or keep access after their membership ends", async () => {
     const org = await bench.organization("members")
     const admin = await member(org.slug, "admin", "members-admin@example.com")
     const guest = await signedIn("members-guest@example.com")

@@ -23,7 +23,7 @@ const token = { kind: "token" } as const
 
 const begun = { method: "password" } as const
 
-describe("Accounts", () => {
+describe("accounts", () => {
   const environment = temporaryEnvironment
   // The store opens by the real clock; what is tested runs on the test's own, from the epoch on.
   layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
@@ -45,7 +45,7 @@ describe("Accounts", () => {
       return acme
     })
 
-    it.effect("lose what has expired without anybody signing in, and nothing else", () =>
+    it.effect("lose expired invitations, links and sessions without a sign-in, and keep the others", () =>
       timed(Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const invitations = yield* Invitations
@@ -74,7 +74,7 @@ describe("Accounts", () => {
         assert.deepStrictEqual(yield* counts, [0, 0, 0, 0])
       })))
 
-    it.effect("know a password by its hash alone, and the address in any case", () =>
+    it.effect("store only the hash of a password, and match the address in any case", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const sql = yield* SqlClient.SqlClient
@@ -88,7 +88,7 @@ describe("Accounts", () => {
         assert.strictEqual((yield* Effect.flip(make("ann@example.com")))._tag, "EmailTaken")
       }))
 
-    it.effect("open to nobody without a password", () =>
+    it.effect("reject every sign-in if they have no password", () =>
       Effect.gen(function* () {
         yield* make("no-password@example.com")
         const accounts = yield* Accounts
@@ -97,7 +97,7 @@ describe("Accounts", () => {
         }
       }))
 
-    it.effect("hash a password anew at sign-in once new hashes cost more", () =>
+    it.effect("rehash a password at sign-in once new hashes cost more", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { id } = yield* make("older@example.com")
@@ -140,7 +140,7 @@ describe("Accounts", () => {
         yield* make("emoji@example.com", "åäö éèê ñüç")
       }))
 
-    it.effect("end a session after 12 hours without use, after 30 days in any case, and when asked to", () =>
+    it.effect("end a session after 12 hours without use, after 30 days, and on request", () =>
       timed(Effect.gen(function* () {
         const sessions = yield* Sessions
         const { id } = yield* make("sessions@example.com")
@@ -176,7 +176,7 @@ describe("Accounts", () => {
         }
       })))
 
-    it.effect("keep no token of sessions, links and invitations, only digests", () =>
+    it.effect("store only digests of the tokens of sessions, links and invitations", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const org = yield* organization
@@ -194,7 +194,7 @@ describe("Accounts", () => {
         for (const one of tokens) assert.notInclude(JSON.stringify(rows), one)
       }))
 
-    it.effect("take ten attempts at an account in a quarter of an hour, however many come at once", () =>
+    it.effect("allow ten attempts per account in 15 minutes, even for simultaneous attempts", () =>
       timed(Effect.gen(function* () {
         const signIn = yield* SignIn
         yield* make("guessed@example.com", "several unrelated words")
@@ -214,7 +214,7 @@ describe("Accounts", () => {
         assert.strictEqual((yield* attempt("wrong again"))._tag, "WrongPassword", "a success starts anew")
       })))
 
-    it.effect("limit attempts from one address over all accounts, the unknown ones too", () =>
+    it.effect("limit attempts from one address over all accounts, including unknown ones", () =>
       timed(Effect.gen(function* () {
         const limits = yield* SignInLimits
         for (let index = 0; index < 60; index++) {
@@ -227,7 +227,7 @@ describe("Accounts", () => {
         yield* limits.attempt(attemptAt("spray-61@example.com", "203.0.113.10"))
       })))
 
-    it.effect("accept an invitation once, within 7 days, for its own address", () =>
+    it.effect("accept an invitation once, within 7 days, and for its own address only", () =>
       timed(Effect.gen(function* () {
         const org = yield* organization
         const invitations = yield* Invitations
@@ -254,7 +254,7 @@ describe("Accounts", () => {
         assert.strictEqual((yield* Effect.flip(invitations.accept(withdrawn.token, guest)))._tag, "InvitationNotFound")
       })))
 
-    it.effect("spend a one-time link once within an hour, also when two use it at once", () =>
+    it.effect("accept a one-time link once within an hour, even for simultaneous uses", () =>
       timed(Effect.gen(function* () {
         const links = yield* OneTimeLinks
         const signIn = yield* SignIn

@@ -7,7 +7,7 @@ import { type Behaviour, provider } from "./provider.ts"
 
 const secret = "a-client-secret-of-the-test"
 
-describe("Signing in with OpenID Connect", () => {
+describe("sign-in with OpenID Connect", () => {
   let scope: Scope.Closeable
   let service: Service
   let behaviour: Behaviour
@@ -57,7 +57,7 @@ describe("Signing in with OpenID Connect", () => {
     assert.include(await (await get("/console/sign-in")).text(), "/console/openid")
   })
 
-  it("signs in an account that exists, and leads where one was going", async () => {
+  it("signs in an existing account, and redirects to the requested page", async () => {
     await service.manage("POST", "/accounts", { email: "known@example.com", name: "Known" })
     const { response } = await goThrough({ email: "Known@Example.com" }, "?next=%2Fconsole%2Faccount")
     assert.strictEqual(response.headers.get("location"), "/console/account")
@@ -66,7 +66,7 @@ describe("Signing in with OpenID Connect", () => {
     assert.strictEqual(elsewhere.response.headers.get("location"), "/console")
   })
 
-  it("makes an account for somebody who was invited, with the role of the invitation", async () => {
+  it("creates an account for an invited person with the role of the invitation", async () => {
     await service.manage("POST", "/organizations/acme/invitations", { email: "invited@example.com", role: "editor" })
     const { response } = await goThrough({ email: "invited@example.com" })
     const session = await sessionOf(response)
@@ -89,7 +89,7 @@ describe("Signing in with OpenID Connect", () => {
   const statusOf = async (cookie: string) => (await get("/console/api/session", cookie)).status
   const password = "chosen by somebody else"
 
-  it("removes a password that whoever had the invitation chose, and the sessions that began with it", async () => {
+  it("removes a password chosen by another holder of the invitation, and its sessions", async () => {
     const { body } = await service.manage("POST", "/organizations/acme/invitations", {
       email: "victim@example.com",
       role: "viewer",
@@ -126,7 +126,7 @@ describe("Signing in with OpenID Connect", () => {
     assert.include(audit.entries.map(({ action }: { action: string }) => action), "password of unproven origin removed")
   })
 
-  it("does not let in whom nobody knows or invited, nor an address that is not verified", async () => {
+  it("refuses unknown and uninvited people, and unverified addresses", async () => {
     const unknown = await goThrough({ email: "unknown@example.com" })
     assert.strictEqual(unknown.response.headers.get("location"), "/console/sign-in?failed=openid")
     assert.isNull(unknown.response.headers.get("set-cookie"))
@@ -135,7 +135,7 @@ describe("Signing in with OpenID Connect", () => {
     assert.isNull(response.headers.get("set-cookie"))
   })
 
-  it("refuses a forged token, a foreign nonce, a callback of another browser, and one that was used", async () => {
+  it("refuses a forged token, a wrong nonce, a callback of another browser, and a used callback", async () => {
     for (const wrong of [{ forged: true }, { nonce: "another" }]) {
       const { response } = await goThrough({ email: "known@example.com", ...wrong })
       assert.strictEqual(response.status, 400, JSON.stringify(wrong))

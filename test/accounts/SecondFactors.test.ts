@@ -100,7 +100,7 @@ describe("Second factors", () => {
       return result.kind === "code" ? result.pending : yield* Effect.die(result.kind)
     })
 
-    it.effect("are set up by the password and a first code, and end other sessions", () =>
+    it.effect("are set up with the password and a first code, and end other sessions", () =>
       timed(Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const signIn = yield* SignIn
@@ -134,7 +134,7 @@ describe("Second factors", () => {
         for (const hidden of [secret, ...codes]) assert.notInclude(JSON.stringify(rows), hidden)
       })))
 
-    it.effect("take each code once, also of two who send it at once", () =>
+    it.effect("accept each code once, even for simultaneous uses", () =>
       timed(Effect.gen(function* () {
         const signIn = yield* SignIn
         const { secret } = yield* secured("once@example.com")
@@ -154,7 +154,7 @@ describe("Second factors", () => {
         assert.strictEqual((yield* session(entered.token)).account.email, "once@example.com")
       })))
 
-    it.effect("take each recovery code once, and none any more that was renewed", () =>
+    it.effect("accept each recovery code once, and no replaced one", () =>
       timed(Effect.gen(function* () {
         const signIn = yield* SignIn
         const own = yield* OwnSecondFactor
@@ -177,7 +177,7 @@ describe("Second factors", () => {
         assert.strictEqual((yield* use(fresh[1]!))._tag, "Success")
       })))
 
-    it.effect("are limited in attempts, from wherever the password is known", () =>
+    it.effect("limit attempts, for every client that knows the password", () =>
       timed(Effect.gen(function* () {
         const signIn = yield* SignIn
         const { device, secret } = yield* secured("limited@example.com")
@@ -198,7 +198,7 @@ describe("Second factors", () => {
         assert.strictEqual(own.kind, "entered", "the owner's device has attempts of its own")
       })))
 
-    it.effect("are waited for ten minutes, by whoever gave the password that still holds", () =>
+    it.effect("keep a sign-in pending for ten minutes, while its password is valid", () =>
       timed(Effect.gen(function* () {
         const signIn = yield* SignIn
         const { account, secret } = yield* secured("pending@example.com")
@@ -219,7 +219,7 @@ describe("Second factors", () => {
         yield* expired(before)
       })))
 
-    it.effect("are asked for after a link for a new password, and not by the identity provider", () =>
+    it.effect("require a code after a password link, but not after the identity provider", () =>
       timed(Effect.gen(function* () {
         const signIn = yield* SignIn
         const { account, secret } = yield* secured("ways@example.com")
@@ -234,7 +234,7 @@ describe("Second factors", () => {
         assert.deepStrictEqual([mine.method, mine.hasSecondFactor], ["openid", true])
       })))
 
-    it.effect("go with the password that somebody else chose, and stay with the owner's", () =>
+    it.effect("are removed with a password chosen by somebody else, and kept with the owner's", () =>
       timed(Effect.gen(function* () {
         const signIn = yield* SignIn
         const accounts = yield* Accounts
@@ -263,7 +263,7 @@ describe("Second factors", () => {
         assert.strictEqual(error._tag, "SignInTooOld")
       })))
 
-    it.effect("do not let a sign-in through whose password is removed meanwhile", () =>
+    it.effect("reject a pending sign-in whose password was removed", () =>
       timed(Effect.gen(function* () {
         const accounts = yield* Accounts
         const sessions = yield* Sessions
@@ -275,7 +275,7 @@ describe("Second factors", () => {
         assert.isUndefined(yield* sessions.start(id, client, beginning))
       })))
 
-    it.effect("are turned off by password and code, and reset by an administrator", () =>
+    it.effect("are turned off with password and code, or reset by an administrator", () =>
       timed(Effect.gen(function* () {
         const own = yield* OwnSecondFactor
         const signIn = yield* SignIn
@@ -299,7 +299,7 @@ describe("Second factors", () => {
   })
 
   layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
-    it.effect("say that they need SECRET_KEY where there is none", () =>
+    it.effect("report that they need SECRET_KEY if it is missing", () =>
       Effect.gen(function* () {
         const factors = yield* SecondFactors
         const account = yield* (yield* Accounts).create({ email: "keyless@example.com", name: "K", password })

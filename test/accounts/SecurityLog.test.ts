@@ -21,8 +21,8 @@ const refusal = (subject: string): Occurrence => ({
   details: {},
 })
 
-describe("The tally of refusals", () => {
-  it("has an entry per minute, action and subject, and one for all subjects beyond the first few", () => {
+describe("the tally of refusals", () => {
+  it("has an entry per minute, action and subject, and one for all subjects beyond a limit", () => {
     const tally = new SecurityTally()
     for (let at = 0; at < 1000; at++) tally.add(refusal("one"), `192.0.2.${at % 250}`, 30_000)
     for (let at = 0; at < 100_000; at++) tally.add(refusal(`key ${at}`), "198.51.100.1", 30_000)
@@ -42,7 +42,7 @@ describe("The tally of refusals", () => {
     assert.strictEqual(tally.size, 1)
   })
 
-  it("keeps what the store did not take, in bounded memory", () => {
+  it("keeps entries that the database did not store, in limited memory", () => {
     const tally = new SecurityTally()
     for (let minute = 0; minute < 1000; minute++) {
       for (let at = 0; at < 30; at++) tally.add(refusal(`key ${at}`), "192.0.2.1", minute * 60_000)
@@ -58,7 +58,7 @@ const layerLog = SecurityLog.layer.pipe(
   Layer.provideMerge(Changes.layer),
 )
 
-describe("The security log", () => {
+describe("the security log", () => {
   const environment = temporaryEnvironment
   layer(layerLog.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
     const entries = (action: string) =>
@@ -78,7 +78,7 @@ describe("The security log", () => {
           ORDER BY e.id`,
       )
 
-    it.effect("counts within one entry, also of what comes after it was written", () =>
+    it.effect("adds later refusals to the entry that was already written", () =>
       Effect.gen(function* () {
         const log = yield* SecurityLog
         yield* (yield* Organizations).create({ slug: "acme" as never, name: "Acme" })
@@ -98,7 +98,7 @@ describe("The security log", () => {
         ])
       }))
 
-    it.effect("names accounts, and nothing else that was typed into a sign-in", () =>
+    it.effect("stores the names of accounts, but no other text typed into a sign-in", () =>
       Effect.gen(function* () {
         const log = yield* SecurityLog
         yield* (yield* Accounts).create({ email: "ann@example.com", name: "Ann" })
@@ -113,7 +113,7 @@ describe("The security log", () => {
         ])
       }))
 
-    it.effect("forgets refusals after 30 days and keeps sign-ins", () =>
+    it.effect("removes refusals after 30 days and keeps sign-ins", () =>
       Effect.gen(function* () {
         const log = yield* SecurityLog
         const { id } = yield* (yield* Accounts).create({ email: "kept@example.com", name: "K" })

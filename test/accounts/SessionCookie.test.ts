@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { startWith } from "../support/servicesOf.ts"
 
-describe("The cookie of a session", () => {
-  it.live("is for this host alone and for https where the public address is https", () =>
+describe("the cookie of a session", () => {
+  it.live("is limited to this host, and to https if the public address is https", () =>
     Effect.scoped(Effect.gen(function* () {
       const { service } = yield* startWith({ PUBLIC_URL: "https://parlance.example" })
       yield* Effect.promise(async () => {

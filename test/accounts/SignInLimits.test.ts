@@ -11,7 +11,7 @@ import { layerAccounts } from "./layerAccounts.ts"
 
 const password = "several unrelated words"
 
-describe("Limits of signing in", () => {
+describe("limits of signing in", () => {
   const environment = temporaryEnvironment
   layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
     const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestClock.layer())
@@ -43,7 +43,7 @@ describe("Limits of signing in", () => {
           (entered) => entered.kind === "entered" ? entered.device : assert.fail(entered.kind),
         ))
 
-    it.effect("lock a stranger's network out of an account, and nobody else", () =>
+    it.effect("lock one network out of an account without affecting others", () =>
       timed(Effect.gen(function* () {
         yield* make("owner@example.com")
         const answers = yield* guess("owner@example.com", "2001:db8:1:2::1", 12)
@@ -59,7 +59,7 @@ describe("Limits of signing in", () => {
         assert.strictEqual(yield* attempt("owner@example.com", password, "2001:db8:1:3::1"), "entered")
       })))
 
-    it.effect("leave devices that signed in before their own attempts, whoever guesses from wherever", () =>
+    it.effect("give known devices their own attempts, independent of guesses elsewhere", () =>
       timed(Effect.gen(function* () {
         yield* make("known@example.com")
         const device = yield* deviceOf("known@example.com", "192.0.2.1")
@@ -89,7 +89,7 @@ describe("Limits of signing in", () => {
         assert.strictEqual(answers.at(-1), "TooManyAttempts", "its attempts are limited, too")
       })))
 
-    it.effect("forget devices once the password is set anew", () =>
+    it.effect("forget known devices when the password is reset", () =>
       timed(Effect.gen(function* () {
         const { id } = yield* make("reset@example.com")
         const device = yield* deviceOf("reset@example.com", "192.0.2.1")
@@ -105,7 +105,7 @@ describe("Limits of signing in", () => {
         )
       })))
 
-    it.effect("are not used up for everybody by many attempts at once from one network", () =>
+    it.effect("are not exhausted for everybody by simultaneous attempts from one network", () =>
       timed(Effect.gen(function* () {
         yield* make("burst@example.com")
         const answers = yield* Effect.all(
@@ -116,7 +116,7 @@ describe("Limits of signing in", () => {
         assert.strictEqual(yield* attempt("burst@example.com", password, "198.51.100.1"), "entered")
       })))
 
-    it.effect("refuse from memory what is past them, without asking the store", () =>
+    it.effect("refuse attempts beyond the limit from memory, without a query", () =>
       timed(Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* make("memory@example.com")
@@ -134,7 +134,7 @@ describe("Limits of signing in", () => {
         assert.deepStrictEqual(answers, Array(5).fill("TooManyAttempts"))
       })))
 
-    it.effect("hold over several nodes", () =>
+    it.effect("apply across several nodes", () =>
       timed(Effect.scoped(Effect.gen(function* () {
         const nodes = yield* Effect.forEach([1, 2, 3], () =>
           Effect.map(Layer.build(Layer.fresh(SignInLimits.layer)), (context) => context))
@@ -154,7 +154,7 @@ describe("Limits of signing in", () => {
         assert.strictEqual(taken, limits.pair)
       }))))
 
-    it.effect("begin anew after their window, and take back an attempt that was right", () =>
+    it.effect("restart after their window, and do not count a successful attempt", () =>
       timed(Effect.gen(function* () {
         yield* make("window@example.com")
         for (let round = 0; round < 12; round++) {

@@ -6,7 +6,7 @@ import { networkOf } from "../../src/domain/Addresses.ts"
 import { adminToken, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 
-describe("Networks that attempts are counted by", () => {
+describe("networks for counting attempts", () => {
   it("are an IPv4 address, and the /64 of an IPv6 address", () => {
     assert.strictEqual(networkOf("203.0.113.9"), "203.0.113.9")
     assert.strictEqual(networkOf("::ffff:203.0.113.9"), "203.0.113.9")
@@ -18,8 +18,8 @@ describe("Networks that attempts are counted by", () => {
   })
 })
 
-describe("Windows of attempts", () => {
-  it("count by subject, end with their time, and keep a bounded number of subjects", () => {
+describe("windows of attempts", () => {
+  it("count by subject, end with their time, and keep a limited number of subjects", () => {
     const windows = new AttemptWindows(1000, 3)
     assert.strictEqual(windows.add("a", 1, 0), 1)
     assert.strictEqual(windows.add("a", 1, 999), 2)
@@ -39,7 +39,7 @@ describe("Windows of attempts", () => {
     assert.strictEqual(windows.attempts("e", 0), 0, "a clock that was set back prolongs nothing")
   })
 
-  it("stay forgotten when the store's count of an earlier attempt arrives later", () => {
+  it("stay cleared if an earlier count arrives late from the database", () => {
     const windows = new AttemptWindows(1000, 3)
     windows.add("a", 4, 0)
     const window = windows.current("a", 0)!
@@ -52,10 +52,10 @@ describe("Windows of attempts", () => {
   })
 })
 
-describe("Guesses at the admin token", () => {
+describe("guesses at the admin token", () => {
   const limits = { perNetwork: 3, total: 5, windowMillis: 60_000 }
 
-  it("are limited by network, without a limit for anybody else", () => {
+  it("are limited per network without affecting other networks", () => {
     const guesses = new AdminGuesses(limits)
     for (let guess = 0; guess < 3; guess++) {
       assert.isUndefined(guesses.waitSeconds("a", guess))
@@ -66,7 +66,7 @@ describe("Guesses at the admin token", () => {
     assert.isUndefined(guesses.waitSeconds("a", 60_000), "the window is over")
   })
 
-  it("are limited in total to networks that have not guessed wrong", () => {
+  it("are limited in total without locking out networks that have not guessed wrong", () => {
     const guesses = new AdminGuesses(limits)
     for (const network of ["a", "b", "c", "d", "e"]) assert.isUndefined(guesses.countWrong(network, 0))
     for (const network of ["a", "e"]) assert.strictEqual(guesses.waitSeconds(network, 0), 60, network)

@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { authorizationFault } from "../../src/auth/AuthorizationHeader.ts"
 import { make } from "../../src/auth/KeyText.ts"
 
-describe("A header Authorization", () => {
+describe("the header Authorization", () => {
   const { key } = make()
 
-  it("without the word Bearer, or with another one, is refused with what to write", () => {
+  it("is rejected without the word Bearer or with another one, with the expected form", () => {
     const test = make("test").key
     const basic = (text: string) => `Basic ${btoa(text)}`
     for (
@@ -33,7 +33,7 @@ describe("A header Authorization", () => {
     }
   })
 
-  it("has no fault with a Bearer token or if it is absent", () => {
+  it("is accepted with a Bearer token and if absent", () => {
     for (const header of [undefined, "", " ", `Bearer ${key}`, `bearer  ${key}`, "BEARER x"]) {
       assert.isUndefined(authorizationFault(header), header)
     }

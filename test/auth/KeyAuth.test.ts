@@ -24,7 +24,7 @@ describe("KeyAuth", () => {
         return (yield* Effect.flip(auth.resolve(key))).reason
       })
 
-    it.effect("opens the organization a key was made for, with the scopes it was given", () =>
+    it.effect("resolves a key to its organization and scopes", () =>
       Effect.gen(function* () {
         yield* Effect.ignore((yield* Organizations).create({ slug: acme, name: "Acme" }))
         const keys = yield* Keys
@@ -37,7 +37,7 @@ describe("KeyAuth", () => {
         assert.deepStrictEqual([...(yield* auth.resolve(events.key)).scopes], ["events"])
       }))
 
-    it.effect("refuses nothing, the unknown, a wrong secret, the expired and the revoked", () =>
+    it.effect("rejects missing, unknown, wrong, expired and revoked keys", () =>
       Effect.gen(function* () {
         const keys = yield* Keys
         const { id, key } = yield* keys.create(acme, { name: "short-lived" })
@@ -51,7 +51,7 @@ describe("KeyAuth", () => {
         assert.strictEqual(yield* rejected(key), "revoked")
       }))
 
-    it.effect("accepts a key again and again, and neither a wrong secret after it nor a revoked key", () =>
+    it.effect("accepts a cached key again, and rejects a wrong secret and a revoked key", () =>
       Effect.gen(function* () {
         const keys = yield* Keys
         const { resolve } = yield* KeyAuth
@@ -65,7 +65,7 @@ describe("KeyAuth", () => {
         assert.strictEqual(yield* rejected(key), "revoked")
       }))
 
-    it.effect("keeps nothing in the store from which a key could be read", () =>
+    it.effect("stores no part of a key from which it could be recovered", () =>
       Effect.gen(function* () {
         const { key } = yield* (yield* Keys).create(acme, { name: "secret" })
         const sql = yield* SqlClient.SqlClient
@@ -73,7 +73,7 @@ describe("KeyAuth", () => {
         assert.notInclude(JSON.stringify(rows), key.slice(21))
       }))
 
-    it.effect("follows a key revoked by another node within 5 seconds", () =>
+    it.effect("rejects a key revoked by another node within 5 seconds", () =>
       Effect.gen(function* () {
         const { id, key } = yield* (yield* Keys).create(acme, { name: "elsewhere" })
         const sql = yield* SqlClient.SqlClient

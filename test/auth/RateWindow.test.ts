@@ -10,7 +10,7 @@ const windowAt = (limit: number, windowMillis: number) => {
 }
 
 describe("RateWindow", () => {
-  it("never lets more than the limit through in any window, and all of it when it is asked for evenly", () => {
+  it("admits at most the limit in any window, and the whole limit for evenly spread requests", () => {
     const { uniform } = chance(7)
     for (const [limit, windowMillis] of [[5, 1000], [100, 1000], [40, 60_000]] as const) {
       const { clock, window } = windowAt(limit, windowMillis)
@@ -28,7 +28,7 @@ describe("RateWindow", () => {
     }
   })
 
-  it("tells what is left, and after how many seconds a refused request would pass", () => {
+  it("reports the remaining requests, and the seconds until a refused request would pass", () => {
     const { clock, window } = windowAt(3, 60_000)
     assert.deepStrictEqual(window.state(), { limit: 3, windowSeconds: 60, remaining: 3, resetSeconds: 60 })
     assert.isTrue(window.take(2))
@@ -45,7 +45,7 @@ describe("RateWindow", () => {
     assert.isFalse(window.take(1))
   })
 
-  it("counts a batch by its items, and lets none through that is larger than the limit", () => {
+  it("counts a batch by its items, and rejects one larger than the limit", () => {
     const { window } = windowAt(10, 1000)
     assert.isFalse(window.take(11))
     assert.isTrue(window.take(8))
@@ -53,14 +53,14 @@ describe("RateWindow", () => {
     assert.isTrue(window.take(2))
   })
 
-  it("lets a batch through that is larger than the share of a node when nothing else counts there", () => {
+  it("admits a batch larger than the share of a node if nothing else was counted", () => {
     const { window } = windowAt(30, 1000)
     window.allowed = 15
     assert.isTrue(window.take(20))
     assert.isFalse(window.take(1))
   })
 
-  it("does not stand still when the clock is set back", () => {
+  it("continues when the clock is set back", () => {
     const { clock, window } = windowAt(1, 1000)
     assert.isTrue(window.take(1))
     clock.now -= 3_600_000
@@ -69,11 +69,11 @@ describe("RateWindow", () => {
   })
 })
 
-describe("The shares of nodes", () => {
+describe("the shares of nodes", () => {
   const limit = { limit: 600, windowSeconds: 60 }
   const none = { received: 0, used: 0 }
 
-  it("are even where nobody asks, and together never more than the limit whoever asks how much", () => {
+  it("are even without requests, and never exceed the limit together", () => {
     assert.strictEqual(allowedOf(limit, none, none, 3), 200)
     const { uniform } = chance(3)
     for (let i = 0; i < 2000; i++) {
@@ -97,7 +97,7 @@ describe("The shares of nodes", () => {
     }
   })
 
-  it("go to the node that is asked", () => {
+  it("are assigned to the node that receives the requests", () => {
     assert.strictEqual(allowedOf(limit, { received: 1000, used: 0 }, none, 3), 600)
     assert.isAtMost(allowedOf(limit, none, { received: 1000, used: 0 }, 3), 1)
     assert.strictEqual(allowedOf(limit, { received: 1000, used: 100 }, { received: 0, used: 500 }, 3), 100)

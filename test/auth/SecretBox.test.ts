@@ -27,7 +27,7 @@ const open = (purpose: string, sealed: string) =>
   Effect.flatMap(SecretBox, (box) => Effect.map(box.open(purpose, sealed), Redacted.value))
 
 describe("SecretBox", () => {
-  it.effect("opens what it sealed, and seals no secret twice alike", () =>
+  it.effect("opens what it sealed, and seals the same secret differently each time", () =>
     withBox(
       "postgres",
       { SECRET_KEY: newKey() },
@@ -45,7 +45,7 @@ describe("SecretBox", () => {
       }),
     ))
 
-  it.effect("does not open for another purpose, nor what was altered", () =>
+  it.effect("rejects another purpose and altered text", () =>
     withBox(
       "postgres",
       { SECRET_KEY: newKey() },
@@ -87,7 +87,7 @@ describe("SecretBox", () => {
       }),
     ))
 
-  it.effect("takes no shortened tag for a whole one", () =>
+  it.effect("rejects a truncated authentication tag", () =>
     withBox(
       "postgres",
       { SECRET_KEY: newKey() },
@@ -116,7 +116,7 @@ describe("SecretBox", () => {
       assert.strictEqual(yield* withBox("postgres", { SECRET_KEY: fresh }, open("p", anew)), "hidden-secret")
     }))
 
-  it.effect("seals nothing on Postgres without a key, and says how to have one", () =>
+  it.effect("refuses to seal on PostgreSQL without a key, and explains how to create one", () =>
     withBox(
       "postgres",
       {},
@@ -128,7 +128,7 @@ describe("SecretBox", () => {
       }),
     ))
 
-  it.effect("keeps a key beside the embedded store, for its owner only, when it is first needed", () =>
+  it.effect("creates a key file readable only by its owner when the embedded store first needs it", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const env = { DATA_DIR: folder }
@@ -149,7 +149,7 @@ describe("SecretBox", () => {
       )
     })))
 
-  it.effect("says so when the key beside the store is none", () =>
+  it.effect("reports a key file that contains no valid key", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
       yield* Effect.sync(() => Deno.writeTextFileSync(join(folder, "secret-key"), "no key"))

@@ -12,7 +12,7 @@ const command = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
 
 describe("parlance backup", () => {
   it.live(
-    "writes the database under load, and restore makes it anew with every decision answered before",
+    "writes a backup under load, from which restore recovers every earlier answered decision",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* embeddedEnvironment
@@ -58,7 +58,7 @@ describe("parlance backup", () => {
     300_000,
   )
 
-  it.live("says what to use with DATABASE_URL", () =>
+  it.live("names the alternative with DATABASE_URL", () =>
     Effect.scoped(Effect.gen(function* () {
       const { code, output } = yield* command(yield* temporaryEnvironment, "backup", "/nowhere")
       assert.strictEqual(code, 1)

@@ -61,7 +61,7 @@ for (const [place, layerOf] of places) {
   const isWhole = place === "against a service elsewhere"
   describe(`parlance ${place}`, () => {
     layer(layerOf(), { excludeTestServices: true })((it) => {
-      it.effect("makes, shows and changes everything there is, and says what is wrong", () =>
+      it.effect("creates, shows and changes every resource, and reports errors", () =>
         Effect.gen(function* () {
           const { folder, run, service } = yield* Cli
           const json = (...args: ReadonlyArray<string>) =>

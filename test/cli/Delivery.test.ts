@@ -39,7 +39,7 @@ const secrets = JSON.stringify({ signing_secret: signingSecret })
 
 describe("parlance connection and deliver", () => {
   it.live(
-    "work on the embedded store that nobody serves",
+    "work on an embedded store without a service",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const server = yield* receiver()
@@ -100,7 +100,7 @@ describe("parlance connection and deliver", () => {
   )
 
   it.live(
-    "list, show, cancel and count what is queued, on a database that no service uses",
+    "list, show, cancel and count queued messages on a database without a service",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment
@@ -151,7 +151,7 @@ describe("parlance connection and deliver", () => {
   )
 
   it.live(
-    "work against a service that runs, which then sends",
+    "work against a running service, which then sends",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const server = yield* receiver()
@@ -203,7 +203,7 @@ describe("parlance connection and deliver", () => {
 
 describe("parlance suppression", () => {
   it.live(
-    "adds, shows, removes, imports and exports",
+    "adds, shows, removes, imports and exports addresses",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* embeddedEnvironment

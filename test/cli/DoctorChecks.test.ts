@@ -33,7 +33,7 @@ const source: WebhookSource = {
 const statuses = (all: ReadonlyArray<{ readonly status: string }>) => all.map(({ status }) => status)
 
 describe("conclusions of the doctor", () => {
-  it("allow clocks 2 s, and warn up to a minute", () => {
+  it("allow a clock difference of 2 seconds, and warn up to one minute", () => {
     assert.deepStrictEqual(
       statuses([0, 1_999, -2_000, 59_999, -60_000].map((one) => clockDiagnosis("the database", one))),
       [
@@ -47,7 +47,7 @@ describe("conclusions of the doctor", () => {
     assert.include(clockDiagnosis("the service", -90_000).detail, "90 s behind")
   })
 
-  it("name templates whose callers gave one tracking id to several people", () => {
+  it("warn about templates whose callers used one tracking id for several people", () => {
     const [found, ...others] = trackingIdDiagnoses("acme", [
       { id: "welcome", repeated_tracking_ids: 39 },
       { id: "offer", repeated_tracking_ids: 0 },
@@ -58,7 +58,7 @@ describe("conclusions of the doctor", () => {
     assert.deepStrictEqual(others, [])
   })
 
-  it("name templates whose callers left placeholders in their requests", () => {
+  it("warn about templates whose callers left placeholders in their requests", () => {
     const [found, ...others] = placeholderDiagnoses("acme", [
       { id: "offer", unfilled_requests: 0 },
       { id: "welcome", unfilled_requests: 7 },
@@ -94,7 +94,7 @@ describe("conclusions of the doctor", () => {
     assert.deepStrictEqual([...refused], [["provider_a", 5]])
   })
 
-  it("find a source silent, unread, late or refused", () => {
+  it("report a source that is silent, unreadable, late or refused", () => {
     assert.deepStrictEqual(statuses(sourceDiagnoses("acme", source, 0)), ["ok"])
     assert.deepStrictEqual(statuses(sourceDiagnoses("acme", { ...source, enabled: false }, 9)), [])
     assert.deepStrictEqual(statuses(sourceDiagnoses("acme", { ...source, last_received_at: null }, 0)), ["warning"])
@@ -106,7 +106,7 @@ describe("conclusions of the doctor", () => {
     assert.isTrue(ill.every(({ remedy }) => remedy !== null))
   })
 
-  it("name the trouble of a connection beside its test", () => {
+  it("report the trouble of a connection in addition to its test", () => {
     const well = { enabled: true, name: "main", paused: false, trouble: null }
     const passed = { ok: true, detail: "Signed in.", warnings: [] }
     assert.deepStrictEqual(statuses(connectionDiagnoses("acme", well, passed)), ["ok"])
@@ -118,7 +118,7 @@ describe("conclusions of the doctor", () => {
     assert.include(ill[1]!.remedy, "connection resume main")
   })
 
-  it("show the record to publish", () => {
+  it("show the DNS record to publish", () => {
     const record = { name: "_dmarc.shop.example", type: "TXT", value: "v=DMARC1; p=none" } as const
     const missing = recordDiagnosis("acme", "main", { check: "dmarc", status: "missing", detail: "None.", record })
     assert.deepInclude(missing, { status: "fault", subject: "acme / main / dmarc" })

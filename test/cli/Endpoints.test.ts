@@ -28,12 +28,12 @@ const isPlain = (ast: SchemaAST.AST, seen = new Set<SchemaAST.AST>()): boolean =
   }
 }
 
-describe("The endpoints of commands", () => {
-  it("are those of the API; otherwise run scripts/writeEndpoints.ts", () => {
+describe("the endpoints of commands", () => {
+  it("equal those of the API; otherwise run scripts/writeEndpoints.ts", () => {
     assert.deepStrictEqual<unknown>(endpoints, endpointsOf())
   })
 
-  it("answer with values that need no decoding", () => {
+  it("return values that need no decoding", () => {
     const coded: Array<string> = []
     for (const [group, { endpoints: members }] of Object.entries(Api.groups)) {
       for (const [name, { success }] of Object.entries(members)) {

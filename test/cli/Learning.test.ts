@@ -53,8 +53,8 @@ const history = Effect.gen(function* () {
   yield* settle("acme")
 })
 
-describe("parlance learning on a database that no service uses", () => {
-  it.live("shows results, and refuses to where there is no such template", () =>
+describe("parlance learning on a database without a service", () => {
+  it.live("shows results, and fails for an unknown template", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       yield* during(env, history)
@@ -119,7 +119,7 @@ describe("parlance learning on a database that no service uses", () => {
     600_000,
   )
 
-  it.live("lists the inbox and has bodies looked at again", () =>
+  it.live("lists the inbox and replays bodies", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       yield* during(env, history)
@@ -165,7 +165,7 @@ describe("parlance learning on a database that no service uses", () => {
     })), 600_000)
 
   it.live(
-    "recounts, ends with status 1 where a check finds differences, and mends them",
+    "recounts, exits with status 1 if a check finds differences, and corrects them",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment
@@ -197,9 +197,9 @@ describe("parlance learning on a database that no service uses", () => {
   )
 })
 
-describe("parlance learning beside a service", () => {
+describe("parlance learning with a running service", () => {
   it.live(
-    "has the service take in again what it replays, and decide by what a rebuild mends",
+    "makes the service process replayed bodies, and decide with rebuilt counts",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment

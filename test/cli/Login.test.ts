@@ -38,7 +38,7 @@ const commandsIn =
   }
 
 describe("parlance login", () => {
-  it("stores a service for all further commands until logout, and tells no token", async () => {
+  it("stores a service for later commands until logout, and never prints the token", async () => {
     const { paths, url } = await serveOrganizations()
     const folder = mkdtempSync(join(tmpdir(), "parlance-login-"))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -67,8 +67,8 @@ describe("parlance login", () => {
   }, 120_000)
 })
 
-describe("A refused token", () => {
-  it("is reported with the variable or profile that it was read from", async () => {
+describe("a refused token", () => {
+  it("is reported with the variable or profile that it came from", async () => {
     const { url } = await serveOrganizations()
     const folder = mkdtempSync(join(tmpdir(), "parlance-refused-"))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

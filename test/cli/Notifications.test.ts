@@ -13,7 +13,7 @@ import { startWith } from "../support/servicesOf.ts"
 
 type Started = Effect.Success<ReturnType<typeof startWith>>
 
-describe("Notifications by command and in the console", () => {
+describe("notifications in commands and in the console", () => {
   let started: Started
   aroundTests(startWith(), async (world) => {
     started = world
@@ -54,7 +54,7 @@ describe("Notifications by command and in the console", () => {
     to: { role: "editor" as const },
   })
 
-  it("are listed, read and mailed as preferred, by command", async () => {
+  it("are listed, read and mailed according to preferences", async () => {
     const of = ["--member", "ada@example.com"] as const
     assert.include(await text("list", ...of), "No notifications.")
     await started.run(Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -105,7 +105,7 @@ describe("Notifications by command and in the console", () => {
     assert.include(wrong.output, "the modes are immediate, digest, off")
   })
 
-  it("have pages of 25 in the console, filters, and lead to the page about them", async () => {
+  it("have pages of 25 in the console with filters and links to their subject", async () => {
     await started.run(
       Effect.flatMap(SqlClient.SqlClient, (sql) => notify(sql, Array.from({ length: 60 }, (_, n) => comment(n)))),
     )

@@ -46,9 +46,9 @@ const secrets: { readonly [platform in Platform]: string } = {
   events: `whsec_${Buffer.from("e".repeat(32)).toString("base64")}`,
 }
 
-describe("bodies of platforms", () => {
+describe("sample bodies of platforms", () => {
   for (const platform of Object.values(platforms)) {
-    it(`are read as the event that ${platform} reports`, () => {
+    it(`are read as the event reported by ${platform}`, () => {
       for (const event of reportedEvents(platform)) {
         const bodies = sampleBodies(platform, event, message) ?? []
         const all = bodies.map((body) => read(platform, body))
@@ -68,7 +68,7 @@ describe("bodies of platforms", () => {
       }
     })
 
-    it(`are signed as ${platform} signs`, () => {
+    it(`are signed as by ${platform}`, () => {
       const [body = ""] = sampleBodies(platform, "click", message) ?? []
       const settings: SignatureSettings = { secrets: [secrets[platform]] }
       const headers = signedHeaders(platform, secrets[platform], {}, body, at)
@@ -95,7 +95,7 @@ describe("bodies of platforms", () => {
     assert.isTrue(check("sfmc", { key_encoding: "base64" }, Buffer.from("k".repeat(32)).toString("base64")))
   })
 
-  it("do not exist for events that a platform does not report", () => {
+  it("are absent for events that a platform does not report", () => {
     assert.isUndefined(sampleBodies("sfmc", "conversion", message))
     assert.isUndefined(sampleBodies("iterable", "delivered", message))
     assert.deepStrictEqual(new Set(reportedEvents("events")), new Set(EventName.literals))

@@ -23,8 +23,8 @@ const temporary = () => {
   return join(folder, "parlance", "profiles.json")
 }
 
-describe("Profiles", () => {
-  it("are kept in a file that only its user can read", () => {
+describe("profiles", () => {
+  it("are stored in a file that only its user can read", () => {
     const file = temporary()
     assert.deepStrictEqual(readProfiles(file), Result.succeed(none))
     const stored = addProfile(addProfile(none, "one", one), "two", two)
@@ -37,7 +37,7 @@ describe("Profiles", () => {
     assert.deepStrictEqual(readProfiles(file), Result.succeed(stored))
   })
 
-  it("say what to do with a damaged file, without its content", () => {
+  it("report a damaged file without its content, with a remedy", () => {
     const file = temporary()
     writeProfiles(file, none)
     writeFileSync(file, '{"profiles":"secret-1"}')
@@ -47,7 +47,7 @@ describe("Profiles", () => {
     assert.notInclude(JSON.stringify(read), "secret-1")
   })
 
-  it("make the last one added current, and after its removal the only one left", () => {
+  it("make the last added profile current, and after its removal the remaining one", () => {
     const both = addProfile(addProfile(none, "one", one), "two", two)
     assert.strictEqual(both.current, "two")
     assert.strictEqual(removeProfile(both, "two").current, "one")
@@ -56,7 +56,7 @@ describe("Profiles", () => {
     assert.isNull(removeProfile(addProfile(both, "three", one), "three").current)
   })
 
-  it("are chosen by the flag, the variable, and the last login unless the environment names a store", () => {
+  it("are selected by the flag, then the variable, then the last login unless the environment names a store", () => {
     const stored = addProfile(none, "one", one)
     const chosen = (flag: string | undefined, variable: string | undefined, namesStore: boolean) =>
       Option.getOrNull(profileName(stored, {
@@ -71,8 +71,8 @@ describe("Profiles", () => {
   })
 })
 
-describe("The command that arguments call", () => {
-  it("is the first argument that is no flag and no value of one", () => {
+describe("the command in the arguments", () => {
+  it("is the first argument that is neither a flag nor its value", () => {
     assert.strictEqual(commandName(["template", "list"]), "template")
     assert.strictEqual(commandName(["--org", "event", "--json", "template", "list"]), "template")
     assert.strictEqual(commandName(["--profile=key", "--log-level", "debug", "serve"]), "serve")

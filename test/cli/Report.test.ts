@@ -30,8 +30,8 @@ const said = Effect.fnUntraced(function* (status: number, headers: OutgoingHttpH
 
 const problem = { "content-type": "application/problem+json", "x-request-id": "r-1" }
 
-describe("what a command says of an answer that is not the one it asked for", () => {
-  it.live("is the problem, with the time to try again where the service has too much to do", () =>
+describe("the message for an unexpected answer", () => {
+  it.live("contains the problem, and the time to retry if the service is overloaded", () =>
     Effect.gen(function* () {
       const full = JSON.stringify({ type: "/problems/unavailable", status: 503, detail: "There is too much to do" })
       assert.strictEqual(
@@ -46,14 +46,14 @@ describe("what a command says of an answer that is not the one it asked for", ()
       )
     }))
 
-  it.live("names the status and the request where the answer says nothing that can be read", () =>
+  it.live("names the status and the request if the answer is unreadable", () =>
     Effect.gen(function* () {
       for (const headers of [problem, { ...problem, "content-type": "text/plain" }]) {
         assert.match(yield* said(500, headers, "{"), /status 500\. .* request id r-1 in its logs\.$/)
       }
     }))
 
-  it.effect("says what failed, and whether it was this process or the service at PARLANCE_URL", () =>
+  it.effect("names the failure, and whether it was local or at PARLANCE_URL", () =>
     Effect.gen(function* () {
       const failed = (url: string) =>
         new HttpClientError.HttpClientError({

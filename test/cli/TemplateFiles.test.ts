@@ -39,7 +39,7 @@ const faulty = `templates:
 `
 
 layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline", (it) => {
-  it.effect("are compared, tried and imported with a key for templates alone", () =>
+  it.effect("are compared, tried and imported with a key for templates only", () =>
     Effect.gen(function* () {
       const { folder, service } = yield* Place
       const key = yield* Effect.promise(() => makeOrganization(service, "ci", ["templates:write"]))
@@ -82,7 +82,7 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       assert.include(refused.output, 'The key has the scopes templates:write; this request needs "admin"')
     }))
 
-  it.effect("have all their faults listed at their places, in one run", () =>
+  it.effect("are rejected with the position of every fault in one run", () =>
     Effect.gen(function* () {
       const { folder, service } = yield* Place
       const key = yield* Effect.promise(() => makeOrganization(service, "ci-faults", ["templates:write"]))

@@ -6,7 +6,7 @@ import { runCommand } from "../support/cli.ts"
 import { adminToken, type Service, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 
-describe("Stories on the command line", () => {
+describe("timelines on the command line", () => {
   let service: Service
   aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), async (started) => {
     service = started
@@ -21,7 +21,7 @@ describe("Stories on the command line", () => {
     return ended.output
   }
 
-  it("tells what became of a tracking id and of a person, and what a source sent last", async () => {
+  it("show the history of a tracking id and of a person, and the latest bodies of a source", async () => {
     const message = await parlance(0, "event", "story", "order-1001")
     for (
       const word of ["welcome /", "chosen with 50.0 %", "delivered", "automated", "repeated", "counted", "User u-1"]
@@ -37,7 +37,7 @@ describe("Stories on the command line", () => {
     assert.include(await parlance(0, "event", "story", "nothing"), "Nothing found")
   }, 300_000)
 
-  it("asks for one name of a person, not for none or two", async () => {
+  it("require exactly one of user and email", async () => {
     assert.include(await parlance(1, "person", "show"), "either --user or --email")
     assert.include(await parlance(1, "person", "show", "--user", "a", "--email", "b"), "either --user or --email")
   }, 300_000)

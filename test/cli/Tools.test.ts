@@ -30,7 +30,7 @@ const commandsAt = (service: Service, more: Environment = {}) => {
 
 const brazeToken = "b".repeat(32)
 
-describe("Tools of the command line", () => {
+describe("command-line tools", () => {
   let service: Service
   let key: string
   let dns: DnsServer
@@ -52,7 +52,7 @@ describe("Tools of the command line", () => {
     })
   })
 
-  it("sends an event as a platform does, and shows what is recorded", async () => {
+  it("send an event as a platform does, and show its record", async () => {
     const { parlance } = commandsAt(service, { PARLANCE_KEY: key, WEBHOOK_SECRET: brazeToken })
     const click = ["webhook", "trigger", "braze", "click"]
     assert.include(await parlance(1, [...click, "--template", "welcome"]), "parlance webhook set braze")
@@ -73,7 +73,7 @@ describe("Tools of the command line", () => {
     assert.include(await parlance(1, ["webhook", "trigger", "events", "open", ...again]), "401")
   }, 300_000)
 
-  it("names what an event cannot be sent with", async () => {
+  it("report why an event cannot be sent", async () => {
     const { parlance } = commandsAt(service, { PARLANCE_KEY: key })
     await service.manage("PUT", "/organizations/acme/webhooks/sfmc", { secret: "s".repeat(32) })
     const trigger = (...more: ReadonlyArray<string>) => ["webhook", "trigger", ...more]
@@ -89,7 +89,7 @@ describe("Tools of the command line", () => {
     await service.manage("DELETE", "/organizations/acme/webhooks/sfmc")
   }, 300_000)
 
-  it("follows events until Ctrl+C", async () => {
+  it("follow events until Ctrl+C", async () => {
     const report = async (id: string, event: string) => {
       const answer = await service.request("/api/webhook/events/acme", {
         method: "POST",
@@ -119,7 +119,7 @@ describe("Tools of the command line", () => {
     assert.include(await commandsAt(service).parlance(1, ["event", "tail", "hotmail"]), "provider_a (braze)")
   }, 300_000)
 
-  it("manages webhook endpoints", async () => {
+  it("manage webhook endpoints", async () => {
     const { parlance } = commandsAt(service)
     const endpoint = (...args: ReadonlyArray<string>) => ["webhook-endpoint", ...args]
     assert.include(await parlance(0, endpoint("list")), "webhook-endpoint create URL")
@@ -147,7 +147,7 @@ describe("Tools of the command line", () => {
     assert.include(await parlance(1, endpoint("show", made.id)), made.id)
   }, 300_000)
 
-  it("diagnoses a service, its sources, connections and domains", async () => {
+  it("diagnose a service, its sources, connections and domains", async () => {
     const smtp = await startSmtp({ login: { user: "u", password: "right" } })
     const connection = (password: string) =>
       service.manage("PUT", "/organizations/acme/connections/main", {
@@ -188,7 +188,7 @@ describe("Tools of the command line", () => {
     await smtp.close()
   }, 300_000)
 
-  it("diagnoses settings and a database without changing it", async () => {
+  it("diagnose settings and a database without changing it", async () => {
     const doctor = (env: Environment) => runCommand(["doctor"], env)
     const faulty = await doctor({ ...environment, ADMIN_TOKEN: "short", SECRET_KEY: "odd" })
     assert.strictEqual(faulty.code, 1)

@@ -39,9 +39,9 @@ const commands = (env: Environment) => {
 const secret = "Sekret-0123456789-abcdef"
 const mapping = { version: 1, event: { from: ["$.kind"], table: { Read: "open" } }, tracking_id: "$.ref" }
 
-describe("parlance webhook on a database that no service uses", () => {
+describe("parlance webhook on a database without a service", () => {
   it.live(
-    "sets sources up, lists them, switches them off and forgets them",
+    "creates, lists, disables and removes sources",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = { ...(yield* temporaryEnvironment), SECRET_KEY: randomBytes(32).toString("hex") }
@@ -82,7 +82,7 @@ describe("parlance webhook on a database that no service uses", () => {
   )
 
   it.live(
-    "tries a mapping, sets it up, and lists the events that it reads",
+    "tries a mapping, stores it, and lists the events that it reads",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment
@@ -119,7 +119,7 @@ describe("parlance webhook on a database that no service uses", () => {
     600_000,
   )
 
-  it.live("stores a secret only with a key to encrypt it", () =>
+  it.live("stores a secret only with an encryption key", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       yield* during(env, makeOrg("acme"))

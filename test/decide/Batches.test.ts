@@ -76,7 +76,7 @@ describe("Batches", () => {
     Layer.provide(layerClock),
   )
   layer(services, { excludeTestServices: true })((it) => {
-    it.effect("answer the items that are in order where others take too much work", () =>
+    it.effect("answer the other items if some take too much work", () =>
       Effect.gen(function* () {
         const loop = "{% for i in (1..n) %}{% for j in (1..1000) %}{% endfor %}{% endfor %}"
         yield* makeTemplates("limits", ids(20).map((_, i) => i % 2 === 0 ? loop : `fine ${i}`))
@@ -90,7 +90,7 @@ describe("Batches", () => {
         }
       }))
 
-    it.effect("end a render when its time is over, and render the next item", () =>
+    it.effect("stop a rendering at its time limit, and render the next item", () =>
       Effect.gen(function* () {
         yield* makeTemplates("time", ["{% for i in (1..n) %}{% for j in (1..1000) %}{% endfor %}{% endfor %}", "fine"])
         const decider = yield* Decider
@@ -128,14 +128,14 @@ describe("Batches", () => {
         assert.isAtLeast(seen.length, 5)
       }))
 
-    it.effect("take one turn where the items are cheap", () =>
+    it.effect("take one turn for cheap items", () =>
       Effect.gen(function* () {
         yield* makeTemplates("cheap", ids(20).map(text))
         time.stopped = Date.now()
         assert.deepStrictEqual(yield* Effect.ensuring(seenBeside("cheap", 20), real), [])
       }))
 
-    it.effect("render what retries are answered with within the same budget", () =>
+    it.effect("limit the rendering of repeated answers by the same budget", () =>
       Effect.gen(function* () {
         yield* makeTemplates("retries", ["{% for i in (1..n) %}{% for j in (1..1000) %}{% endfor %}{% endfor %}"])
         const decider = yield* Decider

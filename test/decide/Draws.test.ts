@@ -37,7 +37,7 @@ const chiSquare = (counts: ReadonlyArray<number>, expected: (at: number) => numb
 const limits = { 3: 25.9, 9: 39.3, 15: 50.3, 99: 175 } as const
 
 describe("Draws", () => {
-  it("are the first 53 bits of an HMAC-SHA256 under the key of the template, which is another one", () => {
+  it("are the first 53 bits of an HMAC-SHA256 under a key derived for each template", () => {
     const own = createHmac("sha256", secret).update("acme\0welcome").digest()
     fc.assert(fc.property(fc.string({ unit: "grapheme", maxLength: 50 }), fc.nat({ max: 30 }), (id, turn) => {
       const digest = createHmac("sha256", own).update(`${id}\0${turn}`).digest()
@@ -45,14 +45,14 @@ describe("Draws", () => {
     }))
   })
 
-  it("are equal for equal requests, and other ones for another key", () => {
+  it("are equal for equal requests, and different for another key", () => {
     const first = draw("m-1")
     draw("m-2", 1)
     assert.strictEqual(drawOf(templateKey(hmacKey(secret), welcome), "m-1", 0), first)
     assert.notStrictEqual(drawOf(templateKey(hmacKey(new Uint8Array(32)), welcome), "m-1", 0), first)
   })
 
-  it("take the longest ids whole", () => {
+  it("use every character of the longest ids", () => {
     const long = "語".repeat(199)
     assert.notStrictEqual(draw(`${long}1`), draw(`${long}2`))
     const keyOf = (end: string) => templateKey(key, { org: { slug: "o".repeat(63) }, id: `${long}${end}` })
@@ -98,7 +98,7 @@ describe("Draws", () => {
     it(`are independent over ${name}`, () => assert.isBelow(dependence(own, other), limits[15]))
   }
 
-  it("are uniform after a first draw that chose a certain variant", () => {
+  it("are uniform in a second draw after a first draw that selected a certain variant", () => {
     const tenths = new Array<number>(10).fill(0)
     let drawn = 0
     for (let n = 0; drawn < count; n++) {

@@ -71,10 +71,10 @@ const countDecisions = (slug: string) =>
       ([row]) => row!.count,
     ))
 
-describe("A variant that cannot be rendered", () => {
+describe("a variant that cannot be rendered", () => {
   const services = Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet))
   layer(services, { excludeTestServices: true })((it) => {
-    it.effect("is replaced by one that can, which the answer, the warnings and the trace say", () =>
+    it.effect("is replaced by one that can, as the answer, the warnings and the trace report", () =>
       Effect.gen(function* () {
         yield* makeTemplate("replaced", plainAndCoded)
         const { answer } = yield* decideUntilFailed("replaced", { trace: true })
@@ -91,7 +91,7 @@ describe("A variant that cannot be rendered", () => {
         })
       }))
 
-    it.effect("is charged with its draw, and the variant sent instead with nothing that is learned", () =>
+    it.effect("is charged for its draw, and the variant sent instead is not learned from", () =>
       Effect.gen(function* () {
         yield* makeTemplate("charged", plainAndCoded)
         const { answer, drawn } = yield* decideUntilFailed("charged")
@@ -119,7 +119,7 @@ describe("A variant that cannot be rendered", () => {
         assert.deepStrictEqual(sent, [{ copyId: "a", sent: drawn }])
       }))
 
-    it.effect("is counted alike by a rebuild, and by variant over a span of time", () =>
+    it.effect("is counted identically by a rebuild and by the results per variant", () =>
       Effect.gen(function* () {
         yield* makeTemplate("rebuilt", [...plainAndCoded, variant("c", "{{ name }}")])
         for (let i = 0; i < 12; i++) yield* decide("rebuilt", { trackingId: `id-${i}` })
@@ -139,7 +139,7 @@ describe("A variant that cannot be rendered", () => {
         assert.deepStrictEqual(yield* renderingsOf(sql, "rebuilt", "t", span), counts)
       }))
 
-    it.effect("is not drawn again when its tracking id is repeated, with whatever fields", () =>
+    it.effect("is not drawn again when its tracking id is repeated, with any fields", () =>
       Effect.gen(function* () {
         yield* makeTemplate("repeated", plainAndCoded)
         const { answer } = yield* decideUntilFailed("repeated")
@@ -152,7 +152,7 @@ describe("A variant that cannot be rendered", () => {
         assert.strictEqual(yield* countDecisions("repeated"), decisions)
       }))
 
-    it.effect("leaves no decision where no other can be rendered, so that the tracking id can be used again", () =>
+    it.effect("leaves no decision if no other variant can be rendered, so that the tracking id stays usable", () =>
       Effect.gen(function* () {
         yield* makeTemplate("none", [variant("b", "{{ code }}"), variant("c", "{{ name }}{{ code }}")])
         const refused = yield* decide("none", { trackingId: "one" })
@@ -163,7 +163,7 @@ describe("A variant that cannot be rendered", () => {
         assert.strictEqual((yield* decide("none", { trackingId: "one", fields }))._tag, "Chosen")
       }))
 
-    it.effect("is refused as it is where the caller names it", () =>
+    it.effect("is refused without a fallback if the caller names it", () =>
       Effect.gen(function* () {
         yield* makeTemplate("forced", plainAndCoded)
         const answer = yield* decide("forced", { copyId: "b" as CopyId })
@@ -171,7 +171,7 @@ describe("A variant that cannot be rendered", () => {
         assert.strictEqual(yield* countDecisions("forced"), 0)
       }))
 
-    it.effect("is passed over where it uses up its budget, three times before the request is refused", () =>
+    it.effect("is skipped if it exceeds its budget, up to three times before the request is refused", () =>
       Effect.gen(function* () {
         yield* makeTemplate("budget-2", [variant("a", "Hi"), variant("b", endless), variant("c", endless)])
         for (let i = 0; i < 6; i++) assert.strictEqual(copyOf(yield* decide("budget-2", { fields: many })), "a")
@@ -181,7 +181,7 @@ describe("A variant that cannot be rendered", () => {
         if (refused._tag === "NotRendered") assert.lengthOf(refused.others ?? [], 2)
       }))
 
-    it.effect("is replaced for good in a sticky template whose user has no variant yet", () =>
+    it.effect("is replaced permanently in a sticky template if the user has no variant yet", () =>
       Effect.gen(function* () {
         yield* makeTemplate("sticky-new", plainAndCoded, { sticky_hours: 24 })
         const { user } = yield* decideUntilFailed("sticky-new")
@@ -189,7 +189,7 @@ describe("A variant that cannot be rendered", () => {
         assert.strictEqual(copyOf(again), "a")
       }))
 
-    it.effect("is replaced for one request where a user has it already", () =>
+    it.effect("is replaced for one request if the user already has it", () =>
       Effect.gen(function* () {
         yield* makeTemplate("sticky-kept", plainAndCoded, { sticky_hours: 24 })
         const fields = { code: "X1" }
@@ -210,7 +210,7 @@ describe("A variant that cannot be rendered", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("sticky-kept"), { check: true })).differences, [])
       }))
 
-    it.effect("is replaced for one request where another request has just given it to the user", () =>
+    it.effect("is replaced for one request if a concurrent request has given it to the user", () =>
       Effect.gen(function* () {
         yield* makeTemplate("rival", plainAndCoded, { sticky_hours: 24 })
         const decider = yield* Decider
@@ -230,7 +230,7 @@ describe("A variant that cannot be rendered", () => {
         assert.strictEqual(copyOf(third), "b")
       }))
 
-    it.effect("keeps people who are held out on their side, with an even draw in its place", () =>
+    it.effect("keeps held-out people on their side with an even draw instead", () =>
       Effect.gen(function* () {
         const variants = [...plainAndCoded, variant("c", "Hello")]
         yield* makeTemplate("held-even", variants, { holdout: { share: 0.5, content: "even" } })

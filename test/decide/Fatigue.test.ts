@@ -74,7 +74,7 @@ const recorded = Effect.fnUntraced(function* (slug: string, trackingId: string) 
 describe("Fatigue", () => {
   const services = Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet))
   layer(services, { excludeTestServices: true })((it) => {
-    it.effect("prefers variants that the user has seen less often, with the probability that is recorded", () =>
+    it.effect("prefers variants that the user has seen less often, and records the probability", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
         yield* start("tired", effects)
@@ -89,7 +89,7 @@ describe("Fatigue", () => {
         assert.closeTo((yield* recorded("tired", "anonymous")).weights["a"]!, 0.5, 1e-9)
       }))
 
-    it.effect("is learned from the tallies, for all windows, and used by a batch in its one commit", () =>
+    it.effect("is learned from the tallies for all windows, and recorded by a batch in a single commit", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const slug = "batched"
@@ -121,7 +121,7 @@ describe("Fatigue", () => {
         for (const id of ["first", "second"]) assert.isBelow((yield* recorded(slug, id)).weights["a"]!, 0.05)
       }))
 
-    it.effect("reads nothing about the user unless the model uses it", () =>
+    it.effect("reads no history of the user unless the model uses it", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
         yield* start("fresh")
@@ -134,7 +134,7 @@ describe("Fatigue", () => {
         assert.deepStrictEqual([...counts!], [["a", 1]])
       }))
 
-    it.effect("reads many users at once, and each again after a minute at the latest", () =>
+    it.effect("reads many users in one query, and each again after at most a minute", () =>
       Effect.gen(function* () {
         yield* start("many", effects)
         const { of } = yield* ExposureCounts

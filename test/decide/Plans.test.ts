@@ -57,7 +57,7 @@ const rivals = Effect.fnUntraced(function* (slug: string, options: Partial<Decid
 describe("Plans", () => {
   const services = Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet))
   layer(services, { excludeTestServices: true })((it) => {
-    it.effect("store nothing until they are stored, and answer what they planned", () =>
+    it.effect("store nothing before they are committed, and answer as planned", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
         for (const stickyHours of [0, 1]) {
@@ -74,7 +74,7 @@ describe("Plans", () => {
         }
       }))
 
-    it.effect("of one tracking id agree on the variant that was stored first", () =>
+    it.effect("agree on the variant stored first for one tracking id", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
         const variants = eight.map((variant) => ({
@@ -98,7 +98,7 @@ describe("Plans", () => {
         assert.strictEqual((yield* storedIn("retried")).decisions.length, 1)
       }))
 
-    it.effect("of one user of a sticky template agree on one variant and one decision, in any order of storing", () =>
+    it.effect("agree on one variant and one decision for a user of a sticky template, in any order of storing", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
         for (const turn of ["first", "second", "both"]) {
@@ -123,7 +123,7 @@ describe("Plans", () => {
         }
       }))
 
-    it.effect("of a node that does not know the standing variant yet answer that there is no candidate", () =>
+    it.effect("answer that there is no candidate on a node that does not know the stored variant yet", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
         const templates = yield* Templates

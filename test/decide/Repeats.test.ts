@@ -26,7 +26,7 @@ const asked = (attrs: object, more: Partial<RepeatedRequest> = {}): RepeatedRequ
   ...more,
 })
 
-describe("A repeated tracking id", () => {
+describe("a repeated tracking id", () => {
   const same: Readonly<Record<string, readonly [Readonly<Record<string, string>>, object]>> = {
     "equal values": [{ tier: "gold", country: "de" }, { tier: "Gold", country: "DE" }],
     "no attributes": [{}, {}],
@@ -67,27 +67,27 @@ describe("A repeated tracking id", () => {
     it(`differs with ${name}`, () => assert.deepStrictEqual(differingMembers(existing(context), asked(attrs)), members))
   }
 
-  it("compares attributes that are stored beside the context", () => {
+  it("compares attributes that are stored outside the context", () => {
     const extraAttributes = encodeContext([["city", "köln"]])
     assert.deepStrictEqual(differingMembers(existing({}, { extraAttributes }), asked({ city: "Köln" })), [])
     assert.deepStrictEqual(differingMembers(existing({}, { extraAttributes }), asked({ city: "Bonn" })), ["attrs.city"])
   })
 
-  it("does not compare attributes of a profile, which change between two requests", () => {
+  it("ignores attributes of a profile, which change between two requests", () => {
     const { attrs } = asked({ tier: "gold", visits: 8 })
     const request = asked({}, { attrs, ownAttrs: attributesOf({ tier: "gold" }) })
     assert.deepStrictEqual(differingMembers(existing({ tier: "gold", visits: "7" }), request), [])
     assert.deepStrictEqual(differingMembers(existing({ tier: "new", visits: "7" }), request), ["attrs.tier"])
   })
 
-  it("differs for another user, and for none where the first request named one", () => {
+  it("differs for another user, but not without a user if the first request named one", () => {
     assert.deepStrictEqual(differingMembers(existing({}), asked({}, { userId: "bob" })), ["user_id"])
     assert.deepStrictEqual(differingMembers(existing({}), asked({}, { userId: undefined })), ["user_id"])
     // The first request named nobody, or the person was erased.
     assert.deepStrictEqual(differingMembers(existing({}, { userId: undefined }), asked({})), [])
   })
 
-  it("differs if another variant is forced, or the first one was", () => {
+  it("differs if another variant is forced in either request", () => {
     const of = (copyId: string | undefined, mode: ExistingDecision["mode"] = "bandit") =>
       differingMembers(existing({}, { mode }), asked({}, { copyId: copyId as CopyId | undefined }))
     assert.deepStrictEqual(of("b"), ["copy_id"])

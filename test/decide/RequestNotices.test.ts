@@ -25,7 +25,7 @@ const unfilled = (template: string, tracking: string, at: string, text = "null")
   placeholders: [{ at, text }] satisfies ReadonlyArray<Placeholder>,
 })
 
-describe("Notices of requests", () => {
+describe("notices of requests", () => {
   const services = Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet))
   layer(services, { excludeTestServices: true })((it) => {
     it.effect("count repeated tracking ids by template in the last 24 hours", () =>
@@ -64,7 +64,7 @@ describe("Notices of requests", () => {
         assert.lengthOf(yield* sql`SELECT t.hour FROM request_notices t`, 1, "older ones are deleted")
       }))
 
-    it.effect("count requests with unfilled placeholders apart from repeated tracking ids", () =>
+    it.effect("count requests with unfilled placeholders separately from repeated tracking ids", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
         const counts = yield* RequestNotices
@@ -121,7 +121,7 @@ describe("Notices of requests", () => {
         )
       }))
 
-    it.effect("that could not be written are written later", () =>
+    it.effect("are written later if the first write fails", () =>
       Effect.gen(function* () {
         const counts = yield* RequestNotices
         yield* makeOrg("kept")

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { memberOf, pathOf } from "../../src/decide/UnfilledCount.ts"
 
-describe("The count of values that nobody filled in", () => {
-  it("is by member of the request, in every notation of the place", () => {
+describe("the count of unfilled values", () => {
+  it("groups by member of the request, for every notation of the position", () => {
     const of = (at: string) => memberOf({ at, text: "null" })
     assert.deepStrictEqual(["/attrs/tier", "attrs[tier]", "/fields/a/0", "fields", "/fields/attrs"].map(of), [
       "attrs",
@@ -18,7 +18,7 @@ describe("The count of values that nobody filled in", () => {
     ])
   })
 
-  it("names places as people read them", () => {
+  it("shows positions as readable paths", () => {
     for (
       const [at, path] of [
         ["/attrs/tier", "attrs.tier"],

@@ -13,7 +13,7 @@ const faults = (input: unknown): ReadonlyArray<string> =>
   })
 
 describe("Attributes.parse", () => {
-  it("makes every scalar a lowercase text in a list of its own", () => {
+  it("converts every scalar to a list with one lowercase text", () => {
     assert.deepStrictEqual(
       parsed({ tier: "GOLD", age: 42, price: 1.5, big: 1e21, minus: -0, vip: true, opted: false, city: "Zürich ÖÇ" }),
       {
@@ -46,15 +46,15 @@ describe("Attributes.parse", () => {
     assert.deepStrictEqual(parsed({ tags: ["B", "a", 3, true, "b"] }), { tags: ["b", "a", "3", "true", "b"] })
   })
 
-  it("takes null, an array without elements and a null element as absent", () => {
+  it("omits null, an empty array and null elements", () => {
     assert.deepStrictEqual(parsed({ a: null, b: [], c: [null], d: [null, "X", null] }), { d: ["x"] })
   })
 
-  it("takes an empty string as a value", () => {
+  it("keeps an empty string", () => {
     assert.deepStrictEqual(parsed({ a: "", b: [""] }), { a: [""], b: [""] })
   })
 
-  it("gives no attributes for an empty object and when none were sent", () => {
+  it("returns no attributes for an empty or absent object", () => {
     assert.deepStrictEqual(parsed({}), {})
     assert.deepStrictEqual(parsed(undefined), {})
   })
@@ -89,14 +89,14 @@ describe("Attributes.parse", () => {
     )
   })
 
-  it("refuses a number too large for JSON to carry", () => {
+  it("rejects a number that is not finite", () => {
     assert.deepStrictEqual(faults(JSON.parse('{"n": 1e400, "l": [-1e400]}')), [
       "/n must be a finite number",
       "/l/0 must be a finite number",
     ])
   })
 
-  it("takes names of Object's own as names", () => {
+  it("accepts the names of object members", () => {
     const input = JSON.parse('{"__proto__": "A", "constructor": "B", "toString": ["C"], "hasOwnProperty": null}')
     assert.deepStrictEqual([...Result.getOrThrow(Attributes.parse(input))], [
       ["__proto__", ["a"]],
@@ -109,18 +109,18 @@ describe("Attributes.parse", () => {
     ])
   })
 
-  it("does not see what an object inherits", () => {
+  it("ignores inherited properties", () => {
     assert.deepStrictEqual(parsed(Object.create({ tier: "gold" })), {})
   })
 
   const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]))
 
-  it("takes 1,000 attributes and refuses 1,001", () => {
+  it("accepts 1,000 attributes and rejects 1,001", () => {
     assert.strictEqual(Result.getOrThrow(Attributes.parse(many(1_000))).size, 1_000)
     assert.deepStrictEqual(faults(many(1_001)), [" must have at most 1,000 attributes"])
   })
 
-  it("takes 1,000 elements and refuses 1,001, without looking at them", () => {
+  it("accepts 1,000 elements and rejects 1,001 without checking them", () => {
     assert.strictEqual(parsed({ a: Array(1_000).fill("x") })["a"]!.length, 1_000)
     assert.deepStrictEqual(faults({ a: Array(1_001).fill({}), b: {} }), [
       "/a must have at most 1,000 elements",
@@ -128,7 +128,7 @@ describe("Attributes.parse", () => {
     ])
   })
 
-  it("takes 1,000 characters and refuses 1,001, alone and in an array", () => {
+  it("accepts 1,000 characters and rejects 1,001, alone and in an array", () => {
     const long = "x".repeat(1_000)
     assert.deepStrictEqual(parsed({ a: long, b: [long, 1] }), { a: [long], b: [long, "1"] })
     assert.deepStrictEqual(faults({ a: `${long}x`, b: ["x", `${long}x`], c: "x" }), [
@@ -137,7 +137,7 @@ describe("Attributes.parse", () => {
     ])
   })
 
-  it("takes 20,000 characters in an array and refuses 20,001", () => {
+  it("accepts 20,000 characters in an array and rejects 20,001", () => {
     const list = Array(20).fill("x".repeat(1_000))
     assert.strictEqual(parsed({ a: [...list, null, 1] })["a"]!.length, 21)
     assert.strictEqual(parsed({ a: Array(500).fill("123e4567-e89b-12d3-a456-426614174000") })["a"]!.length, 500)
@@ -147,7 +147,7 @@ describe("Attributes.parse", () => {
     ])
   })
 
-  it("reports at most 100 faults of a body made of faults", () => {
+  it("reports at most 100 faults", () => {
     assert.strictEqual(faults({ a: Array(1_000).fill({}) }).length, 100)
     assert.strictEqual(faults(Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`k${i}`, {}]))).length, 100)
   })

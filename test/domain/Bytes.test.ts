@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { formatBytes, parseBytes } from "../../src/domain/Bytes.ts"
 
-describe("A number of bytes", () => {
-  it("is read in decimal and binary units and without one", () => {
+describe("a number of bytes", () => {
+  it("is parsed with decimal, binary and no unit", () => {
     assert.deepStrictEqual(["10 GiB", "500MB", "1.5 KiB", "1048576", " 1 B "].map(parseBytes), [
       10 * 1024 ** 3,
       500_000_000,
@@ -12,7 +12,7 @@ describe("A number of bytes", () => {
     ])
   })
 
-  it("is not read from anything else", () => {
+  it("is undefined for any other text", () => {
     for (const text of ["", "0", "-1", "10 G", "ten", "1e9", "0.5 B", "9000 PiB", "GiB"]) {
       assert.isUndefined(parseBytes(text), text)
     }

@@ -36,7 +36,7 @@ const assertFault = (expected: RegExp, url: string, authorities?: string) => {
 }
 
 describe("DATABASE_URL", () => {
-  it("names the server, the user and the database, percent-encoded", () => {
+  it("contains the server, the user and the database, percent-encoded", () => {
     const target = targetOf("postgresql://sh%2Fop:p%40ss%25@[::1]:6432/my%20shop")
     assert.deepInclude(target, { host: "::1", port: 6432, username: "sh/op", database: "my shop" })
     assert.strictEqual(Redacted.value(target.password!), "p@ss%")
@@ -46,7 +46,7 @@ describe("DATABASE_URL", () => {
     assert.strictEqual(Duration.toSeconds(least.connectTimeout), 3)
   })
 
-  it("takes the parameters that are carried out", () => {
+  it("accepts the supported parameters", () => {
     const target = targetOf(
       "postgres:///?host=db&port=1234&user=u&password=a+b%26&dbname=d&application_name=shop%201&connect_timeout=20" +
         "&options=-c%20search_path%3Dshop",
@@ -58,7 +58,7 @@ describe("DATABASE_URL", () => {
     assert.strictEqual(targetOf(`${base}?ssl=true`).encryption.mode, "require", "as libpq reads JDBC's")
   })
 
-  it("takes parameter values that match its behaviour, and refuses other values", () => {
+  it("accepts parameter values that match its behavior, and rejects other values", () => {
     for (
       const [name, value, other] of [
         ["channel_binding", "prefer", "require"],
@@ -74,7 +74,7 @@ describe("DATABASE_URL", () => {
     }
   })
 
-  it("ignores no parameter", () => {
+  it("rejects every unknown parameter", () => {
     const names = [
       "hostaddr",
       "passfile",
@@ -94,7 +94,7 @@ describe("DATABASE_URL", () => {
     assertFault(/options may not set idle_in/, `${base}?options=-cidle_in_transaction_session_timeout%3D0`)
   })
 
-  it("is refused with everything that is wrong", () => {
+  it("is rejected with all faults", () => {
     const faults = faultsOf(`${base}?sslmode=strict&connect_timeout=0&port=x&pgbouncer=true`)
     for (const name of ["sslmode=strict", "connect_timeout=0", "port=x", "pgbouncer"]) {
       assert.lengthOf(faults.filter((fault) => fault.includes(name)), 1, name)
@@ -102,7 +102,7 @@ describe("DATABASE_URL", () => {
     assert.lengthOf(faults, 4)
   })
 
-  it("is refused when it is no such URL, without showing it", () => {
+  it("is rejected without revealing it if it is no valid URL", () => {
     assertFault(/must be a URL such as/, "mysql://shop:s3cret@db/shop")
     assertFault(/must be a URL such as/, "s3cret")
     assertFault(/Percent-encode it as %23/, "postgres://shop:s3cret@db/shop#1")
@@ -116,7 +116,7 @@ describe("DATABASE_URL", () => {
 describe("sslmode", () => {
   const checkOf = (query: string, authorities?: string) => targetOf(`${base}${query}`, authorities).encryption.check
 
-  it("checks what libpq checks", () => {
+  it("checks certificates as libpq does", () => {
     assert.strictEqual(targetOf(base).encryption.mode, "prefer")
     for (const mode of ["disable", "allow", "prefer", "require"]) {
       assert.strictEqual(checkOf(`?sslmode=${mode}`), "nothing")
@@ -129,7 +129,7 @@ describe("sslmode", () => {
     assert.strictEqual(checkOf("", "/ca.pem"), "authority and host", "DATABASE_CA alone")
   })
 
-  it("is refused where certificates would not be checked, or checked against nothing", () => {
+  it("is rejected if certificates would not be checked, or without an authority", () => {
     for (const mode of ["disable", "allow", "prefer"]) {
       assertFault(/DATABASE_CA: has no effect.*verify-full/, `${base}?sslmode=${mode}`, certificate)
       assertFault(/sslrootcert has no effect.*verify-full/, `${base}?sslmode=${mode}&sslrootcert=/ca.pem`)
@@ -152,7 +152,7 @@ describe("sslmode", () => {
     }
   })
 
-  it("is refused with files that are no certificates or keys", () => {
+  it("is rejected with files that contain no certificates or keys", () => {
     assertFault(/DATABASE_CA: the file \/nowhere cannot be read: there is no such file/, base, "/nowhere")
     assertFault(/DATABASE_CA: the file \/empty holds no certificate/, base, "/empty")
     assertFault(/DATABASE_CA: holds a certificate that cannot be read/, base, certificate.replace("MII", "AAA"))

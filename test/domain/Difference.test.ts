@@ -4,7 +4,7 @@ import { comparedSettings } from "../../src/domain/Blanked.ts"
 import { difference, pointerParts } from "../../src/domain/Difference.ts"
 
 describe("difference", () => {
-  it("has the fields that differ, and leaves out the side on which there is none", () => {
+  it("contains the changed fields, without a side that is absent", () => {
     const before = { "/name": "A", "/gone": 1, "/same": { a: [1] }, "/list": [1] }
     const after = { "/name": "B", "/same": { a: [1] }, "/list": [], "/new": null }
     assert.deepStrictEqual(difference(before, after), {
@@ -20,7 +20,7 @@ describe("difference", () => {
     assert.deepStrictEqual(difference(undefined, { "/a": 1 }).fields, [{ field: "/a", after: 1 }])
   })
 
-  it("keeps the surroundings of differences in long texts, also within one line", () => {
+  it("keeps the context of changes in long texts, even within one line", () => {
     const lines = Array.from({ length: 5000 }, (_, n) => `line ${n}`)
     const [change] = difference({ "/t": lines.join("\n") }, { "/t": lines.with(4000, "new").join("\n") }).fields
     assert.strictEqual(change!.line, 3998)
@@ -31,7 +31,7 @@ describe("difference", () => {
     assert.strictEqual(one!.after, `…${"x".repeat(200)}new`)
   })
 
-  it("is bounded for all records", () => {
+  it("is limited in size for any records", () => {
     const record = (of: string) =>
       Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`/${n}${"n".repeat(500)}`, `${of}\n`.repeat(20_000)]))
     const { fields, omitted } = difference(record("a"), record("b"))
@@ -43,7 +43,7 @@ describe("difference", () => {
     assert.isBelow(JSON.stringify(nested).length, 10_000)
   })
 
-  it("has pointers that give back any name", () => {
+  it("has pointers that round-trip any name", () => {
     assert.deepStrictEqual(pointerParts(`/vars/${JsonPointer.escapeToken("a/b~1")}`), ["vars", "a/b~1"])
   })
 })

@@ -16,7 +16,7 @@ const deep = (levels: number) => {
 }
 
 describe("canonicalJson", () => {
-  it("is the same for any order of names, whether they are sorted or not", () => {
+  it("is identical for any order of names", () => {
     const values: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
       [{}, "{}"],
       [{ a: 1, b: "x", c: null, d: true, e: [] }, '{"a":1,"b":"x","c":null,"d":true,"e":[]}'],
@@ -35,12 +35,12 @@ describe("canonicalJson", () => {
     }
   })
 
-  it("writes what is undefined as null at every level", () => {
+  it("writes undefined as null at every level", () => {
     assert.strictEqual(canonicalJson({ b: undefined, a: { c: undefined } }), '{"a":{"c":null},"b":null}')
     assert.strictEqual(canonicalJson({ a: [undefined] }), '{"a":[null]}')
   })
 
-  it("takes any depth", () => {
+  it("accepts any depth", () => {
     for (const levels of [3, 5, 50_000]) {
       const json = canonicalJson(deep(levels))
       assert.isTrue(json.startsWith(`{"a":[${levels}],"b":`))
@@ -50,7 +50,7 @@ describe("canonicalJson", () => {
 })
 
 describe("digestKey", () => {
-  it("is the SHA-256 of the canonical JSON, whether the names are known to be in order or not", () => {
+  it("is the SHA-256 of the canonical JSON, for sorted and unsorted names", () => {
     const contents = [
       {},
       { a: null, b: "é \ud800", c: 'quote "', d: { e: "1", f: null } },
@@ -71,12 +71,12 @@ describe("digestKey", () => {
 })
 
 describe("nameOf", () => {
-  it("takes text that can name something, and finite numbers", () => {
+  it("returns texts of up to 200 characters and finite numbers", () => {
     for (const name of ["a", "Ä 1", " a ", "\ufeffa", "😀", "a".repeat(200)]) assert.strictEqual(nameOf(name), name)
     assert.strictEqual(nameOf(-0.5), "-0.5")
   })
 
-  it("refuses blank text, control characters, halves of surrogate pairs, long text and all else", () => {
+  it("rejects blank text, control characters, lone surrogates, long text and other types", () => {
     const wrong = [
       "",
       " ",

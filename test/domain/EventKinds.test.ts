@@ -4,14 +4,14 @@ import { countedEvents, eventKinds, EventName, isSuppressing } from "../../src/d
 
 const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8")
 
-describe("The kinds of events", () => {
-  it("share no name, so that a reported name means one event", () => {
+describe("the kinds of events", () => {
+  it("have distinct names, so that a reported name means one event", () => {
     const names = EventName.literals.flatMap((event) => eventKinds[event].names)
     assert.deepStrictEqual(names.filter((name, i) => names.indexOf(name) !== i), [])
     for (const event of EventName.literals) assert.include(eventKinds[event].names, event)
   })
 
-  it("have a column of the table tallies if they are counted", () => {
+  it("have a column in the table tallies if they are counted", () => {
     const [, columns = ""] = /CREATE TABLE tallies \(([^;]*)\);/.exec(textOf("schema/snapshot.sql")) ?? []
     for (const event of countedEvents) assert.match(columns, new RegExp(`^\\s+${event} `, "m"), event)
   })

@@ -21,7 +21,7 @@ const faultsOf = (input: unknown) => {
 }
 
 describe("Faults", () => {
-  it("says what a body must have, in words that follow the name of the member", () => {
+  it("describes the required form in words that follow the name of the member", () => {
     assert.deepStrictEqual(
       faultsOf({ fields: 5, format: "markdown", epsilon: 2, days: 0, variants: ["a", "b", "c"], active: "yes" }).sort(),
       [
@@ -36,13 +36,13 @@ describe("Faults", () => {
     )
   })
 
-  it("says what the body itself and an empty string must be", () => {
+  it("describes faults of the whole body and of empty strings", () => {
     assert.deepStrictEqual(faultsOf([]), [" must be an object"])
     assert.deepStrictEqual(faultsOf({ template_id: "" }), ["/template_id must not be empty"])
     assert.deepStrictEqual(faultsOf({ template_id: 5 }), ["/template_id must be a string"])
   })
 
-  it("keeps messages of a schema's own, and bars within quotes", () => {
+  it("keeps a schema's own messages, and vertical bars within quotes", () => {
     assert.strictEqual(plainMessage("must be a domain"), "must be a domain")
     assert.strictEqual(plainMessage('Expected "a|b" | "c"'), 'must be "a|b" or "c"')
     assert.strictEqual(plainMessage("Expected TemplateInput"), "must be an object")

@@ -78,7 +78,7 @@ describe("Json.parse", () => {
     fc.assert(fc.property(texts, sameAsNative), { numRuns: 3_000 })
   })
 
-  it("equals JSON.parse for texts that were damaged at one place", () => {
+  it("equals JSON.parse for texts damaged at one position", () => {
     const damaged = fc.tuple(
       texts,
       fc.nat(),
@@ -100,7 +100,7 @@ describe("Json.parse", () => {
     })
   })
 
-  it("equals JSON.parse for numbers, however they are written", () => {
+  it("equals JSON.parse for numbers in any notation", () => {
     const written = ["0", "-0", "-0.0", "1e999", "-1e999", "1E-400", "0.1e+2", "123456789012345", "1234567890123456768"]
     const wrong = ["01", "-", "+1", "1.", ".5", "1e", "1e+", "0x10", "NaN", "Infinity", "--1", "1_0", "-a"]
     for (const text of [...written, ...wrong]) sameAsNative(text)
@@ -109,7 +109,7 @@ describe("Json.parse", () => {
     fc.assert(fc.property(fc.stringMatching(/^-?\d{1,25}(\.\d{1,25})?([eE][+-]?\d{1,3})?$/), sameAsNative))
   })
 
-  it("reads names with escapes whatever names earlier objects of the same shape had", () => {
+  it("reads names with escapes, independent of earlier objects of the same shape", () => {
     const shapes: ReadonlyArray<readonly [before: string, first: string, second: string]> = [
       ["", "\\\\", "\\/"],
       ["", "\\\\", "\\u540d"],
@@ -138,7 +138,7 @@ describe("Json.parse", () => {
     }
   })
 
-  it("reads an integer beyond 2^53 as its digits", () => {
+  it("reads an integer beyond 2^53 as a text of its digits", () => {
     const digits = [
       "9007199254740992",
       "9007199254740993",
@@ -160,14 +160,14 @@ describe("Json.parse", () => {
     assert.notStrictEqual(String(one), String(other))
   })
 
-  it("reads stored doubles as numbers, also if PostgreSQL has written them without exponent", () => {
+  it("reads stored doubles as numbers, even if PostgreSQL wrote them without exponent", () => {
     for (const value of [1e21, 1.5e22, -1e23, 123456789012345680000, 2 ** 60, 1.7976931348623157e308]) {
       assert.strictEqual(Json.parseStored(plainDigits(value)), value)
     }
     assert.strictEqual(Json.parseStored("12345678901234567890"), "12345678901234567890")
   })
 
-  it("keeps strings apart from the text that they come from, with and without escapes", () => {
+  it("reads strings with and without escapes", () => {
     const long = "abcdefghijklmnopqrstuvwxyz"
     const written: ReadonlyArray<readonly [text: string, value: string]> = [
       [`"${long}"`, long],
@@ -190,7 +190,7 @@ describe("Json.parse", () => {
     assert.isUndefined(({} as { admin?: boolean }).admin)
   })
 
-  it("takes any depth", () => {
+  it("accepts any depth", () => {
     const depth = 500_000
     let value = Json.parse(`${'[{"a":'.repeat(depth)}1${"}]".repeat(depth)}`)
     for (let level = 0; level < depth; level++) value = (value as ReadonlyArray<{ a: unknown }>)[0]!.a
@@ -201,7 +201,7 @@ describe("Json.parse", () => {
     )
   })
 
-  it("says what it expected, what it found and where", () => {
+  it("reports what it expected and found, with the position", () => {
     assert.strictEqual(
       messageOf('{\n  "a": 1,\n  b: 2\n}'),
       'is not valid JSON: expected a member name in double quotes, found "b" at position 14 (line 3 column 3)',
@@ -223,7 +223,7 @@ describe("Json.parse", () => {
     assert.match(messageOf("1 \ud800"), /expected the end of the text, found "\\ud800" at position 2/)
   })
 
-  it("parses strings that collide in V8's table of strings like all others", () => {
+  it("parses strings with colliding hashes like all others", () => {
     const list = (text: (index: number) => string) => Array.from({ length: 131_000 }, (_, index) => text(index))
     const integers = list(integerText)
     assert.deepStrictEqual(Json.parse(JSON.stringify(integers)), integers)
@@ -235,7 +235,7 @@ describe("Json.parse", () => {
     assert.deepStrictEqual(Json.parse(JSON.stringify(seeded)), seeded)
   })
 
-  it("parses many different names, but not thousands that collide", () => {
+  it("parses many different names, but rejects thousands with colliding hashes", () => {
     const object = (name: (index: number) => string, length: number) =>
       `{${Array.from({ length }, (_, index) => `${JSON.stringify(name(index))}:${index}`).join()}}`
     sameAsNative(object((index) => `member-${index}`, 50_000))
@@ -266,17 +266,17 @@ describe("NameCost", () => {
     assert.isUndefined(refusedAfter(steps(100_000, () => 0.1)))
   })
 
-  it("accepts pauses: a few long ones, and many that are far from one another", () => {
+  it("accepts pauses: a few long ones, and many that are far apart", () => {
     assert.isUndefined(refusedAfter(steps(7, () => 500)))
     assert.isUndefined(refusedAfter(steps(100_000, (step) => step % 50 === 0 ? 30 : 0.01)))
   })
 
-  it("refuses names that are slow one after another, or mixed with others", () => {
+  it("rejects slow names in a row or mixed with others", () => {
     assert.strictEqual(refusedAfter(steps(1_000, () => 3)), 8)
     assert.isDefined(refusedAfter(steps(10_000, (step) => step % 4 === 0 ? 3 : 0.01)))
   })
 
-  it("wants every name to be measured once names are slow", () => {
+  it("measures every name once names are slow", () => {
     const cost = new NameCost()
     assert.strictEqual(cost.namesPerStep, 8)
     cost.add(8, 3)
@@ -285,7 +285,7 @@ describe("NameCost", () => {
     assert.strictEqual(cost.namesPerStep, 8)
   })
 
-  it("does not refuse what is slow but short", () => {
+  it("accepts slow but short sequences", () => {
     assert.isUndefined(refusedAfter(steps(60, () => 0.3)))
   })
 })

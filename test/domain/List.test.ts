@@ -43,8 +43,8 @@ const walk = (rows: ReadonlyArray<Row>, query: string, size: number): ReadonlyAr
   return seen
 }
 
-describe("A list of a page", () => {
-  it("sorts texts as people expect, and rows without a value last in both directions", () => {
+describe("a page of a list", () => {
+  it("sorts texts in natural order, and rows without a value last in both directions", () => {
     const rows = [row("a", "Message 10", 3), row("b", "Message 9"), row("c", "message 11", 7)]
     assert.deepStrictEqual(idsOf(pageOf(shape, rows, asked(""), 9).rows), ["b", "a", "c"])
     assert.deepStrictEqual(idsOf(pageOf(shape, rows, asked("order=desc"), 9).rows), ["c", "a", "b"])
@@ -59,7 +59,7 @@ describe("A list of a page", () => {
     assert.deepStrictEqual(idsOf(page.rows), ["shop-1"])
   })
 
-  it("leaves out what it does not know", () => {
+  it("ignores unknown filters, sorts and directions", () => {
     const ask = asked("use=sometimes&sort=password&order=up&q=++")
     assert.deepStrictEqual(ask, { search: "", filters: {}, sort: "name", descending: false, cursor: undefined })
     assert.isFalse(isNarrowed(ask))
@@ -72,7 +72,7 @@ describe("A list of a page", () => {
     assert.strictEqual(queryOf(shape, ask, { sort: "name", descending: false }), "?q=a%26b&use=never")
   })
 
-  it("shows every row once, page by page, in the order of one page", () => {
+  it("shows every row once over all pages, in the order of a single page", () => {
     const rows = fc.uniqueArray(
       fc.record({
         id: fc.stringMatching(/^[a-z]{1,3}$/),
@@ -89,7 +89,7 @@ describe("A list of a page", () => {
     )
   })
 
-  it("goes on at the same place when the last row of a page has gone", () => {
+  it("continues at the same place if the last row of a page was deleted", () => {
     const rows = [row("a", "1"), row("b", "2"), row("c", "3"), row("d", "4")]
     const first = pageOf(shape, rows, asked(""), 2)
     const next = asked(nextQuery(shape, asked(""), first)!)

@@ -9,7 +9,7 @@ const step = fc.tuple(
 )
 
 describe("LruMap", () => {
-  it("drops the least recently used beyond its weight", () => {
+  it("drops the least recently used entries beyond its weight", () => {
     const map = new LruMap<number>(10)
     for (const [key, weight] of [["a", 4], ["b", 4]] as const) map.set(key, 1, weight)
     map.get("a")
@@ -27,7 +27,7 @@ describe("LruMap", () => {
     assert.deepStrictEqual([map.get("a"), map.get("b"), map.size], [2, 1, 2])
   })
 
-  it("keeps what a list in the order of use keeps", () =>
+  it("equals a list in the order of use", () =>
     fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const map = new LruMap<number>(10)
       let list: Array<{ readonly key: string; readonly value: number; readonly weight: number }> = []

@@ -139,8 +139,8 @@ const real = [
   ],
 ]
 
-describe("A placeholder that nobody filled in", () => {
-  it("is found as an id and as a value, whatever system left it", () => {
+describe("an unfilled placeholder", () => {
+  it("is found as an id and as a value, for every system", () => {
     for (const text of everywhere) {
       assert.isDefined(placeholderInId(text), `as an id: ${text}`)
       assert.isDefined(placeholderIn(text), `as a value: ${text}`)
@@ -151,7 +151,7 @@ describe("A placeholder that nobody filled in", () => {
     }
   })
 
-  it("is found in a longer value where its notation cannot be anything else", () => {
+  it("is found within a longer value if its notation is unambiguous", () => {
     assert.strictEqual(placeholderIn("Hi {{ name }}, welcome"), "{{ name }}")
     assert.strictEqual(placeholderIn("Hi *|FNAME|*"), "*|FNAME|*")
     assert.strictEqual(placeholderInId("ann@{{domain}}"), "{{domain}}")
@@ -176,7 +176,7 @@ describe("A placeholder that nobody filled in", () => {
     for (const id of ["none-vip", "nullable-1", "user-42", "nan@example.com"]) assert.isUndefined(suspectPartOf(id), id)
   })
 
-  it("is refused as an id with its text, which is cut", () => {
+  it("is reported as an id with its shortened text", () => {
     assert.strictEqual(
       idFault("{{user.id}}"),
       'has the placeholder "{{user.id}}", which nobody filled in. Send the id itself',

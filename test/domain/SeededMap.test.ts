@@ -35,7 +35,7 @@ const behavesAsMap = (make: () => SeededMap<string | number, number>) =>
 describe("SeededMap", () => {
   it("behaves as a Map", () => behavesAsMap(() => new SeededMap()))
 
-  it("behaves as a Map where hashes collide", () => {
+  it("behaves as a Map for colliding hashes", () => {
     behavesAsMap(() => new SeededMap([], () => 1))
     behavesAsMap(() => new SeededMap([], (key) => String(key).length % 2))
   })
@@ -48,7 +48,7 @@ describe("SeededMap", () => {
     assert.deepStrictEqual([...map.keys()], ["a", "c", "b"])
   })
 
-  it("takes hundreds of thousands of keys that collide in a Map", () => {
+  it("accepts hundreds of thousands of keys that collide in a Map", () => {
     const keys = (key: (index: number) => string | number) => Array.from({ length: 300_000 }, (_, index) => key(index))
     for (const key of [integerText, seededText, (index: number) => (index + 1) * 2 ** 22]) {
       const all = keys(key)

@@ -6,15 +6,15 @@ import { decoder } from "../../src/domain/Faults.ts"
 const faults = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, input: unknown) =>
   Result.match(decoder(schema)(input), { onSuccess: () => [], onFailure: (all) => all.map(({ pointer }) => pointer) })
 
-describe("a variant as its author writes it", () => {
-  it("may have any well-formed name for a variable, up to 100 characters", () => {
+describe("a variant in the author's form", () => {
+  it("accepts any well-formed name of a variable up to 100 characters", () => {
     assert.deepStrictEqual(
       faults(VariantInput, { vars: { subject: "a", "betreff (lang)": "b", ["x".repeat(100)]: "c" } }),
       [],
     )
   })
 
-  it("is refused for every name of a variable that cannot be kept, and loses none quietly", () => {
+  it("is rejected for every invalid name of a variable, without dropping any", () => {
     const long = "x".repeat(101)
     assert.deepStrictEqual(
       faults(VariantInput, { vars: { ok: "a", [long]: "b", "": "c" }, formats: { "a\u0000": "html" } }).sort(),
@@ -22,18 +22,18 @@ describe("a variant as its author writes it", () => {
     )
   })
 
-  it("is refused for Liquid that is too long", () => {
+  it("is rejected for Liquid that is too long", () => {
     assert.deepStrictEqual(faults(VariantInput, { vars: { body: "x".repeat(65_537) } }), ["/vars/body"])
   })
 })
 
-describe("a template as its author writes it", () => {
-  it("learns from a mix only if something in it is wanted", () => {
+describe("a template in the author's form", () => {
+  it("accepts weights only if at least one is positive", () => {
     assert.deepStrictEqual(faults(TemplateInput, { name: "T", objective: { click: 1, negative: -2 } }), [])
     assert.deepStrictEqual(faults(TemplateInput, { name: "T", objective: { negative: -2 } }), ["/objective"])
   })
 
-  it("learns from revenue only with a cap above zero", () => {
+  it("accepts revenue only with a cap above zero", () => {
     const objective = (value: unknown) => faults(TemplateInput, { name: "T", objective: value })
     assert.deepStrictEqual(objective({ revenue: 1, revenue_cap: 200 }), [])
     assert.deepStrictEqual(objective({ click: 1, revenue: -0.5, revenue_cap: 0.5, negative: -2 }), [])
@@ -47,7 +47,7 @@ describe("a template as its author writes it", () => {
     assert.deepStrictEqual(objective({ revenue: 1001, revenue_cap: 200 }), ["/objective/revenue"])
   })
 
-  it("is refused with all faults at once", () => {
+  it("is rejected with all faults at once", () => {
     assert.deepStrictEqual(
       faults(TemplateInput, { id: "", sticky_hours: -1, strict: "no", variants: [{ vars: {}, active: 1 }] }).sort(),
       ["/id", "/name", "/sticky_hours", "/strict", "/variants/0/active"],

@@ -27,7 +27,7 @@ const unusual: Required<Pick<TemplateInput, TemplateSettingName>> = {
   owner: "ada@example.com",
 }
 
-describe("The settings of templates", () => {
+describe("the settings of templates", () => {
   it("have a column of the table templates with their SQL type", () => {
     const [, columns = ""] = /CREATE TABLE templates \(([^;]*)\);/.exec(textOf("schema/snapshot.sql")) ?? []
     const sqlTypes = {
@@ -47,7 +47,7 @@ describe("The settings of templates", () => {
     for (const name of templateSettingNames) assert.include(guide, `| \`${name}\` |`, name)
   })
 
-  it("have defaults, which are no changed settings", () => {
+  it("have defaults that do not count as changes", () => {
     assert.deepStrictEqual(changedSettings(withDefaults({})), {})
     assert.deepStrictEqual(changedSettings(withDefaults(unusual)), unusual)
   })

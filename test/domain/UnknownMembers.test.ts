@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { TemplateInput } from "../../src/domain/Template.ts"
 import { unknownMembersIn } from "../../src/domain/UnknownMembers.ts"
 
-describe("Unknown members", () => {
+describe("unknown members", () => {
   it("are found at every depth, by their pointers", () => {
     const unknown = unknownMembersIn(TemplateInput)
     const variant = {
@@ -29,7 +29,7 @@ describe("Unknown members", () => {
     ])
   })
 
-  it("are those of the form of a union that fits best, and none of free values", () => {
+  it("are those of the best matching form of a union, and none of free values", () => {
     const Form = Schema.Struct({
       a: Schema.Union([Schema.String, Schema.Struct({ x: Schema.Int })]),
       free: Schema.Unknown,
@@ -43,7 +43,7 @@ describe("Unknown members", () => {
     assert.deepStrictEqual(unknownMembersIn(Schema.Union([Schema.Json, Form]))({ z: 1 }), [])
   })
 
-  it("are not looked for in values of another type, and reported up to 100", () => {
+  it("are ignored in values of another type, and limited to 100", () => {
     const unknown = unknownMembersIn(TemplateInput)
     for (const input of [null, "x", 5, [], { variants: {} }, { variants: [null, 5, "x", []] }, { objective: 5 }]) {
       assert.deepStrictEqual(unknown(input), [])

@@ -13,7 +13,7 @@ const strictly = (bytes: Uint8Array): string | undefined => {
 }
 
 describe("textOfUtf8", () => {
-  it("equals a decoder that refuses faults, for any bytes at any place of a buffer", () => {
+  it("equals a strict decoder for any bytes at any position of a buffer", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 12 }), fc.nat(3), (bytes, from) => {
         const part = Buffer.concat([Buffer.alloc(from, 0xff), bytes, Buffer.alloc(2, 0xff)]).subarray(
@@ -26,7 +26,7 @@ describe("textOfUtf8", () => {
     )
   })
 
-  it("equals it for text that was cut or has a byte of another value", () => {
+  it("equals a strict decoder for truncated text and for text with a changed byte", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.nat(), fc.nat(255), (text, place, byte) => {
         const bytes = new TextEncoder().encode(`\ufeff${text}é€😀`)
@@ -39,7 +39,7 @@ describe("textOfUtf8", () => {
     )
   })
 
-  it("takes empty text and leaves out a byte order mark, and refuses surrogates", () => {
+  it("accepts empty text, removes a byte order mark, and rejects surrogates", () => {
     assert.strictEqual(textOfUtf8(new Uint8Array()), "")
     assert.strictEqual(textOfUtf8(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)), "a")
     assert.isUndefined(textOfUtf8(Uint8Array.of(0xed, 0xa0, 0x80)))

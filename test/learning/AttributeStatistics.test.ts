@@ -38,7 +38,7 @@ const rows = (org: string) =>
 describe("AttributeStatistics", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("adds up what was counted between writes, by organization and template", () =>
+    it.effect("sums the requests between writes by organization and template", () =>
       Effect.gen(function* () {
         const { flush, observe, read } = yield* AttributeStatistics
         const now = Date.now()
@@ -63,7 +63,7 @@ describe("AttributeStatistics", () => {
         assert.deepStrictEqual(yield* read("nobody", "t"), [])
       }))
 
-    it.effect("forgets requests of more than 14 days ago", () =>
+    it.effect("drops requests older than 14 days", () =>
       Effect.gen(function* () {
         const { flush, observe, read } = yield* AttributeStatistics
         const now = Date.now()
@@ -72,7 +72,7 @@ describe("AttributeStatistics", () => {
         assert.deepStrictEqual(totals(yield* read("days", "t")).keys.day!.values, { d0: 1, d5: 1, d13: 1 })
       }))
 
-    it.effect("counts 2,000 requests between two writes at most, which is enough for shares", () =>
+    it.effect("samples at most 2,000 requests between two writes", () =>
       Effect.gen(function* () {
         const { flush, observe, read } = yield* AttributeStatistics
         for (let n = 0; n < 5000; n++) observe("busy", "t", attrs({ plan: n % 4 === 0 ? "pro" : "free" }), Date.now())
@@ -86,7 +86,7 @@ describe("AttributeStatistics", () => {
         assert.strictEqual(totals(yield* read("busy", "t")).sends, 2001)
       }))
 
-    it.effect("makes many rows into one a day, also while several read and write, and loses nothing", () =>
+    it.effect("merges rows into one per day without loss, even with concurrent readers and writers", () =>
       Effect.gen(function* () {
         const { flush, observe, read } = yield* AttributeStatistics
         for (let n = 0; n < 150; n++) {

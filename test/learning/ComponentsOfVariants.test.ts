@@ -7,9 +7,9 @@ import { layerQuiet, makeOrg, org } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { ask, plant, settle } from "./support.ts"
 
-describe("The actor of a template whose variants declare components", () => {
+describe("the learner of a template whose variants declare components", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("learns about a variant without decisions from those that share its components", () =>
+    it.effect("learns about a variant without decisions from variants that share its components", () =>
       Effect.gen(function* () {
         yield* makeOrg("made")
         const made = { a: ["question", "shoe"], b: ["question", "bag"], c: ["offer", "shoe"], d: ["offer", "bag"] }

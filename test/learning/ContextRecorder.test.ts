@@ -32,7 +32,7 @@ const builtIn = { daypart: "morning", weekend: "weekday" }
 const planScheme: AttributeScheme = { keys: [{ name: "plan", values: ["free", "pro"] }] }
 
 describe("ContextRecorder", () => {
-  it("records attributes that the model does not use yet, from the first request on", () => {
+  it("records attributes that the model does not use yet, from the first request", () => {
     const { read } = recording()
     assert.deepStrictEqual(read({ plan: "pro", country: "no" }), { ...builtIn, plan: "pro", country: "no" })
     assert.deepStrictEqual(read({ plan: "free" }), { ...builtIn, plan: "free", country: "missing" })
@@ -42,7 +42,7 @@ describe("ContextRecorder", () => {
     assert.deepStrictEqual(read({ plan: "", ["x".repeat(101)]: "a" }), { ...builtIn, plan: "", country: "missing" })
   })
 
-  it("records the model's attributes as the model sees them, and the context itself where there is nothing else", () => {
+  it("records the model's attributes with the model's values, and the unchanged context if there are no others", () => {
     const { read, record } = recording(planScheme)
     const contexts = new Contexts(planScheme)
     assert.strictEqual(record({ plan: "pro" }), contexts.contextOf(attrsOf({ plan: "pro" }), 9).key)
@@ -50,19 +50,19 @@ describe("ContextRecorder", () => {
     assert.deepStrictEqual(read({ tier: "gold" }), { ...builtIn, plan: "missing", tier: "gold" })
   })
 
-  it("leaves the built-in attributes to the scheme", () => {
+  it("takes the built-in attributes from the scheme", () => {
     const { read } = recording({ keys: [], builtIns: ["weekend"] })
     assert.deepStrictEqual(read({ daypart: "noon", weekend: "yes", plan: "pro" }), { weekend: "weekday", plan: "pro" })
   })
 
-  it("makes one canonical context of the same attributes in any order", () => {
+  it("returns one canonical context for the same attributes in any order", () => {
     const { record } = recording()
     const context = record({ plan: "a&b=c", "Café": "ü" })
     assert.strictEqual(context, record({ "Café": "ü", plan: "a&b=c" }))
     assert.strictEqual(context, encodeContext(decodeContext(context)))
   })
 
-  it("gives a model that later uses an attribute the earlier requests as it would have seen them", () => {
+  it("records earlier requests so that a later model reads them with its own attributes", () => {
     const { follow, record } = recording()
     const users = Array.from({ length: 60 }, (_, n) => ({ plan: ["free", "pro", "team"][n % 3]!, tier: `t${n % 5}` }))
     const contexts = users.map((user) => record(user))
@@ -76,7 +76,7 @@ describe("ContextRecorder", () => {
     assert.deepStrictEqual(decodeContext(record(users[0]!)).get("tier"), "t0")
   })
 
-  it("takes at most 12 attributes, first come first served, those of the model included", () => {
+  it("records at most 12 attributes in order of arrival, including those of the model", () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${n}`, "v"]))
     for (const scheme of [emptyScheme, planScheme]) {
       const { read } = recording(scheme)
@@ -88,7 +88,7 @@ describe("ContextRecorder", () => {
     }
   })
 
-  it("no longer records an attribute with more than 50 values, unless the model uses it", () => {
+  it("stops recording an attribute with more than 50 values, unless the model uses it", () => {
     const { follow, read } = recording()
     for (let n = 0; n < 2 * distinctValues; n++) read({ plan: "pro", state: `s${n % distinctValues}` })
     assert.strictEqual(read({ plan: "pro", state: "s7" })["state"], "s7")
@@ -99,7 +99,7 @@ describe("ContextRecorder", () => {
     assert.strictEqual(read({ state: "s8" })["state"], "other")
   })
 
-  it("does not record values most of which came once, beyond the first 12, until they come again", () => {
+  it("stops recording values beyond the first 12 if most occur once, until they occur again", () => {
     const { read } = recording()
     for (let n = 0; n < provenValues; n++) assert.strictEqual(read({ id: `u${n}` })["id"], `u${n}`)
     assert.notProperty(read({ id: "u12" }), "id")
@@ -107,7 +107,7 @@ describe("ContextRecorder", () => {
     assert.strictEqual(read({ id: "u12" })["id"], "u12")
   })
 
-  it("never records an attribute that names people", () => {
+  it("never records an attribute that identifies people", () => {
     const { read } = recording()
     const recorded = [
       read({ plan: "pro", email: "ann@example.com", account: "u-17" }, "U-17"),
@@ -116,7 +116,7 @@ describe("ContextRecorder", () => {
     assert.deepStrictEqual(recorded, [{ ...builtIn, plan: "pro" }, { ...builtIn, plan: "pro" }])
   })
 
-  it("stays below 512 contexts for any requests, and records attributes with few values longest", () => {
+  it("keeps at most 512 contexts for any requests, and records attributes with few values longest", () => {
     const { follow, record } = recording()
     const contexts = new Set<string>()
     let flagged = 0
@@ -141,7 +141,7 @@ describe("ContextRecorder", () => {
     assert.isBelow(contexts.size, additionalContexts + modelled)
   })
 
-  it("makes room for other contexts once the model uses other attributes", () => {
+  it("makes room for new contexts when the model changes its attributes", () => {
     const { follow, read } = recording()
     for (let n = 0; n < 2_000; n++) read({ plan: "pro", wide: `w${n % 40}`, wider: `w${n % 41}` })
     assert.deepStrictEqual(read({ plan: "pro", tier: "t0" }), { ...builtIn, plan: "pro", tier: "t0" })
@@ -152,14 +152,14 @@ describe("ContextRecorder", () => {
     }
   })
 
-  it("keeps a context within a few kilobytes", () => {
+  it("limits a context to a few kilobytes", () => {
     const { record } = recording()
     const long = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}${"é".repeat(48)}`, "ü".repeat(50)]))
     assert.isBelow(record(long).length, 7_300)
   })
 })
 
-describe("attributes beside the context", () => {
+describe("extra attributes", () => {
   const now = 1_800_000_000_000
   const extra = (initial: AttributeScheme = emptyScheme) => {
     const recorder = new ContextRecorder()
@@ -180,7 +180,7 @@ describe("attributes beside the context", () => {
   const twelve = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`a${i}`, "x"]))
   const listed = Array.from({ length: 12 }, (_, i) => `c${i}`)
 
-  it("are those without a place in it, present or missing", () => {
+  it("are the attributes without a place in the context, present or missing", () => {
     const { extraAttributes } = extra()
     assert.isUndefined(extraAttributes({ ...twelve }))
     assert.deepStrictEqual(extraAttributes({ ...twelve, more: "A&b=c" }), { more: "A&b=c" })
@@ -188,7 +188,7 @@ describe("attributes beside the context", () => {
     assert.deepStrictEqual(extraAttributes({ more: "x".repeat(101) }), { more: "other", other: "missing" })
   })
 
-  it("are, with the context, all attributes of every request, however many combinations there are", () => {
+  it("complete the context to all attributes of a request, for any number of combinations", () => {
     const { record } = extra()
     const random = seeded(3)
     for (let i = 0; i < 3000; i++) {
@@ -200,7 +200,7 @@ describe("attributes beside the context", () => {
     }
   })
 
-  it("include values that the model does not list, where it lists as many as it can", () => {
+  it("include unlisted values if the model lists as many as it can", () => {
     const { extraAttributes } = extra({
       keys: [{ name: "country", values: listed }, { name: "plan", values: ["pro"] }],
     })
@@ -209,7 +209,7 @@ describe("attributes beside the context", () => {
     assert.isUndefined(extraAttributes({ plan: "free" }))
   })
 
-  it("leave out those that name people", () => {
+  it("exclude attributes that identify people", () => {
     const { extraAttributes } = extra()
     const more = (value: string, user?: string) => extraAttributes({ ...twelve, more: value, tier: "gold" }, user)
     assert.deepStrictEqual(more("x"), { more: "x", tier: "gold" })
@@ -225,7 +225,7 @@ describe("attributes beside the context", () => {
     assert.deepStrictEqual(extraAttributes({ city: "c-next" }), { city: "c-next" })
   })
 
-  it("leave out one with more than 200 values, and round numbers", () => {
+  it("exclude an attribute with more than 200 values, and round numbers", () => {
     const { extraAttributes } = extra()
     const all = (i: number) => extraAttributes({ ...twelve, city: `c${i}`, spent: `${1000 + i}` })
     for (let round = 0; round < 3; round++) for (let i = 0; i < 150; i++) all(i)
@@ -234,7 +234,7 @@ describe("attributes beside the context", () => {
     assert.deepStrictEqual(all(230), { spent: "1200" })
   })
 
-  it("are 20 at most, in at most 2,000 requests an hour", () => {
+  it("are limited to 20 per request and to 2,000 requests per hour", () => {
     const { extraAttributes, record } = extra()
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`k${i}`, "x"]))
     assert.lengthOf(Object.keys(extraAttributes(many)!), 20)

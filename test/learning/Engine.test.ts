@@ -48,7 +48,7 @@ const tallies = [
 ]
 
 describe("the objective of a template", () => {
-  it("decides alike in any unit, and shows rates in its own", () => {
+  it("makes the same decisions for any scale of the weights, and reports rates in that scale", () => {
     const once = learn({ click: 1, conversion: 20, negative: -2 }, tallies)
     for (const scale of [30, 0.02]) {
       const scaled = learn({ click: scale, conversion: 20 * scale, negative: -2 * scale }, tallies)
@@ -69,7 +69,7 @@ describe("the objective of a template", () => {
     }
   })
 
-  it("with one weighted outcome is as certain as with the outcome itself", () => {
+  it("is as certain with one weighted outcome as with the outcome itself", () => {
     const plain = learn("conversion", tallies)
     const weighted = learn({ conversion: 100, click: 0 }, tallies)
     assert.deepStrictEqual(weighted.weights.map((weight) => weight.toFixed(9)), plain.weights.map((w) => w.toFixed(9)))
@@ -77,14 +77,14 @@ describe("the objective of a template", () => {
     assert.strictEqual(plain.model.mostPerSend, 1)
   })
 
-  it("is known as well as its noisiest part allows: a rare dear outcome makes it less certain than many cheap ones", () => {
+  it("is less certain with a rare expensive outcome than with many cheap ones", () => {
     const cheap = learn("click", tallies)
     const dear = learn({ click: 1, conversion: 300 }, tallies)
     const width = ({ interval: [low, high], rate }: (typeof cheap)["candidates"][number]) => (high - low) / rate
     assert.isAbove(width(dear.candidates[0]!), 1.5 * width(cheap.candidates[0]!))
   })
 
-  it("takes costs into account, and survives costs above all value", () => {
+  it("subtracts costs, even if they exceed the value", () => {
     const many = [
       ...week("a", { decisions: 1000, click: 30, negative: 1 }),
       ...week("b", {
@@ -102,7 +102,7 @@ describe("the objective of a template", () => {
     assert.isAbove(ruinous.weights[0]!, ruinous.weights[1]!)
   })
 
-  it("leads to the same model in whatever order the tallies come, to the last bit", () => {
+  it("produces the identical model for any order of the tallies", () => {
     const objective = { click: 0.02, conversion: 0.7, negative: -0.1 }
     const parts = tallies.flatMap((one) => [
       { ...one, counts: { decisions: one.counts.decisions!, click: 3 } },
@@ -113,7 +113,7 @@ describe("the objective of a template", () => {
   })
 })
 
-describe("reactions within seconds", () => {
+describe("a template with reactions within seconds", () => {
   const start = Math.floor(now / hour) * hour
   const young = (
     objective: Objective,
@@ -142,7 +142,7 @@ describe("reactions within seconds", () => {
     return policy.trace(policy.contexts.parse(context), eligibleSet(counts.map(([id]) => id))).candidates
   }
 
-  it("give a rate that is possible from the first minutes on", () => {
+  it("has plausible rates from the first minutes", () => {
     const [a, b] = young("click", [["a", 10, 5], ["b", 0, 0]])
     // With the organization's usual rate as one more click, 6 of 43 are 14 %; all 5 of 10 are 50 %.
     assert.isTrue(a!.rate > 0.1 && a!.rate < 0.5)
@@ -151,7 +151,7 @@ describe("reactions within seconds", () => {
     assert.isAtLeast(b!.weight, 0.1)
   })
 
-  it("tell two variants apart as well as beta posteriors do, whatever a click is worth", () => {
+  it("separates two variants as well as beta posteriors do, for any value of a click", () => {
     for (const objective of ["click", { click: 50 }] as const) {
       const scale = objective === "click" ? 1 : 50
       const [a, b] = young(objective, [["a", 155, 65], ["b", 145, 55]])
@@ -163,7 +163,7 @@ describe("reactions within seconds", () => {
   })
 })
 
-describe("a variant whose clicks come late", () => {
+describe("a variant with late clicks", () => {
   const days = Array.from({ length: 12 }, (_, i) => i + 1)
   const midnight = (daysAgo: number) => (Math.floor(now / day) - daysAgo) * day
   const delaysOf = (copyId: string, delayHours: number) =>
@@ -205,7 +205,7 @@ describe("a variant whose clicks come late", () => {
     return a!.beta[0]! - b!.beta[0]!
   }
 
-  it("is not taken for a bad one while they are due", () => {
+  it("is not rated lower while its clicks are due", () => {
     assert.isAbove(lead(), 0.15)
     assert.closeTo(lead([...delaysOf("a", 0.4), ...delaysOf("b", 20)]), 0, 0.1)
   })
@@ -252,7 +252,7 @@ describe("fatigue", () => {
     })
   }
 
-  it("is in the model while the outcomes of the objective give evidence for it", () => {
+  it("is used by the model while the outcomes of the objective support it", () => {
     const [none, strong, same, gone] = learned("click", [undefined, tired(1, 0.3), tired(1, 0), tired(2, 0)])
     assert.isUndefined(none)
     strong!.forEach((effect, seen) => assert.closeTo(effect, -0.3 * seen, 0.08))
@@ -261,7 +261,7 @@ describe("fatigue", () => {
     assert.isUndefined(learned("open", [tired(1, 0.3)])[0])
   })
 
-  it("is not learned where the objective values revenue", () => {
+  it("is not learned if the objective is revenue", () => {
     assert.isUndefined(learned({ click: 1, revenue: 1, revenue_cap: 100 }, [tired(1, 0.3)])[0])
   })
 })
@@ -301,7 +301,7 @@ describe("the learning attributes", () => {
     return model.scheme.keys.map(({ name }) => name).join()
   }
 
-  it("are those that tell about the outcomes of the objective, in any unit", () => {
+  it("are selected by their evidence for the objective, in any unit", () => {
     const byPresence = "a,b,c,d,e,f"
     assert.strictEqual(chosen("click", undefined), byPresence)
     assert.strictEqual(chosen("click", []), byPresence)
@@ -312,7 +312,7 @@ describe("the learning attributes", () => {
     assert.strictEqual(chosen("open", [outcomes(50, 150)]), "a,b,c,d,e,tier")
   })
 
-  it("are those of presence where the objective values revenue alone", () => {
+  it("are selected by frequency if the objective is revenue alone", () => {
     assert.strictEqual(chosen({ revenue: 1, revenue_cap: 100 }, [outcomes(150, 150)]), "a,b,c,d,e,f")
   })
 })

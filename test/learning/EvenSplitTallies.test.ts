@@ -12,7 +12,7 @@ import { dayAt, drain, iso } from "../sendtime/habits.ts"
 
 const weights = { a: 0.8, b: 0.2 }
 
-describe("The weight of a decision", () => {
+describe("the weight of a decision", () => {
   const of = (copyId: string, weights: Record<string, number> | null) =>
     weightOf({ copyId, propensity: weights?.[copyId] ?? null, weights })
 
@@ -22,22 +22,22 @@ describe("The weight of a decision", () => {
     assert.strictEqual(of("a", { a: 1 }), 1)
   })
 
-  it("depends on the choices there were, not on the one that was made, where a variant could hardly be chosen", () => {
+  it("is left out if any variant had almost no chance, for every drawn variant", () => {
     const greedy = { a: 0.9999, b: 0.0001 }
     assert.strictEqual(of("a", greedy), "left_out")
     assert.strictEqual(of("b", greedy), "left_out")
     assert.isNumber(of("b", { a: 0.999, b: 0.001 }))
   })
 
-  it("is unknown where nothing was drawn", () => {
+  it("is undefined if nothing was drawn", () => {
     assert.isUndefined(of("a", null))
     assert.isUndefined(weightOf({ copyId: "gone", propensity: 0.5, weights }))
   })
 })
 
-describe("Decisions weighted to a random split", () => {
+describe("decisions weighted to a random split", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("are counted once, with the outcomes of four days, and equal a rebuild", () =>
+    it.effect("are counted once with the outcomes of four days, and equal a rebuild", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("even")

@@ -10,9 +10,9 @@ import { dayAt, drain, iso } from "../sendtime/habits.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { hour, makeTemplate } from "./support.ts"
 
-describe("Tallies of fatigue", () => {
+describe("tallies of fatigue", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("count each decision by the earlier ones about its person, and equal a rebuild", () =>
+    it.effect("count each decision by the person's earlier decisions, and equal a rebuild", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("tired")

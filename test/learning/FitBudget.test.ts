@@ -12,7 +12,7 @@ const fit = (name: string, millis: number, began: Array<string>) =>
   })
 
 it.layer(FitBudget.layer)("FitBudget", (it) => {
-  it.effect("fits one template at a time, who came first, and leaves four fifths of the time to others", () =>
+  it.effect("fits one template at a time in order of arrival, and uses at most a fifth of the time", () =>
     Effect.gen(function* () {
       const budget = yield* FitBudget
       const began: Array<string> = []
@@ -24,7 +24,7 @@ it.layer(FitBudget.layer)("FitBudget", (it) => {
       assert.deepStrictEqual(began, ["a 0", "b 500", "c 750"])
     }))
 
-  it.effect("lets the next one go at once when a fit fails, is interrupted, or took no time", () =>
+  it.effect("starts the next fit at once if a fit fails, is interrupted, or took no time", () =>
     Effect.gen(function* () {
       const budget = yield* FitBudget
       const began: Array<string> = []

@@ -28,7 +28,7 @@ const stateOf = Effect.fnUntraced(function* (slug: string, template: string) {
 describe("FoldAttempts", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("stops the folding of a template that fails three times, and folds the others", () =>
+    it.effect("stops folding a template after three failures, and folds the others", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const learning = yield* Learning
@@ -51,7 +51,7 @@ describe("FoldAttempts", () => {
         assert.deepStrictEqual(yield* counted("stop", "good"), [["a", 1, 0]])
       }))
 
-    it.effect("begins anew after a rebuild", () =>
+    it.effect("restarts the count after a rebuild", () =>
       Effect.gen(function* () {
         const learning = yield* Learning
         yield* makeOrg("anew")
@@ -67,7 +67,7 @@ describe("FoldAttempts", () => {
         assert.deepStrictEqual(yield* tallies("anew"), ["a plan=pro learned: decisions 2"])
       }))
 
-    it.effect("begins anew when the objective changes", () =>
+    it.effect("restarts the count when the objective changes", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const learning = yield* Learning
@@ -78,7 +78,7 @@ describe("FoldAttempts", () => {
         assert.isUndefined(yield* stateOf("changed", "t"))
       }))
 
-    it.effect("counts an attempt that the service did not live to finish", () =>
+    it.effect("counts an attempt that ended with the process", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* poison("killed", "t")
@@ -99,7 +99,7 @@ describe("FoldAttempts", () => {
         })
       }))
 
-    it.effect("does not count interruptions, nor a rebuild in the way", () =>
+    it.effect("counts neither interruptions nor a concurrent rebuild", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* poison("spared", "t")

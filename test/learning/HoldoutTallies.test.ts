@@ -15,9 +15,9 @@ import { dayAt, drain, iso } from "../sendtime/habits.ts"
 
 const control = { mode: "control", propensity: null } as const
 
-describe("Tallies of a holdout", () => {
+describe("tallies of a holdout", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("count decisions on both sides once, with the outcomes they have had, when they are four days old", () =>
+    it.effect("count four-day-old decisions of both sides once, with their outcomes", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("sides")
@@ -57,7 +57,7 @@ describe("Tallies of a holdout", () => {
         assert.strictEqual(click!.difference, 0.5)
       }))
 
-    it.effect("learn from even decisions, count fixed ones apart, and leave out those without a message", () =>
+    it.effect("learn from even decisions, count fixed ones separately, and leave out people without a message", () =>
       Effect.gen(function* () {
         yield* makeOrg("kinds")
         yield* makeTemplate("kinds", "t", ["a", "b"])
@@ -88,7 +88,7 @@ describe("Tallies of a holdout", () => {
         assert.deepStrictEqual(yield* tallies("kinds"), expected)
       }))
 
-    it.effect("take conversions of people without a message by their user, and nothing that a message causes", () =>
+    it.effect("count conversions of people without a message by user, and no event that requires a message", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("users")

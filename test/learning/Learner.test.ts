@@ -62,7 +62,7 @@ describe("Learner", () => {
         assert.isAbove(chosen.reduce((sum, one) => sum + one, 0), 35)
       }))
 
-    it.effect("folds everything once while wakes and refreshes race with decisions and events", () =>
+    it.effect("folds each decision and event once during concurrent wakes and refreshes", () =>
       Effect.gen(function* () {
         yield* makeOrg("race")
         const learning = yield* Learning
@@ -88,7 +88,7 @@ describe("Learner", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("race"), { check: true })).differences, [])
       }))
 
-    it.effect("is checked and recomputed while models are published", () =>
+    it.effect("passes a check and a rebuild while models are published", () =>
       Effect.gen(function* () {
         yield* makeOrg("recomputed")
         const learning = yield* Learning
@@ -106,7 +106,7 @@ describe("Learner", () => {
         assert.deepStrictEqual(yield* counted("recomputed"), [["a", 60, 0]])
       }))
 
-    it.effect("notices what was folded by somebody who ended before the fit, though nothing new comes in", () =>
+    it.effect("fits tallies that a stopped node had folded, even without new events", () =>
       Effect.gen(function* () {
         yield* makeOrg("overtaken")
         const sql = yield* SqlClient.SqlClient
@@ -131,7 +131,7 @@ describe("Learner", () => {
         assert.deepStrictEqual(state, { fitted: true })
       }))
 
-    it.effect("learns from another outcome once the template's objective says so", () =>
+    it.effect("learns from another outcome once the template's objective changes", () =>
       Effect.gen(function* () {
         yield* makeOrg("objective")
         yield* makeTemplate("objective", "t", ["a", "b"])
@@ -155,7 +155,7 @@ describe("Learner", () => {
         )
       }))
 
-    it.effect("follows a changed objective when asked to refit, though nothing new came in", () =>
+    it.effect("applies a changed objective on a refit, even without new events", () =>
       Effect.gen(function* () {
         yield* makeOrg("still")
         yield* makeTemplate("still", "t", ["a", "b"])
@@ -166,7 +166,7 @@ describe("Learner", () => {
         assert.deepStrictEqual(yield* counted("still"), [["a", 100, 3]])
       }))
 
-    it.effect("starts a new template from what the organization's others have learned, of 30 clicks or more", () =>
+    it.effect("starts a new template from the organization's templates with at least 30 clicks", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const contributions = (slug: string) =>
@@ -203,7 +203,7 @@ describe("Learner", () => {
         assert.isAbove(models[0]!.tau0, models[1]!.tau0)
       }))
 
-    it.effect("chooses what to learn from out of what requests carry", () =>
+    it.effect("selects the learning attributes from the attributes of requests", () =>
       Effect.gen(function* () {
         yield* makeOrg("census")
         yield* makeTemplate("census", "t", ["a", "b"])
@@ -241,7 +241,7 @@ describe("Learner", () => {
         assert.strictEqual((yield* ask("census")).trace.cell.plan, "missing")
       }))
 
-    it.effect("never learns from forced decisions, and leaves undelivered ones out", () =>
+    it.effect("ignores forced and undelivered decisions", () =>
       Effect.gen(function* () {
         yield* makeOrg("forced")
         yield* makeTemplate("forced", "t", ["a", "b"])
@@ -254,7 +254,7 @@ describe("Learner", () => {
       }))
   })
 
-  it.live("decides after a restart by the same model to the last bit, before anything comes in", () =>
+  it.live("decides with the identical model after a restart, before any new event", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       const during = <A, E>(effect: Effect.Effect<A, E, Services>) =>
@@ -298,7 +298,7 @@ describe("Learner", () => {
       assert.isAbove(version(next.model.version), version(before.model.version))
     })))
 
-  it.live("leaves the connections to others while a rebuild keeps the tallies, and counts everything afterwards", () =>
+  it.live("leaves database connections free while a rebuild locks the tallies, and counts everything afterwards", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       const context = yield* Layer.build(Layer.provideMerge(Sweep.layer, layerQuiet(env)))
@@ -347,7 +347,7 @@ describe("Learner", () => {
       }).pipe(Effect.provideContext(context))
     })))
 
-  it.live("refreshes after the start what had been folded and not fitted before the end", () =>
+  it.live("refreshes after a start the tallies that were folded but not fitted before the stop", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       yield* Effect.scoped(Effect.flatMap(Layer.build(layerQuiet(env)), (context) =>
@@ -368,7 +368,7 @@ describe("Learner", () => {
       assert.deepStrictEqual(variants, [["a", 1, 0], ["b", 1, 0]])
     })))
 
-  it.live("fits after the start what had been folded and not fitted before the end", () =>
+  it.live("fits after a start the tallies that were folded but not fitted before the stop", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       yield* Effect.scoped(Effect.gen(function* () {

@@ -56,7 +56,7 @@ const window: Task = { _tag: "PrepareWindow", window: { lookbackDays: 14, offset
 const publish: Task = { _tag: "Publish", fitted: { fit, answer } }
 
 describe("LearnerState", () => {
-  it("reads the store before its first fold, and not before the next", () => {
+  it("reads the database before the first fold only", () => {
     const first = play(
       initial,
       began(fold),
@@ -75,7 +75,7 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(second.state.known, { ...known, revision: 5 })
   })
 
-  it("folds batch after batch while they are full", () => {
+  it("folds batches until one is not full", () => {
     const { commands, names } = play(
       awake,
       began(fold),
@@ -90,13 +90,13 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(commands[2], { _tag: "Fold", revision: 5 })
   })
 
-  it("leaves its model alone when there is nothing to fold", () => {
+  it("keeps its model if there is nothing to fold", () => {
     const { names, state } = play(awake, began(fold), { _tag: "NothingFolded" })
     assert.deepStrictEqual(names, ["Fold", "Finish"])
     assert.deepStrictEqual(state, awake)
   })
 
-  it("does not add a batch to its counts when another learner folded before it", () => {
+  it("drops a batch from its counts if another learner folded it first", () => {
     const { names, state } = play(awake, began(fold), { _tag: "FoldBegan" }, folded({ revision: 6 }))
     assert.deepStrictEqual(names, ["Fold", "Finish"])
     assert.isUndefined(state.known)
@@ -107,7 +107,7 @@ describe("LearnerState", () => {
     ])
   })
 
-  it("reads the store again after a fold that may have been committed", () => {
+  it("reads the database again after a fold that may have been committed", () => {
     for (const ending of [{ _tag: "Failed", isLocked: false }, { _tag: "Interrupted" }] as const) {
       const { state } = play(awake, began(fold), { _tag: "FoldBegan" }, ending)
       assert.isUndefined(state.known)
@@ -115,7 +115,7 @@ describe("LearnerState", () => {
     }
   })
 
-  it("keeps its counts when the fold did not begin, or found a rebuild", () => {
+  it("keeps its counts if the fold did not begin or a rebuild was running", () => {
     const early = play(awake, began(fold), { _tag: "Failed", isLocked: false })
     assert.deepStrictEqual(early.names, ["Fold", "Fail"])
     assert.deepStrictEqual(early.state, awake)
@@ -123,7 +123,7 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(locked.state, awake)
   })
 
-  it("reads the store again when the engine failed to take a batch", () => {
+  it("reads the database again if the engine failed to apply a batch", () => {
     const { names, state } = play(awake, began(fold), { _tag: "FoldBegan" }, folded(), {
       _tag: "Failed",
       isLocked: false,
@@ -133,7 +133,7 @@ describe("LearnerState", () => {
     assert.isTrue(state.isStale)
   })
 
-  it("is stale after a wake that says so, also while a rebuild keeps the ledger", () => {
+  it("becomes stale by a wake that requests a fit, even while a rebuild locks the ledger", () => {
     const stale: Task = { _tag: "Fold", isStale: true }
     assert.isTrue(play(awake, began(stale), { _tag: "NothingFolded" }).state.isStale)
     assert.isTrue(play(awake, began(stale), { _tag: "Failed", isLocked: true }).state.isStale)
@@ -141,13 +141,13 @@ describe("LearnerState", () => {
     assert.isFalse(play(awake, began(fold), { _tag: "Failed", isLocked: true }).state.isStale)
   })
 
-  it("opens the template again and refits after a change of its objective", () => {
+  it("reopens the template and refits after a change of its objective", () => {
     const { commands, state } = play(awake, began(fold, '"conversion"'))
     assert.deepStrictEqual(commands, [{ _tag: "Open", objective: '"conversion"' }])
     assert.isTrue(state.isStale)
   })
 
-  it("refreshes without a fit when nothing changed", () => {
+  it("refreshes without a fit if nothing changed", () => {
     const { commands, names } = play(awake, began(refresh), { _tag: "NothingFolded" }, {
       _tag: "RevisionRead",
       revision: 4,
@@ -156,7 +156,7 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(commands[2], { _tag: "Finish", fit: undefined })
   })
 
-  it("refreshes with a fit when something was folded, here or elsewhere, or a fit is under way", () => {
+  it("refreshes with a fit if tallies were folded by any node, or a fit is in progress", () => {
     const read: Input = { _tag: "RevisionRead", revision: 4 }
     const here = play(awake, began(refresh), { _tag: "FoldBegan" }, folded(), { _tag: "Applied" }, {
       _tag: "RevisionRead",
@@ -170,7 +170,7 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(underWay.names, ["Fold", "ReadRevision", "Gather"])
   })
 
-  it("refreshes with a fit when the stored model is behind the stored counts", () => {
+  it("refreshes with a fit if the stored model is older than the stored counts", () => {
     const { names } = play(
       initial,
       began(refresh),
@@ -181,7 +181,7 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(names, ["Open", "Fold", "ReadRevision", "Gather"])
   })
 
-  it("prepares a fit in turn only if the model is still stale", () => {
+  it("prepares a fit only if the model is still stale", () => {
     assert.deepStrictEqual(play(awake, began(prepare)).commands, [{ _tag: "Finish", fit: undefined }])
     const { commands, state } = play({ ...awake, isStale: true }, began(prepare), {
       _tag: "RevisionRead",
@@ -193,14 +193,14 @@ describe("LearnerState", () => {
     assert.isFalse(play(state, { _tag: "FitEnded" }).state.isFitting)
   })
 
-  it("fits from memory while the store is down", () => {
+  it("fits from memory while the database is unavailable", () => {
     const down: Input = { _tag: "Failed", isLocked: false }
     assert.deepStrictEqual(play({ ...awake, isStale: true }, began(prepare), down).names, ["ReadRevision", "Gather"])
     assert.deepStrictEqual(play(awake, began(window), down).names, ["ReadRevision", "Gather"])
     assert.deepStrictEqual(play(awake, began(refresh), { _tag: "NothingFolded" }, down).names.at(-1), "Fail")
   })
 
-  it("is stale again after a fit that failed or was interrupted, and starts from the store", () => {
+  it("becomes stale again after a failed or interrupted fit, and reads the database", () => {
     const gathering = play({ ...awake, isStale: true }, began(prepare), { _tag: "RevisionRead", revision: 4 }).state
     const due = play(gathering, { _tag: "Gathered", request }).state
     for (
@@ -216,7 +216,7 @@ describe("LearnerState", () => {
     }
   })
 
-  it("changes nothing for the fit of a window", () => {
+  it("keeps its state for the fit of a window", () => {
     const read: Input = { _tag: "RevisionRead", revision: 4 }
     const done = play(awake, began(window), read, { _tag: "Gathered", request })
     assert.deepStrictEqual(done.commands[1], {
@@ -229,12 +229,12 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(play(awake, began(window), read, { _tag: "Failed", isLocked: false }).state, awake)
   })
 
-  it("opens the template again after the engine failed to fit a window", () => {
+  it("reopens the template after the engine failed to fit a window", () => {
     const { state } = play(awake, { _tag: "EngineFailed" })
     assert.deepStrictEqual(state, { ...awake, known: undefined })
   })
 
-  it("chooses attributes with every fit while there are few sends, then once an hour", () => {
+  it("selects attributes at every fit while there are few sends, then once an hour", () => {
     const choices = (sends: number, age: number) => {
       const state = { ...awake, isStale: true, attributesAt: now - age }
       const { commands } = play(state, { _tag: "Began", task: prepare, facts: { ...facts, sends } }, {
@@ -249,7 +249,7 @@ describe("LearnerState", () => {
     assert.include(choices(5000, -3_600_000), { choosesAttributes: true })
   })
 
-  it("publishes what was fitted unless a later model is out", () => {
+  it("publishes a fit unless a later model was published", () => {
     const { names, state } = play(awake, began(publish), { _tag: "Published", isWritten: true })
     assert.deepStrictEqual(names, ["Publish", "Finish"])
     assert.deepStrictEqual(state, { ...awake, known: { ...known, version: 3 }, fittedAt: now, fitMillis: 30 })
@@ -257,31 +257,31 @@ describe("LearnerState", () => {
     assert.deepStrictEqual(late.names, ["Finish"])
   })
 
-  it("starts over when another learner published the same version", () => {
+  it("starts over if another learner published the same version", () => {
     const { state } = play(awake, began(publish), { _tag: "Published", isWritten: false })
     assert.isUndefined(state.known)
     assert.isTrue(state.isStale)
   })
 
-  it("keeps a fit that could not be published, to publish it again", () => {
+  it("keeps a fit that could not be published, and publishes it again", () => {
     const { names, state } = play(awake, began(publish), { _tag: "Failed", isLocked: true })
     assert.deepStrictEqual(names, ["Publish", "Fail"])
     assert.deepStrictEqual(state.known, known)
     assert.isFalse(state.isStale)
   })
 
-  it("waits a second after a fit, or 20 times what it took", () => {
+  it("waits after a fit for one second or 20 times its duration", () => {
     const fittedAt = now - 300
     assert.strictEqual(pauseBeforeFit({ ...awake, fittedAt, fitMillis: 5 }, now), 700)
     assert.strictEqual(pauseBeforeFit({ ...awake, fittedAt, fitMillis: 100 }, now), 1700)
     assert.strictEqual(pauseBeforeFit({ ...awake, fittedAt: now - 5000, fitMillis: 100 }, now), 0)
   })
 
-  it("waits no longer when the clock is set back", () => {
+  it("does not wait longer when the clock is set back", () => {
     assert.strictEqual(pauseBeforeFit({ ...awake, fittedAt: now + 3_600_000, fitMillis: 100 }, now), 2000)
   })
 
-  it("refuses inputs out of order", () => {
+  it("throws on inputs out of order", () => {
     assert.throws(() => next(awake, folded(), now), "without a task")
     const { state } = play(awake, began(fold))
     assert.throws(() => next(state, began(fold), now), "cannot begin another task")

@@ -49,7 +49,7 @@ const summed = (entries: ReadonlyArray<LedgerEntry>) => {
 }
 
 describe("LedgerSum", () => {
-  it("adds up to the same however entries are ordered and grouped, one entry for each place", () => {
+  it("returns one entry per key with the same sums for any order and grouping", () => {
     fc.assert(fc.property(fc.array(entry, { maxLength: 30 }), fc.nat(), fc.nat(30), (entries, seed, at) => {
       const whole = summed(entries).entries()
       const mixed = summed(shuffle([...entries], seeded(seed))).entries()
@@ -65,7 +65,7 @@ describe("LedgerSum", () => {
     }))
   })
 
-  it("leaves what it was given as it was", () => {
+  it("does not modify its input", () => {
     const given: LedgerEntry = {
       org: "acme",
       templateId: "t",
@@ -105,7 +105,7 @@ const daysOf = (tallies: ReadonlyArray<Tally>) => {
 describe("the ledger", () => {
   const environment = temporaryEnvironment
   layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
-    it.effect("counts equal rows as often as there are", () =>
+    it.effect("counts equal rows separately", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const same: LedgerEntry = {
@@ -127,7 +127,7 @@ describe("the ledger", () => {
         assert.deepStrictEqual(yield* dailyRows(sql, "same", "t"), [`${Math.floor(base / dayMillis)} a: 7`])
       }))
 
-    it.effect("holds what was appended, without zeros, and gives it to one fold alone", () =>
+    it.effect("returns each appended row to exactly one fold, and stores no zeros", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const entries = fc.sample(entry, { numRuns: 300, seed: 7 })
@@ -199,7 +199,7 @@ describe("the ledger", () => {
         }
       }))
 
-    it.effect("counts decisions by the day, also those that a node of the release before folded", () =>
+    it.effect("counts decisions by day, including those folded by a node of the previous release", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const now = base + 10 * 60_000

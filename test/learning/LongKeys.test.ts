@@ -34,7 +34,7 @@ const previous = (slug: string, segment: string, start: number) => ({
   track: "learned",
 })
 
-describe("Segments too long for an index row", () => {
+describe("segments too long for an index row", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("are learned from, rolled up and rebuilt like short ones, and stay readable", () =>
@@ -67,7 +67,7 @@ describe("Segments too long for an index row", () => {
         assert.isTrue(rolled.every(({ start }) => start % (24 * hourMillis) === 0))
       }))
 
-    it.effect("are counted together with rows that the previous release has keyed by the text", () =>
+    it.effect("are counted together with rows that the previous release stored under their text", () =>
       Effect.gen(function* () {
         yield* makeOrg("mixed")
         yield* makeTemplate("mixed", "t", ["a"])
@@ -94,10 +94,10 @@ describe("Segments too long for an index row", () => {
   })
 })
 
-describe("A rebuild", () => {
+describe("a rebuild", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("names a template whose data the store refuses, leaves it as it was, and rebuilds the others", () =>
+    it.effect("reports and keeps a template whose data the database refuses, and rebuilds the others", () =>
       Effect.gen(function* () {
         yield* makeOrg("faulty")
         for (const id of ["bad", "good"]) {

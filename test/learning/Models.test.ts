@@ -21,7 +21,7 @@ const publication = (template: string, version: number) => ({
 describe("Models", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("keeps the newest version, in whatever order versions are written and adopted", () =>
+    it.effect("keeps the newest version for any order of writing and adopting", () =>
       Effect.gen(function* () {
         const models = yield* Models
         const sql = yield* SqlClient.SqlClient
@@ -42,7 +42,7 @@ describe("Models", () => {
         assert.strictEqual(models.latest("acme", "t")!.version, 9)
       }))
 
-    it.effect("finds a model that was numbered before others and committed after them", () =>
+    it.effect("finds a model that was committed after models with a higher number", () =>
       Effect.gen(function* () {
         const models = yield* Models
         const sql = yield* SqlClient.SqlClient
@@ -56,7 +56,7 @@ describe("Models", () => {
         assert.deepStrictEqual(models.latest("acme", "late")!.model, modelOf(1))
       }))
 
-    it.effect("shows a window's model again without another fit, and fits at once for a decision", () =>
+    it.effect("reuses the model of a window for display, and fits it at once for a decision", () =>
       Effect.gen(function* () {
         yield* makeOrg("shown")
         yield* plant("shown", { copy: "a", decisions: 20, outcomes: { click: 2 } })
@@ -75,8 +75,8 @@ describe("Models", () => {
   })
 })
 
-describe("Models on two nodes", () => {
-  it.live("come to the other node within 5 seconds, and every version after it", () =>
+describe("models on two nodes", () => {
+  it.live("reach the other node within 5 seconds, for every version", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const one = yield* Layer.build(layerQuiet(env))
@@ -120,7 +120,7 @@ describe("Models on two nodes", () => {
       )
     })))
 
-  it.live("fits a window from what the other node has folded", () =>
+  it.live("include for a window what the other node has folded", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const one = yield* Layer.build(layerQuiet(env))
@@ -145,7 +145,7 @@ describe("Models on two nodes", () => {
       }
     })))
 
-  it.live("show an event that the other node has acknowledged to a caller who does not want the cache", () =>
+  it.live("include an event acknowledged by the other node if the caller bypasses the cache", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const one = yield* startServer(env)

@@ -48,9 +48,9 @@ const read = Effect.fnUntraced(function* (slug: string) {
   return rows.map(({ counts, name, start }) => ({ start, name, counts }))
 })
 
-describe("Outcomes by attribute", () => {
+describe("outcomes by attribute", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("count each settled decision by the attributes in its segment and beside it, and equal a rebuild", () =>
+    it.effect("count each settled decision by its segment and extra attributes, and equal a rebuild", () =>
       Effect.gen(function* () {
         const at = yield* plantDecisions("attributed")
         const { run } = yield* Settling
@@ -74,7 +74,7 @@ describe("Outcomes by attribute", () => {
         assert.deepStrictEqual(yield* read("attributed"), counted)
       }))
 
-    it.effect("begin with the decisions settled after an upgrade, or with a rebuild", () =>
+    it.effect("start with the decisions settled after an upgrade, or with a rebuild", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* plantDecisions("upgraded")
@@ -89,7 +89,7 @@ describe("Outcomes by attribute", () => {
         assert.deepStrictEqual((yield* read("upgraded")).map(({ name }) => name), ["country", "plan"])
       }))
 
-    it.effect("add up over several passes, drop old periods, and leave out what is too much", () =>
+    it.effect("sum over several passes, drop old periods, and leave out attributes with too many values", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("passes")
@@ -129,7 +129,7 @@ describe("Outcomes by attribute", () => {
         assert.strictEqual(n, 1)
       }))
 
-    it.effect("wait for a rebuild without holding up anything else", () =>
+    it.effect("wait for a rebuild without blocking other work", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* plantDecisions("waiting")

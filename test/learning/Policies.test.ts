@@ -52,7 +52,7 @@ describe("Policies", () => {
   const services = Layer.unwrap(Effect.map(environment, layerQuiet)).pipe(Layer.provide(seededChance))
 
   layer(services, { excludeTestServices: true })((it) => {
-    it.effect("fits a window once for all who ask for it at the same time", () =>
+    it.effect("fits a window once for concurrent requests", () =>
       Effect.scoped(Effect.gen(function* () {
         yield* makeOrg("once")
         yield* plant("once", { copy: "a", decisions: 20, outcomes: { click: 2 } })
@@ -116,7 +116,7 @@ describe("Policies", () => {
         })))
     }
 
-    it.effect("fits a window anew within 5 s once the adaptive model uses other attributes, if it is asked for", () =>
+    it.effect("refits a requested window within 5 seconds after the adaptive model changes its attributes", () =>
       Effect.scoped(Effect.gen(function* () {
         yield* makeOrg("attributes")
         yield* makeTemplate("attributes", "t", ["a", "b"])
@@ -150,7 +150,7 @@ describe("Policies", () => {
         assert.strictEqual(fitted.length, 2)
       })))
 
-    it.effect("takes a changed share of exploration at once", () =>
+    it.effect("applies a changed share of exploration at once", () =>
       Effect.scoped(Effect.gen(function* () {
         yield* makeOrg("floor")
         yield* plant("floor", { copy: "a", decisions: 400, outcomes: { click: 200 } })
@@ -173,7 +173,7 @@ describe("Policies", () => {
         }
       })))
 
-    it.effect("decides by what was fitted for each of many windows that are asked for at the same time", () =>
+    it.effect("uses the fit of each window if many windows are requested at the same time", () =>
       Effect.gen(function* () {
         yield* makeOrg("many")
         for (const template of ["t", "u"]) {
@@ -264,7 +264,7 @@ describe("Policies", () => {
 })
 
 suiteOnServer("Policies behind HTTP", (server) => {
-  it("shows an event that was acknowledged a moment ago to a caller who does not want the cache", async () => {
+  it("includes a just acknowledged event if the caller bypasses the cache", async () => {
     const { service } = server()
     const key = await makeOrganization(service, "acme", ["generate", "events"])
     const post = async (path: string, body: unknown) => {

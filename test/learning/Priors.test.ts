@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { without } from "../../src/learning/Priors.ts"
 
-describe("without", () => {
-  it("leaves what other templates have counted, hour by hour", () => {
+describe("the counts without one template", () => {
+  it("contain what other templates have counted, hour by hour", () => {
     assert.deepStrictEqual(
       without(
         [
@@ -16,7 +16,7 @@ describe("without", () => {
     )
   })
 
-  it("takes nothing below zero that has come in between the two readings", () => {
+  it("never fall below zero if counts changed between two reads", () => {
     assert.deepStrictEqual(
       without([{ hour: 1, delays: { "open:2": 1, "open:3": 2 } }], [{ hour: 1, delays: { "open:2": 4 } }]),
       [{ hour: 1, delays: { "open:3": 2 } }],

@@ -65,13 +65,13 @@ const learn = (slug: string) => Effect.andThen(flush, settle(slug))
 const differences = (slug: string) =>
   Effect.flatMap(Rebuild, (rebuild) => Effect.map(rebuild.run(org(slug), { check: true }), (done) => done.differences))
 
-describe("Recorded contexts of a new template", () => {
+describe("recorded contexts of a new template", () => {
   const environment = temporaryEnvironment
   const seededChance = Layer.effect(Random.Random, Random.withSeed(Random.Random, "segments"))
   const services = Layer.unwrap(Effect.map(environment, layerQuiet)).pipe(Layer.provide(seededChance))
 
   layer(services, { excludeTestServices: true })((it) => {
-    it.effect("are recorded with decisions by batch, over a window whose model was made before", () =>
+    it.effect("are stored by batch requests that use the earlier model of a window", () =>
       Effect.gen(function* () {
         yield* makeOrg("batch")
         yield* makeTemplate("batch", "t", ["a", "b"])
@@ -88,7 +88,7 @@ describe("Recorded contexts of a new template", () => {
         assert.deepStrictEqual(yield* differences("batch"), [])
       }))
 
-    it.effect("contribute once the model uses attributes that it did not when it decided", () =>
+    it.effect("contribute once the model uses attributes that it did not use at the decision", () =>
       Effect.gen(function* () {
         yield* makeOrg("later")
         yield* makeTemplate("later", "t", ["a", "b"])
@@ -123,7 +123,7 @@ describe("Recorded contexts of a new template", () => {
         assert.deepStrictEqual(yield* differences("later"), [])
       }))
 
-    it.effect("are recorded of forced decisions too", () =>
+    it.effect("are stored for forced decisions too", () =>
       Effect.gen(function* () {
         yield* makeOrg("forced")
         yield* makeTemplate("forced", "t", ["a", "b"])

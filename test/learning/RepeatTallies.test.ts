@@ -33,7 +33,7 @@ const repeatsIn = Effect.fnUntraced(function* (slug: string) {
 
 const recount = (slug: string) => Effect.flatMap(Rebuild, (rebuild) => rebuild.run(org(slug), { check: false }))
 
-describe("Tallies of repeats", () => {
+describe("tallies of repeats", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("count earlier outcomes of the same person and variant, and equal a rebuild", () =>
       Effect.gen(function* () {
@@ -76,7 +76,7 @@ describe("Tallies of repeats", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("counted"), { check: true })).differences, [])
       }))
 
-    it.effect("follow late clicks, repeated ones, and those that turn out to be a machine's", () =>
+    it.effect("change with late clicks, repeated clicks, and clicks that turn out to be a machine's", () =>
       Effect.gen(function* () {
         yield* makeOrg("moved")
         const at = Date.now() - 2 * day
@@ -95,7 +95,7 @@ describe("Tallies of repeats", () => {
         assert.deepStrictEqual(yield* repeatsIn("moved"), [["a", "click", 1, 4]])
       }))
 
-    it.effect("keep one person who clicks a variant again and again from deciding", () =>
+    it.effect("prevent one person who clicks a variant repeatedly from determining the winner", () =>
       Effect.gen(function* () {
         yield* makeOrg("tester")
         yield* makeTemplate("tester", "t", ["a", "b"])
@@ -139,7 +139,7 @@ describe("Tallies of repeats", () => {
         assert.deepStrictEqual(yield* readRepeats(sql, "rolled", "t"), [])
       }))
 
-    it.effect("of an erased person stay, and a rebuild takes the decisions for decisions about different people", () =>
+    it.effect("stay for an erased person, whose decisions a rebuild treats as those of different people", () =>
       Effect.gen(function* () {
         yield* makeOrg("erased")
         const sql = yield* SqlClient.SqlClient
@@ -158,7 +158,7 @@ describe("Tallies of repeats", () => {
         assert.deepStrictEqual(yield* repeatsIn("erased"), [])
       }))
 
-    it.effect("go on from the store after a restart of the learner", () =>
+    it.effect("continue from the database after a restart of the learner", () =>
       Effect.gen(function* () {
         yield* makeOrg("again")
         yield* makeTemplate("again", "t", ["a", "b"])

@@ -73,9 +73,9 @@ const revenueOf = Effect.fnUntraced(function* (slug: string) {
 
 const capped = { revenue: 1, revenue_cap: 200 } as const
 
-describe("Revenue as an objective", () => {
+describe("revenue as an objective", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("favors the variant with larger orders, though both have as many", () =>
+    it.effect("favors the variant with larger orders at the same number of orders", () =>
       Effect.gen(function* () {
         yield* start("shop", capped)
         for (const [copy, value] of [["a", 30], ["b", 60]] as const) {
@@ -104,7 +104,7 @@ describe("Revenue as an objective", () => {
         assert.deepStrictEqual(yield* differences("shop"), [])
       }))
 
-    it.effect("sums the values of a decision up to the cap, each event once and with its first value", () =>
+    it.effect("sums the values of a decision up to the cap, each event once with its first value", () =>
       Effect.gen(function* () {
         yield* start("sum", capped)
         yield* decideMany("sum", "a", 4)
@@ -130,7 +130,7 @@ describe("Revenue as an objective", () => {
         assert.deepStrictEqual(yield* differences("sum"), [])
       }))
 
-    it.effect("lowers revenue by refunds, in any order, once each, and not below 0", () =>
+    it.effect("is reduced by refunds in any order, once each, and not below 0", () =>
       Effect.gen(function* () {
         yield* start("refund", capped)
         yield* decideMany("refund", "a", 4)
@@ -158,7 +158,7 @@ describe("Revenue as an objective", () => {
         assert.deepStrictEqual(yield* differences("refund"), [])
       }))
 
-    it.effect("counts past conversions again when the cap, the objective or the currency changes", () =>
+    it.effect("recounts past conversions when the cap, the objective or the currency changes", () =>
       Effect.gen(function* () {
         yield* start("change", "click")
         yield* decideMany("change", "a", 3)
@@ -214,7 +214,7 @@ describe("Revenue as an objective", () => {
         assert.strictEqual((yield* revenueOf("rebuilt")).all?.other_currency, 5)
       }))
 
-    it.effect("keeps what an erased person has bought", () =>
+    it.effect("keeps the purchases of an erased person", () =>
       Effect.gen(function* () {
         yield* start("erased", capped)
         yield* decide("erased", "hers", { copy: "a", ago, user: "ann-17" })
@@ -232,7 +232,7 @@ describe("Revenue as an objective", () => {
         assert.deepStrictEqual((yield* revenueOf("erased")).all, { value: 45, other_currency: 0 })
       }))
 
-    it.effect("mixes with other weights, costs included", () =>
+    it.effect("combines with other weights, including costs", () =>
       Effect.gen(function* () {
         yield* start("mixed", { click: 2, revenue: 0.1, revenue_cap: 100, negative: -5 })
         yield* decideMany("mixed", "a", 200)
@@ -262,7 +262,7 @@ describe("Revenue as an objective", () => {
         assert.closeTo(cheap![2], 10 - 0.5 * 50, 1e-9)
       }))
 
-    it.effect("counts events by the rule that is in force, while the rule changes", () =>
+    it.effect("counts each event by the rule in force, even while the rule changes", () =>
       Effect.gen(function* () {
         yield* start("race", capped)
         const sql = yield* SqlClient.SqlClient

@@ -70,7 +70,7 @@ describe("Tallies", () => {
         assert.deepStrictEqual(yield* read, [])
       }))
 
-    it.effect("rolls up by itself with the first fold of another hour, and the model keeps its counts", () =>
+    it.effect("rolls up with the first fold of a new hour, without changing the model's counts", () =>
       Effect.gen(function* () {
         yield* makeOrg("hourly")
         const sql = yield* SqlClient.SqlClient
@@ -88,7 +88,7 @@ describe("Tallies", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("hourly"), { check: true })).differences, [])
       }))
 
-    it.effect("puts decisions of 5, 45 and 200 days ago into their day and week, and drops the last", () =>
+    it.effect("places decisions of 5 and 45 days ago into day and week, and drops those of 200 days ago", () =>
       Effect.gen(function* () {
         yield* makeOrg("late")
         const [five, fortyFive] = [5, 45].map((days) => Date.now() - days * day) as [number, number]

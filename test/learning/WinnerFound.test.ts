@@ -24,7 +24,7 @@ describe("winner.found", () => {
   const found = (before: VerdictState | undefined, after: VerdictState | undefined) =>
     winnerFound("shop", "welcome", before, after).map(({ data }) => "verdict" in data && [data.copy_id, data.verdict])
 
-  it("follows each change to a winner, and to a firm one", () => {
+  it("is sent for each change to a winner and to a firm winner", () => {
     const [none, a, firm, b] = [
       verdict("undecided", null),
       verdict("winner", "a"),

@@ -8,18 +8,18 @@ const thread = workerThread<number>(new URL("./counting.worker.ts", import.meta.
 /** How many requests the thread has answered, in a scope of its own. */
 const counted = Effect.scoped(Effect.flatMap(thread, ({ ask }) => ask<number>(0)))
 
-describe("A worker thread", () => {
+describe("a worker thread", () => {
   it.live("ends with its scope", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual([yield* counted, yield* counted], [1, 1])
     }))
 
-  it.live("continues in the next scope where spare threads are kept", () =>
+  it.live("continues in the next scope if spare threads are kept", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual([yield* counted, yield* counted], [1, 2])
     }).pipe(Effect.provideService(SpareThreads, new Spares(1))))
 
-  it.live("is not kept while it works on a request, although nobody waits for its answer any more", () =>
+  it.live("is not reused while it still works on an abandoned request", () =>
     Effect.gen(function* () {
       yield* Effect.scoped(Effect.gen(function* () {
         const { ask } = yield* thread

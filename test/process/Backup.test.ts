@@ -12,8 +12,8 @@ import { makeTemplate, scopedLoad, targetAt } from "./support.ts"
 
 // The commands of docs/operations/backup.md.
 
-describe.runIf(dumpablePostgres !== undefined)("A dump of a running system", () => {
-  it.live("restores to the same counts, and goes on from there", () =>
+describe.runIf(dumpablePostgres !== undefined)("a dump of a running system", () => {
+  it.live("restores the same counts and continues from them", () =>
     Effect.scoped(Effect.gen(function* () {
       // The place of the programs: this machine, or the container.
       const file = `/tmp/parlance-${randomUUID()}.dump`

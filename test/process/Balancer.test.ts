@@ -46,8 +46,8 @@ const post = (url: string, headers: Record<string, string> = {}) =>
     sent.on("error", reject).end("{}")
   })
 
-describe.runIf(canRun)("The load balancer's configuration", () => {
-  it.live("forwards the client's address, keeps monitoring paths private, and logs nothing about clients", () =>
+describe.runIf(canRun)("the configuration of the load balancer", () => {
+  it.live("forwards the client's address, keeps monitoring paths private, and logs no client data", () =>
     Effect.scoped(Effect.gen(function* () {
       const seen: Array<IncomingHttpHeaders> = []
       const node = yield* scopedReceiver((request, response) => {
@@ -69,7 +69,7 @@ describe.runIf(canRun)("The load balancer's configuration", () => {
       assert.notMatch(balancer.output(), /ann|acme|192\.0\.2\.7/)
     })))
 
-  it.live("sends requests that reached no node to another one, but none that was sent already", () =>
+  it.live("retries requests that reached no node on another node, but not requests that were already sent", () =>
     Effect.scoped(Effect.gen(function* () {
       let arrived = 0
       const cutting = yield* scopedReceiver((request) => {
@@ -108,9 +108,9 @@ describe.runIf(canRun)("The load balancer's configuration", () => {
     })))
 })
 
-describe.runIf(canRun)("Nodes behind the load balancer", () => {
+describe.runIf(canRun)("nodes behind the load balancer", () => {
   it.live(
-    "end without a failed request, and a killed one costs no more than what was under way there",
+    "stop without a failed request, and lose at most the requests in progress when killed",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env: Environment = { ...yield* temporaryEnvironment, SHUTDOWN_DELAY: "5 seconds" }

@@ -6,8 +6,8 @@ import { makeOrganization, scopedProcess, waitUntil } from "../support/service.t
 import { temporaryEnvironment } from "../support/stores.ts"
 import { makeTemplate, terminate } from "./support.ts"
 
-describe("A body that is on its way when the service is told to end", () => {
-  it.live("is waited for, and its call is answered", () =>
+describe("a request body in transit at shutdown", () => {
+  it.live("is awaited, and its call is answered", () =>
     Effect.scoped(Effect.gen(function* () {
       const service = yield* scopedProcess({ ...(yield* temporaryEnvironment), SHUTDOWN_TIMEOUT: "60 seconds" })
       yield* Effect.promise(async () => {

@@ -40,9 +40,9 @@ const bouncesIn = (env: Environment) =>
     return { events, suppressed: suppressed.map(({ address }) => address) }
   }))
 
-describe("A node that is killed (kill -9) while it receives a report", () => {
+describe("a node killed while it receives a bounce report", () => {
   it.live(
-    "loses no report that it took, and counts none twice when the sender comes again, on any node",
+    "loses no accepted report, and counts a repeated one once on any node",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment

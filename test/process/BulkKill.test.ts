@@ -37,9 +37,9 @@ const standing = Effect.gen(function* () {
   return counts!
 })
 
-describe("A bulk retry whose service is killed", () => {
+describe("a bulk retry whose service is killed", () => {
   it.live(
-    "goes on where it was, changes each message once, and says how far it has come",
+    "continues, changes each message once, and reports its progress",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = { ...yield* temporaryEnvironment, ...sinkEnvironment }

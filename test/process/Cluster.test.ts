@@ -180,9 +180,9 @@ const sameModel = async (nodes: ReadonlyArray<TestNode>, key: string, query: Sur
   return policies.length === nodes.length && policies.every(({ latest, policy }) => policy === latest)
 }
 
-describe("Nodes on one Postgres", () => {
+describe("nodes on one Postgres", () => {
   it.live(
-    "lose nothing and count nothing twice while they are killed, stopped and cut off one after another",
+    "lose nothing and count nothing twice while they are killed, stopped and disconnected in turn",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { env, postgres } = yield* store
@@ -290,7 +290,7 @@ describe("Nodes on one Postgres", () => {
   )
 
   it.live(
-    "count right although their clocks are an hour apart",
+    "count correctly although their clocks differ by an hour",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment

@@ -87,7 +87,7 @@ const storm = (
   store: Effect.Effect<Store, never, Scope.Scope>,
 ) =>
   it.live(
-    `loses nothing that was accepted, and repeats only what a crash left unrecorded (${name})`,
+    `loses no accepted message, and repeats only messages unrecorded at a crash (${name})`,
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { env, restart } = yield* store
@@ -201,20 +201,20 @@ const storm = (
     480_000 + messages * 120,
   )
 
-describe("A storm of messages with kill -9 every few seconds", () => {
+describe("a storm of messages with kills every few seconds", () => {
   const onPostgres = isDockerThere ? Effect.map(restartablePostgres, (store): Store => store) : temporary
   storm("SMTP, Postgres", "smtp", wantedMessages, onPostgres)
   storm("webhook that takes an id once, Postgres", "webhook", Math.ceil(wantedMessages / 2), onPostgres)
 })
 
-describe("Two services on one Postgres", () => {
+describe("two services on one Postgres", () => {
   const rounds = Number(process.env.DELIVER_TAKEOVERS ?? 2)
   // Messages of half a round: before a kill, and after it.
   const portion = Math.max(150, Math.ceil(wantedMessages / 8 / rounds))
   const messages = 2 * rounds * portion
 
   it.live(
-    "keep one ceiling between them, and the one goes on when the one that sends is killed",
+    "stay below the shared rate limit, and the other continues when the sending one is killed",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { env } = yield* temporary

@@ -39,9 +39,9 @@ if (!isLinux) {
   console.warn("Skipped: processes of the embedded database (they are found in /proc, which only Linux has)")
 }
 
-describe.runIf(isLinux)("The embedded database", () => {
+describe.runIf(isLinux)("the embedded database", () => {
   it.live(
-    "has every decision that was answered when the service, the server or both are killed, and leaves no process",
+    "keeps every answered decision and leaves no process when the service, the server or both are killed",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* embeddedEnvironment
@@ -97,7 +97,7 @@ describe.runIf(isLinux)("The embedded database", () => {
     180_000 + kills * 20_000,
   )
 
-  it.live("ends with the service", () =>
+  it.live("stops with the service", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* embeddedEnvironment
       const service = yield* scopedProcess(env)
@@ -107,7 +107,7 @@ describe.runIf(isLinux)("The embedded database", () => {
       assert.isUndefined(serverOn(env))
     })))
 
-  it.live("is started again after it was killed together with the shell that watches over it", () =>
+  it.live("restarts after it was killed together with its supervising shell", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* embeddedEnvironment
       const service = yield* scopedProcess(env)
@@ -124,7 +124,7 @@ describe.runIf(isLinux)("The embedded database", () => {
     })))
 
   it.live(
-    "begins anew in a folder of 120 characters, and below one that only its owner may enter",
+    "starts in a folder of 120 characters, and below a folder that only its owner may enter",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const folder = yield* temporaryFolder
@@ -145,7 +145,7 @@ describe.runIf(isLinux)("The embedded database", () => {
     120_000,
   )
 
-  it.live("is made by a command as well, which prints its result alone", () =>
+  it.live("is created by a command, which prints only its result", () =>
     Effect.scoped(Effect.gen(function* () {
       const { ended, output } = run(["org", "list", "--json"], { DATA_DIR: join(yield* temporaryFolder, "data") })
       assert.deepStrictEqual(yield* Effect.promise(() => ended), { code: 0, signal: null })

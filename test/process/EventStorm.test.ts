@@ -15,10 +15,10 @@ const perRequest = 50
 
 type Job = { readonly type: "decide"; readonly trackingId: string } | { readonly type: "events"; readonly body: string }
 
-describe("A storm of events with kill -9 every few hundred calls", () => {
+describe("a storm of events with a kill every few hundred calls", () => {
   const environment = temporaryEnvironment
   it.live(
-    "leaves the counts that the acknowledged stream adds up to, nothing lost and nothing twice",
+    "leaves exactly the counts of the acknowledged events",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* environment

@@ -5,8 +5,8 @@ import { describe } from "vitest"
 import { scopedProcess, waitUntil } from "../support/service.ts"
 import { temporaryFolder } from "../support/stores.ts"
 
-describe("The first start on a store of this machine", () => {
-  it.live("prints a link that makes the first administrator and signs it in, once", () =>
+describe("the first start with a local store", () => {
+  it.live("prints a link that creates and signs in the first administrator once", () =>
     Effect.scoped(Effect.gen(function* () {
       const service = yield* scopedProcess({ DATA_DIR: join(yield* temporaryFolder, "data") })
       yield* Effect.promise(async () => {

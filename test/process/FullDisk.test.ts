@@ -55,7 +55,7 @@ const fill = (folder: string) => {
 
 describe.runIf(process.platform === "linux" && canMount())("A full disk", () => {
   it.live(
-    "loses nothing that was acknowledged, is answered with 503 where memory does not help, and is over with the space",
+    "loses nothing acknowledged, answers 503 beyond its memory, and recovers once there is space",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const disk = yield* scopedDisk("160m")
@@ -102,7 +102,7 @@ describe.runIf(process.platform === "linux" && canMount())("A full disk", () => 
     240_000,
   )
 
-  it.live("is named at the first start, in one line", () =>
+  it.live("reports the full disk in one line at the first start", () =>
     Effect.scoped(Effect.gen(function* () {
       const disk = yield* scopedDisk("20m")
       const { ended, output } = run(["serve"], { DATA_DIR: join(disk, "data"), PORT: "0", LOG_LEVEL: "Error" })

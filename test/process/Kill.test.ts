@@ -8,10 +8,10 @@ import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./su
 /** How often each service is killed; the trial uses 50. */
 const kills = Number(process.env.KILLS ?? 3)
 
-describe("A service that is killed (kill -9) under load", () => {
+describe("a service killed under load", () => {
   const environment = temporaryEnvironment
   it.live(
-    "has every decision it answered, once, and answers a retry with the same variant",
+    "keeps every answered decision once, and answers a retry with the same variant",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* environment

@@ -28,7 +28,7 @@ const assertClear = (output: string) => {
 describe("SIGTERM under load", () => {
   const environment = temporaryEnvironment
   for (const keepAlive of [true, false]) {
-    it.live(`drops no answer on connections that are ${keepAlive ? "kept" : "made for each call"}, and ends with 0`, () =>
+    it.live(`loses no answer on connections that are ${keepAlive ? "kept" : "made for each call"}, and exits with status 0`, () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* environment
         const load = yield* scopedLoad("term", 32, { keepAlive })
@@ -72,7 +72,7 @@ describe("SIGTERM under load", () => {
       })))
   }
 
-  it.live("keeps data over a restart", () =>
+  it.live("keeps its data over a restart", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       const key = yield* Effect.scoped(Effect.gen(function* () {
@@ -93,8 +93,8 @@ describe("SIGTERM under load", () => {
     })))
 })
 
-describe("A data directory", () => {
-  it.live("is shared by a second process, which goes on when the first ends", () =>
+describe("a data directory", () => {
+  it.live("is shared by a second process, which continues when the first stops", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* embeddedEnvironment
       const first = yield* scopedProcess(env)
@@ -128,7 +128,7 @@ describe("A data directory", () => {
       assert.strictEqual(body.slug, "acme")
     })))
 
-  it.live("that cannot be made is named", () =>
+  it.live("is named in the error if it cannot be created", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
       // A file stands where the folder should be, which stops the superuser too.
@@ -144,7 +144,7 @@ describe("A data directory", () => {
 })
 
 describe("--log-level", () => {
-  it.live("wins over LOG_LEVEL", () =>
+  it.live("overrides LOG_LEVEL", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* embeddedEnvironment
       const service = yield* scopedProcess({ ...env, LOG_LEVEL: "Debug" }, { flags: ["--log-level", "error"] })
@@ -154,8 +154,8 @@ describe("--log-level", () => {
     })))
 })
 
-describe("The first start", () => {
-  it.live("prints a curl line that works as it stands, and the second start does not", () =>
+describe("the first start", () => {
+  it.live("prints a curl command that works, unlike the second start", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* embeddedEnvironment
       const lineOf = (output: string) => /^curl .*$/m.exec(output)?.[0]
@@ -181,7 +181,7 @@ describe("The first start", () => {
       })
     })))
 
-  it.live("makes no demo with DATABASE_URL", () =>
+  it.live("creates no demo with DATABASE_URL", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const service = yield* scopedProcess(env)
@@ -195,9 +195,9 @@ describe("The first start", () => {
     })))
 })
 
-describe("A database of a newer release that has taken something away", () => {
+describe("a database of a newer release that has removed something", () => {
   const environment = temporaryEnvironment
-  it.live("is refused with a message that says so, and is left as it is", () =>
+  it.live("is rejected with a message, and left unchanged", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       const migrations = (change: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, unknown>) =>
@@ -221,14 +221,14 @@ describe("A database of a newer release that has taken something away", () => {
     })))
 })
 
-describe("A faulty setting", () => {
+describe("a faulty setting", () => {
   const faulty = (
     name: string,
     environment: Record<string, string>,
     expected: ReadonlyArray<string | RegExp>,
     running?: Running,
   ) =>
-    it.live(`${name} ends the start with a message`, () =>
+    it.live(`stops the start with a message for ${name}`, () =>
       Effect.scoped(Effect.gen(function* () {
         const folder = yield* temporaryFolder
         const dataDir = join(folder, "data")
@@ -265,7 +265,7 @@ describe("A faulty setting", () => {
   }, ["STORE: is external", "STORE=embedded"])
   faulty("DATABASE_URL that is no URL", { DATABASE_URL: "someone:s3cret@nowhere" }, ["DATABASE_URL"])
 
-  it.live("A PORT in use by another program ends the start with a message", () =>
+  it.live("a PORT in use by another program stops the start with a message", () =>
     Effect.scoped(Effect.gen(function* () {
       const first = yield* scopedProcess(yield* embeddedEnvironment)
       const port = new URL(first.url).port

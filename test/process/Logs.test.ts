@@ -100,8 +100,8 @@ const serveWithLog = (environment: Environment, running?: Running) =>
 
 const isStart = ({ message }: Line) => message.startsWith("Parlance answers at")
 
-describe("Standard output of the service", () => {
-  it.live("has one line of one shape for each event, from the start to the end", () =>
+describe("the standard output of the service", () => {
+  it.live("has one line in the same format for each event from start to stop", () =>
     Effect.scoped(Effect.gen(function* () {
       const dataDir = join(yield* temporaryFolder, "data")
       const log = yield* serveWithLog({ DATA_DIR: dataDir, LOG_LEVEL: "Debug", ACCESS_LOG: "1" })
@@ -153,7 +153,7 @@ describe("Standard output of the service", () => {
       })
     })))
 
-  it.live("has no line for a request unless the access log is on", () =>
+  it.live("has no line for a request unless the access log is enabled", () =>
     Effect.scoped(Effect.gen(function* () {
       const log = yield* serveWithLog(yield* embeddedEnvironment)
       yield* Effect.promise(async () => {
@@ -165,7 +165,7 @@ describe("Standard output of the service", () => {
       })
     })))
 
-  it.live("names wrong settings and a store that cannot be used in one line of that shape", () =>
+  it.live("reports wrong settings and an unusable database in one line of the format", () =>
     Effect.scoped(Effect.gen(function* () {
       const wrong = yield* serveWithLog({ STORE: "external", STORE_TIMEOUT: "soon", LOG_LEVEL: "None" })
       const settings = yield* Effect.promise(wrong.atEnd)
@@ -183,7 +183,7 @@ describe("Standard output of the service", () => {
     })))
 
   for (const name of ["exception", "rejection"]) {
-    it.live(`ends with the stack of an ${name} that nothing catches`, () =>
+    it.live(`ends with the stack of an uncaught ${name}`, () =>
       Effect.scoped(Effect.gen(function* () {
         const preload = fileURLToPath(new URL("./uncaught.preload.ts", import.meta.url))
         const environment = { DATA_DIR: join(yield* temporaryFolder, "data"), UNCAUGHT: name }

@@ -7,9 +7,9 @@ import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
 import { scopedProcess, startProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 
-describe("A node that is killed (kill -9) after a mail was taken and before that is recorded", () => {
+describe("a node killed between the acceptance of a mail and its recording", () => {
   it.live(
-    "loses no mail: another node sends it with the same Message-ID when its lease has ended, and not before",
+    "loses no mail: another node sends it with the same Message-ID after the lease has ended",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment

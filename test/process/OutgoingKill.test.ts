@@ -28,9 +28,9 @@ const startServer = async () => {
   return { url: `http://127.0.0.1:${port}/hook`, ids, until, close }
 }
 
-describe("A node that is killed (kill -9) while it sends an event to a webhook endpoint", () => {
+describe("a node killed while it sends an event to a webhook endpoint", () => {
   it.live(
-    "loses no event: another node sends it when its lease has ended, and not before",
+    "loses no event: another node sends it after the lease has ended",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment

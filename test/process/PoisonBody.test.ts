@@ -32,9 +32,9 @@ const inboxOf = async (service: ServiceProcess): Promise<ReadonlyArray<string>> 
   )
 }
 
-describe("A body that the service dies of (kill -9)", () => {
+describe("a body that kills the service", () => {
   const environment = temporaryEnvironment
-  it.live("is rejected after three attempts, and all others are taken in", () =>
+  it.live("is rejected after three attempts, and others are processed", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* environment
       // Storing the event of this body never ends.

@@ -33,8 +33,8 @@ const furnish = async (service: Service, url: string) => {
   await manage(service, "PUT", "/connections/main", { paused: false })
 }
 
-describe("A message that ends the service whenever it is sent", () => {
-  it.live("fails after five times, and all others are sent", () =>
+describe("a message that ends the service at every attempt", () => {
+  it.live("fails after five attempts, and all others are sent", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = { ...yield* temporaryEnvironment, ...sinkEnvironment }
       const platform: Receiver = yield* receiver({

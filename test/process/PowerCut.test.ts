@@ -77,7 +77,7 @@ const apply = (writes: ReadonlyArray<SystemCall>, wal: string) => {
 
 describe.runIf(process.platform === "linux" && canTrace("PowerCut"))("A power cut", () => {
   it.live(
-    "loses no acknowledged row of the embedded database, although only synced bytes are left of its log",
+    "loses no acknowledged row of the embedded database if only synced bytes of its log remain",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { DATA_DIR } = yield* embeddedEnvironment

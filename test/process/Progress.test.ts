@@ -34,7 +34,7 @@ const runCommand = (args: ReadonlyArray<string>, dataDir: string, isOnTerminal: 
 const simulate = ["simulate", "--scenario", "examples/scenarios/newsletter.yaml", "--seeds", "1", "--days", "1"]
 
 describe("progress of commands", () => {
-  it.live("is no part of the output where standard error is no terminal", () =>
+  it.live("is not printed if standard error is no terminal", () =>
     Effect.scoped(Effect.gen(function* () {
       const { code, stderr, stdout } = yield* runCommand([...simulate, "--json"], yield* temporaryFolder, false)
       assert.strictEqual(code, 0, stderr)

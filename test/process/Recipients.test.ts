@@ -17,9 +17,9 @@ const ceiling = 100
 const onStore = <A>(run: (store: Readonly<Record<string, string>>) => Promise<A>) =>
   Effect.scoped(Effect.flatMap(temporaryEnvironment, (store) => Effect.promise(() => run(store))))
 
-describe("Campaigns to recipients of whom some behave badly", () => {
+describe("campaigns with misbehaving recipients", () => {
   it.live(
-    "reach the good ones although greylisted ones are in front of them",
+    "reach the good recipients although greylisted ones come first",
     () =>
       Effect.map(onStore((store) => sendToGreylisted(store, 100, good)), (campaign) => {
         console.info(`greylisted recipients: ${JSON.stringify(campaign)}`)
@@ -30,7 +30,7 @@ describe("Campaigns to recipients of whom some behave badly", () => {
   )
 
   it.live(
-    "reach the good ones although tarpits are in front of them",
+    "reach the good recipients although tarpits come first",
     () =>
       Effect.map(onStore((store) => sendToTarpits(store, 10, good)), (campaign) => {
         console.info(`tarpits: ${JSON.stringify(campaign)}`)
@@ -40,7 +40,7 @@ describe("Campaigns to recipients of whom some behave badly", () => {
   )
 
   it.live(
-    "let transactional messages overtake them",
+    "are overtaken by transactional messages",
     () =>
       Effect.map(onStore((store) => sendUrgently(store, 1_000, 20, 10)), (waits) => {
         console.info(`transactional messages behind a campaign: ${JSON.stringify(waits)}`)
@@ -52,7 +52,7 @@ describe("Campaigns to recipients of whom some behave badly", () => {
 
   for (const nodes of nodesOfStorms) {
     it.live(
-      `lose nothing through kills, and repeat only messages that were unrecorded at a kill (${nodes} nodes)`,
+      `lose nothing through kills, and repeat only messages unrecorded at a kill (${nodes} nodes)`,
       () =>
         Effect.map(onStore((store) => storm(store, { messages, nodes, perKill })), (stormed) => {
           console.info(`storm of recipients, ${nodes} nodes: ${JSON.stringify(stormed)}`)

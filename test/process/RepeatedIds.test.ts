@@ -69,9 +69,9 @@ const forAll = async <A>(work: (n: number) => Promise<A>): Promise<ReadonlyArray
   return out
 }
 
-describe("A tracking id that is repeated while the database is out", () => {
+describe("a tracking id repeated during a database outage", () => {
   it.live(
-    "gets the same variant on every node, and the one that is stored and learned from",
+    "gets the same variant from every node, which is the one stored and learned from",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const postgres = yield* scopedPostgres

@@ -102,7 +102,7 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
   let key: string
   aroundTests(startService, (started) => ({ service, key } = started))
 
-  it.live("closes clients that send byte by byte, while others are answered", () =>
+  it.live("closes clients that send byte by byte, while it answers others", () =>
     Effect.scoped(Effect.gen(function* () {
       const proxy = yield* scopedHaproxy([service.url], impatient)
       const load = yield* scopedLoad("good", 4, { pauseMillis: 10 })
@@ -149,7 +149,7 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
       })
     })))
 
-  it.live("refuses connections of an address above its limit, while another address is answered", () =>
+  it.live("refuses connections beyond the limit of an address, while it answers another address", () =>
     Effect.scoped(Effect.gen(function* () {
       const proxy = yield* scopedHaproxy([service.url], fewConnections)
       const watch = makeWatch()
@@ -172,7 +172,7 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
       })
     })))
 
-  it.live("asks for a body with 100 Continue, and forwards what it has received", () =>
+  it.live("requests a body with 100 Continue, and forwards it", () =>
     Effect.scoped(Effect.gen(function* () {
       const proxy = yield* scopedHaproxy([service.url])
       const body = JSON.stringify({ template_id: "offer", fields: { filler: "x".repeat(100_000) } })
@@ -188,7 +188,7 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
       })
     })))
 
-  it.live("has a client answered over HTTP/1.1 that would rather speak HTTP/2, as Java's does by default", () =>
+  it.live("answers over HTTP/1.1 a client that prefers HTTP/2", () =>
     Effect.scoped(Effect.gen(function* () {
       const proxy = yield* scopedHaproxy([service.url])
       const client = yield* dial(proxy.url)

@@ -26,8 +26,8 @@ const risers = (samples: ReadonlyArray<SoakSample>, phase: SoakSample["phase"]) 
   return risersOf(censuses, least[phase]).filter(({ name }) => isOurs(name))
 }
 
-describe("A service that runs on", () => {
-  it.live("keeps as many objects as it had, idle and under load", () =>
+describe("a long-running service", () => {
+  it.live("keeps a constant number of objects, idle and under load", () =>
     Effect.scoped(Effect.gen(function* () {
       const environment = yield* temporaryEnvironment
       const samples = yield* Effect.promise(() => soak({ environment, intervalSeconds, idle: 4, loaded: 4, rate }))

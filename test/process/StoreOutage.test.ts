@@ -30,7 +30,7 @@ const command = async (...args: ReadonlyArray<string>): Promise<void> => {
 
 describe.runIf(hasDocker("a store that goes away under load"))("A service whose Postgres goes away under load", () => {
   it.live(
-    "answers from memory, then 503, and recovers by itself with nothing lost",
+    "answers from memory, then with 503, and recovers without loss",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const postgres = yield* ownPostgres

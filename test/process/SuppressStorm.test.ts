@@ -27,9 +27,9 @@ const now = () => performance.timeOrigin + performance.now()
 
 const ways: ReadonlyArray<Way> = ["complaint", "unsubscribe", "entry", "link"]
 
-describe("A storm of messages with concurrent complaints on two nodes", () => {
+describe("a storm of messages with concurrent complaints on two nodes", () => {
   it.live(
-    "begins no message to an address after its suppression is acknowledged by either node",
+    "sends no message to an address after either node acknowledged its suppression",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment

@@ -38,7 +38,7 @@ const click = (url: string, key: string, ids: ReadonlyArray<string>) =>
 
 describe.runIf(hasPreviousRelease())("An upgrade under load", () => {
   it.live(
-    "fails no request, from the release before by one node after another to this one, and in restarts of it",
+    "fails no request during a rolling upgrade from the previous release and rolling restarts",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env: Environment = { ...yield* emptyEnvironment, SHUTDOWN_DELAY: "1 second" }

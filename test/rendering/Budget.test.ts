@@ -24,7 +24,7 @@ const endOf = (budget: Budget, steps: number): string | undefined => {
 }
 
 describe("Budget", () => {
-  it("has 500,000 steps for a request of one item, and ends past them", () => {
+  it("allows 500,000 steps for a request of one item, and then ends", () => {
     const budget = new Budget(1, () => 0)
     assert.isUndefined(endOf(budget, 500_000))
     assert.strictEqual(
@@ -33,7 +33,7 @@ describe("Budget", () => {
     )
   })
 
-  it("can be renewed in its size once it is overdrawn, with all of its steps", () => {
+  it("can be renewed once it is overdrawn, with its full number of steps", () => {
     const budget = new Budget(20, () => 0)
     assert.isFalse(budget.isOverdrawn)
     assert.isDefined(endOf(budget, 125_001))
@@ -57,7 +57,7 @@ describe("Budget", () => {
     assert.strictEqual(new Budget(2).length, Limits.variantLength)
   })
 
-  it("ends at 50 ms, before its steps are spent", () => {
+  it("ends after 50 ms, even with steps left", () => {
     const clock = ticking(10)
     const budget = new Budget(1, clock.now)
     assert.strictEqual(
@@ -68,14 +68,14 @@ describe("Budget", () => {
     assert.strictEqual(clock.readings(), 7)
   })
 
-  it("ends at 25 ms for one of 20 items", () => {
+  it("ends after 25 ms for one of 20 items", () => {
     assert.match(
       endOf(new Budget(20, ticking(10).now), 125_000) ?? "",
       /^takes too long to render \(more than 25 ms, an/,
     )
   })
 
-  it("stays exhausted, with an unchanged message", () => {
+  it("stays exhausted with an unchanged message", () => {
     const budget = new Budget(1, ticking(10).now)
     const first = endOf(budget, 500_000)
     assert.isDefined(first)
@@ -84,7 +84,7 @@ describe("Budget", () => {
     assert.strictEqual(endOf(budget, 1), first)
   })
 
-  it("does not read the clock for less than 4,096 steps, nor more often than every 4,096", () => {
+  it("reads the clock at most every 4,096 steps", () => {
     const clock = ticking(0)
     assert.isUndefined(endOf(new Budget(1, clock.now), 4_096))
     assert.strictEqual(clock.readings(), 0)
@@ -93,7 +93,7 @@ describe("Budget", () => {
     assert.isAtLeast(clock.readings(), 120)
   })
 
-  it("does not charge the time between two stretches of work", () => {
+  it("does not charge the time between two periods of work", () => {
     const clock = ticking(0)
     let slept = 0
     const budget = new Budget(1, () => clock.now() + slept)
@@ -104,7 +104,7 @@ describe("Budget", () => {
     }
   })
 
-  it("ends at a charge that is no number", () => {
+  it("ends at a charge that is not a number", () => {
     const budget = new Budget(1, () => 0)
     assert.throws(() => budget.spend(NaN), LimitReached)
     assert.throws(() => budget.spend(0), LimitReached)
@@ -114,7 +114,7 @@ describe("Budget", () => {
 describe("Rendering within a budget", () => {
   const heavy = "{% for i in (1..1000) %}{% for j in (1..300) %}{{ i }}{% endfor %}{% endfor %}"
 
-  it("fails with a limit fault when the time is over, at its place, for every variable that is left", () => {
+  it("reports a limit fault with its position for every remaining variable when the time is over", () => {
     const rendered = renderVars({ a: "fine", b: `x\n${heavy}`, c: "{{ y }}" }, {}, {}, {
       budget: new Budget(1, ticking(10).now),
     })
@@ -127,7 +127,7 @@ describe("Rendering within a budget", () => {
     assert.match(rendered.failure.faults[0]!.message, /^takes too long to render \(more than 50 ms\): /)
   })
 
-  it("spends one budget over several variants", () => {
+  it("is shared by several variants", () => {
     const parsed = Result.getOrThrow(parseVars({ v: "{% for i in (1..1000) %}{{ i }}{% endfor %}" }, {}))
     const budget = new Budget(20, () => 0)
     const ends = Array.from(
@@ -139,7 +139,7 @@ describe("Rendering within a budget", () => {
     assert.deepStrictEqual(ends, ends.toSorted((left, right) => Number(right) - Number(left)))
   })
 
-  it("bounds the length of a variant by the item's part of the request, constants included", () => {
+  it("limits the length of a variant to the item's part of the request, including constants", () => {
     const text = "a".repeat(60_000)
     const vars = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, text]))
     const one = renderVars(vars, {}, {}, { budget: new Budget(1) })
@@ -154,7 +154,7 @@ describe("Rendering within a budget", () => {
     }
   })
 
-  it("charges texts that are read as numbers by their length, and reads none above 400 characters", () => {
+  it("charges texts read as numbers by their length, and does not read those above 400 characters", () => {
     const spentOn = (source: string, fields: Readonly<Record<string, unknown>>) => {
       const budget = new Budget(1, () => 0)
       Result.getOrThrow(renderVars({ v: source }, fields, {}, { budget }))
@@ -177,7 +177,7 @@ describe("Rendering within a budget", () => {
 describe("Liquid in a variant", () => {
   const source = `${"text ".repeat(1_000)}${"{{ name | upcase }}".repeat(2_000)}`
 
-  it("may have 65,536 characters over all variables, apart from surrounding text", () => {
+  it("is limited to 65,536 characters over all variables, without the surrounding text", () => {
     const html = "<p>text</p>".repeat(5_900)
     const vars = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`v${i}`, `${html}{{ x }}`]))
     assert.isTrue(Result.isSuccess(parseVars(vars, {})))
@@ -191,7 +191,7 @@ describe("Liquid in a variant", () => {
     }])
   })
 
-  it("is counted whether or not a source is parsed already", () => {
+  it("is counted for cached and new sources", () => {
     assert.isTrue(Result.isSuccess(parseVars({ a: source }, {})))
     assert.isTrue(Result.isSuccess(parseVars({ b: `${source} ` }, {})))
     assert.isTrue(Result.isFailure(parseVars({ a: source, b: `${source} ` }, {})))

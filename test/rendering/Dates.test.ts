@@ -18,7 +18,7 @@ describe("The date filter", () => {
     assert.strictEqual(at("'March 14, 2026 10:00 PM'"), "2026-03-14T22:00:00.000+0000")
   })
 
-  it("reads a clock without an offset in the zone, and shows every other one there", () => {
+  it("reads a time without an offset in the zone, and converts every other time to it", () => {
     const options = { timeZone: "Europe/Berlin" }
     const at = (value: string) => dateOf(`${value} | date: "%F %R %z %Z"`, options)
     assert.strictEqual(at("'2026-03-14'"), "2026-03-14 00:00 +0100 Europe/Berlin")
@@ -31,7 +31,7 @@ describe("The date filter", () => {
     assert.strictEqual(at("'2026-10-25 03:00'"), "2026-10-25 03:00 +0100 Europe/Berlin")
   })
 
-  it("takes a zone of its own as name or as minutes west of UTC, and the usual one where there is none such", () => {
+  it("accepts a zone as name or as minutes west of UTC, and ignores an unknown one", () => {
     const at = (zone: string) => dateOf(`0 | date: "%F %R %z", ${zone}`)
     assert.strictEqual(at("'America/New_York'"), "1969-12-31 19:00 -0500")
     assert.strictEqual(at("-330"), "1970-01-01 05:30 +0530")
@@ -67,7 +67,7 @@ describe("The date filter", () => {
     }
   })
 
-  it("writes composed directives as Ruby does and unknown ones as they are", () => {
+  it("formats composed directives as Ruby does and keeps unknown ones", () => {
     assert.strictEqual(
       dateOf('"now" | date: "%c / %D %T %r %R %x %X %:z %Q %E"'),
       "Sat Mar 14 15:09:26 2026 / 03/14/26 15:09:26 03:09:26 PM 15:09 03/14/26 15:09:26 +00:00 %Q %E",
@@ -75,7 +75,7 @@ describe("The date filter", () => {
     assert.strictEqual(dateOf("'now' | date"), "Saturday, March 14, 2026 at 3:09 pm +0000")
   })
 
-  it("pads to at most 64 characters, and refuses formats longer than 256", () => {
+  it("pads to at most 64 characters, and rejects formats longer than 256", () => {
     assert.strictEqual(dateOf('"now" | date: "%99999999d"').length, 64)
     assert.strictEqual(dateOf(`"now" | date: "%${"9".repeat(180)}N"`).length, 64)
     assert.strictEqual(dateOf(`"now" | date: "${"%B".repeat(129)}"`), "")

@@ -13,7 +13,7 @@ const holds = (fields: Fields, examples: ReadonlyArray<Example>) => {
   }
 }
 
-describe("Filters on text", () => {
+describe("text filters", () => {
   it("change case and trim", () =>
     holds({ s: "  Hello World \n" }, [
       ["'straße' | upcase", "STRASSE"],
@@ -29,7 +29,7 @@ describe("Filters on text", () => {
       ["'ADA lovelace, jean-luc o’neill' | titlecase", "Ada Lovelace, Jean-Luc O’neill"],
     ]))
 
-  it("put together, replace and remove", () =>
+  it("join, replace and remove", () =>
     holds({ r: "$&$1" }, [
       ["'a' | append: 'b' | prepend: 'c'", "cab"],
       ["'a-b-c' | replace: '-', '+'", "a+b+c"],
@@ -44,7 +44,7 @@ describe("Filters on text", () => {
       ["'a b' | split: '' | reverse | join: ''", "b a"],
     ]))
 
-  it("shorten and count", () =>
+  it("truncate and count", () =>
     holds({}, [
       ["'abcdefgh' | truncate: 5", "ab..."],
       ["'abcdefgh' | truncate: 5, ''", "abcde"],
@@ -85,8 +85,8 @@ describe("Filters on text", () => {
     ]))
 })
 
-describe("Filters on numbers", () => {
-  it("calculate, reading numbers also from text and taking anything else as 0", () =>
+describe("number filters", () => {
+  it("calculate with numbers and numeric texts, and treat other values as 0", () =>
     holds({ t: "12.5", l: [1], o: {} }, [
       ["t | plus: 1", "13.5"],
       ["'abc' | plus: 1", "1"],
@@ -106,7 +106,7 @@ describe("Filters on numbers", () => {
       ["'7.9' | to_integer", "7"],
     ]))
 
-  it("are nothing where there is no number to give", () =>
+  it("return nothing if there is no numeric result", () =>
     holds({}, [
       ["1 | divided_by: 0", ""],
       ["1 | modulo: 0", ""],
@@ -115,8 +115,8 @@ describe("Filters on numbers", () => {
     ]))
 })
 
-describe("Filters that write numbers", () => {
-  it("write money in a currency and a locale", () =>
+describe("filters that format numbers", () => {
+  it("format money in a currency and a locale", () =>
     holds({ t: "17.8", big: 350000.255, word: "free" }, [
       ["t | money", "17.80"],
       ["145 | money", "145.00"],
@@ -142,14 +142,14 @@ describe("Filters that write numbers", () => {
       ["none | number_with_delimiter", ""],
     ]))
 
-  it("choose the singular or the plural", () =>
+  it("select the singular or the plural", () =>
     holds({ n: "1" }, [
       ["n | pluralize: 'item', 'items'", "item"],
       ["0 | pluralize: 'item', 'items'", "items"],
       ["2 | pluralize: 'item', 'items' | prepend: '2 '", "2 items"],
     ]))
 
-  it("say in strict mode why they cannot", () => {
+  it("report invalid input in strict mode", () => {
     const messages = (source: string) =>
       faultOf(source, { word: "free" }, { strict: true }).faults.map(({ message }) => message)
     assert.deepStrictEqual(messages("{{ word | money }}"), ["money: the value is not a number"])
@@ -159,8 +159,8 @@ describe("Filters that write numbers", () => {
   })
 })
 
-describe("The time_zone filter", () => {
-  it("moves a date to the clocks of a place, for date after it and on its own", () =>
+describe("the time_zone filter", () => {
+  it("converts a date to the zone, before the date filter and alone", () =>
     holds({ at: "2026-03-14T15:09:26Z" }, [
       ["at | time_zone: 'America/New_York'", "2026-03-14 11:09:26 -0400"],
       ["at | time_zone: 'America/New_York' | date: '%H:%M'", "11:09"],
@@ -173,7 +173,7 @@ describe("The time_zone filter", () => {
     ]))
 })
 
-describe("Filters on lists", () => {
+describe("list filters", () => {
   const fields = {
     l: [3, 1, 2],
     names: ["b", "A", null, "c"],
@@ -185,7 +185,7 @@ describe("Filters on lists", () => {
     ],
   }
 
-  it("order, choose and group", () =>
+  it("sort, select and group items", () =>
     holds(fields, [
       ["l | sort | join", "1 2 3"],
       ["names | sort | join: ','", "A,b,c,"],
@@ -208,7 +208,7 @@ describe("Filters on lists", () => {
       ["items | map: '__proto__.constructor' | join: ','", ",,"],
     ]))
 
-  it("take apart and put together", () =>
+  it("split and combine lists", () =>
     holds(fields, [
       ["l | first | append: '-'", "3-"],
       ["l | last", "2"],
@@ -227,15 +227,15 @@ describe("Filters on lists", () => {
       ["nothing | concat: l | size", "3"],
     ]))
 
-  it("do not change the data they are given", () => {
+  it("do not modify their input", () => {
     const before = JSON.stringify(fields)
     textOf("{{ l | sort }}{{ l | reverse }}{{ l | push: 1 | pop | shift }}{{ items | sort: 'name' }}", fields)
     assert.strictEqual(JSON.stringify(fields), before)
   })
 })
 
-describe("The default filter", () => {
-  it("stands in for nothing, false, and an empty text, list or object", () =>
+describe("the default filter", () => {
+  it("replaces nothing, false, and an empty text, list or object", () =>
     holds({ f: false, e: "", l: [], z: 0, o: {}, p: { a: 1 } }, [
       ["n | default: 'd'", "d"],
       ["f | default: 'd'", "d"],
@@ -250,7 +250,7 @@ describe("The default filter", () => {
     ]))
 })
 
-describe("Every filter", () => {
+describe("every filter", () => {
   const values: Fields = {
     nothing: null,
     no: false,
@@ -265,7 +265,7 @@ describe("Every filter", () => {
     bare: JSON.parse('{"__proto__": {"toString": null}, "valueOf": 1}'),
   }
 
-  it("takes a value and arguments of any type without an exception, and leaves them as they are", () => {
+  it("accepts a value and arguments of any type without an exception, and does not modify them", () => {
     const before = JSON.stringify(values)
     const expressions: Array<string> = []
     for (const name of filters.keys()) {

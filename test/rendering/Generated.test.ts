@@ -139,8 +139,8 @@ const data = fc.dictionary(
   ),
 )
 
-describe("Ten thousand generated templates", () => {
-  it("never do anything but render within the limits or end in faults that say where", () => {
+describe("ten thousand generated templates", () => {
+  it("render within the limits or report faults with a position", () => {
     let parsed = 0
     fc.assert(
       // Data is made only for templates that parse.
@@ -288,7 +288,7 @@ const { template } = fc.letrec<{ template: string; part: string }>((tie) => ({
   ),
 }))
 
-describe("Ordinary templates", () => {
+describe("ordinary templates", () => {
   const oracle = new Liquid({ strictFilters: true, ownPropertyOnly: true })
 
   it("render as in liquidjs", () => {
@@ -316,7 +316,7 @@ describe("Ordinary templates", () => {
   })
 })
 
-describe("Any value", () => {
+describe("any value", () => {
   const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;" }
   const anyText = fc.oneof(
     fc.string({ unit: "binary" }),
@@ -325,7 +325,7 @@ describe("Any value", () => {
     ),
   )
 
-  it("comes out of text as it went in, and out of html with its five special characters escaped", () => {
+  it("is unchanged in text, and has its five special characters escaped in html", () => {
     fc.assert(
       fc.property(anyText, (value) => {
         const safe = value.replace(/[&<>"']/g, (sign) => entities[sign]!)

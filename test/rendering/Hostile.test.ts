@@ -20,16 +20,16 @@ const corpus = Effect.promise(async (signal) => {
   return { code, endings: lines.map((line) => JSON.parse(line) as Ending), stderr: new TextDecoder().decode(stderr) }
 })
 
-describe("The hostile corpus", () => {
+describe("the hostile corpus", () => {
   let ran: Effect.Success<typeof corpus>
   aroundTests(corpus, (ended) => ran = ended)
 
-  it("has at least 60 templates under different names", () => {
+  it("has at least 60 templates with different names", () => {
     assert.isAtLeast(hostile.length, 60)
     assert.strictEqual(new Set(hostile.map(({ name }) => name)).size, hostile.length)
   })
 
-  it("is refused or ends within the limits, every template of it, in little memory and in the same process", () => {
+  it("is rejected or ends within the limits for every template, in little memory and in one process", () => {
     const { code, endings, stderr } = ran
     assert.strictEqual(code, 0, stderr)
     assert.deepStrictEqual(endings.map(({ name }) => name), hostile.flatMap(({ name }) => [name, name]))
@@ -45,7 +45,7 @@ describe("The hostile corpus", () => {
     )
   })
 
-  it("ends at a limit where it would grow or run without end, and never by reaching something", () => {
+  it("ends at a limit for every template that grows or runs endlessly", () => {
     const endOf = (name: string) => ran.endings.filter((ending) => ending.name === name).map(({ end }) => end)
     for (
       const name of [

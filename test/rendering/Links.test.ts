@@ -59,7 +59,7 @@ describe("tagLinks", () => {
     assert.strictEqual(linkOf(href), href)
   })
 
-  it("does not take other parameters for the tracking id", () => {
+  it("distinguishes the tracking id from other parameters", () => {
     for (const query of ["tracking_ids=1", "a=tracking_id", "my_tracking_id=1", "tracking_i=d", "tracking_id%2=1"]) {
       const href = `https://shop.example/?${query}`
       assert.strictEqual(linkOf(href), `${href}&amp;tracking_id=x1`)
@@ -98,7 +98,7 @@ describe("tagLinks", () => {
     assert.strictEqual(linkOf(href), href)
   })
 
-  it("finds the links of a and area however the attribute is written", () => {
+  it("finds the links of a and area in any syntax of the attribute", () => {
     const to = "https://shop.example/"
     const cases: ReadonlyArray<readonly [html: string, tagged: string]> = [
       [`<a href='${to}'>x</a>`, `<a href='${to}?tracking_id=x1'>x</a>`],
@@ -122,7 +122,7 @@ describe("tagLinks", () => {
     for (const [html, tagged] of cases) assert.strictEqual(tag(html), tagged)
   })
 
-  it("leaves other text unchanged, byte for byte", () => {
+  it("leaves other text unchanged", () => {
     const link = `<a href="https://shop.example/">`
     for (
       const html of [
@@ -150,7 +150,7 @@ describe("tagLinks", () => {
     assert.strictEqual(tagLinks(link, { domains: [], trackingId: "x" }), link)
   })
 
-  it("encodes the tracking id so that no attribute ends with it", () => {
+  it("encodes the tracking id so that it cannot end the attribute", () => {
     const id = `a b&c="d'<e>#(é)\ud800`
     const value = "a%20b%26c%3D%22d%27%3Ce%3E%23%28%C3%A9%29%EF%BF%BD"
     for (const sign of [`"`, "'", ""]) {
@@ -161,7 +161,7 @@ describe("tagLinks", () => {
     }
   })
 
-  it("tags no more than 5,000 links of one text", () => {
+  it("tags at most 5,000 links of a text", () => {
     const tagged = tag(`<a href="//shop.example/">`.repeat(6_000))
     assert.strictEqual(tagged.split("tracking_id=x1").length - 1, 5_000)
     assert.strictEqual(tag(tagged), tagged)
@@ -222,8 +222,8 @@ const anyHtml = fc.oneof(
 )
 const anyId = fc.string({ minLength: 1, maxLength: 20, unit: "binary" })
 
-describe("tagLinks, for any text", () => {
-  it("never fails, does nothing the second time, and only adds", () => {
+describe("tagLinks for any text", () => {
+  it("never fails, only adds text, and changes nothing when repeated", () => {
     fc.assert(
       fc.property(anyHtml, anyId, (html, id) => {
         const once = tag(html, id)
@@ -253,7 +253,7 @@ describe("tagLinks, for any text", () => {
     )
   })
 
-  it("gives every link a browser's URL with one parameter more", () => {
+  it("adds exactly one parameter to the URL that a browser reads", () => {
     const part = fc.array(fc.constantFrom("a", "b=1", "=", "&amp;", "&", "%41", "é", "?", "/", "&#39;", "&quot;"), {
       maxLength: 8,
     })
@@ -275,7 +275,7 @@ describe("tagLinks, for any text", () => {
   })
 })
 
-describe("tagLinks, for a hostile text of a million characters", () => {
+describe("tagLinks for a hostile text of a million characters", () => {
   const link = `<a href="//shop.example?`
   const repeated: ReadonlyArray<string> = [
     "<",

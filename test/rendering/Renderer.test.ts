@@ -11,7 +11,7 @@ const holds = (examples: ReadonlyArray<Example>) => {
   for (const [source, fields, expected] of examples) assert.strictEqual(textOf(source, fields), expected, source)
 }
 
-describe("Rendering", () => {
+describe("rendering", () => {
   it("substitutes fields, nested members and elements", () =>
     holds([
       ["Hello {{ name }}!", { name: "Ada" }, "Hello Ada!"],
@@ -23,7 +23,7 @@ describe("Rendering", () => {
       ["{{ true }}{{ 1.50 }}{{ -3 }}{{ 'q' }}{{ nil }}", {}, "true1.5-3q"],
     ]))
 
-  it("renders lists as their elements in a row and objects as JSON", () =>
+  it("renders a list as its joined elements, and an object as JSON", () =>
     holds([
       ["{{ l }}", { l: [1, "a", [true, null, [2]]] }, "1atrue2"],
       ["{{ o }}", { o: { a: 1, b: ["x"] } }, '{"a":1,"b":["x"]}'],
@@ -47,7 +47,7 @@ describe("Rendering", () => {
     ])
   })
 
-  it("compares as Liquid does: only false and nothing are untrue, text with text, numbers also from text", () =>
+  it("compares as Liquid does: only false and nothing are false, and numeric texts compare as numbers", () =>
     holds([
       ["{% if e %}1{% endif %}{% if z %}2{% endif %}{% if l %}3{% endif %}", { e: "", z: 0, l: [] }, "123"],
       ["{% if n >= 18 %}y{% endif %}{% if t >= 18 %}y{% endif %}", { n: 18, t: "18" }, "yy"],
@@ -115,7 +115,7 @@ describe("Rendering", () => {
       ["{% liquid\nassign a = 3\necho a | times: 2\nif a\n  echo '!'\nendif %}", {}, "6!"],
     ]))
 
-  it("does not carry anything from one variable into the next, nor into the fields", () => {
+  it("isolates variables from each other and from the fields", () => {
     const fields = { n: 5 }
     const source = "{% increment n %}{% increment k %}{{ a }}{% assign a = 1 %}{% cycle 'x', 'y' %}"
     const vars = { one: source, two: source }
@@ -123,21 +123,21 @@ describe("Rendering", () => {
     assert.deepStrictEqual(fields, { n: 5 })
   })
 
-  it("keeps raw blocks and leaves out comments", () =>
+  it("keeps raw blocks and omits comments", () =>
     holds([
       ["{% raw %}{{ a }} {% if %}{% endraw %}", { a: 1 }, "{{ a }} {% if %}"],
       ["a{% comment %}{{ x }} {% if a %}{% endif %}{% endcomment %}b{% # note %}c", {}, "abc"],
       ["a{% # one\n # two\n\n # three %}b", {}, "ab"],
     ]))
 
-  it("trims blanks where the tags say so", () =>
+  it("trims blanks at tags with a hyphen", () =>
     holds([
       ["a  {{- x -}}  b", { x: 1 }, "a1b"],
       ["a\n{%- if true -%}\n b \n{%- endif -%}\nc", {}, "abc"],
       ["a {{ x -}} \n b", { x: 1 }, "a 1b"],
     ]))
 
-  it("carries every script through unchanged", () =>
+  it("preserves every script", () =>
     holds([
       ["{{ a }} – {{ b }}", { a: "Zoë Ünïcode", b: "שלום עולם" }, "Zoë Ünïcode – שלום עולם"],
       ["مرحبا {{ name | upcase }}", { name: "عمر" }, "مرحبا عمر"],
@@ -146,13 +146,13 @@ describe("Rendering", () => {
       ["{{ naïve }}{{ 名前 }}", { naïve: 1, 名前: 2 }, "12"],
     ]))
 
-  it("gives a text without Liquid back as it is, in either format", () => {
+  it("returns a text without Liquid unchanged in both formats", () => {
     const source = "5 < 6 & {a} } }} %} it's \u0000"
     assert.strictEqual(textOf(source), source)
     assert.strictEqual(textOf(source, {}, { format: "html" }), source)
   })
 
-  it("renders unknown variables as nothing", () =>
+  it("renders an unknown variable as nothing", () =>
     holds([
       ["[{{ a }}{{ a.b.c }}{{ a[b] }}{{ a | upcase }}{{ a.size }}]", {}, "[]"],
       ["{% for x in a %}x{% endfor %}{% if a > 1 %}y{% endif %}{{ (1..a) | join }}", {}, ""],
@@ -163,12 +163,12 @@ describe("Rendering", () => {
     ]))
 })
 
-describe("Escaping", () => {
+describe("escaping", () => {
   const nasty = `<b a="1" c='2'>&</b>`
   const safe = "&lt;b a=&#34;1&#34; c=&#39;2&#39;&gt;&amp;&lt;/b&gt;"
   const html = (source: string, fields = {}) => textOf(source, { n: nasty, ...fields }, { format: "html" })
 
-  it("escapes substituted values in html, and nothing else", () => {
+  it("applies to substituted values in html only", () => {
     assert.strictEqual(html("<p>{{ n }}</p> & co"), `<p>${safe}</p> & co`)
     assert.strictEqual(html("{% echo n %}"), safe)
     assert.strictEqual(html("{% cycle n, 'x' %}"), safe)
@@ -177,19 +177,19 @@ describe("Escaping", () => {
     assert.strictEqual(html("{% for x in l %}<i>{{ x }}</i>{% endfor %}", { l: ["<"] }), "<i>&lt;</i>")
   })
 
-  it("leaves a value in html as it is when its last filter is raw", () => {
+  it("is skipped for a value whose last filter is raw", () => {
     assert.strictEqual(html("{{ n | raw }}"), nasty)
     assert.strictEqual(html("{% echo n | raw %}"), nasty)
     assert.strictEqual(html("{% cycle n | raw, 'x' %}"), nasty)
     assert.strictEqual(html("{{ n | raw | append: '' }}"), safe)
   })
 
-  it("does not escape the output of an escaping filter twice", () => {
+  it("is not repeated after an escaping filter", () => {
     assert.strictEqual(html("{{ n | escape }}{{ n | xml_escape }}{{ n | escape_once }}"), safe.repeat(3))
     assert.strictEqual(html("{{ n | escape | append: n }}"), safe.replaceAll("&", "&amp;") + safe)
   })
 
-  it("escapes data within captured text once, and leaves the author's HTML as it is", () => {
+  it("applies once to data in captured text, and not to the author's HTML", () => {
     const captured = "{% capture c %}<i>{{ n }}</i>\n{% endcapture %}"
     assert.strictEqual(html(`${captured}{{ c }}`), `<i>${safe}</i>\n`)
     assert.strictEqual(html(`${captured}{{ c | raw }}`), `<i>${safe}</i>\n`)
@@ -203,7 +203,7 @@ describe("Escaping", () => {
     assert.strictEqual(textOf("{% capture c %}<i>{{ n }}</i>{% endcapture %}{{ c }}", { n: nasty }), `<i>${nasty}</i>`)
   })
 
-  it("escapes data and not literals where both become one text", () => {
+  it("applies to data but not to literals joined with it", () => {
     assert.strictEqual(html("{{ '<br>' }}{% assign x = '<hr>' %}{{ x }}{% cycle '<b>' %}"), "<br><hr><b>")
     assert.strictEqual(html("{{ n | append: '<br>' }}"), `${safe}<br>`)
     assert.strictEqual(html("{{ n | prepend: '<br>' | append: n }}"), `<br>${safe}${safe}`)
@@ -218,19 +218,19 @@ describe("Escaping", () => {
     assert.strictEqual(html("{{ '<b>' | append: n | raw }}"), `<b>${nasty}`)
   })
 
-  it("never escapes in text", () => {
+  it("never applies to text", () => {
     assert.strictEqual(textOf("{{ n }}{{ n | raw }}", { n: nasty }), nasty + nasty)
     assert.strictEqual(textOf("{{ n | escape }}", { n: nasty }), safe)
   })
 
-  it("takes the format of each variable, and text for those without one", () => {
+  it("follows the format of each variable, which is text by default", () => {
     const rendered = renderVars({ a: "{{ n }}", b: "{{ n }}", c: "{{ n }}" }, { n: "<" }, { b: "html", c: "text" })
     assert.deepStrictEqual(rendered, Result.succeed({ a: "<", b: "&lt;", c: "<" }))
   })
 })
 
-describe("Data", () => {
-  it("is never read as Liquid", () => {
+describe("data", () => {
+  it("is never parsed as Liquid", () => {
     const fields = { a: "{{ 7 | times: 7 }}", b: "{% assign x = 1 %}{{ x }}", c: "{%- raw -%}" }
     const source = "{{ a }} {{ b }} {% assign d = a | append: b %}{{ d }} {% capture e %}{{ c }}{% endcapture %}{{ e }}"
     assert.strictEqual(textOf(source, fields), `${fields.a} ${fields.b} ${fields.a}${fields.b} ${fields.c}`)
@@ -240,7 +240,7 @@ describe("Data", () => {
     )
   })
 
-  it("shows its own properties under any name, and none of its prototypes", () => {
+  it("exposes its own properties of any name, and none of its prototypes", () => {
     const fields = JSON.parse(`{
       "__proto__": { "a": "own proto" }, "constructor": "own constructor", "toString": "own toString",
       "size": "own size", "o": { "__proto__": 1, "size": 2, "first": 3, "hasOwnProperty": 4 }, "p": {}, "l": []
@@ -258,7 +258,7 @@ describe("Data", () => {
     ])
   })
 
-  it("may name template variables like members of objects", () => {
+  it("may use the names of object members for template variables", () => {
     const vars = JSON.parse('{ "__proto__": "a{{ x }}", "constructor": "b{{ x }}", "toString": "c" }')
     const rendered = Result.getOrThrow(renderVars(vars, { x: 1 }))
     assert.strictEqual(JSON.stringify(rendered), '{"__proto__":"a1","constructor":"b1","toString":"c"}')
@@ -266,10 +266,10 @@ describe("Data", () => {
   })
 })
 
-describe("Strict rendering", () => {
+describe("strict rendering", () => {
   const strict = { strict: true } as const
 
-  it("names every unknown variable of every template variable, once, where the first of them stands", () => {
+  it("reports each unknown variable of every template variable once, at its first position", () => {
     const vars = {
       subject: "Hi {{ first }}\n  {{ user.name }} {{ first }}",
       body: "{{ known }}",
@@ -296,17 +296,17 @@ describe("Strict rendering", () => {
     ])
   })
 
-  it("renders as always when nothing is missing, also with fields that are null", () => {
+  it("renders normally if no variable is missing, and accepts null fields", () => {
     assert.strictEqual(textOf("{{ a }}{{ b.c }}{{ d }}", { a: 1, b: { c: "x" }, d: null }, strict), "1x")
   })
 
-  it("lets a template ask whether there is a variable", () => {
+  it("allows a template to test whether a variable exists", () => {
     const source = "{{ a | default: 'x' }}{% if b %}{{ b }}{% endif %}{% unless c.d %}y{% endunless %}" +
       "{% case e %}{% when 1 %}{% else %}z{% endcase %}"
     assert.strictEqual(textOf(source, {}, strict), "xyz")
   })
 
-  it("does not let the argument of default or a later filter be unknown", () => {
+  it("reports unknown variables in the argument of default and before other filters", () => {
     assert.deepStrictEqual(
       faultOf("{{ a | default: b }}{{ c | upcase | default: 'x' }}", {}, strict).faults[0]?.undefinedVariables,
       [
@@ -316,7 +316,7 @@ describe("Strict rendering", () => {
     )
   })
 
-  it("refuses invalid input of a filter, with its position", () => {
+  it("rejects invalid input of a filter with its position", () => {
     const { faults } = faultOf(
       "{{ 1 | divided_by: n }}\n{{ 'a%' | url_decode }}{{ '?' | base64_decode }}",
       { n: 0 },
@@ -332,13 +332,13 @@ describe("Strict rendering", () => {
     )
   })
 
-  it("reports a bounded number of unknown variables", () => {
+  it("limits the number of reported unknown variables", () => {
     const source = "{% for i in (1..1000) %}{{ o[i] }}{% endfor %}"
     assert.strictEqual(faultOf(source, { o: {} }, strict).faults[0]?.undefinedVariables.length, Limits.complaints)
   })
 })
 
-describe("Parsing", () => {
+describe("parsing", () => {
   const place = (source: string) => {
     const { column, line, message } = sourceFaultOf(source)
     return `${line}:${column} ${message}`
@@ -358,46 +358,46 @@ describe("Parsing", () => {
     assert.strictEqual(place("{% # a\n b %}"), "1:1 every line of an inline comment must start with #")
   })
 
-  it("refuses the tags that read other templates", () => {
+  it("rejects tags that read other templates", () => {
     for (const source of ['{% include "a" %}', '{% render "a" %}', '{% layout "a" %}', "{% block a %}{% endblock %}"]) {
       assert.match(sourceFaultOf(source).message, /^the tag "\w+" is not available/)
     }
   })
 
-  it("refuses filters that would read expressions out of values, or draw lots", () => {
+  it("rejects filters that evaluate expressions or select at random", () => {
     for (const name of ["where_exp", "reject_exp", "group_by_exp", "has_exp", "find_exp", "find_index_exp", "sample"]) {
       assert.strictEqual(sourceFaultOf(`{{ a | ${name}: "x", "x" }}`).message, `there is no filter "${name}"`)
     }
   })
 
-  it("refuses a source longer than 64 KiB, and takes one of that length", () => {
+  it("accepts a source of 64 KiB and rejects a longer one", () => {
     assert.strictEqual(sourceFaultOf("a".repeat(65_537)).message, "is longer than 65536 characters")
     assert.strictEqual(textOf(`{{ x }}${"a".repeat(65_529)}`).length, 65_529)
   })
 
-  it("lists the faults of all variables at once, in their order", () => {
+  it("reports the faults of all variables in their order", () => {
     const faults = Result.getOrThrow(Result.flip(parseVars({ a: "{{", b: "ok", c: "\n{% x %}" }, {}))).faults
     assert.deepStrictEqual(faults.map(({ line, variable }) => [variable, line]), [["a", 1], ["c", 2]])
   })
 
-  it("gives the same parsed form for the same source and format", () => {
+  it("returns the same parsed form for the same source and format", () => {
     const [first, again, html] = [parse("{{ same }}", "text"), parse("{{ same }}", "text"), parse("{{ same }}", "html")]
     assert.strictEqual(Result.getOrThrow(first), Result.getOrThrow(again))
     assert.notStrictEqual(Result.getOrThrow(first), Result.getOrThrow(html))
   })
 })
 
-describe("Limits of rendering", () => {
+describe("limits of rendering", () => {
   const fill = (length: number) =>
     `{% assign a = "${"a".repeat(1024)}" %}{% for i in (1..${length / 1024}) %}{{ a }}{% endfor %}`
 
-  it("renders a variable of up to 1,048,576 characters and no more", () => {
+  it("allow up to 1,048,576 characters per variable", () => {
     assert.strictEqual(textOf(fill(Limits.outputLength)).length, Limits.outputLength)
     const [fault] = faultOf(`${fill(Limits.outputLength)}x`).faults
     assert.deepStrictEqual([fault?.kind, fault?.message], ["limit", "renders to more than 1048576 characters"])
   })
 
-  it("renders a variant of up to 2,097,152 characters and no more, texts without Liquid included", () => {
+  it("allow up to 2,097,152 characters per variant, including texts without Liquid", () => {
     const half = fill(Limits.outputLength)
     assert.isTrue(Result.isSuccess(renderVars({ a: half, b: half })))
     const over = Result.getOrThrow(Result.flip(renderVars({ a: half, b: half, c: "x" }))).faults
@@ -409,32 +409,32 @@ describe("Limits of rendering", () => {
     assert.deepStrictEqual(faults.map(({ variable }) => variable), ["v32"])
   })
 
-  it("stops a capture that doubles itself before it is large", () => {
+  it("stop a capture that doubles itself before it is large", () => {
     const source = "{% capture a %}0123456789{% endcapture %}{% for i in (1..40) %}" +
       "{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a }}"
     assert.strictEqual(faultOf(source).faults[0]?.message, "renders to more than 1048576 characters")
   })
 
-  it("ends a loop over numbers too large to count", () => {
+  it("stop a loop over very large numbers", () => {
     assert.strictEqual(textOf("{% for i in (9007199254740992..9007199254740994) %}x{% endfor %}"), "xxx")
   })
 
-  it("shares the work between the variables of a variant, and names each that got no end", () => {
+  it("apply to all variables of a variant together, and name each unfinished variable", () => {
     const endless = "{% for i in (1..100000) %}{% for j in (1..100000) %}{% endfor %}{% endfor %}"
     const result = renderVars({ a: endless, b: "{{ x }}", c: "text" }, { x: 1 })
     const { faults } = Result.getOrThrow(Result.flip(result))
     assert.deepStrictEqual(faults.map(({ kind, variable }) => [variable, kind]), [["a", "limit"], ["b", "limit"]])
   })
 
-  it("fails the same way every time, in strict mode too", () => {
+  it("produce the same fault every time, also in strict mode", () => {
     const source = "{{ missing }}{% for i in (1..10000000) %}{% endfor %}"
     assert.deepStrictEqual(faultOf(source).faults, faultOf(source).faults)
     assert.deepStrictEqual(faultOf(source, {}, { strict: true }).faults.map(({ kind }) => kind), ["limit", "undefined"])
   })
 })
 
-describe("Rendering at a time", () => {
-  it("takes now and the zone from its options", () => {
+describe("rendering at a given time", () => {
+  it("uses the time and the zone of its options", () => {
     const parsed = Result.getOrThrow(parseVars({ v: '{{ "now" | date: "%F %R" }}' }, {}))
     const at = (timeZone?: string) =>
       Result.getOrThrow(render(parsed, {}, { strict: true, now, ...(timeZone === undefined ? {} : { timeZone }) }))["v"]
@@ -442,10 +442,10 @@ describe("Rendering at a time", () => {
   })
 })
 
-describe("Long integers", () => {
+describe("long integers", () => {
   const long = "12345678901234567890"
 
-  it("keep their digits in the source and in data, and count as numbers where one is needed", () =>
+  it("keep their digits in the source and in data, and compare as numbers", () =>
     holds([
       [`{{ ${long} }}|{{ -${long} }}|{{ 9007199254740993 }}`, {}, `${long}|-${long}|9007199254740993`],
       [`{% if n == ${long} %}y{% endif %}`, { n: long }, "y"],

@@ -25,7 +25,7 @@ describe("SourceCheck", () => {
   // Longer than the second of the service: the answers are compared here, on a machine however busy.
   const layer = SourceCheck.layer.pipe(Layer.provideMerge(Checking.layerWith({ deadline: "30 seconds" })))
   it.layer(layer, { excludeTestServices: true })((it) => {
-    it.effect("accepts a variant that parses and renders, with unknown variables too", () =>
+    it.effect("accepts a variant that parses and renders, even with unknown variables", () =>
       Effect.gen(function* () {
         const vars = { subject: "Hi {{ name | default: 'you' }}", body: "<p>{{ user.name }}</p>", plain: "x" }
         assert.deepStrictEqual(yield* faultsOf(vars, { body: "html" }), [])
@@ -33,7 +33,7 @@ describe("SourceCheck", () => {
         assert.deepStrictEqual(yield* faultsOf({}), [])
       }))
 
-    it.effect("lists the faults of all variables at once, each at its place", () =>
+    it.effect("reports the faults of all variables with their positions", () =>
       Effect.gen(function* () {
         const faults = yield* faultsOf({
           a: "{{ x",
@@ -53,7 +53,7 @@ describe("SourceCheck", () => {
         )
       }))
 
-    it.effect("refuses sources that render beyond the limits, without fields or with the given ones", () =>
+    it.effect("rejects sources that exceed the limits of rendering, with and without fields", () =>
       Effect.gen(function* () {
         const doubling = "{% capture a %}0123456789{% endcapture %}{% for i in (1..40) %}" +
           "{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a }}"
@@ -67,7 +67,7 @@ describe("SourceCheck", () => {
         ])
       }))
 
-    it.effect("has an answer to every hostile template, and works on", () =>
+    it.effect("answers every hostile template and continues", () =>
       Effect.gen(function* () {
         for (const { fields, format = "text", name, source } of hostile) {
           const faults = yield* faultsOf({ v: source }, { v: format }, fields)
@@ -79,7 +79,7 @@ describe("SourceCheck", () => {
         assert.deepStrictEqual(yield* faultsOf({ v: "{{ x }}" }), [])
       }))
 
-    it.effect("keeps names and texts of every kind apart", () =>
+    it.effect("preserves unusual names and texts", () =>
       Effect.gen(function* () {
         const vars = JSON.parse(
           String.raw`{ "__proto__": "{{", "a\nb": "{{ x }}", "😀": "\u2028 {{ é | nope }}" }`,
@@ -88,7 +88,7 @@ describe("SourceCheck", () => {
         assert.deepStrictEqual(faults.map(({ variable }) => variable), ["__proto__", "😀"])
       }))
 
-    it.effect("answers all of many organizations that ask at once, each with its own", () =>
+    it.effect("answers concurrent checks of many organizations separately", () =>
       Effect.gen(function* () {
         const asked = Array.from({ length: 20 }, (_, index) => index)
         const answers = yield* Effect.forEach(
@@ -104,7 +104,7 @@ describe("SourceCheck", () => {
         )
       }))
 
-    it.effect("checks variants together, with and without Liquid, each with its faults", () =>
+    it.effect("checks several variants together and reports the faults of each", () =>
       Effect.gen(function* () {
         const sources = ["plain", "{{ x", "{{ x }}", "a".repeat(70_000), "{{ x | nope }}"]
         const faults = yield* SourceCheck.use((check) =>

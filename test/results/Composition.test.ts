@@ -37,7 +37,7 @@ describe("the results of a template", () => {
     }
   })
 
-  it("show the raw rate, of decisions that were not voided, beside the model's", () => {
+  it("show the raw rate of decisions that were not voided next to the model's rate", () => {
     const a = of(resultsOf(), "a")
     assert.closeTo(a.raw_rate!, 470 / 10_000, 1e-12)
     assert.closeTo(a.rate!, 0.047, 0.004)
@@ -83,7 +83,7 @@ describe("the results of a template", () => {
     assert.deepStrictEqual(resultsOf().components, [])
   })
 
-  it("keep machines' events apart from people's", () => {
+  it("count machines' events separately", () => {
     const a = of(resultsOf(), "a")
     assert.strictEqual(a.automated.open, 1000)
     assert.strictEqual(a.automated.click, 20)
@@ -91,7 +91,7 @@ describe("the results of a template", () => {
     assert.strictEqual(resultsOf().automated.click, 40)
   })
 
-  it("keep forced decisions apart, and learn nothing from them", () => {
+  it("count forced decisions separately, and learn nothing from them", () => {
     const forced = resultsOf({
       rows: [...rows, row("b", contextOf("pro", "morning"), "forced", { decisions: 500, click: 400, voided: 3 })],
     })
@@ -104,7 +104,7 @@ describe("the results of a template", () => {
     assert.strictEqual(forced.decisions, without.decisions)
   })
 
-  it("measure a mix by its weights", () => {
+  it("weight the outcomes of a mixed objective", () => {
     const results = resultsOf({
       template: {
         id: TemplateId.make("welcome"),
@@ -116,7 +116,7 @@ describe("the results of a template", () => {
     assert.closeTo(of(results, "a").raw_rate!, (20 + 5 * 4 - 2 * 3) / 100, 1e-12)
   })
 
-  it("have no rate where nothing was decided", () => {
+  it("have no rate without decisions", () => {
     const results = resultsOf({
       template: { ...input().template, variants: [variant("a"), variant("b"), variant("new")] },
       eligible: new Set(["a", "b", "new"]),
@@ -127,7 +127,7 @@ describe("the results of a template", () => {
     assert.deepStrictEqual([fresh.rate, fresh.interval, fresh.p_best], [null, null, null], "the prior is no result")
   })
 
-  it("tell stopped, seasonal and removed variants from those that can win", () => {
+  it("distinguish stopped, seasonal and removed variants from eligible ones", () => {
     const results = resultsOf({
       template: {
         ...input().template,
@@ -150,7 +150,7 @@ describe("the results of a template", () => {
     assert.strictEqual(results.winner.leader, "b")
   })
 
-  it("share the traffic among the variants that targeting leaves in each segment", () => {
+  it("divide the traffic of each segment among the variants that targeting allows", () => {
     const template = {
       ...input().template,
       variants: [variant("a"), variant("b", { targeting: onlyFor("plan", "pro") })],
@@ -169,7 +169,7 @@ describe("the results of a template", () => {
     assert.deepStrictEqual(elsewhere.variants, resultsOf().variants)
   })
 
-  it("know of a rare value only that it is none of the listed ones", () => {
+  it("exclude a variant from rare values only if its targeting is certain to fail", () => {
     const narrowed = (targeting: ReturnType<typeof onlyFor>) => {
       const other = contextOf("other", "morning")
       const { request } = prepare(input({
@@ -184,7 +184,7 @@ describe("the results of a template", () => {
     assert.isTrue(narrowed([{ attribute: "plan", op: "not_exists", values: [] }]))
   })
 
-  it("know of a number only its group, so that a condition on it restricts nothing", () => {
+  it("apply no targeting by a number to a group of numbers", () => {
     const ages = { name: "age", values: groupNames([30]), cuts: [30] }
     const { request } = prepare(input({
       template: { ...input().template, variants: [variant("a"), variant("b", { targeting: onlyFor("age", "25") })] },
@@ -199,7 +199,7 @@ describe("the results of a template", () => {
 })
 
 describe("the segments of the results", () => {
-  it("add up to the whole, attribute by attribute, those with most decisions first", () => {
+  it("sum to the total by attribute, most decisions first", () => {
     const results = resultsOf()
     assert.deepStrictEqual(results.segments.map(({ decisions, segment }) => [segment, decisions]), [
       [{ plan: "free" }, 18_040],
@@ -220,14 +220,14 @@ describe("the segments of the results", () => {
     }
   })
 
-  it("say which variant is best for whom", () => {
+  it("name the best variant of each segment", () => {
     const best = (plan: string) =>
       resultsOf().segments.find(({ segment }) => segment["plan"] === plan)!.variants
         .toSorted((x, y) => y.p_best! - x.p_best!)[0]!.copy_id
     assert.deepStrictEqual([best("free"), best("pro")], ["a", "b"])
   })
 
-  it("are read as the model reads them: what it no longer lists is other, what it never learned is left out", () => {
+  it("map unlisted values to other, and omit attributes that the model did not learn", () => {
     const results = resultsOf({
       rows: [row("a", encodeContext([["plan", "legacy"], ["country", "de"]]), "learned", { decisions: 5 })],
     })
@@ -235,7 +235,7 @@ describe("the segments of the results", () => {
     assert.strictEqual(results.decisions, 5)
   })
 
-  it("are at most a hundred, and fewer where a template has very many variants", () => {
+  it("are limited to 100, and to fewer with very many variants", () => {
     const values = Array.from({ length: 150 }, (_, i) => `v${i}`)
     const wide = { keys: [{ name: "plan", values }], builtIns: [] }
     const request = (variants: number) =>
@@ -256,7 +256,7 @@ describe("results without data", () => {
     return [rate, interval, p_best, expected_loss]
   }
 
-  it("say nothing of rates before the first outcome, though there are decisions", () => {
+  it("show no rates before the first outcome, even with decisions", () => {
     const none = resultsOf({ rows: [row("a", contextOf("free", "morning"), "learned", { decisions: 90, open: 30 })] })
     assert.deepStrictEqual(shown(none, "a"), [null, null, null, null])
     assert.deepStrictEqual(none.segments.map(({ variants }) => variants[0]!.rate), [null, null])
@@ -265,7 +265,7 @@ describe("results without data", () => {
     assert.include(waiting_for, "outcomes")
   })
 
-  it("say nothing of a variant without decisions of its own", () => {
+  it("show no rate of a variant without decisions of its own", () => {
     const results = resultsOf({
       template: { ...input().template, variants: [variant("a"), variant("b"), variant("new")] },
       eligible: new Set(["a", "b", "new"]),
@@ -278,7 +278,7 @@ describe("results without data", () => {
 describe("results restricted to a segment", () => {
   const pro = resultsOf({ segment: new Map([["plan", "pro"]]) })
 
-  it("count and compare within it alone", () => {
+  it("count and compare only its decisions", () => {
     assert.deepStrictEqual(pro.segment, { plan: "pro" })
     assert.strictEqual(pro.decisions, 2_040)
     assert.strictEqual(pro.winner.leader, "b")
@@ -288,14 +288,14 @@ describe("results restricted to a segment", () => {
     assert.closeTo(sum(pro.variants.map(({ share }) => share)), 1, 1e-9)
   })
 
-  it("split by the other attributes, each part within it", () => {
+  it("are divided by the other attributes within the segment", () => {
     assert.deepStrictEqual(pro.segments.map(({ decisions, segment }) => [segment, decisions]), [
       [{ plan: "pro", daypart: "morning" }, 1_620],
       [{ plan: "pro", daypart: "evening" }, 420],
     ])
   })
 
-  it("are empty, not wrong, where nothing was decided", () => {
+  it("are empty if the segment has no decisions", () => {
     const none = resultsOf({ segment: new Map([["plan", "gold"]]) })
     assert.deepStrictEqual([none.decisions, none.segments.length, none.winner.matured_sends], [0, 0, 0])
     assert.isNull(of(none, "a").raw_rate)
@@ -305,7 +305,7 @@ describe("results restricted to a segment", () => {
 })
 
 describe("the winner in the results", () => {
-  it("is the one that the verdict names, with what speaks for it", () => {
+  it("is the variant of the verdict, with its evidence", () => {
     const { winner } = resultsOf({ verdict: won("a") })
     assert.deepStrictEqual([winner.verdict, winner.copy_id, winner.leader], ["firm_winner", "a", "a"])
     assert.strictEqual(winner.since, new Date(now - 2 * day).toISOString())
@@ -323,7 +323,7 @@ describe("the winner in the results", () => {
     assert.deepStrictEqual([winner.verdict, winner.since, winner.copy_id], ["undecided", null, null])
   })
 
-  it("is not named before its time, and all that is missing is listed", () => {
+  it("is absent before its conditions are met, which are all listed", () => {
     const { winner } = resultsOf({
       model: {
         ...model,
@@ -350,7 +350,7 @@ describe("the winner in the results", () => {
 })
 
 describe("the window of the results", () => {
-  it("is 180 days back with the model's half-life when adaptive", () => {
+  it("reaches 180 days back with the model's half-life in adaptive mode", () => {
     const { window } = resultsOf()
     assert.strictEqual(window.mode, "adaptive")
     assert.strictEqual(window.half_life_days, 120)
@@ -358,7 +358,7 @@ describe("the window of the results", () => {
     assert.strictEqual(window.to, new Date(now).toISOString())
   })
 
-  it("is that of the model otherwise, as of now", () => {
+  it("equals the model's window otherwise, ending now", () => {
     const { window } = resultsOf({
       model: { ...model, window: { mode: "window", lookbackDays: 2.5, offsetDays: 1 } },
       nowMillis: now + day,

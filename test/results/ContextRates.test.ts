@@ -10,8 +10,8 @@ const ids = ["a", "b", "c"]
 /** Clicks of 300 decisions, by variant and plan. */
 const clicks = [[20, 3, 9], [9, 16, 2], [1, 9, 18]]
 
-describe("The rates of variants in contexts", () => {
-  it("are those of the results where variants differ by an attribute", () => {
+describe("the rates of variants in contexts", () => {
+  it("equal those of the results if variants differ by an attribute", () => {
     const contexts = plans.map((plan) => encodeContext([["plan", plan]]))
     const start = Math.floor(now / day) * day - 5 * day
     const model = fitRows(

@@ -33,15 +33,15 @@ const gainOf = (counts: ReadonlyArray<StretchCount>) => {
   )
 }
 
-describe("The gain over a random split", () => {
-  it("is zero for random splits, with any variation of days", () => {
+describe("the gain over a random split", () => {
+  it("is zero for random splits, with any variation between days", () => {
     for (const { gained, interval } of gainOf(countsOf(() => 500, (stretch) => 1 + stretch))) {
       assert.approximately(gained, 0, 1e-9)
       assert.deepStrictEqual(interval.map(Math.abs), [0, 0])
     }
   })
 
-  it("is what choosing the better variant of each context brought, and grows with every stretch", () => {
+  it("equals the benefit of choosing the better variant in each context, and grows over time", () => {
     const gains = gainOf(countsOf((_, context, variant) => context === variant ? 1000 : 0))
     const each = [0, 1].reduce(
       (sum, context) => sum + 1000 * (rates.of(context, context) - rates.of(1 - context, context)) / 2,
@@ -54,12 +54,12 @@ describe("The gain over a random split", () => {
     assert.isAbove(gains.at(-1)!.interval[0], 0, "so many decisions leave no doubt")
   })
 
-  it("is a loss where the worse variant was chosen", () => {
+  it("is negative if the worse variant was chosen", () => {
     const gain = gainOf(countsOf((_, context, variant) => context === variant ? 0 : 1000)).at(-1)!
     assert.isBelow(gain.interval[1], 0)
   })
 
-  it("does not take better days for a gain of what was shown on them", () => {
+  it("does not count better days as a gain of the variants shown on them", () => {
     const steady = gainOf(countsOf((stretch, _, variant) => variant === 0 ? 100 + 90 * stretch : 1000 - 90 * stretch))
     const rising = gainOf(
       countsOf(
@@ -71,7 +71,7 @@ describe("The gain over a random split", () => {
     assert.approximately(share(rising.at(-1)!), share(steady.at(-1)!), 0.03)
   })
 
-  it("is nothing without decisions", () => {
+  it("is zero without decisions", () => {
     assert.deepStrictEqual(gainOf([]).at(-1), { gained: 0, interval: [0, 0], even: 0 })
   })
 })

@@ -26,7 +26,7 @@ const found = (facts: Partial<HealthFacts>, check: CheckName) =>
   healthOf({ ...sound, ...facts }).checks.find((one) => one.check === check)!
 
 describe("the health of a test", () => {
-  it("is green where every check finds nothing", () => {
+  it("is green if no check finds a problem", () => {
     const health = healthOf(sound)
     assert.deepStrictEqual(health.checks.filter(({ state }) => state !== "green"), [])
     assert.strictEqual(health.state, "green")
@@ -59,12 +59,12 @@ describe("the health of a test", () => {
     assert.strictEqual(found({ variants: [half("a"), half("b")] }, "sent").state, "amber")
   })
 
-  it("does not judge sent messages without an event of any", () => {
+  it("is unknown for sent messages if no variant has a sent event", () => {
     const none = (id: string) => ({ ...variant(id), sent: { some: 0, all: 1_000 } })
     assert.strictEqual(found({ variants: [none("a"), none("b")] }, "sent").state, "unknown")
   })
 
-  it("is red when the split is not the expected one", () =>
+  it("is red if the split differs from the expected one", () =>
     assert.strictEqual(
       found({
         choices: [
@@ -82,12 +82,12 @@ describe("the health of a test", () => {
     assert.include(one.summary, "(2 of 151) have 26 % of the decisions and 80 % of the outcomes")
   })
 
-  it("does not judge the outcomes of people by a handful of them", () => {
+  it("ignores the outcomes of people if there are only a few", () => {
     const people = { people: 500, heaviest: 5, decisions: { some: 10, all: 600 }, outcomes: { some: 2, all: 4 } }
     assert.strictEqual(found({ people }, "people").state, "green")
   })
 
-  it("does not judge a test of a few decisions, in which one person always has a large share", () => {
+  it("is unknown for people in a test of a few decisions", () => {
     const of = (all: number) => ({
       people: 2,
       heaviest: 1,
@@ -99,7 +99,7 @@ describe("the health of a test", () => {
     assert.strictEqual(found({ people: of(100) }, "people").state, "red")
   })
 
-  it("does not judge people whom no decision names", () =>
+  it("is unknown for people if no decision names one", () =>
     assert.strictEqual(found({ people: undefined }, "people").state, "unknown"))
 
   it("is amber when machines make most opens and clicks", () =>
@@ -111,13 +111,13 @@ describe("the health of a test", () => {
   it("is red when one id in seven is repeated for something else", () =>
     assert.strictEqual(found({ repeated: { some: 300, all: 2_000 } }, "repeated_ids").state, "red"))
 
-  it("lists the worst finding first and counts the others in its line", () => {
+  it("reports the worst finding first, and counts the others in one line", () => {
     const health = healthOf({ ...sound, machines: { some: 60, all: 100 }, outside: { some: 100, all: 300 } })
     assert.deepStrictEqual(health.checks.slice(0, 2).map(({ check }) => check), ["outside_window", "machines"])
     assert.match(healthLine(health), /^Not to be trusted: 100 of 300 events .* 1 more finding\.$/)
   })
 
-  it("says that decisions could not be read in time", () =>
+  it("reports that decisions could not be read in time", () =>
     assert.include(found({ choices: undefined, people: undefined }, "people").summary, "could not be read"))
 })
 

@@ -5,20 +5,20 @@ import { compare } from "../../src/results/HoldoutComparison.ts"
 import { holdoutResults } from "../../src/results/HoldoutResults.ts"
 import { coverage, type Crowd, crowds, naive, replicate } from "../../bench/simulation/HoldoutCrowds.ts"
 
-describe("The comparison with people who are held out", () => {
+describe("the comparison with people who are held out", () => {
   for (const crowd of crowds) {
-    it(`has an interval that holds the truth in 93 % or more of simulations: ${crowd.name}`, () => {
+    it(`has an interval that contains the true value in at least 93 % of simulations: ${crowd.name}`, () => {
       const { shown } = coverage(crowd, 300, 1)
       // Two standard errors of 300 replications below 95 % are 92.5 %.
       assert.isAtLeast(shown, 0.93)
     })
   }
 
-  it("would have an interval that is too narrow if it took decisions of one person to be independent", () => {
+  it("needs the correction for dependent decisions: without it the interval contains the true value in less than 80 %", () => {
     assert.isBelow(coverage(crowds[2]!, 300, 1).independent, 0.8)
   })
 
-  it("is Newcombe's where every group is as independent decisions would be", () => {
+  it("equals Newcombe's interval if decisions are independent", () => {
     const side = (decisions: number, outcomes: number) =>
       Array.from({ length: peopleGroups }, () => ({ decisions, outcomes }))
     const found = compare(side(100, 10), side(10, 0.5))
@@ -29,7 +29,7 @@ describe("The comparison with people who are held out", () => {
     assert.approximately(found.interval![1], high, 1e-12)
   })
 
-  it("needs as many decisions as give the difference found a power of 80 %", () => {
+  it("reports the number of decisions that detects the difference with a power of 80 %", () => {
     const crowd: Crowd = { name: "alike", people: 3000, most: 1, share: 0.2, rate: 0.1, lift: 1.3, shape: 1e6 }
     const [treated, control] = replicate(crowd, 1)
     const { difference, needed } = compare(treated, control)
@@ -47,7 +47,7 @@ describe("The comparison with people who are held out", () => {
     assert.isAtMost(told / 200, 0.92)
   })
 
-  it("says nothing that follows from no decisions or from no difference", () => {
+  it("returns null for figures that need decisions or a difference", () => {
     const none = Array.from({ length: peopleGroups }, () => ({ decisions: 0, outcomes: 0 }))
     const some = Array.from({ length: peopleGroups }, () => ({ decisions: 10, outcomes: 1 }))
     const nothing = { outcomes: 0, rate: null, interval: null }
@@ -67,7 +67,7 @@ describe("The comparison with people who are held out", () => {
   })
 })
 
-describe("The results of a holdout", () => {
+describe("the results of a holdout", () => {
   const side = (decisions: number, click: number, conversion: number) =>
     Array.from({ length: peopleGroups }, () => [decisions, click, 0, conversion, 0])
   const counts = {
@@ -78,7 +78,7 @@ describe("The results of a holdout", () => {
     control: side(10, 1, 0),
   }
 
-  it("compare each outcome of the objective under the holdout in force", () => {
+  it("compare each outcome of the objective under the current holdout", () => {
     const results = holdoutResults({ share: 0.1, content: "even" }, [counts], { click: 1, conversion: 10 })!
     assert.deepInclude(results, {
       share: 0.1,
@@ -94,7 +94,7 @@ describe("The results of a holdout", () => {
     assert.strictEqual(results.outcomes[0]!.control.rate, 0.1)
   })
 
-  it("begin anew with another share, and show the last holdout once it has ended", () => {
+  it("restart with another share, and show the last holdout after its end", () => {
     const changed = holdoutResults({ share: 0.2, content: "even" }, [counts], "click")!
     assert.deepInclude(changed, { share: 0.2, running: true, from: null, treated: 0, control: 0 })
     assert.strictEqual(changed.outcomes[0]!.difference, null)

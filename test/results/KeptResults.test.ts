@@ -112,7 +112,7 @@ const untilStored = (template: string) =>
       Effect.map(storedIn(template), (rows) => rows.length === 1),
     ))
 
-describe("the results of pages", () => {
+describe("the cached results of pages", () => {
   layer(
     layerKept.pipe(
       Layer.provideMerge(Layer.mergeAll(Templates.layer, Organizations.layer, TemplateCache.layer, Models.layer)),
@@ -122,7 +122,7 @@ describe("the results of pages", () => {
     ),
     { excludeTestServices: true },
   )((it) => {
-    it.effect("of few decisions are always made anew", () =>
+    it.effect("are recomputed on every view of a template with few decisions", () =>
       Effect.gen(function* () {
         const kept = yield* KeptResults
         yield* (yield* Organizations).create({ slug: org, name: "Acme" })
@@ -132,7 +132,7 @@ describe("the results of pages", () => {
         assert.strictEqual((yield* after(10, kept.of(org, small, {}))).found.decisions, leastDecisions)
       }))
 
-    it.effect("of many decisions are the last ones, with their time, while newer ones are made for the next view", () =>
+    it.effect("are shown with their time for many decisions, and recomputed for the next view", () =>
       Effect.gen(function* () {
         const kept = yield* KeptResults
         const context = yield* Effect.context<never>()
@@ -152,7 +152,7 @@ describe("the results of pages", () => {
         assert.strictEqual(other.found.decisions, 0, "a segment has results of its own")
       }))
 
-    it.effect("are found by other nodes and later processes, until the template changes or somebody is erased", () =>
+    it.effect("are shared with other nodes and later processes until the template changes or a person is erased", () =>
       Effect.gen(function* () {
         const kept = yield* KeptResults
         const sql = yield* SqlClient.SqlClient
@@ -168,7 +168,7 @@ describe("the results of pages", () => {
         assert.deepStrictEqual(yield* storedIn("shared"), [])
       }))
 
-    it.effect("of the busiest templates are prepared, so that their first view finds them", () =>
+    it.effect("are prepared in advance for the busiest templates", () =>
       Effect.gen(function* () {
         const kept = yield* KeptResults
         const models = yield* Models

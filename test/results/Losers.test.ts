@@ -13,22 +13,22 @@ const variant = (copy_id: string, p_best: number, expected_loss: number, more: o
 const all = [variant("lead", 0.97, 0), variant("close", 0.03, 0.02), variant("bad", 0, 0.2), variant("worst", 0, 0.5)]
 const evidence = { days: 8, leader: "lead" }
 
-describe("Variants that are surely worse", () => {
-  it("are those with hardly a chance to be best and a loss, the worst first", () => {
+describe("losing variants", () => {
+  it("are variants with a low chance to be best and a positive loss, largest loss first", () => {
     assert.deepStrictEqual(losersOf(all, [], evidence), ["worst", "bad"])
   })
 
-  it("are not those that suit a segment", () => {
+  it("exclude variants that win in a segment", () => {
     const segments = [{ variants: [variant("lead", 0.2, 0.1), variant("worst", 0.8, 0), variant("bad", 0.04, 0.2)] }]
     assert.deepStrictEqual(losersOf(all, segments, evidence), ["bad"])
   })
 
-  it("are so few that the best variant is hardly among them", () => {
+  it("are limited so that the best variant is unlikely to be among them", () => {
     const many = [all[0]!, ...["a", "b", "c", "d"].map((id) => variant(id, 0.004, 0.2))]
     assert.deepStrictEqual(losersOf(many, [], evidence), ["a", "b"])
   })
 
-  it("need days of data, matured sends of the leader and of their own, and to be active", () => {
+  it("require days of data, matured sends of the leader and of their own, and active variants", () => {
     assert.deepStrictEqual(losersOf(all, [], { ...evidence, days: 6.9 }), [])
     assert.deepStrictEqual(losersOf([variant("lead", 1, 0, { matured_sends: 99 }), ...all.slice(1)], [], evidence), [])
     assert.deepStrictEqual(losersOf(all, [], { ...evidence, leader: null }), [])

@@ -41,14 +41,14 @@ const daysOf = (input: OutlookInput) => {
   return outlook?.kind === "days" ? outlook.days : outlook?.kind === "long" ? Infinity : undefined
 }
 
-describe("The estimate of the days until a winner", () => {
-  it("is the time in which the standard error shrinks to what the verdict needs", () => {
+describe("the estimated days until a winner", () => {
+  it("are the time until the standard error is small enough for the verdict", () => {
     // After 10 days the difference has 2.1 standard errors, and half of it counts. Evidence of 6 takes about 2.6.
     const days = daysOf(inputOf(0.0395, { perDay: 650 }))!
     assert.isTrue(days > 5 && days < 20, `${days}`)
   })
 
-  it("is shorter with a larger difference and with more traffic", () => {
+  it("decrease with a larger difference and with more traffic", () => {
     const differences = fc.double({ min: 0.034, max: 0.06, noNaN: true })
     fc.assert(fc.property(differences, differences, (one, other) => {
       const [small, large] = [Math.min(one, other), Math.max(one, other)].map((rate) => daysOf(inputOf(rate)))
@@ -66,11 +66,11 @@ describe("The estimate of the days until a winner", () => {
     assert.isBelow(daysOf({ ...slower, points: recent })!, daysOf(slower)!)
   })
 
-  it("is at least the rest of the days of data that a verdict needs", () => {
+  it("cover at least the remaining minimum days of data", () => {
     assert.strictEqual(daysOf(inputOf(0.06, { days: 3, perDay: 4000 })), 4)
   })
 
-  it("is long where the runner-up gets hardly any traffic any more", () => {
+  it("increase if the runner-up receives little traffic", () => {
     const input = inputOf(0.0395, { perDay: 650 })
     const starved = {
       ...input,
@@ -84,7 +84,7 @@ describe("The estimate of the days until a winner", () => {
     assert.deepStrictEqual(outlookOf(starved), { kind: "long" })
   })
 
-  it("takes evidence against each of the others, not against the runner-up alone", () => {
+  it("account for each other variant, not only for the runner-up", () => {
     const input = inputOf(0.05, { perDay: 4000, share: 0.6 })
     assert.strictEqual(daysOf(input), 1)
     const points = input.points.map((point) => {
@@ -97,7 +97,7 @@ describe("The estimate of the days until a winner", () => {
     assert.strictEqual(daysOf({ ...third, variants: [...input.variants, stopped] }), 1)
   })
 
-  it("is absent where it would be a guess", () => {
+  it("are absent if they would be a guess", () => {
     const good = inputOf(0.0395, { perDay: 650 })
     const absent: ReadonlyArray<readonly [string, OutlookInput]> = [
       ["a verdict", { ...good, winner: { ...good.winner, verdict: "winner" } }],
@@ -113,7 +113,7 @@ describe("The estimate of the days until a winner", () => {
     for (const [what, input] of absent) assert.isUndefined(outlookOf(input), what)
   })
 
-  it("stays within its limits for any input", () => {
+  it("stay within their limits for any input", () => {
     fc.assert(fc.property(
       fc.double({ min: 0.03, max: 0.5, noNaN: true }),
       fc.integer({ min: 1, max: 90 }),

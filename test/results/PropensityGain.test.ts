@@ -36,10 +36,10 @@ const groupsOf = (...choices: ReadonlyArray<Choice>): EvenSplitCounts["groups"] 
 /** Of two variants the better was chosen with a probability of 80 %, and has 10 % clicks against 5 %. */
 const learned = groupsOf({ decisions: 800, weight: 0.625, clicks: 80 }, { decisions: 200, weight: 2.5, clicks: 10 })
 
-describe("The gain by propensities", () => {
+describe("the gain by propensities", () => {
   // `deno task bench honesty --settings crowds` has all of them.
   for (const crowd of crowds.filter(({ isTested }) => isTested)) {
-    it(`has an interval that holds the truth in 93 % or more of simulations: ${crowd.name}`, () => {
+    it(`has an interval that contains the true value in at least 93 % of simulations: ${crowd.name}`, () => {
       const { off, share } = coverage(crowd, 300, 1)
       assert.isAtLeast(share, 0.93)
       // The mean error, in standard errors.
@@ -56,13 +56,13 @@ describe("The gain by propensities", () => {
     assert.approximately(effectiveSample, 32 * 1000 ** 2 / (800 * 0.625 ** 2 + 200 * 2.5 ** 2), 1e-6)
   })
 
-  it("is nothing, without an error, where every choice was even", () => {
+  it("is exactly zero if every choice was even", () => {
     const found = propensityGain(groupsOf({ decisions: 100, weight: 1, clicks: 7 }), weightsOf("click"))!
     assert.approximately(found.gained, 0, 1e-9)
     assert.deepStrictEqual(found.interval.map((end) => Math.round(1e6 * end)), [0, 0])
   })
 
-  it("takes the value of a mix, costs included", () => {
+  it("sums a weighted objective, including costs", () => {
     const click = propensityGain(learned, weightsOf("click"))!
     const mix = propensityGain(learned, weightsOf({ click: 10, negative: -20 }))!
     // One in a hundred decisions has a cost, with any variant.
@@ -71,12 +71,12 @@ describe("The gain by propensities", () => {
     assert.isTrue(mix.interval[0] < mix.gained && mix.gained < mix.interval[1])
   })
 
-  it("says nothing without decisions", () => {
+  it("is null without decisions", () => {
     assert.isNull(propensityGain(groupsOf(), weightsOf("click")))
   })
 })
 
-describe("The gain by propensities in a series", () => {
+describe("the gain by propensities in a series", () => {
   const points = [1, 2, 3].map((after) => ({
     end: new Date(start + after * day).toISOString(),
     gain: { gained: 160 * after },
@@ -84,7 +84,7 @@ describe("The gain by propensities in a series", () => {
   const counts = { first: new Date(start), last: new Date(start + 2 * day), leftOut: 0, groups: learned }
   const to = start + 3 * day
 
-  it("stands beside the model's gain of the same days", () => {
+  it("is shown with the model's gain of the same days", () => {
     const shown = weightedGain(points, to, counts, "click")!
     assert.deepInclude(shown, { from: "2026-01-01T00:00:00.000Z", to: "2026-01-04T00:00:00.000Z", model: 480 })
     assert.approximately(shown.gained, 480, 1e-6)
@@ -92,7 +92,7 @@ describe("The gain by propensities in a series", () => {
     assert.strictEqual(weightedGain(points, to, later, "click")!.model, 320)
   })
 
-  it("is not shown while it is uncertain, or where too many decisions are left out", () => {
+  it("is null while it is uncertain or too many decisions are left out", () => {
     const small = points.map((point) => ({ ...point, gain: { gained: 20 } }))
     assert.isNull(weightedGain(small, to, counts, "click"))
     assert.isNull(weightedGain(points, to, { ...counts, leftOut: 2000 }, "click"))
@@ -100,7 +100,7 @@ describe("The gain by propensities in a series", () => {
     assert.isNull(weightedGain(points, to, { ...counts, groups: few }, "click"))
   })
 
-  it("ends with the last full day that is settled", () => {
+  it("ends with the last complete settled day", () => {
     const halfDay = { end: new Date(start + 3.5 * day).toISOString(), gain: null }
     assert.strictEqual(lastFullDay([...points, halfDay], start + 4 * day), to)
     assert.strictEqual(lastFullDay(points, start + 2.9 * day), start + 2 * day)

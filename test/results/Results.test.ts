@@ -74,7 +74,7 @@ describe("the results from the store", () => {
     ),
     { excludeTestServices: true },
   )((it) => {
-    it.effect("count what the window holds, by whom it was decided, for variants that are there or were", () =>
+    it.effect("count the decisions in the window by mode, for current and removed variants", () =>
       Effect.gen(function* () {
         const results = yield* Results
         const templates = yield* Templates
@@ -130,7 +130,7 @@ describe("the results from the store", () => {
         assert.strictEqual(yield* decisionsIn({ segment: new Map([["daypart", "morning"]]) }), 1110)
       }))
 
-    it.effect("are not to be had of a template that is not there, nor of another organization's", () =>
+    it.effect("fail with TemplateNotFound for an unknown template and for one of another organization", () =>
       Effect.gen(function* () {
         const results = yield* Results
         const unknown = yield* Effect.flip(results.results(org, "unheard-of", {}))
@@ -143,7 +143,7 @@ describe("the results from the store", () => {
 
 describe("the first bucket from a time on", () => {
   layer(Layer.empty)((it) => {
-    it.effect("is the one starting then, or else the next, so that a bucket counts if its start is in the window", () =>
+    it.effect("starts at that time or next, so that a bucket counts if its start is in the window", () =>
       Effect.sync(() => {
         const now = Date.UTC(2026, 10, 21, 12, 30)
         assert.strictEqual(firstBucketFrom(now, now), Date.UTC(2026, 10, 21, 13))

@@ -20,8 +20,8 @@ const read = (csv: string): ReadonlyArray<Readonly<Record<string, string>>> => {
   })
 }
 
-describe("Results as CSV", () => {
-  it("have the figures of each variant, with lifts of the leader alone", () => {
+describe("results as CSV", () => {
+  it("contain the figures of each variant, and lifts of the leader only", () => {
     const results = resultsOf()
     const lines = read(resultsCsv(results))
     assert.deepStrictEqual(lines.map(({ copy_id: id }) => id), results.variants.map(({ copy_id: id }) => id))
@@ -54,7 +54,7 @@ describe("Results as CSV", () => {
     }
   })
 
-  it("hold no formula, and texts with commas, quotes and line breaks", () => {
+  it("contain no formulas, and quote texts with commas, quotes and line breaks", () => {
     const names = ['=HYPERLINK("https://evil.example")', "+1", "-1", "@SUM(A1)", "\t=1", 'a, "b"\nc', "\uff1d1"]
     const variants = names.map((name, n) => variant(`v${n}`, { name }))
     const csv = resultsCsv(resultsOf({ template: { ...input().template, variants }, rows: [] }))
@@ -64,7 +64,7 @@ describe("Results as CSV", () => {
     )
   })
 
-  it("are a file named after the template", () => {
+  it("are downloaded as a file named after the template", () => {
     assert.strictEqual(csvName({ template_id: "welcome-1" }), "welcome-1-results.csv")
     assert.strictEqual(csvName({ template_id: 'a"\r\nb/\u00fc' }), "a-b--results.csv")
   })

@@ -10,18 +10,18 @@ const refused = (query: string) => {
 }
 
 describe("the query of the results", () => {
-  it("means the adaptive model and all users by default", () => {
+  it("selects the adaptive model and all users by default", () => {
     assert.deepStrictEqual(accepted(""), { lookbackDays: undefined, offsetDays: undefined, segment: new Map() })
     assert.strictEqual(accepted("segment=").segment!.size, 0)
   })
 
-  it("takes days within their range, fractions included", () => {
+  it("accepts days within their range, including fractions", () => {
     assert.deepStrictEqual(accepted("lookback_days=1&offset_days=0").lookbackDays, 1)
     assert.deepStrictEqual(accepted("lookback_days=365&offset_days=365").offsetDays, 365)
     assert.deepStrictEqual(accepted("lookback_days=2.5&offset_days=0.25").offsetDays, 0.25)
   })
 
-  it("lists every fault, by the parameter's name", () => {
+  it("reports every fault under the parameter's name", () => {
     assert.deepStrictEqual(refused("lookback_days=0.5&offset_days=-1&segment=plan&segment=a%3D%25zz"), [
       { pointer: "lookback_days", detail: "must be a number of days from 1 to 365" },
       { pointer: "offset_days", detail: "must be a number of days from 0 to 365" },
@@ -33,7 +33,7 @@ describe("the query of the results", () => {
     }
   })
 
-  it("reads a segment's pairs, percent-encoded, in one parameter or several, values in lowercase", () => {
+  it("reads the pairs of a segment, percent-encoded, from one or several parameters in lowercase", () => {
     const both = new Map([["plan", "pro & more"], ["Day Part", "morning"]])
     assert.deepStrictEqual(
       accepted(new URLSearchParams({ segment: "plan=Pro%20%26%20More&Day%20Part=morning" }).toString()).segment,
@@ -47,12 +47,12 @@ describe("the query of the results", () => {
     assert.strictEqual(accepted("segment=plan%3Da%3Db").segment!.get("plan"), "a=b")
   })
 
-  it("refuses an attribute named twice, and a pair without a name", () => {
+  it("rejects a repeated attribute and a pair without a name", () => {
     assert.match(refused("segment=plan%3Da%26plan%3Db")[0]!.detail, /more than once/)
     assert.strictEqual(refused("segment=%3Dpro").length, 1)
   })
 
-  it("lists no more faults of a hostile query than it can bear", () => {
+  it("limits the number of reported faults", () => {
     assert.strictEqual(refused(`segment=${"x%26".repeat(5000)}x`).length, 100)
   })
 })

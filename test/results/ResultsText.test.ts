@@ -26,14 +26,14 @@ describe("a bar", () => {
     assert.strictEqual(bar([2, 6], 3, [0, 10], 11), "  ╶●──╴    ")
   })
 
-  it("is a point where nothing is uncertain, or the scale has no length", () => {
+  it("is a point if the interval or the scale has no length", () => {
     assert.strictEqual(bar([4, 4], 4, [0, 8], 5), "  ●  ")
     assert.strictEqual(bar([4, 4], 4, [4, 4], 5), "●    ")
   })
 })
 
 describe("fatigue", () => {
-  it("is a line for each number of earlier messages, and none without evidence", () => {
+  it("has a line for each number of earlier messages, and none without evidence", () => {
     assert.deepStrictEqual(fatigueLines([]), [])
     const [title, first, last] = fatigueLines([
       { earlier_from: 1, earlier_to: 1, change: -0.12, interval: [-0.2, 0.01] },
@@ -46,7 +46,7 @@ describe("fatigue", () => {
 })
 
 describe("a share in percent", () => {
-  it("has as many digits as mean something", () => {
+  it("has only significant digits", () => {
     assert.deepStrictEqual(
       [0, 0.00004, 0.0035, 0.042, 0.83, 0.9996, 1, 3.2].map(percent),
       ["0 %", "<0.01 %", "0.35 %", "4.2 %", "83 %", ">99 %", "100 %", "320 %"],
@@ -55,7 +55,7 @@ describe("a share in percent", () => {
 })
 
 describe("rates in percent", () => {
-  it("have three digits, and two decimals while nothing was counted", () => {
+  it("have three digits, or two decimals if nothing was counted", () => {
     assert.deepStrictEqual(
       [0, 0.5, 0.042, 0.0035, 1e-12].map((largest) => rateDecimals(true, largest)),
       [2, 1, 2, 3, 6],
@@ -71,7 +71,7 @@ describe("rates in percent", () => {
 })
 
 describe("the table of the variants", () => {
-  it("has them by their rate, with rates in percent and bars that start at the lowest bound", () => {
+  it("is sorted by rate, with rates in percent and bars that start at the lowest bound", () => {
     const results = resultsOf()
     const lines = variantsTable(results.variants, "click").split("\n")
     assert.match(lines[0]!, /^variant +decisions +voided +matured +delivered +opens +clicks +conversions +raw rate/)
@@ -108,7 +108,7 @@ describe("the table of the variants", () => {
     assert.isNull(resultsOf().revenue)
   })
 
-  it("leaves out outcomes without counts, unless they are part of the goal", () => {
+  it("omits outcomes without counts, unless they are part of the goal", () => {
     const few = resultsOf({ rows: [row("a", "", "learned", { decisions: 10, open: 2 })] })
     const [head] = variantsTable(few.variants, "click").split("\n")
     assert.include(head, "opens")
@@ -117,7 +117,7 @@ describe("the table of the variants", () => {
     assert.notInclude(head, "voided")
   })
 
-  it("has a dash for unknown values, and marks variants that cannot be chosen", () => {
+  it("shows a dash for unknown values, and marks variants that cannot be selected", () => {
     const results = resultsOf({
       template: { ...input().template, variants: [variant("a"), variant("b", { active: false }), variant("new")] },
       eligible: new Set(["a", "new"]),
@@ -175,7 +175,7 @@ describe("the sentence about the winner", () => {
     assert.deepStrictEqual(componentLines([]), [])
   })
 
-  it("names a winner, how sure that is, and how much better it is", () => {
+  it("names a winner, its probability, and its lift", () => {
     assert.strictEqual(
       sentence({ verdict: "winner", copy_id: "warm", p_best: 0.98, since: "2026-11-20T08:00:00.000Z", lift }),
       "Winner since 2026-11-20: warm. It is the best with a probability of 98 %. Against b, the next best, warm has +31 % " +
@@ -185,14 +185,14 @@ describe("the sentence about the winner", () => {
     assert.include(sentence({ verdict: "firm_winner", copy_id: "cold" }), "Here warm leads.")
   })
 
-  it("says when it does not matter", () => {
+  it("reports that no variant is meaningfully better", () => {
     assert.strictEqual(
       sentence({ verdict: "no_difference" }),
       "No meaningful difference: whichever variant you ship, you risk less than 1.0 % of its rate.",
     )
   })
 
-  it("states the conditions of a winner and the progress towards them", () => {
+  it("lists the conditions of a winner and the progress toward them", () => {
     assert.strictEqual(
       sentence({ waiting_for: ["days", "sends", "certainty"] }),
       "Undecided: warm leads, the best with a probability of 72 %. A winner takes 7 days of data (3.2 days so far), 100 " +
@@ -222,23 +222,23 @@ describe("the results as text", () => {
     assert.notInclude(text, "plan=free")
   })
 
-  it("have a table for every segment when asked", () => {
+  it("contain a table for every segment on request", () => {
     const text = resultsText(resultsOf(), { segments: true })
     assert.match(text, /\nplan=free: 18040 decisions\n\nvariant /)
     assert.strictEqual(text.match(/^variant /gm)!.length, 5)
   })
 
-  it("say so when a segment has no decisions", () => {
+  it("report a segment without decisions", () => {
     const text = resultsText(resultsOf({ segment: new Map([["plan", "gold"]]) }), { segments: false })
     assert.match(text, /^welcome, only plan=gold: 0 decisions/)
     assert.include(text, "There are no decisions in this segment.")
   })
 
-  it("show nothing to a terminal that a caller's attribute could have smuggled in", () => {
+  it("escape control characters in a caller's attributes", () => {
     assert.strictEqual(segmentText({ plan: "\u001b[31mred" }), "plan=%1B%5B31mred")
   })
 
-  it("say so when there are no variants", () => {
+  it("report a template without variants", () => {
     const text = resultsText(
       resultsOf({ template: { ...input().template, variants: [] }, eligible: new Set(), rows: [] }),
       { segments: true },

@@ -51,7 +51,7 @@ describe("chiSquareTail", () => {
 })
 
 describe("sampleRatioProbability", () => {
-  it("is below 0.001 in no more than 0.3 % of runs in which choices follow their probabilities", () => {
+  it("is below 0.001 in at most 0.3 % of runs whose choices follow their probabilities", () => {
     const random = seeded(7)
     const runs = 2_000
     let alarms = 0
@@ -61,7 +61,7 @@ describe("sampleRatioProbability", () => {
     assert.isAtMost(alarms, 0.003 * runs)
   })
 
-  it("is below 0.001 when two fifths of one variant's decisions is lost", () => {
+  it("is below 0.001 if two fifths of one variant's decisions are lost", () => {
     const random = seeded(8)
     const runs = 200
     let alarms = 0
@@ -71,7 +71,7 @@ describe("sampleRatioProbability", () => {
     assert.isAtLeast(alarms, 0.8 * runs)
   })
 
-  it("is 1 with too few choices to tell", () =>
+  it("is 1 with too few choices", () =>
     assert.strictEqual(
       sampleRatioProbability([
         { copyId: "a", observed: 9, expected: 5, variance: 2.5 },
@@ -88,6 +88,6 @@ describe("equalSharesProbability", () => {
 
   it("is 1 for one group", () => assert.strictEqual(equalSharesProbability([{ some: 9, all: 100 }]), 1))
 
-  it("is 1 without any of them", () =>
+  it("is 1 without any occurrences", () =>
     assert.strictEqual(equalSharesProbability([{ some: 0, all: 100 }, { some: 0, all: 50 }]), 1))
 })

@@ -18,7 +18,7 @@ const daily = (copyId: string, plan: string, trials: number, outcomes: number): 
   [0, 1, 2, 3].map((day) => count(day, copyId, plan, trials, outcomes))
 
 describe("the comparison of segments", () => {
-  it("compares variants within days, so that a day with higher rates favours neither", () => {
+  it("compares variants within days, so that a day with higher rates favors no variant", () => {
     // Both have 10 % on two days and 30 % on two others, on which `a` is sent more.
     const [one] = compareSegments(
       contexts,
@@ -39,7 +39,7 @@ describe("the comparison of segments", () => {
     assert.isFalse(one!.compared!.isClear)
   })
 
-  it("has the interval of two proportions with Student's law for the days and smoothed rates", () => {
+  it("has the interval of two proportions with Student's distribution for the days and smoothed rates", () => {
     const rows = [...daily("a", "pro", 249.5, 49.75), ...daily("b", "pro", 249.5, 24.75)]
     const [one] = compareSegments(contexts, question, rows)
     const error = Math.sqrt((0.2 * 0.8 + 0.1 * 0.9) / 998)
@@ -55,7 +55,7 @@ describe("the comparison of segments", () => {
     assert.isTrue(one!.compared!.isClear)
   })
 
-  it("calls a difference clear by the number of segments that are compared", () => {
+  it("requires a larger difference if more segments are compared", () => {
     const free = [...daily("a", "free", 250, 37), ...daily("b", "free", 250, 25)]
     const pro = [...daily("a", "pro", 240, 24), ...daily("b", "pro", 240, 24)]
     const clear = (rows: ReadonlyArray<DayCount>) =>
@@ -66,7 +66,7 @@ describe("the comparison of segments", () => {
     assert.deepStrictEqual(clear([...free, ...little]), [true, undefined], "segments with too little data do not count")
   })
 
-  it("leaves out contexts from before the attributes were learned from, and days of one variant alone", () => {
+  it("leaves out contexts recorded before the attributes were learned, and days with a single variant", () => {
     const rows: ReadonlyArray<DayCount> = [
       { day: 0, copyId: "a", context: encodeContext([["weekend", "weekday"]]), trials: 500, outcomes: 50 },
       ...[0, 2, 4].flatMap((day) => [count(day, "a", "free", 100, 20), count(day + 1, "b", "free", 100, 20)]),

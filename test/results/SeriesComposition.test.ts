@@ -38,13 +38,13 @@ const seriesWith = (named: ReadonlyArray<string>) =>
     zone: "UTC",
   })
 
-describe("The series of many variants", () => {
-  it("has the 20 variants with the most decisions", () => {
+describe("the series of many variants", () => {
+  it("contains the 20 variants with the most decisions", () => {
     const { left_out, variants } = seriesWith([])
     assert.deepStrictEqual([variants, left_out], [ids.slice(0, 20), 5])
   })
 
-  it("has the variants that are named before those with more decisions, if they have any", () => {
+  it("contains named variants before those with more decisions, if they have any decisions", () => {
     const { left_out, variants } = seriesWith(["v24", "v01", "never-selected"])
     assert.deepStrictEqual([variants, left_out], [[...ids.slice(0, 19), "v24"], 5])
   })

@@ -29,8 +29,8 @@ const series: TemplateSeries = {
   weighted_gain: null,
 }
 
-describe("The series as text", () => {
-  it("has a row for each stretch and marks those whose outcomes are still coming in", () => {
+describe("the series as text", () => {
+  it("has a row for each period, and marks periods whose outcomes are incomplete", () => {
     const text = seriesText(series)
     assert.match(text, /2026-11-02 00:00 +200 +75 % · 8\.0 % · 90 % +25 % · 4\.0 % · 10 % +\+3\.3 +-1\.5 to \+8\.0/)
     assert.match(text, /2026-11-03 00:00 \*/)
@@ -38,14 +38,14 @@ describe("The series as text", () => {
     assert.include(text, "2 variants with fewer decisions")
   })
 
-  it("says that there is no data where nothing is known", () => {
+  it("reports that there is no data", () => {
     const nothing = point("2026-11-02T00:00:00.000Z", true)
     const variants = nothing.variants.map((one) => ({ ...one, rate: null, interval: null, p_best: null }))
     const text = seriesText({ ...series, points: [{ ...nothing, variants, gain: null }] })
     assert.match(text, /200 +75 % · no data +25 % · no data +no data/)
   })
 
-  it("has the gain by propensities beside the model's", () => {
+  it("shows the gain by propensities next to the model's gain", () => {
     assert.notInclude(seriesText(series), "propensities")
     const weighted_gain = {
       from: "2026-10-01T00:00:00.000Z",
@@ -64,7 +64,7 @@ describe("The series as text", () => {
     )
   })
 
-  it("says where there is nothing", () => {
+  it("reports a window without decisions", () => {
     assert.strictEqual(seriesText({ ...series, points: [] }), "t: no decisions in this window.")
   })
 })

@@ -11,7 +11,7 @@ const posterior = fc.record({
 })
 
 describe("Standing", () => {
-  it("shares out the probability of being best, more of it to the higher of two rates as sure", () => {
+  it("returns probabilities of being best that sum to 1 and are higher for the higher of two rates", () => {
     fc.assert(fc.property(fc.array(posterior, { minLength: 1, maxLength: 6 }), (rates) => {
       const best = probabilitiesOfBest(rates)
       assert.approximately(best.reduce((sum, one) => sum + one, 0), 1, 1e-6)
@@ -25,13 +25,13 @@ describe("Standing", () => {
     assert.isBelow(low!, 0.15)
   })
 
-  it("takes variants that are known alike to be as probably the best", () => {
+  it("returns equal probabilities for variants with equal posteriors", () => {
     for (const one of probabilitiesOfBest([1, 2, 3, 4].map(() => ({ shape: 40, exposure: 900, scale: 1 })))) {
       assert.approximately(one, 0.25, 1e-9)
     }
   })
 
-  it("has intervals around the mean that narrow with what is known", () => {
+  it("has intervals around the mean that narrow with more data", () => {
     const few = { shape: 5, exposure: 100, scale: 1 }
     const many = { shape: 500, exposure: 10_000, scale: 1 }
     assert.strictEqual(meanOf(few), meanOf(many))
@@ -42,7 +42,7 @@ describe("Standing", () => {
     assert.approximately(intervalOf(few)[1], 0.102416, 0.0003)
   })
 
-  it("gives a variant no credit for having been shown to those who click more", () => {
+  it("does not credit a variant for being shown to people who click more", () => {
     const contexts = [contextOf("free", "morning"), contextOf("pro", "morning")]
     const rates = new ContextRates(model, ["a", "b"], contexts)
     const standing = new Standing(rates, 2, [1, 1], 1)

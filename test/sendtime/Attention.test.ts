@@ -49,7 +49,7 @@ const touches = fc.array(
 const zones = fc.constantFrom("UTC", "Europe/Berlin", "Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham")
 
 describe("attention", () => {
-  it("folds the hours of a week into those of weekdays and of weekends", () => {
+  it("maps the hours of a week to 24 weekday hours and 24 weekend hours", () => {
     const of = (text: string) => foldedHour(utc.localHour(Date.parse(text)))
     assert.strictEqual(of("2026-06-12T23:59Z"), 23, "a Friday")
     assert.strictEqual(of("2026-06-13T00:00Z"), 24, "a Saturday")
@@ -58,7 +58,7 @@ describe("attention", () => {
     assert.strictEqual(of("1969-12-31T05:00Z"), 5, "before the epoch")
   })
 
-  it("counts the hours a message lay there until it was engaged with, each with its freshness", () => {
+  it("weights the hours between sending and engagement by freshness", () => {
     const into = emptyHistogram()
     addTouches(into, Float64Array.of(touch("2026-06-10T09:00Z", 2)), utc, freshness(8), now)
     const weight = 0.5 ** (4 / 60)
@@ -70,13 +70,13 @@ describe("attention", () => {
     near(into.exposed[12]!, 0)
   })
 
-  it("counts of a message that still lies there the hours so far", () => {
+  it("counts the hours so far of a message without engagement", () => {
     const into = emptyHistogram()
     addTouches(into, Float64Array.of(touch("2026-06-14T22:00Z")), utc, freshness(8), now)
     near(total(into.exposed), 1 + Math.exp(-1 / 8) + Math.exp(-2 / 8))
   })
 
-  it("counts by the hours that clocks show, in zones that are half an hour or a quarter off too", () => {
+  it("counts local hours, also in zones with offsets of half or a quarter of an hour", () => {
     const hours = (zone: string, code: number) => {
       const into = emptyHistogram()
       addTouches(into, Float64Array.of(code), Clocks.of(zone), freshness(8), now)
@@ -95,7 +95,7 @@ describe("attention", () => {
     assert.deepStrictEqual(hours("Asia/Kolkata", hourly), [8, 9])
   })
 
-  it("counts half of a message of 60 days ago and nothing of one of 181 days ago", () => {
+  it("halves the weight of a message after 60 days, and drops it after 180 days", () => {
     const exposure = (sent: string) => {
       const into = emptyHistogram()
       addTouches(into, Float64Array.of(touch(sent, 0)), utc, freshness(8), now)
@@ -105,7 +105,7 @@ describe("attention", () => {
     assert.strictEqual(exposure("2025-12-16T00:00Z"), 0)
   })
 
-  it("gives the same histogram touch by touch and from the cells of many, under every tau", () => {
+  it("computes the same histogram from single touches and from cells, for every tau", () => {
     fc.assert(
       fc.property(touches, zones, fc.constantFrom(...taus), (codes, zone, tau) => {
         const clocks = Clocks.of(zone)
@@ -123,7 +123,7 @@ describe("attention", () => {
     )
   })
 
-  it("does not depend on the order of touches", () => {
+  it("is independent of the order of touches", () => {
     fc.assert(
       fc.property(touches, zones, (codes, zone) => {
         const count = (list: Float64Array) => {
@@ -139,7 +139,7 @@ describe("attention", () => {
     )
   })
 
-  it("smooths engagements and exposure alike", () => {
+  it("smooths engagements and exposure equally", () => {
     fc.assert(
       fc.property(touches, (codes) => {
         const into = emptyHistogram()
@@ -153,7 +153,7 @@ describe("attention", () => {
     )
   })
 
-  it("leaves a person without history to the group, and a group without history to the wider one", () => {
+  it("falls back to the group for a person without history, and to the wider group for a group without history", () => {
     const wider = Float64Array.from({ length: 48 }, (_, k) => 0.01 + 0.001 * k)
     const nothing = emptyHistogram()
     narrowed(nothing, wider).forEach((rate, k) => near(rate, wider[k]!))
@@ -167,7 +167,7 @@ describe("attention", () => {
     assert.isBelow(Math.max(...seen.subarray(14)), 1.05 * seen[40]!)
   })
 
-  it("comes ever closer to a person's own habits", () => {
+  it("approaches a person's own habits with more messages", () => {
     const group = new Float64Array(48).fill(0.02)
     const peak = (messages: number) => {
       const codes = Float64Array.from(
@@ -185,7 +185,7 @@ describe("attention", () => {
     assert.isAbove(peak(60), peak(10))
   })
 
-  it("finds how fast messages of a simulated kind lose their freshness", () => {
+  it("estimates how fast simulated messages lose their freshness", () => {
     for (const tau of [2, 8, 32]) {
       const cells = new Cells()
       const fresh = freshness(tau)
@@ -201,7 +201,7 @@ describe("attention", () => {
     }
   })
 
-  it("values a start as the sum over the hours that follow it", () => {
+  it("values a start time as the sum over the following hours", () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 48, maxLength: 48 }),

@@ -86,7 +86,7 @@ const chosenOf = (
   })
 
 describe("choose", () => {
-  it("never answers the past nor a time beyond the horizon while a time within it is allowed", () => {
+  it("returns a future time within the horizon if one is allowed", () => {
     fc.assert(
       fc.property(cases, (one) => {
         const { at, late } = chosenOf(one)
@@ -99,7 +99,7 @@ describe("choose", () => {
     )
   })
 
-  it("keeps quiet hours and allowed days on the recipient's clocks, through changes of the clocks", () => {
+  it("respects quiet hours and allowed days in the recipient's zone, also at clock changes", () => {
     fc.assert(
       fc.property(cases, (one) => {
         const { at } = chosenOf(one)
@@ -109,7 +109,7 @@ describe("choose", () => {
     )
   })
 
-  it("finds every allowed minute of the horizon and no other", () => {
+  it("finds exactly the allowed minutes of the horizon", () => {
     fc.assert(
       fc.property(instants, fc.constantFrom(...zones), permissions, (at, zone, permission) => {
         const from = Math.floor(at / 60_000) * 60_000
@@ -131,7 +131,7 @@ describe("choose", () => {
     )
   })
 
-  it("tells the same of each hour of a week as of its minutes", () => {
+  it("allows each hour of a week consistently with its minutes", () => {
     const monday = Date.parse("2026-06-01T00:00Z")
     fc.assert(
       fc.property(permissions, (permission) => {
@@ -151,7 +151,7 @@ describe("choose", () => {
     )
   })
 
-  it("takes the hour with the highest value", () => {
+  it("selects the hour with the highest value", () => {
     const attention = new Float64Array(48).fill(0.01)
     attention[20] = 1
     const now = Date.parse("2026-06-10T09:10:00Z")
@@ -163,7 +163,7 @@ describe("choose", () => {
     assert.strictEqual(Math.max(...candidates.map(({ value }) => value)), candidates[11]!.value)
   })
 
-  it("spreads answers over the whole of the best hour", () => {
+  it("distributes times over the whole best hour", () => {
     const attention = new Float64Array(48).fill(0.01)
     attention[20] = 1
     const now = Date.parse("2026-06-10T09:10:00Z")
@@ -178,7 +178,7 @@ describe("choose", () => {
     assert.strictEqual(new Date(at(0.9999999)).toISOString(), "2026-06-10T20:59:59.000Z")
   })
 
-  it("answers the first allowed second while nothing is known", () => {
+  it("returns the first allowed second without data", () => {
     const from = Date.parse("2026-06-10T22:10:00.250Z")
     const at = (permission: Permission) =>
       new Date(
@@ -198,7 +198,7 @@ describe("choose", () => {
     )
   })
 
-  it("explores evenly over all allowed seconds", () => {
+  it("explores uniformly over all allowed seconds", () => {
     const now = Date.parse("2026-06-10T09:10:00Z")
     const permission = { quiet: { from: 21 * 60, to: 8 * 60 }, days: undefined }
     const found = slots(now, now + 24 * hour, Clocks.of("UTC"), permission)
@@ -219,7 +219,7 @@ describe("choose", () => {
     assert.deepStrictEqual([...counts].sort(([a], [b]) => a - b), Array.from({ length: 13 }, (_, i) => [8 + i, 100]))
   })
 
-  it("does not send into an hour that the clocks skip, and knows the hour they show twice", () => {
+  it("skips a local hour that does not exist, and recognizes a repeated one", () => {
     const clocks = Clocks.of("Europe/Berlin")
     const localHours = (from: string, hours: number) =>
       slots(Date.parse(from), Date.parse(from) + hours * hour, clocks, { quiet: undefined, days: undefined })

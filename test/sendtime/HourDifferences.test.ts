@@ -76,7 +76,7 @@ const anyHour = (uniform: () => number) => 24 * uniform()
 const mornings = (uniform: () => number) => uniform() < 2 / 3 ? 10 + uniform() / 4 : 8 + 14 * uniform()
 
 describe("hours of the week", () => {
-  it("are said to differ in at most 5 % of runs when all are alike", () => {
+  it("differ in at most 5 % of runs if all hours are equal", () => {
     // 5 % of 300 runs, and 2.5 standard errors of chance: it is the same seeds each time.
     const most = 0.05 + 2.5 * Math.sqrt(0.05 * 0.95 / 300)
     for (const [name, sendHour] of Object.entries({ anyHour, mornings })) {
@@ -86,11 +86,11 @@ describe("hours of the week", () => {
 
   const evenings = { sendHour: anyHour, tau: 6, weight: (hour: number) => hour >= 18 && hour < 22 ? 3 : 1 }
 
-  it("are found to differ when evenings are worth three times as much", () => {
+  it("differ if evenings are worth three times as much", () => {
     assert.isAbove(shareOf(evenings, 40), 0.9)
   })
 
-  it("are said to differ, or not to, in the timing of a template", () => {
+  it("are reported in the timing of a template", () => {
     for (const population of [evenings, { sendHour: mornings, tau: 6, weight: () => 1 }]) {
       for (const seed of [1, 2, 3]) {
         const people = touchesOf(population, seed).map((codes) => ({ zone: undefined, codes }))

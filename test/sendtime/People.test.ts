@@ -28,7 +28,7 @@ describe("People", () => {
           (known) => known === undefined ? undefined : Array.from(known.codes),
         ))
 
-    it.effect("are found each by their own name, however many are asked for at once", () =>
+    it.effect("are found by name for any number of concurrent requests", () =>
       Effect.gen(function* () {
         const names = Array.from({ length: 700 }, (_, n) => `u${n}`)
         yield* store("many", Object.fromEntries(names.map((name, n) => [name, [n, 1000 + n]])))
@@ -43,7 +43,7 @@ describe("People", () => {
         assert.deepStrictEqual(yield* codesOf({ org: "other", user: "u1" }), [], "another organization's are not")
       }))
 
-    it.effect("are remembered until they are forgotten", () =>
+    it.effect("are cached until they are removed", () =>
       Effect.gen(function* () {
         const people = yield* People
         const ann = { org: "memory", user: "ann", email: undefined }
@@ -56,7 +56,7 @@ describe("People", () => {
         assert.deepStrictEqual(yield* codesOf({ org: "memory", user: "ann" }), [1, 2])
       }))
 
-    it.effect("are one person under both of their names, where the profile joins them", () =>
+    it.effect("are one person under both names if the profile connects them", () =>
       Effect.gen(function* () {
         yield* store("names", { ann: [1, 3], "ann@example.com": [2, 3], "other@example.com": [9], bob: [5] })
         yield* (yield* Profiles).apply([{

@@ -14,14 +14,14 @@ const daily = (minute: number) => ({ week: minute, weekend: minute })
 const byCity = (all: ReadonlyArray<Advised>) => cities.map((zone) => all.filter(({ reader }) => reader.zone === zone))
 
 describe("readers with a habit, after 28 days of webhooks", () => {
-  it("are reached as well where zones are half an hour or a quarter off", () => {
+  it("are reached at their hour also in zones with offsets of half or a quarter of an hour", () => {
     for (const own of byCity(adviseReaders(readers(daily), options))) {
       assert.isAtMost(medianOff(own), 1.2, own[0]!.reader.zone)
       assert.isAtLeast(shareRight(own), 0.95, own[0]!.reader.zone)
     }
   })
 
-  it("are reached on weekends of their own, be they the rule or one in four", () => {
+  it("are reached at their weekend hour, for all readers or one in four", () => {
     const early = { week: 8 * 60 + 18, weekend: 14 * 60 + 18 }
     for (const own of byCity(adviseReaders(readers(() => early), options))) {
       assert.isAtLeast(shareRight(own), 0.95, own[0]!.reader.zone)
@@ -36,7 +36,7 @@ describe("readers with a habit, after 28 days of webhooks", () => {
 })
 
 describe("the first days of an organization", () => {
-  it("do not send everything at the end of the horizon", () => {
+  it("do not send all messages at the end of the horizon", () => {
     const some = Array.from({ length: 100 }, (_, i): Reader => ({
       zone: "Europe/Berlin",
       ...daily(360 + (i * 397) % 1000),

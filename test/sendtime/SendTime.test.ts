@@ -49,7 +49,7 @@ const history = Effect.fnUntraced(function* (slug: string, user?: string) {
 describe("SendTime", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("keeps the times of sending and first engagement of each message, in any order of events", () =>
+    it.effect("stores the times of sending and first engagement of each message, for any order of events", () =>
       Effect.gen(function* () {
         const at = dayAt(2, 9)
         const events = [
@@ -89,7 +89,7 @@ describe("SendTime", () => {
         }
       }))
 
-    it.effect("records messages without reports once they are four days old, and takes that back for a late event", () =>
+    it.effect("records messages without reports after four days, and corrects them after a late event", () =>
       Effect.gen(function* () {
         yield* makeOrg("quiet")
         const old = dayAt(6, 10)
@@ -106,7 +106,7 @@ describe("SendTime", () => {
         assert.deepStrictEqual((yield* check).sendTimes, { people: 1, differences: 0 })
       }))
 
-    it.effect("counts messages without reports as not engaged with so far once they are an hour old", () =>
+    it.effect("counts messages without reports after an hour as not yet engaged with", () =>
       Effect.gen(function* () {
         yield* makeOrg("young")
         const at = Date.now() - 6 * hour
@@ -130,7 +130,7 @@ describe("SendTime", () => {
         assert.deepStrictEqual((yield* check).sendTimes, { people: 3, differences: 0 })
       }))
 
-    it.effect("reads histories of earlier releases, by whole hours, and brings them to quarters as events come", () =>
+    it.effect("reads histories of earlier releases in hours, and converts them to quarters with new events", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("hourly")
@@ -162,7 +162,7 @@ describe("SendTime", () => {
         assert.isFalse(codes.some(isHourly))
       }))
 
-    it.effect("has nothing to look at where nothing was decided, and loses nothing that was", () =>
+    it.effect("skips organizations without decisions, and misses no decision", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { run } = yield* Settling
@@ -187,7 +187,7 @@ describe("SendTime", () => {
         assert.strictEqual(yield* run, 0)
       }))
 
-    it.effect("is put right by a rebuild, which says how many histories were wrong", () =>
+    it.effect("is corrected by a rebuild, which reports the number of wrong histories", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const rebuild = yield* Rebuild
@@ -218,7 +218,7 @@ describe("SendTime", () => {
         assert.isNull((yield* rebuild.run(org("wrong"), { check: true, template: "t" })).sendTimes)
       }))
 
-    it.effect("advises the hour at which a person reads, under the user id and the address alike", () =>
+    it.effect("advises the hour at which a person reads, for the user id and the address", () =>
       Effect.gen(function* () {
         yield* oneTemplate("habits")
         yield* (yield* Profiles).apply([{
@@ -255,7 +255,7 @@ describe("SendTime", () => {
         assert.strictEqual((yield* settled({ org: "habits", now })).basis, "variant", "nobody in particular")
       }))
 
-    it.effect("answers at once, or when quiet hours end, while nothing is known", () =>
+    it.effect("advises to send at once, or at the end of quiet hours, without data", () =>
       Effect.gen(function* () {
         yield* oneTemplate("blank")
         const now = dayAt(0, 22) + 1234
@@ -332,7 +332,7 @@ describe("SendTime", () => {
         assert.strictEqual(other.best!.hour, limited.best!.hour)
       }))
 
-    it.effect("does not send before it may", () =>
+    it.effect("advises no time before the requested start", () =>
       Effect.gen(function* () {
         yield* oneTemplate("before")
         const now = dayAt(0, 10)
@@ -343,7 +343,7 @@ describe("SendTime", () => {
         assert.isAtLeast(other, now)
       }))
 
-    it.effect("gives the same answer to the same question within an hour, and explores one answer in fifty", () =>
+    it.effect("repeats its advice within an hour, and explores once in fifty", () =>
       Effect.gen(function* () {
         yield* oneTemplate("chance")
         yield* plantHabit("chance", "ann", 20)
@@ -425,7 +425,7 @@ describe("SendTime", () => {
         assert.deepStrictEqual([nothing.followed.rate, nothing.gain], [null, null])
       }))
 
-    it.effect("forgets a person who is to be erased", () =>
+    it.effect("deletes the history of an erased person", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* oneTemplate("gone")
@@ -443,7 +443,7 @@ describe("SendTime", () => {
         })
       }))
 
-    it.effect("refuses a variant that the organization does not have", () =>
+    it.effect("rejects a variant that the organization does not have", () =>
       Effect.gen(function* () {
         yield* oneTemplate("refuse")
         const error = yield* Effect.flip(advise({ org: "refuse", copyId: "zzz" }))

@@ -5,7 +5,7 @@ import { engagedAt, engagement, sendTimeWorld } from "../../bench/simulation/Sen
 const policy = (name: string) => sendTimePolicies.find((one) => one.name === name)!
 
 describe("send times in a simulated world", () => {
-  it("are the same for the same seed, and lie within the day after the wish", () => {
+  it("are identical for the same seed, and within one day after the request", () => {
     const a = sendTimeWorld(3, 60)
     const b = sendTimeWorld(3, 60)
     assert.deepStrictEqual(a.wants.map(({ at }) => at), b.wants.map(({ at }) => at))
@@ -13,7 +13,7 @@ describe("send times in a simulated world", () => {
     for (const { at } of a.wants) assert.isTrue(at >= a.from - 14 * 3_600_000 && at < a.until + 24 * 3_600_000)
   })
 
-  it("bring as many engagements as their probability says", () => {
+  it("result in engagements at the given probability", () => {
     const world = sendTimeWorld(1, 20)
     let state = 11
     const uniform = () => (state = (state * 48271) % 2147483647) / 2147483647

@@ -8,10 +8,10 @@ import { hour } from "../learning/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { around, dayAt, drain, iso, oneTemplate, plantHabit, settled } from "./habits.ts"
 
-describe("Zones of send times", () => {
+describe("zones of send times", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("goes by the zone that a trait names, and by the organization's for others", () =>
+    it.effect("come from a trait of the person, or else from the organization", () =>
       Effect.gen(function* () {
         yield* oneTemplate("zones")
         const report = (user: string, traits: Record<string, unknown>) => ({
@@ -40,7 +40,7 @@ describe("Zones of send times", () => {
         around(wrong, 20)
       }))
 
-    it.effect("goes by the zone that the latest event named, unless a trait says otherwise", () =>
+    it.effect("come from the latest event, unless a trait names a zone", () =>
       Effect.gen(function* () {
         yield* oneTemplate("roaming")
         const now = dayAt(-1, 0)

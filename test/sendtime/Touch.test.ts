@@ -57,7 +57,7 @@ const delayKept = ({ delay, quarter }: { readonly quarter: number; readonly dela
   quarter % 4 + delay >= noEngagement ? noEngagement : delay
 
 describe("touches", () => {
-  it("are numbers that hold what they were made of, and sort by time", () => {
+  it("are numbers that contain their fields, and sort by time", () => {
     fc.assert(
       fc.property(touches, fc.string(), (touch, decision) => {
         const code = encode(touch, decision)
@@ -75,7 +75,7 @@ describe("touches", () => {
     )
   })
 
-  it("are read by earlier releases, which know whole hours", () => {
+  it("are readable by earlier releases, which store whole hours", () => {
     fc.assert(
       fc.property(touches, fc.string(), (touch, decision) => {
         const code = encode(touch, decision)
@@ -87,7 +87,7 @@ describe("touches", () => {
     )
   })
 
-  it("of earlier releases are read as of the middle of their hour", () => {
+  it("of earlier releases are read at the middle of their hour", () => {
     fc.assert(
       fc.property(touches, fc.string(), (touch, decision) => {
         const code = encodeHourly(touch, decision)
@@ -101,7 +101,7 @@ describe("touches", () => {
     )
   })
 
-  it("come back from their bytes", () => {
+  it("round-trip through bytes", () => {
     const codes = Float64Array.of(1, 2 ** 52 + 1, 12345.0)
     const bytes = new Uint8Array([9, ...toBytes(codes)])
     assert.deepStrictEqual(fromBytes(bytes.subarray(1)), codes)
@@ -142,13 +142,13 @@ describe("touches", () => {
     assert.strictEqual(read(touchOf(decision, [delivered, soon, ...burst, event("click", 6)]))?.delay, 4 * 5)
   })
 
-  it("do not exist for a message that was not seen", () => {
+  it("are undefined for a message that bounced or is too old", () => {
     assert.isUndefined(touchOf(decision, [event("sent", 0), event("bounce", 1)]))
     assert.isDefined(touchOf(decision, [event("sent", 0), event("soft_bounce", 1), event("open", 2)]))
     assert.isUndefined(touchOf({ ...decision, decidedAt: Date.UTC(2019, 11, 31) }, []))
   })
 
-  it("do not depend on the order of events, nor on repetitions", () => {
+  it("are independent of the order and repetition of events", () => {
     const events = fc.array(
       fc.record({
         event: fc.constantFrom("sent", "delivered", "open", "click", "bounce", "conversion", "other", "failed"),
@@ -171,7 +171,7 @@ describe("touches", () => {
     )
   })
 
-  it("tell variants of different templates apart", () => {
+  it("distinguish equal variant ids of different templates", () => {
     assert.notStrictEqual(variantCode("t", "a"), variantCode("u", "a"))
     assert.notStrictEqual(variantCode("t", "a"), variantCode("t", "b"))
   })

@@ -13,8 +13,8 @@ const layer = Layer.unwrap(
     )),
 )
 
-describe("The answer of the database", () => {
-  it.live("is no within seconds while its connection hangs, and the pool stays free", () =>
+describe("the health check of the database", () => {
+  it.live("fails within seconds while its connection hangs, without blocking the pool", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const store = yield* Store
@@ -37,7 +37,7 @@ describe("The answer of the database", () => {
       assert.isTrue(yield* Effect.repeat(store.answers, { until: (answers) => answers }))
     }).pipe(Effect.provide(layer)))
 
-  it.live("is yes while all connections of the pool are in use", () =>
+  it.live("succeeds while all connections of the pool are in use", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const store = yield* Store

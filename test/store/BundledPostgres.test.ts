@@ -61,7 +61,7 @@ describe("The bundled PostgreSQL", () => {
   )
 
   it.live(
-    "has one server for all that use a folder, which goes on when the first of them ends",
+    "shares one server among all processes of a folder, which keeps running when the first process ends",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const dataDir = yield* newDataDir
@@ -84,7 +84,7 @@ describe("The bundled PostgreSQL", () => {
     120_000,
   )
 
-  it.live("refuses the files of another release of PostgreSQL", () =>
+  it.live("refuses the files of another major version of PostgreSQL", () =>
     Effect.scoped(Effect.gen(function* () {
       const dataDir = yield* newDataDir
       yield* (yield* opened(dataDir)).close

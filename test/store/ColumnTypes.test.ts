@@ -16,7 +16,7 @@ describe("JSON columns", () => {
         return rows[0]!
       })
 
-    it.effect("are read as JSON.parse reads them", () =>
+    it.effect("are parsed like JSON.parse", () =>
       Effect.gen(function* () {
         const text = '{"b": [1, -0.5e3, "é\\u0001", null, true], "a": {"__proto__": 1, "10": {}}, "": []}'
         const { json, jsonb, list, none } = yield* read(text)
@@ -32,7 +32,7 @@ describe("JSON columns", () => {
         assert.deepStrictEqual(jsonb, { id: "12345678901234567890", list: ["9007199254740993"], sum: 1.5e21 })
       }))
 
-    it.effect("may hold any number of strings, and names that were accepted once, whose hashes collide", () =>
+    it.effect("accept any number of strings, and stored names with colliding hashes", () =>
       Effect.gen(function* () {
         const strings = Array.from({ length: 200_000 }, (_, index) => integerText(index))
         assert.deepStrictEqual((yield* read(JSON.stringify(strings))).jsonb, strings)

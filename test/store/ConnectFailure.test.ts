@@ -20,7 +20,7 @@ const rules = ["host all postgres all trust", "host all known all trust", "host 
   "\n",
 )
 
-describe("A database that cannot be used", () => {
+describe("a database that cannot be used", () => {
   it.live("is reported with its cause and a statement that repairs it", () =>
     Effect.scoped(Effect.gen(function* () {
       const { DATA_DIR: seed } = yield* embeddedEnvironment

@@ -71,8 +71,8 @@ const connect = (url: string, more: Readonly<Record<string, string>> = {}) =>
     return yield* Effect.catch(isEncrypted, explain)
   }).pipe(Effect.provide(Layer.fresh(layerOf(url, more))))
 
-describe("A server that demands TLS under a private authority", () => {
-  it.live("is reached by each mode that allows it", () =>
+describe("a server that requires TLS under a private authority", () => {
+  it.live("is reached in each mode that allows it", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const file = join(folder, "ca.pem")
@@ -96,7 +96,7 @@ describe("A server that demands TLS under a private authority", () => {
       assert.match(`${yield* connect(`${url}?sslrootcert=system`)}`, /not signed by a publicly trusted authority/)
     })))
 
-  it.live("is refused when another authority signed its certificate, for any name", () =>
+  it.live("is rejected if another authority signed its certificate, for any name", () =>
     Effect.scoped(Effect.gen(function* () {
       const { url } = yield* scopedServer(onlyTls, ofHosts(["localhost"]))
       const DATABASE_CA = otherAuthority.certificate
@@ -108,7 +108,7 @@ describe("A server that demands TLS under a private authority", () => {
       }
     })))
 
-  it.live("is refused by verify-full alone when its certificate is for another host", () =>
+  it.live("is rejected only by verify-full if its certificate is for another host", () =>
     Effect.scoped(Effect.gen(function* () {
       const { url } = yield* scopedServer(onlyTls, ofHosts(["db.example.com"]))
       const DATABASE_CA = authority.certificate
@@ -123,7 +123,7 @@ describe("A server that demands TLS under a private authority", () => {
       }
     })))
 
-  it.live("is refused when its certificate has expired", () =>
+  it.live("is rejected if its certificate has expired", () =>
     Effect.scoped(Effect.gen(function* () {
       const { url } = yield* scopedServer(onlyTls, ofHosts(["localhost"], { until: new Date(Date.now() - hour) }))
       const DATABASE_CA = authority.certificate
@@ -137,7 +137,7 @@ describe("A server that demands TLS under a private authority", () => {
       assert.isTrue(yield* connect(`${url}?sslmode=require`))
     })))
 
-  it.live("is given a client certificate where it wants one", () =>
+  it.live("receives a client certificate if it requires one", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const client = makeCertificate({ name: "shop", hosts: ["shop"], authority })
@@ -151,8 +151,8 @@ describe("A server that demands TLS under a private authority", () => {
     })))
 })
 
-describe("A server without TLS", () => {
-  it.live("is reached by the modes that do not demand it", () =>
+describe("a server without TLS", () => {
+  it.live("is reached in the modes that do not require TLS", () =>
     Effect.scoped(Effect.gen(function* () {
       const { url } = yield* scopedServer(["host all shop all scram-sha-256"])
       for (const mode of ["disable", "allow", "prefer"]) assert.isFalse(yield* connect(`${url}?sslmode=${mode}`), mode)
@@ -163,7 +163,7 @@ describe("A server without TLS", () => {
       )
     })))
 
-  it.live("is reached by prefer also where it has TLS and its rules want none", () =>
+  it.live("is reached with prefer even if it has TLS but its rules forbid it", () =>
     Effect.scoped(Effect.gen(function* () {
       const { url } = yield* scopedServer(["hostnossl all shop all scram-sha-256"], ofHosts(["localhost"]))
       for (const mode of ["disable", "allow", "prefer"]) assert.isFalse(yield* connect(`${url}?sslmode=${mode}`), mode)
@@ -171,8 +171,8 @@ describe("A server without TLS", () => {
     })))
 })
 
-describe("An encrypted connection", () => {
-  it.live("carries long texts in both directions, and statements that are given up", () =>
+describe("an encrypted connection", () => {
+  it.live("transfers long texts in both directions, and cancelled statements", () =>
     Effect.scoped(Effect.gen(function* () {
       const { url } = yield* scopedServer(onlyTls, ofHosts(["localhost"]))
       const text = "äß€𝄞".repeat(300_000)

@@ -22,7 +22,7 @@ const refused = (message: string, code: string) =>
 const failed = (message: string, code: string) =>
   new SqlError({ reason: new UnknownError({ cause: causeOf(message, code) }) })
 
-describe("A failure of the first connection", () => {
+describe("a failure of the first connection", () => {
   const passing: ReadonlyArray<readonly [string, SqlError]> = [
     ["no server listens", unconnected("connect ECONNREFUSED 127.0.0.1:5432", "ECONNREFUSED")],
     ["there is no socket yet", unconnected("connect ENOENT /tmp/.s.PGSQL.5432", "ENOENT")],
@@ -60,8 +60,8 @@ describe("A failure of the first connection", () => {
     ["PgBouncer knows no such database", unconnected("no such database: shop", "08P01")],
   ]
 
-  it.each([...passing])("may pass by itself if %s", (_, error) => assert.isTrue(isPassing(error)))
-  it.each([...lasting])("does not pass by itself if %s", (_, error) => assert.isFalse(isPassing(error)))
+  it.each([...passing])("is temporary if %s", (_, error) => assert.isTrue(isPassing(error)))
+  it.each([...lasting])("is permanent if %s", (_, error) => assert.isFalse(isPassing(error)))
 })
 
 /** A failure of a start on `db:5432`. */
@@ -95,8 +95,8 @@ const collected = (lines: Array<string>, first?: Deferred.Deferred<void>) =>
     }),
   ])
 
-describe("A start without a usable database", () => {
-  it.effect("tries again with growing pauses, and ends with the reason and how long it tried", () => {
+describe("a start without a usable database", () => {
+  it.effect("retries with growing pauses, and ends with the reason and the time spent", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const attempts = yield* Ref.make(0)
@@ -127,7 +127,7 @@ describe("A start without a usable database", () => {
     )
   })
 
-  it.effect("logs a reason that changes", () => {
+  it.effect("logs a reason when it changes", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const reasons = ["the name is not known", "the name is not known", "the server is starting up"]
@@ -155,7 +155,7 @@ describe("A start without a usable database", () => {
     }).pipe(Effect.provide(Layer.merge(layerStore, collected(lines))))
   })
 
-  it.live("goes on when the server starts meanwhile", () => {
+  it.live("continues when the server starts", () => {
     const lines: Array<string> = []
     return Effect.scoped(Effect.gen(function* () {
       const { DATA_DIR: seed } = yield* embeddedEnvironment
@@ -181,7 +181,7 @@ describe("A start without a usable database", () => {
     }))
   })
 
-  it.live("tries again when the server accepts connections and closes them", () => {
+  it.live("retries if the server accepts connections and closes them", () => {
     const lines: Array<string> = []
     return Effect.scoped(Effect.gen(function* () {
       const server = yield* Effect.acquireRelease(

@@ -81,7 +81,7 @@ describe("GroupCommit", () => {
       assert.isTrue(groups.length <= 4)
     }))
 
-  it.effect("gathers for a while where it is told to, and no longer once a group is full", () =>
+  it.effect("waits for the configured gathering time, or until a group is full", () =>
     Effect.gen(function* () {
       const { commit, groups } = yield* makeStore({ gathering: Duration.millis(100) })
       commit.submit("a")
@@ -97,7 +97,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(groups, [2, 10, 5])
     }))
 
-  it.effect("begins another commit beside the first once enough entries wait, and none beside one that fails", () =>
+  it.effect("starts a second concurrent commit once enough entries wait, but not while a commit fails", () =>
     Effect.gen(function* () {
       const { commit, gate, groups, state, written } = yield* makeStore({ beside: { most: 1, from: 4 } })
       const submit = (...entries: ReadonlyArray<string>) =>
@@ -122,7 +122,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(groups, [1, 4, 5, 5], "what waits is written at once when the store is back")
     }))
 
-  it.effect("keeps the answers of committed entries until every acknowledged entry is stored", () =>
+  it.effect("keeps the answers of committed entries until all acknowledged entries are stored", () =>
     Effect.gen(function* () {
       const { commit, gate, put, settled, state, written } = yield* makeStore()
       state.isDown = true
@@ -171,7 +171,7 @@ describe("GroupCommit", () => {
       assert.strictEqual((yield* put("w".repeat(500))).durable, true, "one alone may be of any weight")
     }))
 
-  it.effect("answers from memory while the store is down, and writes it all once it is back", () =>
+  it.effect("answers from memory while the database is unavailable, and writes all entries afterwards", () =>
     Effect.gen(function* () {
       const { commit, put, state, written } = yield* makeStore()
       state.isDown = true
@@ -187,7 +187,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(yield* put("c"), durable("C"))
     }))
 
-  it.effect("refuses entries beyond its buffer while the store is down", () =>
+  it.effect("rejects entries beyond its buffer while the database is unavailable", () =>
     Effect.gen(function* () {
       const { put, state, written } = yield* makeStore()
       state.isDown = true
@@ -199,7 +199,7 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(written, ["a", "b", "c", "d", "e"])
     }))
 
-  it.effect("refuses new writes once the oldest has waited longer than the buffer's age", () =>
+  it.effect("rejects new entries once the oldest has waited longer than the maximum age", () =>
     Effect.gen(function* () {
       const { put, state } = yield* makeStore()
       state.isDown = true
@@ -252,7 +252,7 @@ describe("GroupCommit", () => {
       assert.isFalse(commit.isDown())
     }))
 
-  it.effect("answers all waiting callers when the store goes down", () =>
+  it.effect("answers all waiting callers when the database becomes unavailable", () =>
     Effect.gen(function* () {
       const { gate, put, state } = yield* makeStore()
       yield* gate.close
@@ -268,7 +268,7 @@ describe("GroupCommit", () => {
       assert.strictEqual(exits.filter((exit) => exit._tag === "Failure").length, 20)
     }))
 
-  it.effect("takes a commit that does not end for a store that is down", () =>
+  it.effect("treats a commit that does not end as an unavailable database", () =>
     Effect.gen(function* () {
       const { commit, gate, put } = yield* makeStore()
       yield* gate.close
@@ -279,7 +279,7 @@ describe("GroupCommit", () => {
       yield* gate.open
     }))
 
-  it.effect("does not wait for a commit that it has given up, and settles each entry once and in order", () =>
+  it.effect("does not wait for an abandoned commit, and settles each entry once and in order", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
       const settled: Array<string> = []
@@ -317,7 +317,7 @@ describe("GroupCommit", () => {
       assert.strictEqual(commit.size(), 0)
     }))
 
-  it.effect("does not let one entry that the store refuses for good sink the others of its group", () =>
+  it.effect("stores the other entries of a group if the database rejects one permanently", () =>
     Effect.gen(function* () {
       const { gate, put, written } = yield* makeStore()
       yield* gate.close

@@ -138,9 +138,9 @@ const textHeader = 8
 /** Header of an index row: a pointer, flags and the bits for NULL. */
 const rowHeader = 16
 
-describe("Indexes", () => {
+describe("indexes", () => {
   layer(layerMigrated(emptyEnvironment), { excludeTestServices: true })((it) => {
-    it.effect("have room for the longest texts that the service stores", () =>
+    it.effect("accept the longest texts that the service stores", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const columns = yield* sql<Indexed>`

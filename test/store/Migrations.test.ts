@@ -9,7 +9,7 @@ import { snapshot } from "../support/schemaSnapshot.ts"
 
 describe("Migrations", () => {
   layer(layerMigrated(emptyEnvironment), { excludeTestServices: true })((it) => {
-    it.effect("arrive at the tables that schema/snapshot.sql describes", () =>
+    it.effect("result in the tables of schema/snapshot.sql", () =>
       Effect.gen(function* () {
         const expected = readFileSync(new URL("../../schema/snapshot.sql", import.meta.url), "utf8")
         assert.strictEqual(yield* snapshot, expected)
@@ -20,7 +20,7 @@ describe("Migrations", () => {
         assert.deepStrictEqual(yield* Migrations.migrate, [])
       }))
 
-    it.effect("of a newer release are worked with while they only add, and refused once something needed is gone", () =>
+    it.effect("of a newer release are accepted if they only add, and rejected once a required column is gone", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* sql`INSERT INTO schema_migrations (migration_id, name) VALUES (9999, 'add_the_future')`
@@ -46,8 +46,8 @@ const migrateBefore = Effect.fnUntraced(function* (id: number) {
   }
 })
 
-describe("An upgrade from before names of conversions were judged", () => {
-  it.live("lets organizations that have sent custom events go on with events of any name", () =>
+describe("an upgrade from a release that did not check conversion names", () => {
+  it.live("lets organizations that have sent custom events continue with events of any name", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* emptyEnvironment
       const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))
@@ -86,7 +86,7 @@ describe("An upgrade from before names of conversions were judged", () => {
     })))
 })
 
-describe("Migrations on one Postgres", () => {
+describe("migrations on one Postgres", () => {
   it.live("are applied once by nodes that start together", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* emptyEnvironment
@@ -114,7 +114,7 @@ describe("Migrations on one Postgres", () => {
     return { end: Effect.andThen(ended.open, Fiber.join(reader)) }
   })
 
-  it.live("do not block a backup without pending changes, nor does it block them", () =>
+  it.live("neither block a backup nor wait for it without pending changes", () =>
     Effect.scoped(Effect.gen(function* () {
       const store = StoreFromSettings.layerMigrated.pipe(
         Layer.provide(layerSettings(yield* temporaryEnvironment)),
@@ -125,7 +125,7 @@ describe("Migrations on one Postgres", () => {
       yield* reader.end
     })))
 
-  it.live("say that they wait for a backup where something is pending, and are applied once it has ended", () =>
+  it.live("report that they wait for a backup, and are applied after it", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* emptyEnvironment
       const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))

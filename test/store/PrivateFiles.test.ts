@@ -8,8 +8,8 @@ import { temporaryFolder } from "../support/stores.ts"
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-describe("The data folder", () => {
-  it.live("is made for its owner alone, with all that the service writes into it", () =>
+describe("the data folder", () => {
+  it.live("is created for its owner only, with all files of the service", () =>
     Effect.scoped(Effect.gen(function* () {
       const dataDir = join(yield* temporaryFolder, "made", "here")
       // Without a prepared store, so that every file is made by the service.
@@ -27,7 +27,7 @@ describe("The data folder", () => {
       assert.deepStrictEqual(readdirSync(dataDir).filter((name) => (modeOf(join(dataDir, name)) & 0o077) !== 0), [])
     })))
 
-  it.live("that was open loses the rights of others on what is the service's, and on nothing else", () =>
+  it.live("loses access for others on the service's files only", () =>
     Effect.scoped(Effect.gen(function* () {
       const dataDir = yield* temporaryFolder
       for (const name of ["admin-token", "notes"]) writeFileSync(join(dataDir, name), "x")

@@ -31,7 +31,7 @@ const none = { big: null, flag: null, day: null, ratio: null, count: null, small
 describe("recordset", () => {
   const environment = temporaryEnvironment
   layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
-    it.effect("gives every value and NULL to the statement, in the types of the columns", () =>
+    it.effect("passes every value and NULL in the types of the columns", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const rows = yield* sql`
@@ -54,7 +54,7 @@ describe("recordset", () => {
         ])
       }))
 
-    it.effect("leaves the text of the statement the same for any number of rows, with one parameter", () =>
+    it.effect("uses the same statement text with one parameter for any number of rows", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const compile = (count: number) =>
@@ -67,7 +67,7 @@ describe("recordset", () => {
         assert.match(none![0], / AS a\(big bigint, flag boolean, /)
       }))
 
-    it("refuses rows that lack a column or have a value of another type", () => {
+    it("rejects rows without a column or with a value of another type", () => {
       // @ts-expect-error `name` is missing.
       recordset([{ count: 1 }], { count: "int", name: "text" })
       // @ts-expect-error `count` is a string.

@@ -58,7 +58,7 @@ const scopedAddress = Effect.gen(function* () {
 })
 
 describe("ServerWatch", () => {
-  it.effect("breaks connections to a server that was replaced, even one that still answers", () =>
+  it.effect("closes connections to a replaced server, even if it still answers", () =>
     Effect.gen(function* () {
       const { connect, lookAt } = yield* scopedAddress
       const silent = yield* connect
@@ -98,7 +98,7 @@ describe("ServerWatch", () => {
       assert.isFalse(later.near.destroyed)
     }))
 
-  it.effect("breaks what was asked while the network was cut and is not answered once it is back", () =>
+  it.effect("closes connections whose statements were lost in a network failure", () =>
     Effect.gen(function* () {
       const { connect, lookAt } = yield* scopedAddress
       const [long, before, during, late, idle] = yield* Effect.all([connect, connect, connect, connect, connect])
@@ -123,7 +123,7 @@ describe("ServerWatch", () => {
       for (const { near } of [long, late, idle, after]) assert.isFalse(near.destroyed)
     }))
 
-  it.effect("leaves long statements alone while the server answers", () =>
+  it.effect("keeps connections with long statements while the server answers", () =>
     Effect.gen(function* () {
       const { connect, lookAt } = yield* scopedAddress
       const long = yield* connect
@@ -133,7 +133,7 @@ describe("ServerWatch", () => {
       assert.isFalse(long.near.destroyed)
     }))
 
-  it.effect("waits for a standby to take over, and leaves an address of several servers alone", () =>
+  it.effect("waits until a standby takes over, and ignores an address of several servers", () =>
     Effect.gen(function* () {
       const { connect, lookAt } = yield* scopedAddress
       const first = yield* connect
@@ -149,8 +149,8 @@ describe("ServerWatch", () => {
     }))
 })
 
-describe("A Postgres that is cut off without a word", () => {
-  it.live("fails what was asked meanwhile soon after it is back", () =>
+describe("a Postgres whose network fails silently", () => {
+  it.live("fails the pending statements soon after the network is back", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* emptyEnvironment
       const url = new URL(env["DATABASE_URL"]!)

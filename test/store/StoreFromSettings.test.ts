@@ -5,7 +5,7 @@ import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 describe("The store of the settings", () => {
   layer(layerMigrated(temporaryEnvironment), { excludeTestServices: true })((it) => {
-    it.effect("keeps neither texts nor parameters of statements that were made", () =>
+    it.effect("caches neither texts nor parameters of statements", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const statement = sql<{ one: number }>`SELECT ${1}::int AS one`

@@ -5,7 +5,7 @@ import { Spares } from "../../src/runtime/Spares.ts"
 import { SpareProcesses, workerProcess, type WorkerProcessOptions } from "../../src/store/WorkerProcess.ts"
 import { judgeWork, processorMillisIn } from "../../src/store/WorkLimits.ts"
 
-describe("Work in another process", () => {
+describe("processor time of another process", () => {
   const limits = { processor: 1_000, clock: 30_000 }
 
   it.each([
@@ -32,7 +32,7 @@ describe("Work in another process", () => {
     assert.strictEqual(processorMillisIn(stat), millis)
   })
 
-  it("has no processor time in a text of another form", () => {
+  it("is undefined for a text in another format", () => {
     assert.isUndefined(processorMillisIn(""))
     assert.isUndefined(processorMillisIn("4711 (deno) S 1"))
   })
@@ -47,8 +47,8 @@ const processWith = (options: Partial<WorkerProcessOptions>) =>
     ...options,
   })
 
-describe("A worker process", () => {
-  it.live("is not killed while others have the processor, however long that takes", () =>
+describe("a worker process", () => {
+  it.live("is not killed while it waits for the processor", () =>
     Effect.scoped(Effect.gen(function* () {
       const { ask } = yield* processWith({})
       const first = yield* ask({})
@@ -56,7 +56,7 @@ describe("A worker process", () => {
       assert.strictEqual(yield* ask({ use: 20, wait: 300 }), first)
     })))
 
-  it.live("is killed when it has used the processor for longer than its deadline", () =>
+  it.live("is killed once it has used the processor longer than its deadline", () =>
     Effect.scoped(Effect.gen(function* () {
       const { ask } = yield* processWith({})
       const first = yield* ask({})
@@ -66,7 +66,7 @@ describe("A worker process", () => {
       assert.notStrictEqual(yield* ask({}), first)
     })))
 
-  it.live("is replaced when it hangs, and its work is not at fault", () =>
+  it.live("is replaced if it hangs, without blaming its work", () =>
     Effect.scoped(Effect.gen(function* () {
       const { ask } = yield* processWith({ hangLimit: "400 millis" })
       const first = yield* ask({})
@@ -77,7 +77,7 @@ describe("A worker process", () => {
       assert.notStrictEqual(yield* ask({}), first)
     })))
 
-  it.live("goes on starting when a caller gives up, and answers the next one", () =>
+  it.live("continues to start when a caller times out, and answers the next one", () =>
     Effect.scoped(Effect.gen(function* () {
       const { ask } = yield* processWith({ patience: "1 millis" })
       const { message, reason } = yield* Effect.flip(ask({}))
@@ -88,7 +88,7 @@ describe("A worker process", () => {
       assert.strictEqual(yield* ask({}), answer)
     })))
 
-  it.live("goes on starting when a caller is interrupted", () =>
+  it.live("continues to start when a caller is interrupted", () =>
     Effect.scoped(Effect.gen(function* () {
       const { ask } = yield* processWith({})
       const waiting = yield* Effect.forkChild(ask({}), { startImmediately: true })
@@ -112,7 +112,7 @@ describe("spare processes", () => {
       assert.notStrictEqual(yield* answer({}), first)
     }).pipe(Effect.provideService(SpareProcesses, new Spares(1))))
 
-  it.live("are not those that still work when their scope closes", () =>
+  it.live("are not reused while they still work after their scope closed", () =>
     Effect.gen(function* () {
       const first = yield* answer({})
       yield* Effect.scoped(Effect.gen(function* () {
@@ -122,7 +122,7 @@ describe("spare processes", () => {
       assert.notStrictEqual(yield* answer({}), first)
     }).pipe(Effect.provideService(SpareProcesses, new Spares(1))))
 
-  it.live("are none by default", () =>
+  it.live("are disabled by default", () =>
     Effect.gen(function* () {
       assert.notStrictEqual(yield* answer({}), yield* answer({}))
     }))

@@ -39,7 +39,7 @@ const withVariant = (id: string, more: Partial<VariantContent>, of = content()):
   variants: of.variants.map((one) => one.id === id ? { ...one, ...more } : one),
 })
 
-describe("What a change of a template affects", () => {
+describe("the effect of a template change", () => {
   const live = content()
   const affecting: Readonly<Record<string, WholeContent | undefined>> = {
     "a text": withVariant("a", { vars: { subject: "New", body: "Body of a" } }),
@@ -58,7 +58,7 @@ describe("What a change of a template affects", () => {
     "deletion": undefined,
   }
   for (const [what, after] of Object.entries(affecting)) {
-    it(`is what people get, for ${what}`, () => assert.isTrue(changesServed(live, after)))
+    it(`changes live messages for ${what}`, () => assert.isTrue(changesServed(live, after)))
   }
 
   const harmless: Readonly<Record<string, WholeContent | undefined>> = {
@@ -71,15 +71,15 @@ describe("What a change of a template affects", () => {
     "nothing": content(),
   }
   for (const [what, after] of Object.entries(harmless)) {
-    it(`is nothing that people get, for ${what}`, () => assert.isFalse(changesServed(live, after)))
+    it(`does not change live messages for ${what}`, () => assert.isFalse(changesServed(live, after)))
   }
 
-  it("counts a variant that people in the holdout get as served, active or not", () => {
+  it("changes live messages for a variant that the holdout receives, active or not", () => {
     const fixed = content({ holdout: { share: 0.1, content: "fixed", copy_id: CopyId.make("off") } })
     assert.isTrue(changesServed(fixed, withVariant("off", { vars: { subject: "Draft" } }, fixed)))
   })
 
-  it("is nothing for templates that are not served, before and after", () => {
+  it("does not change live messages for templates that are not in use before and after", () => {
     const drafts = content({ variants: [variant("a", { active: false })] })
     assert.isFalse(changesServed(undefined, drafts))
     assert.isFalse(changesServed(drafts, { ...drafts, objective: "open" }))
@@ -90,10 +90,10 @@ describe("What a change of a template affects", () => {
   })
 })
 
-describe("A proposed change on top of a live template that has changed", () => {
+describe("a proposed change to a live template that has changed since", () => {
   const base = content()
 
-  it("keeps the changes of both sides, variable by variable", () => {
+  it("keeps the changes of both sides for each variable", () => {
     const mine = withVariant("a", { vars: { subject: "Mine", body: "Body of a" } })
     const theirs = {
       ...withVariant("a", { vars: { subject: "Subject of a", body: "Theirs" }, active: false }),
@@ -105,7 +105,7 @@ describe("A proposed change on top of a live template that has changed", () => {
     assert.strictEqual(merged?.objective, "open")
   })
 
-  it("prefers the proposal where both sides changed the same, and names it", () => {
+  it("overrides a concurrent change of the same setting, and lists the setting", () => {
     const mine = { ...withVariant("a", { vars: { subject: "Mine", body: "Body of a" } }), sticky_hours: 1 }
     const theirs = { ...withVariant("a", { vars: { subject: "Theirs", body: "Body of a" } }), sticky_hours: 2 }
     const { both, content: merged } = combineContent(base, mine, theirs)
@@ -122,7 +122,7 @@ describe("A proposed change on top of a live template that has changed", () => {
     assert.deepStrictEqual(merged?.variants.map(({ id }) => id as string), ["a", "theirs", "mine"])
   })
 
-  it("names a variant that one side removed and the other changed", () => {
+  it("lists a variant that one side removed and the other changed", () => {
     const removed = content({ variants: [variant("a"), variant("off", { active: false })] })
     const changed = withVariant("b", { vars: { subject: "Other" } })
     assert.deepStrictEqual(combineContent(base, removed, changed).both, ["/variants/b"])
@@ -137,7 +137,7 @@ describe("A proposed change on top of a live template that has changed", () => {
     assert.strictEqual(merged?.name, "Renamed")
   })
 
-  it("is the proposal where the template was deleted on either side, and where nothing has changed", () => {
+  it("is used unchanged if either side deleted the template, or if the live template has not changed", () => {
     assert.deepStrictEqual(combineContent(base, undefined, base), { content: undefined, both: [] })
     assert.deepStrictEqual(combineContent(base, undefined, content({ name: "x" })).both, ["/"])
     assert.deepStrictEqual(combineContent(base, content({ name: "x" }), undefined), {

@@ -8,7 +8,7 @@ import * as TemplateFile from "../../src/templates/TemplateFile.ts"
 const faultsOf = (json: unknown) => decodeImport(json).faults
 
 describe("decodeImport", () => {
-  it("lists the faults of several templates, and no more than 100", () => {
+  it("reports at most 100 faults over several templates", () => {
     const faults = faultsOf({ templates: [{ name: "A" }, { id: 5 }, { name: "B", variants: [{}] }] })
     assert.deepStrictEqual(faults.map(({ pointer }) => pointer), [
       "/templates/1/id",
@@ -18,7 +18,7 @@ describe("decodeImport", () => {
     assert.lengthOf(faultsOf({ templates: Array.from({ length: 900 }, () => ({})) }), 100)
   })
 
-  it("says of an import that is too large only that", () => {
+  it("reports only the size of an import that is too large", () => {
     assert.deepStrictEqual(
       faultsOf({ templates: Array.from({ length: 300_000 }, () => 1) }).map(({ detail }) => detail),
       [
@@ -31,7 +31,7 @@ describe("decodeImport", () => {
 })
 
 describe("inputFaults", () => {
-  it("stops at 1,000 faults", () => {
+  it("stops after 1,000 faults", () => {
     let checked = 0
     const variants = Array.from({ length: 1_000 }, () => ({ vars: { s: "{{" } }) as VariantInput)
     const inputs = [0, 1].map((at) => ({ id: `t${at}`, name: "T", variants }) as unknown as TemplateInput)
@@ -44,7 +44,7 @@ describe("inputFaults", () => {
   })
 })
 
-describe("Faults in a template file", () => {
+describe("faults in a template file", () => {
   const text = `templates:
   - id: a
     name: A
@@ -53,7 +53,7 @@ describe("Faults in a template file", () => {
         vars:
           "odd/name": x
 `
-  it("are placed where a pointer leads to", () => {
+  it("have the position of their pointer", () => {
     const read = TemplateFile.readFile(text, "f.yaml")
     if (Result.isFailure(read)) return assert.fail(JSON.stringify(read.failure))
     const { faultAt } = read.success
@@ -67,7 +67,7 @@ describe("Faults in a template file", () => {
     assert.deepInclude(faultAt({ pointer: "/templates/0/variants/0", detail: "" }), { line: 5, column: 9 })
   })
 
-  it("are few when the file is too large", () => {
+  it("are limited if the file is too large", () => {
     const parsed = TemplateFile.parse(`templates: [${"1,".repeat(5_000)}]`, "f.yaml")
     assert.deepStrictEqual(Result.isFailure(parsed) ? parsed.failure : [], [{
       file: "f.yaml",
@@ -78,7 +78,7 @@ describe("Faults in a template file", () => {
     }])
   })
 
-  it("can be joined from parts", () => {
+  it("can be combined from parts", () => {
     const templates = ["a", "b", "c"].map((id) => ({
       id,
       name: id,
@@ -127,12 +127,12 @@ describe("planTemplate", () => {
 
   const plan = (input: object) => planTemplate(input as TemplateInput, stored, new AuditRoom())
 
-  it("changes nothing where everything stands as the input says", () => {
+  it("returns unchanged if the template equals the input", () => {
     const variants = [{ id: "a", vars: { s: "a" } }]
     assert.deepStrictEqual(plan({ id: "t", name: "T", variants }), { outcome: "unchanged", id: "t" })
   })
 
-  it("writes and records the variants that differ, and no others", () => {
+  it("writes and records only the variants that differ", () => {
     const variants = [{ id: "a", vars: { s: "a" } }, { id: "b", vars: { s: "other" } }, { vars: { s: "new" } }]
     const planned = plan({ id: "t", name: "T", objective: "open", variants })
     if (planned.outcome !== "updated") return assert.fail(planned.outcome)

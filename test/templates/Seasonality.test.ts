@@ -171,7 +171,7 @@ describe("hours", () => {
 })
 
 describe("Seasonality.compile", () => {
-  it("is always in season without seasons, and with one that has no members", () => {
+  it("is always in season without seasons, or with a season without members", () => {
     for (const seasons of [[], [{}], [{}, { hours: { from: 0, to: 1 } }]]) {
       const calendar = Seasonality.compile(seasons, "UTC")
       for (const nowMs of [0, Date.parse("2026-06-01T12:00:00Z")]) {
@@ -189,7 +189,7 @@ describe("Seasonality.compile", () => {
     hours: { from: 9, to: 17 },
   }
 
-  it("wants every member of a season to hold", () => {
+  it("requires every member of a season", () => {
     const { holds } = Seasonality.compile([season], "UTC")
     assert.isTrue(holds(Date.parse("2026-11-16T09:00:00Z")))
     for (
@@ -203,18 +203,18 @@ describe("Seasonality.compile", () => {
     ) assert.isFalse(holds(Date.parse(instant)), instant)
   })
 
-  it("holds while any season does", () => {
+  it("holds if any season holds", () => {
     const { holds } = Seasonality.compile([{ days: ["mon"] }, { hours: { from: 12, to: 13 } }], "UTC")
     assert.isTrue(holds(Date.parse("2026-06-01T00:00:00Z")))
     assert.isTrue(holds(Date.parse("2026-06-02T12:00:00Z")))
     assert.isFalse(holds(Date.parse("2026-06-02T13:00:00Z")))
   })
 
-  it("refuses an unknown time zone, also without seasons", () => {
+  it("rejects an unknown time zone, even without seasons", () => {
     assert.throws(() => Seasonality.compile([], "Mars/Phobos"), RangeError)
   })
 
-  it("agrees with a calendar made of local days and hours at any instant in any zone", () => {
+  it("agrees with a calendar of local days and hours at any instant in any zone", () => {
     const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const
     const monthDay = fc.date({ min: new Date("2028-01-01"), max: new Date("2028-12-31"), noInvalidDate: true })
       .map((date) => date.toISOString().slice(5, 10))
@@ -263,7 +263,7 @@ describe("Seasonality.whyNot", () => {
     [{ hours: { from: 22, to: 6 } }, "season: not between 22:00 and 06:00"],
   ])("says of %j: %s", (season, expected) => assert.strictEqual(reason([season], "2026-06-01T12:00:00Z"), expected))
 
-  it("names what fails in each season and not what holds", () => {
+  it("names only the failing members of each season", () => {
     assert.strictEqual(
       reason([
         { annual: { from: "11-15", to: "01-06" }, days: ["mon"], hours: { from: 9, to: 10 } },

@@ -67,17 +67,17 @@ describe("Targeting.compile", () => {
   ]
 
   for (const [one, holding, failing] of table) {
-    it(`holds ${Targeting.describe(one)} for what it says and for nothing else`, () => {
+    it(`matches exactly the expected values for ${Targeting.describe(one)}`, () => {
       for (const value of holding) assert.isTrue(holds(one, value), JSON.stringify(value))
       for (const value of failing) assert.isFalse(holds(one, value), JSON.stringify(value))
     })
   }
 
-  it("covers every operator by the table", () => {
+  it("is tested with every operator", () => {
     assert.sameMembers([...new Set(table.map(([{ op }]) => op))], [...Operator.literals])
   })
 
-  it("fails every positive condition on an absent attribute and satisfies the negative ones", () => {
+  it("fails positive conditions and satisfies negative ones for an absent attribute", () => {
     const negative = new Set<Operator>(["is_not", "not_in", "not_exists"])
     for (const op of Operator.literals) {
       const one = op === "exists" || op === "not_exists" ? condition(op) : condition(op, 1)
@@ -94,13 +94,13 @@ describe("Targeting.compile", () => {
     }
   })
 
-  it("compares the names of attributes exactly", () => {
+  it("compares names of attributes exactly", () => {
     const { holds } = Targeting.compile([{ attribute: "Tier", op: "is", values: ["gold"] }])
     assert.isTrue(holds(attributes({ Tier: "gold" })))
     assert.isFalse(holds(attributes({ tier: "gold" })))
   })
 
-  it("takes the names of Object's own members as names", () => {
+  it("accepts the names of object members as attributes", () => {
     for (const attribute of ["__proto__", "constructor", "toString"]) {
       const { holds } = Targeting.compile([{ attribute, op: "exists", values: [] }])
       assert.isFalse(holds(attributes({})))
@@ -108,12 +108,12 @@ describe("Targeting.compile", () => {
     }
   })
 
-  it("is for everyone without conditions", () => {
+  it("matches everyone without conditions", () => {
     assert.isTrue(Targeting.compile([]).holds(Attributes.empty))
     assert.isUndefined(Targeting.compile([]).whyNot(Attributes.empty))
   })
 
-  it("wants every condition to hold, and names the first that does not", () => {
+  it("requires every condition, and names the first that fails", () => {
     const conditions: ReadonlyArray<Condition> = [
       { attribute: "tier", op: "in", values: ["gold", "silver"] },
       { attribute: "country", op: "is_not", values: ["fr"] },
@@ -128,7 +128,7 @@ describe("Targeting.compile", () => {
     assert.strictEqual(audience.whyNot(attributes({ tier: "gold" })), "targeting: requires age >= 18")
   })
 
-  it("can ask more than once of one attribute", () => {
+  it("accepts several conditions for one attribute", () => {
     const { holds } = Targeting.compile([condition("gte", 18), condition("lt", 30)])
     assert.deepStrictEqual([17, 18, 29.9, 30].map((a) => holds(attributes({ a }))), [false, true, true, false])
     // Each condition may be met by another element.
@@ -137,7 +137,7 @@ describe("Targeting.compile", () => {
 
   const text = fc.string({ maxLength: 3, unit: fc.constantFrom("a", "B", "ß", "1", " ") })
 
-  it("gives is_not and not_in as the complements of is and in", () => {
+  it("treats is_not and not_in as the complements of is and in", () => {
     fc.assert(fc.property(fc.array(text), fc.array(text, { minLength: 1 }), (a, values) => {
       assert.notStrictEqual(holds(condition("is", values[0]!), a), holds(condition("is_not", values[0]!), a))
       assert.notStrictEqual(holds(condition("in", ...values), a), holds(condition("not_in", ...values), a))
@@ -145,7 +145,7 @@ describe("Targeting.compile", () => {
     }))
   })
 
-  it("holds a positive condition on an array exactly when it does on one of its elements", () => {
+  it("satisfies a positive condition if any element of an array does", () => {
     const positive = fc.constantFrom<Operator>("is", "in", "starts_with", "contains", "gt", "gte", "lt", "lte")
     fc.assert(
       fc.property(positive, fc.integer({ min: 0, max: 3 }), fc.array(fc.oneof(text, fc.nat(3))), (op, value, a) => {
@@ -155,7 +155,7 @@ describe("Targeting.compile", () => {
     )
   })
 
-  it("reads the numbers of a long text or a list once for all conditions", () => {
+  it("parses the numbers of a long text or list once for all conditions", () => {
     let reads = 0
     const counting = (values: ReadonlyArray<string>) => {
       const all = [...values]
@@ -176,7 +176,7 @@ describe("Targeting.compile", () => {
     assert.strictEqual(reads, 2)
   })
 
-  it("orders numbers as numbers", () => {
+  it("compares numbers numerically", () => {
     const number = fc.double({ noNaN: true, noDefaultInfinity: true })
     fc.assert(fc.property(number, number, (value, bound) => {
       assert.strictEqual(holds(condition("gt", bound), value), value > bound)
@@ -222,7 +222,7 @@ describe("decimalOf", () => {
     (text) => assert.isNaN(decimalOf(text)),
   )
 
-  it("reads whatever JavaScript writes for a finite number", () => {
+  it("reads every finite number that JavaScript writes", () => {
     fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
       assert.strictEqual(decimalOf(String(number).toLowerCase()), number + 0)
     }))

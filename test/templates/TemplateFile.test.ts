@@ -63,7 +63,7 @@ describe("TemplateFile.parse", () => {
     assert.deepStrictEqual(parsed(full), fullContent)
   })
 
-  it("reads JSON, however it is indented", () => {
+  it("reads JSON with any indentation", () => {
     for (const indent of [undefined, 1, 2, "\t", "    "]) {
       assert.deepStrictEqual(parsed(JSON.stringify({ templates: fullContent }, null, indent)), fullContent)
     }
@@ -78,15 +78,15 @@ describe("TemplateFile.parse", () => {
     )
   })
 
-  it("reads a file that starts with a byte order mark and has the line ends of Windows", () => {
+  it("reads a file with a byte order mark and Windows line ends", () => {
     assert.deepStrictEqual(parsed(`\ufeff${full.trimStart().replaceAll("\n", "\r\n")}`), fullContent)
   })
 
-  it("reads a file of no templates", () => {
+  it("reads a file without templates", () => {
     assert.deepStrictEqual(parsed("templates: []"), [])
   })
 
-  it("takes no, on, off, yes and days of the year for the text they are, whatever the file says of its version", () => {
+  it("reads no, on, off, yes and days of the year as text for every YAML version", () => {
     for (const version of ["", "%YAML 1.1\n---\n"]) {
       assert.deepStrictEqual(
         parsed(
@@ -101,7 +101,7 @@ describe("TemplateFile.parse", () => {
     }
   })
 
-  it("repeats what an alias stands for", () => {
+  it("expands aliases", () => {
     const text = `templates:
   - name: A
     variants:
@@ -112,7 +112,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     assert.deepStrictEqual(template!.variants![900]!.targeting, [{ attribute: "tier", op: "is", values: ["gold"] }])
   })
 
-  it("lists every fault with its place, in the order of the file", () => {
+  it("reports every fault with its position in the order of the file", () => {
     const text = `templates:
   - id: welcome-en
     nme: Welcome
@@ -196,7 +196,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     ["templates: &all [*all]", "1:18 templates[0]: *all contains itself"],
   ])("refuses %j with its reason", (text, fault) => assert.deepStrictEqual(faults(text), [fault]))
 
-  it("lists faults of the syntax alone, with all their places", () => {
+  it("reports only syntax faults with their positions if there are any", () => {
     assert.deepStrictEqual(faults('templates:\n  - id: "open\n  - nme: x\n'), ['4:1 : Missing closing "quote'])
     const all = faults("templates:\n  - a: [1, 2\n    b: 3\n\tc: 4\n")
     assert.isAbove(all.length, 1)
@@ -225,7 +225,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     ],
   ])("places the fault of %j", (members, fault) => assert.include(variantFaults(members), fault))
 
-  it("names a fault behind an anchor once, where it is written", () => {
+  it("reports a fault behind an anchor once at its origin", () => {
     assert.deepStrictEqual(
       variantFaults("targeting: &t [{attribute: a, op: like, values: [x]}]\n      - {vars: {}, targeting: *t}")
         .map((fault) => fault.slice(0, fault.indexOf(": must"))),
@@ -233,7 +233,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     )
   })
 
-  it("refuses nesting without end, of every kind, before it costs anything", () => {
+  it("rejects endless nesting of every kind in linear time", () => {
     for (const opening of ["[", "{a: ", "- ", "? ", "[{a: ", "!a [", "&a ["]) {
       const all = faults(`templates: []\nx:\n  ${opening.repeat(200_000)}`)
       assert.strictEqual(all.length, 1)
@@ -243,7 +243,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     assert.match(faults(blocks)[0]!, /: values must be nested at most 50 deep$/)
   })
 
-  it("does not count brackets in text as nesting", () => {
+  it("ignores brackets in text", () => {
     const text = "[".repeat(1_000)
     const indented = `${text}\n            ${text}`
     assert.deepStrictEqual(
@@ -254,7 +254,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     )
   })
 
-  it("refuses aliases that multiply", () => {
+  it("rejects aliases that multiply", () => {
     const levels = ["a: &a [1,1,1,1,1,1,1,1,1,1]"]
     for (const [before, name] of [["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"], ["e", "f"], ["f", "g"]]) {
       levels.push(`${name}: &${name} [${Array(10).fill(`*${before}`).join(",")}]`)
@@ -263,7 +263,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     assert.strictEqual(all.filter((fault) => fault.includes("must not stand for more than 100,000 values")).length, 1)
   })
 
-  it("takes 8 MiB of UTF-8 and refuses a byte more", () => {
+  it("accepts 8 MiB of UTF-8 and rejects one byte more", () => {
     const content = "templates: []\n#"
     const fill = (bytes: number) =>
       content + "é".repeat((bytes - content.length) / 2) + "x".repeat((bytes - content.length) % 2)
@@ -275,7 +275,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     assert.strictEqual(faults(`templates:\n${"  - {a: 1, b: 1}\n".repeat(900)}`).length, 1_000)
   })
 
-  it("never throws, whatever the text", () => {
+  it("never throws for any text", () => {
     const fragment = fc.constantFrom(
       ..."templates:|- |id: a|name: A|variants:|vars: {a: b}|targeting: |values: [|\n|  |    |{|}|[|]|,|: |? |#|&a |*a|!x |\"|'|>\n|--- |...|%YAML|\t|\u0000|\ud800"
         .split("|"),

@@ -38,14 +38,14 @@ const fields = {
   },
 }
 
-describe("the examples", () => {
-  it("are all named in their README", () => {
+describe("the example template files", () => {
+  it("are listed in their README", () => {
     assert.isAbove(files.length, 3)
     const readme = readFileSync(new URL("README.md", folder), "utf8")
     for (const name of files) assert.include(readme, `\`${name}\``)
   })
 
-  it("have template ids that can stand in one organization", () => {
+  it("have unique template ids across all files", () => {
     const ids = files.flatMap(templatesOf).map(({ id }) => id)
     assert.notInclude(ids, undefined)
     assert.strictEqual(new Set(ids).size, ids.length)
@@ -59,7 +59,7 @@ describe("the examples", () => {
       }
     })
 
-    it(`${name} survives an export`, () => {
+    it(`${name} round-trips through an export`, () => {
       const templates = templatesOf(name)
       for (const form of ["yaml", "json"] as const) {
         const text = TemplateFile.format(templates, form)
@@ -67,7 +67,7 @@ describe("the examples", () => {
       }
     })
 
-    it(`${name} renders with all fields and with none`, () => {
+    it(`${name} renders with all fields and without fields`, () => {
       for (const { variants = [] } of templatesOf(name)) {
         for (const { formats = {}, vars } of variants) {
           const parsed = Result.getOrThrow(parseVars(vars, formats))
@@ -82,7 +82,7 @@ describe("the examples", () => {
       }
     })
 
-    it(`${name} has words for everybody, at any time of the year`, () => {
+    it(`${name} has a variant for everybody at any time of the year`, () => {
       const anybody = [
         empty,
         ...[{ language: "de" }, { language: "en", country: "ch" }].map((attrs) =>

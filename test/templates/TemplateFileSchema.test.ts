@@ -9,7 +9,7 @@ const read = (path: string) => readFileSync(new URL(path, root), "utf8")
 const path = "schema/template-file.schema.json"
 
 describe("The JSON Schema of template files", () => {
-  it("is the one in the repository", () => {
+  it("equals the file in the repository", () => {
     assert.deepStrictEqual(
       JSON.parse(read(path)),
       JSON.parse(JSON.stringify(templateFileSchema())),
@@ -22,7 +22,7 @@ describe("The JSON Schema of template files", () => {
   const decode = Schema.decodeUnknownResult(imported as Schema.Codec<unknown>, { onExcessProperty: "error" })
   const accepts = (file: unknown) => Result.isSuccess(decode(file))
 
-  it("accepts the examples, which name it", () => {
+  it("accepts the examples, which refer to it", () => {
     const names = readdirSync(new URL("examples/", root)).filter((name) => name.endsWith(".yaml"))
     assert.isAbove(names.length, 3)
     for (const name of names) {
@@ -32,7 +32,7 @@ describe("The JSON Schema of template files", () => {
     }
   })
 
-  it("refuses unknown members, values of another type, and values out of range", () => {
+  it("rejects unknown members, values of another type, and values out of range", () => {
     const template = (more: object) => ({ templates: [{ id: "t", name: "T", ...more }] })
     const variant = (more: object) => template({ variants: [{ id: "v", vars: { s: "x" }, ...more }] })
     for (const sound of [template({}), variant({}), template({ objective: { click: 1 }, holdout: null })]) {
@@ -55,7 +55,7 @@ describe("The JSON Schema of template files", () => {
     for (const file of faulty) assert.isFalse(accepts(file), JSON.stringify(file))
   })
 
-  it("closes every object with declared members", () => {
+  it("allows no other members in objects with declared members", () => {
     const walk = (node: unknown): void => {
       if (node === null || typeof node !== "object") return
       if ("properties" in node && "type" in node) assert.propertyVal(node, "additionalProperties", false)

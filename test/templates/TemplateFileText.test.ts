@@ -130,7 +130,7 @@ const anyTemplates = fc.uniqueArray(anyTemplate, { maxLength: 3, selector: ({ id
 const decoded = (input: unknown) => Schema.decodeUnknownSync(Schema.Array(TemplateInput))(input)
 
 describe("TemplateFile.format", () => {
-  it("writes YAML as a person would", () => {
+  it("writes YAML in a readable form", () => {
     assert.strictEqual(
       TemplateFile.format(decoded(fullContent), "yaml"),
       `templates:
@@ -189,7 +189,7 @@ describe("TemplateFile.format", () => {
     assert.match(TemplateFile.format(shuffled, "yaml"), /id: t\n.*name: T\n.*variants:\n.*id: v\n.*name: V\n/)
   })
 
-  it("writes long lists of values one a line", () => {
+  it("writes long lists with one value per line", () => {
     const text = TemplateFile.format(
       decoded([{
         name: "T",
@@ -200,7 +200,7 @@ describe("TemplateFile.format", () => {
     assert.include(text, "            values:\n              - 1\n              - 2\n")
   })
 
-  it("writes the same object twice rather than an alias", () => {
+  it("writes a repeated object twice instead of an alias", () => {
     const targeting = [{ attribute: "a", op: "exists" as const, values: [] }]
     const text = TemplateFile.format(
       decoded([{ name: "T", variants: [{ vars: {}, targeting }, { vars: {}, targeting }] }]),
@@ -221,7 +221,7 @@ describe("TemplateFile.format", () => {
     )
   })
 
-  it("gives back every short text of blanks, line breaks and what YAML has a use for", () => {
+  it("round-trips every short text of blanks, line breaks and YAML syntax", () => {
     for (const [signs, length] of [[" \n\ta", 6], ["\n -#:", 5], ["\n>|%'\"\\", 4]] as const) {
       let texts = [""]
       const all: Array<string> = []
@@ -249,7 +249,7 @@ describe("TemplateFile.format", () => {
     }
   })
 
-  it("writes text of several lines as a block, whatever its indentation", () => {
+  it("writes text of several lines as a block with any indentation", () => {
     for (
       const text of ["a\nb", "a\nb\n", "a\n\n\nb\n\n", "  a\nb", "\n  a\n    b\n", "<p>\n\t<b>x</b>\n</p>", "a \nb"]
     ) {
@@ -294,7 +294,7 @@ describe("TemplateFile.inputOf", () => {
   }
   const template = (changes: object) => Schema.decodeUnknownSync(Template)({ ...stored, ...changes })
 
-  it("leaves out what is as by default and what the store added", () => {
+  it("omits defaults and members added by the database", () => {
     assert.deepStrictEqual<unknown>(TemplateFile.inputOf(template({})), {
       id: "t",
       name: "T",
@@ -303,7 +303,7 @@ describe("TemplateFile.inputOf", () => {
     assert.deepStrictEqual<unknown>(TemplateFile.inputOf(template({ variants: [] })), { id: "t", name: "T" })
   })
 
-  it("keeps everything else", () => {
+  it("keeps all other members", () => {
     const changes = {
       strict: true,
       sticky_hours: 1,

@@ -6,7 +6,7 @@ import { startWith } from "../support/servicesOf.ts"
 
 describe("TemplateIndex", () => {
   it.effect(
-    "names templates by their whole ids, those of the organization and none that is not there",
+    "finds a template by its whole id within the organization",
     () =>
       Effect.gen(function* () {
         const { run, service } = yield* startWith()

@@ -33,8 +33,8 @@ const broken = (history: Partial<History>): ReadonlyArray<string> =>
 
 const fromMemory = { ...answer, isDurable: false }
 
-describe("the rules of a storm's history", () => {
-  it("find no fault in a sound history", () => assert.deepStrictEqual(broken({}), []))
+describe("the checks of a storm's history", () => {
+  it("report no fault in a correct history", () => assert.deepStrictEqual(broken({}), []))
 
   it("report two variants of durable answers", () =>
     assert.include(
@@ -48,7 +48,7 @@ describe("the rules of a storm's history", () => {
       "one tracking id gets one variant",
     ))
 
-  it("allow another variant from the memory of a process in a later outage", () =>
+  it("allow another variant from the memory of one process in a later outage", () =>
     assert.notInclude(
       broken({ answers: [fromMemory, { ...fromMemory, copyId: "right", began: 25, ended: 26 }, answer] }),
       "one tracking id gets one variant",
@@ -60,7 +60,7 @@ describe("the rules of a storm's history", () => {
       "one tracking id gets one variant",
     ))
 
-  it("report another variant of a choice without a model, whoever answers", () =>
+  it("report another variant of a choice without a model from any process", () =>
     assert.include(
       broken({
         answers: [
@@ -91,7 +91,7 @@ describe("the rules of a storm's history", () => {
       "a message has the text of the stored variant",
     ]))
 
-  it("report a message that the server read long after an acknowledged opt-out, and none that it read at once", () => {
+  it("report a message begun more than 200 ms after an acknowledged opt-out, but not earlier", () => {
     const acknowledged = sound.optOuts[0]!.acknowledged
     const arrivals = (after: number) => [{ ...sound.arrivals[0]!, began: acknowledged + after }]
     assert.deepStrictEqual(broken({ arrivals: arrivals(200) }), [])

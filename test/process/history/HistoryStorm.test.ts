@@ -101,7 +101,7 @@ const makeFaults = (nodes: ReadonlyArray<TestNode>, killed: Set<string>, starts:
 
 describe("a storm over kills and outages", () => {
   it.live(
-    "keeps one variant for an id, sends what it stored, and sends nothing after an acknowledged opt-out",
+    "keeps one variant per tracking id, sends the stored variant, and sends nothing after an acknowledged opt-out",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const env = yield* temporaryEnvironment

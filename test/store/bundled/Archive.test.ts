@@ -42,8 +42,8 @@ const readAll = async (file: string) => {
 const long = `data/${"base/".repeat(30)}file`
 const files = [["data/empty", 0], ["data/one", 1], ["data/block", 512], ["data/more", 1_300_000], [long, 3]] as const
 
-describe("Archives of backups", () => {
-  it("are read as they were written", () =>
+describe("archives of backups", () => {
+  it("round-trip their entries", () =>
     inFolder(async (folder) => {
       const file = join(folder, "a.tar.gz")
       await Archive.write(entries(files), file)
@@ -53,21 +53,21 @@ describe("Archives of backups", () => {
       ])
     }))
 
-  it("are what tar reads", () =>
+  it("are readable by tar", () =>
     inFolder(async (folder) => {
       await Archive.write(entries(files), join(folder, "a.tar.gz"))
       execFileSync("tar", ["-x", "-f", "a.tar.gz"], { cwd: folder })
       for (const [name, size] of files) assert.deepStrictEqual(readFileSync(join(folder, name)), bytes(size))
     }))
 
-  it("are read as tar writes them", () =>
+  it("may be written by tar", () =>
     inFolder(async (folder) => {
       writeFileSync(join(folder, "one"), bytes(700))
       execFileSync("tar", ["-c", "-z", "--format=ustar", "-f", "a.tar.gz", "one"], { cwd: folder })
       assert.deepStrictEqual(await readAll(join(folder, "a.tar.gz")), [["one", bytes(700).toString("hex")]])
     }))
 
-  it("are refused when they are cut off, damaged, or hold links or names elsewhere", () =>
+  it("are rejected if they are truncated, damaged, or contain links or outside names", () =>
     inFolder(async (folder) => {
       const file = join(folder, "a.tar.gz")
       await Archive.write(entries(files.slice(0, 3)), file)
@@ -91,7 +91,7 @@ describe("Archives of backups", () => {
       await fails(readFileSync(file), /neither a file nor a folder/)
     }))
 
-  it("are not finished when an entry cannot be read", () =>
+  it("are not completed if an entry cannot be read", () =>
     inFolder(async (folder) => {
       async function* broken() {
         yield fileOf("data/one", 1)

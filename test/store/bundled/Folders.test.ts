@@ -27,8 +27,8 @@ import { temporaryFolder } from "../../support/stores.ts"
 const isRoot = process.getuid?.() === 0
 if (!isRoot) console.warn("Skipped: folders of a server that root starts (the tests do not run as root)")
 
-describe("The folders of the bundled server", () => {
-  it("have the socket beside the data, or in a short folder where its path would be too long", () => {
+describe("the folders of the bundled server", () => {
+  it("contain the socket next to the data, or in a short folder if its path would be too long", () => {
     const longest = `/${"d".repeat(103 - "/.s.PGSQL.5432".length - 1)}`
     assert.strictEqual(socketFolderOf(longest), longest)
     const short = socketFolderOf(`${longest}d`)
@@ -37,7 +37,7 @@ describe("The folders of the bundled server", () => {
     assert.match(socketFolderOf(`/${"é".repeat(60)}`), /^\/tmp\//)
   })
 
-  it.effect("are made once, and found again", () =>
+  it.effect("are created once and found again", () =>
     Effect.scoped(Effect.gen(function* () {
       const dataDir = join(yield* temporaryFolder, "a", "b")
       const first = yield* prepare(dataDir)
@@ -47,7 +47,7 @@ describe("The folders of the bundled server", () => {
     })))
 
   it.effect.runIf(isRoot)(
-    "lie outside a folder that only root may enter, linked from there, for a user of their own",
+    "are created outside a folder that only root may enter, linked from it, for a separate user",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const home = yield* temporaryFolder
@@ -66,7 +66,7 @@ describe("The folders of the bundled server", () => {
       })),
   )
 
-  it.effect("are refused where a store of an earlier release is, or the link leads nowhere", () =>
+  it.effect("are rejected if they contain a store of an earlier release or a broken link", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const [old, dangling, file] = ["old", "dangling", "file"].map((name) => join(folder, name)) as [
@@ -85,7 +85,7 @@ describe("The folders of the bundled server", () => {
       assert.include((yield* Effect.flip(prepare(join(file, "data")))).message, join(file, "data"))
     })))
 
-  it.effect("are refused where the short folder of the socket is another user's", () =>
+  it.effect("are rejected if the short folder of the socket belongs to another user", () =>
     Effect.scoped(Effect.gen(function* () {
       const dataDir = join(yield* temporaryFolder, "d".repeat(120))
       const sockets = socketFolderOf(join(realpathSync(join(dataDir, "..")), "d".repeat(120), "postgres"))

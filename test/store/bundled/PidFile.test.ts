@@ -12,13 +12,13 @@ describe("postmaster.pid", () => {
     for (const text of ["", "\n", "0\n", "1\n", "none\n"]) assert.isUndefined(PidFile.pidIn(text))
   })
 
-  it("is that of a server on this folder only", () => {
+  it("identifies a server on this folder only", () => {
     assert.isTrue(PidFile.isServerOn("/d/postgres/data", "/n/bin/postgres -D /d/postgres/data -c fsync=on"))
     assert.isFalse(PidFile.isServerOn("/d/postgres/data", "/n/bin/postgres -D /other/data"))
     assert.isFalse(PidFile.isServerOn("/d/postgres/data", "deno run src/main.ts serve"))
   })
 
-  it.effect("tells a server from another program with its number, and from none", () =>
+  it.effect("distinguishes a server, another program with its number, and no process", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
       assert.isUndefined(PidFile.read(folder))

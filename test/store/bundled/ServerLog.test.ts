@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as ServerLog from "../../../src/store/bundled/ServerLog.ts"
 
-describe("What PostgreSQL prints", () => {
+describe("the output of PostgreSQL", () => {
   const reasons: ReadonlyArray<readonly [name: string, lines: ReadonlyArray<string>, expected: RegExp]> = [
     [
       "a full disk",
@@ -41,7 +41,7 @@ describe("What PostgreSQL prints", () => {
     it(`names ${name} as the reason`, () => assert.match(ServerLog.reasonOf(lines, 18), expected))
   }
 
-  it("says when the server is ready, and what it does before", () => {
+  it("reports when the server is ready, and its work before", () => {
     assert.isTrue(ServerLog.isReady("LOG:  database system is ready to accept connections"))
     assert.isFalse(ServerLog.isReady("LOG:  starting PostgreSQL 18.4"))
     assert.match(
@@ -51,13 +51,13 @@ describe("What PostgreSQL prints", () => {
     assert.isUndefined(ServerLog.progressOf("LOG:  listening on Unix socket"))
   })
 
-  it("is a fault of the server, not the end of one connection", () => {
+  it("distinguishes a fault of the server from the end of one connection", () => {
     assert.isTrue(ServerLog.isFault("PANIC:  could not write"))
     assert.isFalse(ServerLog.isFault("FATAL:  terminating connection due to administrator command"))
     assert.isFalse(ServerLog.isFault("LOG:  checkpoint starting"))
   })
 
-  it("is kept to its last lines", () => {
+  it("is limited to its last lines", () => {
     const log = ServerLog.make()
     for (let n = 0; n < 100; n++) log.add(`line ${n}`)
     log.add(" ")
