@@ -8,15 +8,15 @@ const read = (env: Record<string, string>) =>
     Settings.layer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env })))),
   )
 
-describe("Settings", () => {
-  it.effect("take lengths of time in words", () =>
+describe("settings", () => {
+  it.effect("accept durations in words", () =>
     Effect.gen(function* () {
       const settings = yield* read({ STORE_TIMEOUT: "500 millis", SHUTDOWN_DELAY: "2 minutes" })
       assert.strictEqual(Duration.toMillis(settings.storeTimeout), 500)
       assert.strictEqual(Duration.toMillis(settings.shutdownDelay), 120_000)
     }))
 
-  it.effect("take limits in words, and none for no limit", () =>
+  it.effect('accept limits in words, and "none" for no limit', () =>
     Effect.gen(function* () {
       const byDefault = yield* read({ KEY_RATE_LIMIT: "", WEBHOOK_DAILY_BYTES: "" })
       assert.deepStrictEqual(byDefault.keyRateLimit, Option.some({ requests: 5000, per: "second" as const }))
@@ -33,7 +33,7 @@ describe("Settings", () => {
       )
     }))
 
-  it.effect("refuse the password that the compose file has, unless it is a demo", () =>
+  it.effect("reject the password of the compose file, except in a demo", () =>
     Effect.gen(function* () {
       const known = { DATABASE_URL: "postgres://parlance:parlance@postgres:5432/parlance" }
       for (const demo of [{}, { PARLANCE_DEMO: "" }, { PARLANCE_DEMO: "0" }]) {
@@ -50,7 +50,7 @@ describe("Settings", () => {
       assert.match(error.message, /^ {2}PARLANCE_DEMO: must be 1/m)
     }))
 
-  it.effect("take the address that bounces are received at, which may be left empty", () =>
+  it.effect("accept the address for received bounces, which may be empty", () =>
     Effect.gen(function* () {
       for (const env of [{}, { BOUNCE_LISTEN: "" }]) assert.isTrue(Option.isNone((yield* read(env)).bounceListen))
       const { bounceListen } = yield* read({ BOUNCE_LISTEN: "[::]:2525" })
@@ -61,7 +61,7 @@ describe("Settings", () => {
       }
     }))
 
-  it.effect("take the address of links in e-mails, which may be left empty", () =>
+  it.effect("accept the address for links in e-mails, which may be empty", () =>
     Effect.gen(function* () {
       for (const env of [{}, { TRACKING_URL: "" }]) assert.isTrue(Option.isNone((yield* read(env)).trackingUrl))
       const { trackingUrl } = yield* read({ TRACKING_URL: "https://links.example.com" })
@@ -74,7 +74,7 @@ describe("Settings", () => {
       }
     }))
 
-  it.effect("name the database, or say how to get one", () =>
+  it.effect("name the database, or explain how to configure one", () =>
     Effect.gen(function* () {
       const DATABASE_URL = "postgres://shop:pass@db/shop"
       const databaseOf = (env: Record<string, string>) =>
@@ -109,7 +109,7 @@ describe("Settings", () => {
       assert.notInclude(several.message, "pass")
     }))
 
-  it.effect("name the setting of each fault and the expected value", () =>
+  it.effect("report the setting of each fault and the expected value", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         read({ PORT: "70000", STORE_TIMEOUT: "5", SHUTDOWN_DELAY: "Infinity", REQUEST_TIMEOUT: "5s" }),
@@ -123,7 +123,7 @@ describe("Settings", () => {
       ])
     }))
 
-  it.effect("list all faults at once, without showing secrets", () =>
+  it.effect("report all faults at once without secrets", () =>
     Effect.gen(function* () {
       const env = {
         PORT: "x",
@@ -149,7 +149,7 @@ describe("Settings", () => {
       assert.isTrue(Option.isSome(secretKey))
     }))
 
-  it.effect("say what is wrong with a secret key, without the key", () =>
+  it.effect("report the fault of a secret key without the key", () =>
     Effect.gen(function* () {
       const right = "0123456789abcdef".repeat(4)
       for (const key of ["x", right.slice(1), `${right}0`, `${right},`, `${right},short`, "g".repeat(64)]) {
@@ -159,7 +159,7 @@ describe("Settings", () => {
       }
     }))
 
-  it.effect("refuse an admin token that is short, without showing it, and take one of 32 characters", () =>
+  it.effect("reject a short admin token without showing it, and accept one of 32 characters", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(read({ ADMIN_TOKEN: "a-secret-of-31-characters-12345", PORT: "x" }))
       assert.match(error.message, /ADMIN_TOKEN: has 31 characters and must have 32 or more.*openssl rand -hex 32/)
@@ -169,7 +169,7 @@ describe("Settings", () => {
       assert.isTrue(Option.isNone((yield* read({ ADMIN_TOKEN: "" })).adminToken))
     }))
 
-  it.effect("take a mail server with its sender, and name every fault without the password", () =>
+  it.effect("accept a mail server with its sender, and report every fault without the password", () =>
     Effect.gen(function* () {
       const more = { PUBLIC_URL: "https://parlance.example", MAIL_FROM: "Parlance <parlance@example.com>" }
       const mailOf = (env: Record<string, string>) =>

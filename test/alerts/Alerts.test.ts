@@ -21,7 +21,7 @@ class Nodes extends Context.Service<Nodes, ReadonlyArray<Layer.Success<typeof la
 
 type Node = Context.Context<Layer.Success<typeof layerNodeServices>>
 
-describe("Alerts of two nodes", () => {
+describe("alerts of two nodes", () => {
   const layerNodes = Layer.effectContext(Effect.gen(function* () {
     const environment = yield* temporaryEnvironment
     const settings = { ...environment, SECRET_KEY: "5e".repeat(32), LOG_LEVEL: "None" }
@@ -62,7 +62,7 @@ describe("Alerts of two nodes", () => {
 
     const look = onEach(Effect.flatMap(Alerts, (alerts) => alerts.lookAtAll))
 
-    it.effect("tell of a variant that cannot be rendered once, until it has recovered", () =>
+    it.effect("announce a variant that cannot be rendered once until it recovers", () =>
       Effect.gen(function* () {
         const endpoint = yield* furnish("failing")
         yield* onFirst(Effect.gen(function* () {
@@ -114,7 +114,7 @@ describe("Alerts of two nodes", () => {
         assert.lengthOf(yield* announced("failing", endpoint), 2)
       }))
 
-    it.effect("tell editors and endpoints of 47 failed deliveries of 142 once, until few fail", () =>
+    it.effect("announce 47 failed deliveries of 142 to editors and endpoints once until few fail", () =>
       Effect.gen(function* () {
         const endpoint = yield* furnish("refused")
         const editor = yield* onFirst(Effect.gen(function* () {
@@ -156,7 +156,7 @@ describe("Alerts of two nodes", () => {
         assert.deepInclude((yield* announced("refused", endpoint))[0].data, { failed: 147, threshold: 0.05 })
       }))
 
-    it.effect("are those of each of many organizations", () =>
+    it.effect("belong to the right organization among many", () =>
       Effect.gen(function* () {
         const slugs = Array.from({ length: 230 }, (_, n) => `many-${n}`)
         const ended = slugs.map((slug, n) => ({ slug, failed: n % 50 === 7 ? 20 : 1 }))
@@ -183,7 +183,7 @@ describe("Alerts of two nodes", () => {
         assert.deepStrictEqual(yield* open, ["many-157", "many-207", "many-57", "many-7"])
       }))
 
-    it.effect("tell of a source that is silent once, until it sends again", () =>
+    it.effect("announce a silent source once until it sends again", () =>
       Effect.gen(function* () {
         const endpoint = yield* furnish("silent")
         // A body each hour of nine days, the last one five hours ago.

@@ -14,7 +14,7 @@ const now = Date.parse("2026-05-20T12:00:00Z")
 const ago = (hours: number) => new Date(now - hours * hour)
 
 describe("a variant", () => {
-  it("fails from 10 failures and 10 % of its requests on, until less than 5 % fail", () => {
+  it("fails from 10 failures and 10 % of its requests, until less than 5 % fail", () => {
     assert.isFalse(isFailing({ failed: 9, requests: 9 }, false))
     assert.isTrue(isFailing({ failed: 10, requests: 100 }, false))
     assert.isFalse(isFailing({ failed: 10, requests: 101 }, false))
@@ -26,7 +26,7 @@ describe("a variant", () => {
 })
 
 describe("deliveries", () => {
-  it("fail from 10 failures and the threshold on, until less than half of it fails", () => {
+  it("fail from 10 failures and the threshold, until less than half of the threshold fails", () => {
     const threshold = 0.1
     assert.isTrue(areFailing({ failed: 47, ended: 142, threshold }, false))
     assert.isFalse(areFailing({ failed: 9, ended: 9, threshold }, false))
@@ -51,7 +51,7 @@ describe("a source", () => {
     assert.isTrue(isSilent({ ...busy, longestPauseHours: 12, lastHour: ago(19) }, now))
   })
 
-  it("is not missed before it had a rhythm", () => {
+  it("is never silent before it has a regular pattern", () => {
     assert.isFalse(isSilent({ ...busy, firstHour: ago(7 * 24) }, now))
     assert.isFalse(isSilent({ ...busy, days: 3 }, now))
     assert.isFalse(isSilent({ ...busy, hours: 23 }, now))
@@ -59,7 +59,7 @@ describe("a source", () => {
 })
 
 describe("conditions", () => {
-  it("name what they are about, and depend on those of the last look", () => {
+  it("name their subject, and take the previous conditions into account", () => {
     const rendering = { templateId: "welcome", copyId: "a", requests: 150, failed: 10, variable: "subject" }
     const facts: AlertFacts = {
       deliveries: { failed: 0, ended: 0, threshold: 0.1 },

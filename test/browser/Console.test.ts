@@ -30,7 +30,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     "/console/nowhere",
   ]
 
-  it("signs in with the right password, shows where that was, and signs out", async () => {
+  it("signs in with the right password, shows the requested page, and signs out", async () => {
     const email = await administrator("in-and-out@example.com")
     const context = await tried.browser().newContext()
     const wrong = await signIn(context, email, "not the password at all")
@@ -49,7 +49,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     await context.close()
   })
 
-  it("stops taking passwords after ten wrong ones, also the right one", async () => {
+  it("rejects every password after ten wrong ones, even the right one", async () => {
     const email = await administrator("guessed@example.com")
     const context = await tried.browser().newContext()
     for (let attempt = 0; attempt < 10; attempt++) {
@@ -70,7 +70,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     await context.close()
   })
 
-  it("makes the first administrator by the one-time link, which then opens nothing", async () => {
+  it("creates the first administrator with the one-time link, which then expires", async () => {
     const own = await Effect.runPromise(Scope.make())
     try {
       const { service, run } = await Effect.runPromise(Scope.provide(startWith(), own))
@@ -204,7 +204,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     await other.close()
   })
 
-  it("shows what people typed as text, wherever it comes up", async () => {
+  it("shows typed HTML as text on every page", async () => {
     const email = await administrator("typed@example.com")
     await manage("POST", "/organizations", { slug: "typed", name: script })
     await manage("POST", "/organizations/typed/keys", { name: script })
@@ -281,7 +281,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     })
   }, 240_000)
 
-  it("works without scripts, by keyboard alone, and keeps the chosen colours", async () => {
+  it("works without scripts and by keyboard, and keeps the chosen color scheme", async () => {
     const email = await administrator("plain@example.com")
     await manage("POST", "/organizations", { slug: "plain", name: "Plain" })
     const context = await tried.browser().newContext({ javaScriptEnabled: false })

@@ -41,7 +41,7 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
 
   const subject = (page: Page) => page.getByLabel("Liquid of subject")
 
-  it("stores what one types, and warns before it is lost", async () => {
+  it("stores typed text, and warns before it is lost", async () => {
     const { drafts, page: url, path, people } = await furnish("typed")
     const context = await tried.browser().newContext()
     const page = await signIn(context, people[0])
@@ -85,7 +85,7 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
     await context.close()
   }, 240_000)
 
-  it("goes on after the session has ended, for the same account", async () => {
+  it("continues a draft after the session has ended, for the same account", async () => {
     const { drafts, page: url, path, people } = await furnish("ended")
     const context = await tried.browser().newContext()
     const page = await signIn(context, people[0])

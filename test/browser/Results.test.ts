@@ -88,7 +88,7 @@ const start = Effect.gen(function* () {
 describeInBrowser("Results in a browser", start, (tried) => {
   const open = (context: BrowserContext) => tried.signIn(context, "ada@example.com")
 
-  it("renews itself as events come in, until it is paused", async () => {
+  it("refreshes as events arrive, until it is paused", async () => {
     const context = await tried.browser().newContext()
     const page = await open(context)
     const refused: Array<string> = []
@@ -152,7 +152,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await plain.close()
   }, 120_000)
 
-  it("leads from results to the hours of the week, of which the best is told and what is quiet crossed out", async () => {
+  it("links results to the hours of the week, which mark the best hour and cross out quiet hours", async () => {
     const context = await tried.browser().newContext()
     const page = await open(context)
     await page.goto(`${tried.service().url}/console/o/evening/templates/t/results`)
@@ -171,7 +171,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await context.close()
   })
 
-  it("tells who wins one click from the templates, and shares it in two more", async () => {
+  it("shows the winner one click from the templates, and shares it in two more", async () => {
     const context = await tried.browser().newContext()
     const page = await open(context)
     await page.goto(`${tried.service().url}/console/o/shop/templates`)
@@ -232,7 +232,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await context.close()
   })
 
-  it("does not move by itself for whoever wants less of that", async () => {
+  it("does not refresh by itself for readers who prefer reduced motion", async () => {
     const context = await tried.browser().newContext({ reducedMotion: "reduce" })
     const page = await open(context)
     await page.goto(`${tried.service().url}${path}`)
@@ -240,7 +240,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await context.close()
   })
 
-  it("is read and asked without scripts, with the keyboard", async () => {
+  it("works without scripts and by keyboard", async () => {
     const context = await tried.browser().newContext({ javaScriptEnabled: false })
     const page = await open(context)
     await page.goto(`${tried.service().url}/console/o/shop`)

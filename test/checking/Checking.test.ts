@@ -36,8 +36,8 @@ const layer = layerWith({})
 /** The process that answered. */
 const pid = Effect.map(faultsOf({ v: "{{ which }}" }), ([fault]) => Number(fault!.message))
 
-describe("The checking process", () => {
-  it.live("is the same for one check after another", () =>
+describe("the checking process", () => {
+  it.live("is reused for consecutive checks", () =>
     Effect.gen(function* () {
       const first = yield* pid
       assert.isAbove(first, 0)
@@ -49,7 +49,7 @@ describe("The checking process", () => {
       assert.deepStrictEqual((yield* faultsOf({ v: "{{ permissions }}" })).map(({ message }) => message), [""])
     }).pipe(Effect.provide(layer)))
 
-  it.live("is ended when it takes longer than the deadline, and another does the next check", () =>
+  it.live("is stopped after the deadline, and another process runs the next check", () =>
     Effect.gen(function* () {
       const first = yield* pid
       assert.deepStrictEqual(yield* faultsOf({ slow: "{{ hang }}" }), [
@@ -59,7 +59,7 @@ describe("The checking process", () => {
       assert.notStrictEqual(yield* pid, first)
     }).pipe(Effect.provide(layer)))
 
-  it.live("may die of a check, which is then refused", () =>
+  it.live("may exit during a check, which is then rejected", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf({ v: "{{ exit }}" }), [
         {
@@ -72,7 +72,7 @@ describe("The checking process", () => {
       assert.isAbove(yield* pid, 0)
     }).pipe(Effect.provide(layer)))
 
-  it.live("is ended with its check when no caller waits for that any more", () =>
+  it.live("is stopped with its check when no caller waits for it", () =>
     Effect.gen(function* () {
       const first = yield* pid
       const waiting = yield* Effect.forkChild(faultsOf({ v: "{{ hang }}" }), { startImmediately: true })
@@ -91,14 +91,14 @@ describe("The checking process", () => {
       yield* gone(first)
     }))
 
-  it.live("ends when it has had nothing to do for a while", () =>
+  it.live("stops after a period without work", () =>
     Effect.gen(function* () {
       const first = yield* pid
       yield* gone(first)
       assert.notStrictEqual(yield* pid, first)
     }).pipe(Effect.provide(layerWith({ idle: "50 millis" }))))
 
-  it.live("is not started before the first Liquid is checked, and says so when it cannot be", () =>
+  it.live("is not started before the first Liquid is checked, and reports a failed start", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* faultsOf({ v: "no Liquid here" }), [])
       assert.deepStrictEqual((yield* faultsOf({ v: "a".repeat(70_000) })).map(({ variable }) => variable), ["v"])
@@ -109,7 +109,7 @@ describe("The checking process", () => {
       }
     }).pipe(Effect.provide(layerWith({ program: new URL("./none.process.ts", import.meta.url) }))))
 
-  it.live("tells at which of several variants it was stopped", () =>
+  it.live("reports which of several variants exceeded the deadline", () =>
     Effect.gen(function* () {
       const faults = yield* SourceCheck.use((check) =>
         check.checkAll("acme", ["{{ a }}", "plain", "{{ hang }}"].map((v) => ({ vars: { v }, formats: {} })))
@@ -129,8 +129,8 @@ const started = (org: string, request: Checks["mapping"]["request"]) =>
     return yield* Effect.forkChild(Effect.result(checking.run(org, "mapping", request)), { startImmediately: true })
   })
 
-describe("Checks that wait", () => {
-  it.live("are refused when many of the organization wait already, and those of others are not", () =>
+describe("waiting checks", () => {
+  it.live("are refused if many of the organization wait, without affecting others", () =>
     Effect.gen(function* () {
       const own = yield* Effect.forEach(Array.from({ length: 16 }), () => started("greedy", hang))
       const refused = yield* Effect.flip(Checking.use((checking) => checking.run("greedy", "mapping", hang)))
@@ -141,7 +141,7 @@ describe("Checks that wait", () => {
       yield* Effect.forEach([...own, other], Fiber.interrupt)
     }).pipe(Effect.provide(layerWith({ deadline: "1 hour" }))))
 
-  it.live("are refused when many of all organizations wait already, and leave their places when interrupted", () =>
+  it.live("are refused if many of all organizations wait, and free their places when interrupted", () =>
     Effect.gen(function* () {
       const fibers = yield* Effect.forEach(Array.from({ length: 64 }, (_, i) => `org${i}`), (org) => started(org, hang))
       const busy = yield* Effect.flip(Checking.use((checking) => checking.run("late", "mapping", hang)))
@@ -150,7 +150,7 @@ describe("Checks that wait", () => {
       assert.isAbove(yield* pid, 0)
     }).pipe(Effect.provide(layerWith({ deadline: "1 hour" }))))
 
-  it.live("take turns by organization", () =>
+  it.live("alternate between organizations", () =>
     Effect.gen(function* () {
       const checking = yield* Checking
       const order: Array<string> = []

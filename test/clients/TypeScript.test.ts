@@ -112,7 +112,7 @@ describe("The TypeScript client", () => {
   )
 
   it.live(
-    "fails with the problem that the service names, and uses a fallback only where content is missing",
+    "fails with the problem of the service, and uses a fallback only for missing content",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { apiKey, client, service } = yield* prepared
@@ -202,7 +202,7 @@ describe("The TypeScript client", () => {
   )
 
   it.live(
-    "treats answers of proxies as failures that pass, and does not follow redirects",
+    "treats answers of proxies as temporary failures, and does not follow redirects",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { apiKey, service } = yield* prepared
@@ -266,7 +266,7 @@ describe("The TypeScript client", () => {
   )
 
   it.live(
-    "takes no answer of another form for one of Parlance, in any call",
+    "rejects answers in another format for every call",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { apiKey, service } = yield* prepared
@@ -320,14 +320,14 @@ describe("The TypeScript client", () => {
     60_000,
   )
 
-  it("refuses options that no request can be made with, so that no fallback hides them", () => {
+  it("throws on invalid options, so that no fallback hides them", () => {
     const options = { url: "http://127.0.0.1:9", org, apiKey: "plk_x" }
     for (const fault of [{ url: "127.0.0.1:9" }, { apiKey: undefined as never }, { apiKey: "plk_x\n" }, { org: "" }]) {
       assert.throws(() => new Parlance({ ...options, ...fault }), TypeError)
     }
   })
 
-  it("tells signed webhooks from others", async () => {
+  it("verifies signed webhooks", async () => {
     const bytes = Buffer.alloc(32, 9)
     const secret = `whsec_${bytes.toString("base64")}`
     const now = 1_800_000_000_000

@@ -83,8 +83,8 @@ const verifyInPython = (checks: ReadonlyArray<Check>): ReadonlyArray<boolean> =>
   return JSON.parse(ran.stdout)
 }
 
-describe("The clients", () => {
-  it.live("tell requests of the service to a webhook endpoint from others", () =>
+describe("the clients", () => {
+  it.live("distinguish genuine webhook requests from forged ones", () =>
     Effect.scoped(Effect.gen(function* () {
       const { service } = yield* serviceForClients
       const { next, url } = yield* receiver

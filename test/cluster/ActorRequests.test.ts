@@ -29,8 +29,8 @@ const twoNodes = Effect.gen(function* () {
   return { nodes, sql: Context.get(store, SqlClient.SqlClient) }
 })
 
-describe("Requests to actors on other nodes", () => {
-  it.live("are answered by the node that has the actor, and by no other", () =>
+describe("requests to actors on other nodes", () => {
+  it.live("are answered only by the node of the actor", () =>
     Effect.scoped(Effect.gen(function* () {
       const { nodes: [one, two], sql } = yield* twoNodes
       const told: Array<string> = []
@@ -69,7 +69,7 @@ describe("Requests to actors on other nodes", () => {
       assert.sameMembers(told.filter((text) => text.endsWith(" told")), there.map((id) => `${id} told`))
     })), 60_000)
 
-  it.live("arrive without notifications as well", () =>
+  it.live("arrive even without notifications", () =>
     Effect.scoped(Effect.gen(function* () {
       const { nodes: [one, two], sql } = yield* twoNodes
       yield* two.requests.serve((_, request) => Effect.succeed(request))

@@ -5,8 +5,8 @@ import { temporaryEnvironment } from "../support/stores.ts"
 
 const template = (id: string) => ({ id, name: id, variants: [{ id: "a", vars: { subject: "Hi", body: "<p>Hi</p>" } }] })
 
-describe("Keys and templates made on another node", () => {
-  it.live("are usable on every node with the first request", () =>
+describe("keys and templates created on another node", () => {
+  it.live("are usable on every node at the first request", () =>
     Effect.scoped(Effect.gen(function* () {
       const environment = Effect.succeed(yield* temporaryEnvironment)
       const one = yield* startInProcess(environment)
@@ -38,7 +38,7 @@ describe("Keys and templates made on another node", () => {
     })), 60_000)
 
   it.live(
-    "cost the store one statement for any number of unknown ids",
+    "cause one query for any number of unknown ids",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const environment = Effect.succeed(yield* temporaryEnvironment)

@@ -23,7 +23,7 @@ const startNode = Effect.fnUntraced(function* (host: number) {
   }
 })
 
-describe("The nodes of a cluster", () => {
+describe("the nodes of a cluster", () => {
   const environment = temporaryEnvironment
   it.live("distribute shards, and take over shards of dead, stopped or restarted nodes", () =>
     Effect.scoped(Effect.gen(function* () {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { RequestsUnderWay } from "../../src/cluster/RequestsUnderWay.ts"
 
-describe("Requests under way", () => {
-  it("are new once, also if the answer is stored while the table is read", () => {
+describe("requests in progress", () => {
+  it("are new once, even if the answer is stored during a read of the table", () => {
     const requests = new RequestsUnderWay()
     requests.beginReading()
     assert.isTrue(requests.add(1))
@@ -12,7 +12,7 @@ describe("Requests under way", () => {
     assert.isFalse(requests.add(1))
   })
 
-  it("are taken again by a later reading, which returns them only if the answer could not be stored", () => {
+  it("are accepted again in a later read, which happens only if the answer could not be stored", () => {
     const requests = new RequestsUnderWay()
     requests.beginReading()
     requests.add(1)

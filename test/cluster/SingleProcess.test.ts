@@ -7,8 +7,8 @@ import * as SingleProcess from "../../src/cluster/SingleProcess.ts"
 
 const Slow = Entity.make("Slow", [Rpc.make("Wake")])
 
-describe("A process by itself", () => {
-  it.effect("ends without a word, however long its actors take", () =>
+describe("a single process", () => {
+  it.effect("stops without a log message, however long its actors run", () =>
     Effect.gen(function* () {
       const logged: Array<unknown> = []
       const logger = Logger.layer([Logger.make(({ logLevel, message }) => {

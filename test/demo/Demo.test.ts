@@ -47,7 +47,7 @@ const demo = (args: ReadonlyArray<string>) =>
 
 describe("deno task demo", () => {
   it.live(
-    "ends with what was gained, and the service has counted every event once",
+    "ends with the gain, after the service has counted every event once",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const dataDir = join(yield* temporaryFolder, "demo")
@@ -93,7 +93,7 @@ describe("deno task demo", () => {
     120_000,
   )
 
-  it.live("stays up after the summary, and SIGTERM ends it as intended", () =>
+  it.live("keeps running after the summary until SIGTERM", () =>
     Effect.scoped(Effect.gen(function* () {
       const dataDir = join(yield* temporaryFolder, "demo")
       const flags = "--seconds 1 --days 0.1 --per-day 500 --port 0".split(" ")
@@ -124,7 +124,7 @@ describe("deno task demo", () => {
       })
     })), 120_000)
 
-  it.live("leaves a folder alone that it did not make", () =>
+  it.live("refuses a folder that it did not create, without changing it", () =>
     Effect.scoped(Effect.gen(function* () {
       const dataDir = join(yield* temporaryFolder, "precious")
       mkdirSync(dataDir)

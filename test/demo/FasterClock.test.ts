@@ -17,7 +17,7 @@ const clockOf = Effect.gen(function* () {
 })
 
 describe("FasterClock", () => {
-  it.effect("goes as many times as fast, once it may", () =>
+  it.effect("runs at its speed once it is released", () =>
     Effect.gen(function* () {
       const { clock, from, speed } = yield* clockOf
       clock.release(Infinity)
@@ -28,7 +28,7 @@ describe("FasterClock", () => {
       assert.strictEqual(clock.speed(), speed)
     }))
 
-  it.effect("reaches the present when it was to, and stays with it", () =>
+  it.effect("reaches the present at the planned time, and then follows it", () =>
     Effect.gen(function* () {
       const { clock, real } = yield* clockOf
       clock.release(Infinity)
@@ -41,7 +41,7 @@ describe("FasterClock", () => {
       assert.strictEqual(clock.currentTimeMillisUnsafe(), real.currentTimeMillisUnsafe())
     }))
 
-  it.effect("stands still where it was released to, and does not make up for it", () =>
+  it.effect("stops at its release limit, and does not catch up", () =>
     Effect.gen(function* () {
       const { clock, from, speed } = yield* clockOf
       yield* TestClock.adjust("10 seconds")
@@ -54,7 +54,7 @@ describe("FasterClock", () => {
       assert.closeTo(clock.currentTimeMillisUnsafe(), from + day + 1000 * speed, 1)
     }))
 
-  it("never goes back, nor past its limit or the present, whatever happens", () => {
+  it("never goes back, and never passes its limit or the present", () => {
     const moves = fc.array(fc.tuple(fc.integer({ min: -5000, max: 20_000 }), fc.nat(3 * day)), { maxLength: 50 })
     fc.assert(fc.property(moves, (steps) => {
       let present = 1_000 * day
@@ -93,7 +93,7 @@ describe("FasterClock", () => {
 })
 
 describe("Agenda", () => {
-  it("gives everything once, in the minute after its own, and nothing before", () => {
+  it("returns every entry once within a minute after its time", () => {
     const times = fc.array(fc.nat(7_200_000), { maxLength: 100 })
     fc.assert(fc.property(times, fc.array(fc.nat(900_000), { maxLength: 20 }), (planned, steps) => {
       const agenda = new Agenda<number>(0)

@@ -6,8 +6,8 @@ const rates = fc.array(fc.double({ min: 0.001, max: 0.9, noNaN: true }), { minLe
 const best = (some: ReadonlyArray<number>) => some.indexOf(Math.max(...some))
 const hourMillis = 3_600_000
 
-describe("The gain", () => {
-  it("is all for the best choice, nothing for choosing evenly, and never more than all", () => {
+describe("the gain", () => {
+  it("is 1 for the best choice, 0 for an even choice, and never above 1", () => {
     fc.assert(fc.property(rates, (some) => {
       fc.pre(Math.max(...some) - Math.min(...some) > 1e-6)
       assert.closeTo(captured(ofChoice(some, best(some)))!, 1, 1e-9)
@@ -16,12 +16,12 @@ describe("The gain", () => {
     }))
   })
 
-  it("is not known where there is nothing to gain", () => {
+  it("is undefined if there is nothing to gain", () => {
     assert.isUndefined(captured(none))
     assert.isUndefined(captured(ofChoice([0.1, 0.1, 0.1], 1)))
   })
 
-  it("is better with a better choice", () => {
+  it("increases with a better choice", () => {
     fc.assert(fc.property(rates, (some) => {
       const order = some.map((_, variant) => variant).sort((a, b) => some[a]! - some[b]!)
       const gains = order.map((variant) => captured(ofChoice(some, variant)) ?? 0)
@@ -29,7 +29,7 @@ describe("The gain", () => {
     }))
   })
 
-  it("adds up over all choices, and over those of the last 24 hours", () => {
+  it("sums over all choices and over those of the last 24 hours", () => {
     fc.assert(fc.property(fc.array(fc.tuple(fc.nat(72), fc.nat(2)), { maxLength: 100 }), (choices) => {
       const some = [0.02, 0.05, 0.03]
       const gain = new Gain(3)

@@ -13,8 +13,8 @@ const draws = (seed: number, count: number, one: (chance: () => number) => numbe
   return Array.from({ length: count }, () => one(chance))
 }
 
-describe("The chance of the demo", () => {
-  it("is the same for the same seed and another for the next", () => {
+describe("the random numbers of the demo", () => {
+  it("are identical for the same seed and different for the next", () => {
     fc.assert(fc.property(seeds, (seed) => {
       const one = draws(seed, 5, (chance) => chance())
       assert.deepStrictEqual(one, draws(seed, 5, (chance) => chance()))
@@ -47,8 +47,8 @@ describe("The chance of the demo", () => {
   })
 })
 
-describe("The true rates of the demo", () => {
-  it("are probabilities that follow from the seed", () => {
+describe("the true rates of the demo", () => {
+  it("are probabilities determined by the seed", () => {
     fc.assert(
       fc.property(seeds, fc.integer({ min: 1, max: 8 }), (seed, variants) => {
         const rates = draw(seed, variants)
@@ -66,7 +66,7 @@ describe("The true rates of the demo", () => {
     )
   })
 
-  it("are on average what the average message of the audience has", () => {
+  it("equal the rate of the average message of the audience on average", () => {
     const rates = draw(24, 5)
     const averages = rates.average.map((_, variant) =>
       mean(
@@ -78,7 +78,7 @@ describe("The true rates of the demo", () => {
     averages.forEach((average, variant) => assert.closeTo(average, rates.average[variant]!, 1e-9))
   })
 
-  it("leave something to gain over the best variant for everybody, by default", () => {
+  it("allow a gain over the best single variant by default", () => {
     const rates = draw(24, 5)
     const best = cells.reduce((sum, { cell, share }) => sum + share * Math.max(...rates.at(cell, 0)), 0)
     const one = Math.max(
@@ -89,7 +89,7 @@ describe("The true rates of the demo", () => {
     assert.isAbove(best / one, 1.1)
   })
 
-  it("belong to an audience that adds up", () => {
+  it("belong to an audience whose shares sum to 1", () => {
     assert.closeTo(cells.reduce((sum, { share }) => sum + share, 0), 1, 1e-9)
     assert.closeTo(mean(hours.map(messagesAt)), 1, 1e-9)
     assert.closeTo(mean(hours.map((hour) => messagesAt(hour) * clicksAt(hour))), 1, 1e-9)
@@ -101,7 +101,7 @@ describe("The true rates of the demo", () => {
   })
 })
 
-describe("The reactions of the audience", () => {
+describe("the reactions of the audience", () => {
   const decidedAt = Date.UTC(2026, 0, 5)
   const reactions = (count: number, clickRate: number) => {
     const chance = seeded(6)
@@ -111,7 +111,7 @@ describe("The reactions of the audience", () => {
     )
   }
 
-  it("click as often as the rate says, of what is delivered", () => {
+  it("click at the given rate of delivered messages", () => {
     const all = reactions(20_000, 0.2)
     const firsts = all.map((some) => some.filter(({ again }) => !again).map(({ event }) => event))
     const delivered = firsts.filter((events) => events.some(({ event }) => event === "delivered"))
@@ -122,7 +122,7 @@ describe("The reactions of the audience", () => {
     assert.closeTo(repeated / firsts.flat().length, 0.05, 0.005)
   })
 
-  it("are reported once they have happened, each under an id of its own, and never too late to be counted", () => {
+  it("are reported after they have happened, each under its own id, and in time to be counted", () => {
     for (const some of reactions(5000, 0.5)) {
       const firsts = some.filter(({ again }) => !again)
       assert.strictEqual(new Set(firsts.map(({ event }) => event.event_id)).size, firsts.length)

@@ -35,7 +35,7 @@ describe.each(variants)("%s", (_, name, { objects, secret }) => {
   const podLabels = deployment.spec.template.metadata.labels
   const settings = new Map<string, string>(Object.entries(object("ConfigMap").data))
 
-  it("have one name and stable versions of the API of Kubernetes", () => {
+  it("have one name and stable API versions of Kubernetes", () => {
     for (const [kind, { apiVersion, metadata }] of objects) {
       assert.match(apiVersion, /^((apps|policy|autoscaling|networking\.k8s\.io)\/)?v[12]$/, kind)
       assert.strictEqual(metadata.name, name, kind)
@@ -49,7 +49,7 @@ describe.each(variants)("%s", (_, name, { objects, secret }) => {
     )
   })
 
-  it("select the pods that the deployment makes", () => {
+  it("select the pods of the deployment", () => {
     const selectors = [
       deployment.spec.selector.matchLabels,
       object("Service").spec.selector,
@@ -64,7 +64,7 @@ describe.each(variants)("%s", (_, name, { objects, secret }) => {
     })
   })
 
-  it("give nodes settings that the service knows, none twice, and secrets from the secret alone", () => {
+  it("pass only known settings, each once, and take secrets only from the secret", () => {
     const { stringData } = yamlOf("deploy/kubernetes/secret.example.yaml")
     assert.isUndefined(container.env)
     const names = [...settings.keys(), ...Object.keys(stringData)]
@@ -77,7 +77,7 @@ describe.each(variants)("%s", (_, name, { objects, secret }) => {
     ])
   })
 
-  it("have one port, that of HTTP, which every manifest names alike", () => {
+  it("expose only the HTTP port, under the same name in every manifest", () => {
     const ports = new Map<string, number>(
       container.ports.map(({ containerPort, name }: Manifest) => [name, containerPort]),
     )
@@ -113,7 +113,7 @@ describe.each(variants)("%s", (_, name, { objects, secret }) => {
     ])
   })
 
-  it("take a node out before it ends, and never one before another has come", () => {
+  it("remove a node from service before it stops, and start its successor first", () => {
     assert.deepStrictEqual(deployment.spec.strategy, {
       type: "RollingUpdate",
       rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
@@ -129,7 +129,7 @@ describe.each(variants)("%s", (_, name, { objects, secret }) => {
     )
   })
 
-  it("let a node do no more than it has to", () => {
+  it("grant a node the least privileges", () => {
     assert.deepInclude(container.securityContext, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true })
     assert.deepStrictEqual(container.securityContext.capabilities, { drop: ["ALL"] })
     assert.deepInclude(pod.securityContext, { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } })
@@ -154,7 +154,7 @@ it("The kustomization names the files there are", () => {
   assert.deepStrictEqual(configMapGenerator[0].envs, ["settings.env"])
 })
 
-describe("The chart", () => {
+describe("the chart", () => {
   const validate = new Ajv({ allErrors: true }).compile(JSON.parse(textOf("deploy/helm/parlance/values.schema.json")))
 
   /** Places of the values that the schema refuses. */
@@ -173,7 +173,7 @@ describe("The chart", () => {
       }),
     )
 
-  it("makes the same objects as the kustomization", () => {
+  it("creates the same objects as the kustomization", () => {
     const { replicas: _, ...base } = comparable(kustomization().objects.get("Deployment")).spec
     const { replicas: __, ...own } = comparable(chart().objects.get("Deployment")).spec
     assert.deepStrictEqual(own, base)
@@ -193,7 +193,7 @@ describe("The chart", () => {
     assert.notProperty(chart(optional).objects.get("Deployment").spec, "replicas")
   })
 
-  it("rolls the nodes when a setting changes", () => {
+  it("restarts the nodes when a setting changes", () => {
     const digest = (values: Manifest) =>
       chart(values).objects.get("Deployment").spec.template.metadata.annotations["checksum/settings"]
     assert.match(digest({}), /^[0-9a-f]{64}$/)
@@ -201,7 +201,7 @@ describe("The chart", () => {
     assert.notStrictEqual(digest({}), digest({ settings: { ACCESS_LOG: "1" } }))
   })
 
-  it("uses every value", () => {
+  it("applies every value", () => {
     const values = {
       image: { tag: "1.2.3", pullPolicy: "Always", pullSecrets: ["registry"] },
       existingSecret: "mine",
@@ -241,7 +241,7 @@ describe("The chart", () => {
     assert.include(chartFiles(values).get("NOTES.txt"), '"mine"')
   })
 
-  it("has a schema that takes its defaults and refuses wrong names, types and secrets among the settings", () => {
+  it("has a schema that accepts its defaults, and rejects wrong names, types and secrets among the settings", () => {
     assert.deepStrictEqual(refused({}), [])
     assert.deepStrictEqual(refused({ replica: 3 }), [""])
     assert.deepStrictEqual(refused({ replicas: "3", image: { name: "x" } }), ["/image", "/replicas"])

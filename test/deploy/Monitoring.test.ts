@@ -32,7 +32,7 @@ const exposed = new Map(
 
 const anchorOf = (heading: string) => heading.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")
 
-describe("The dashboard and the alerts", () => {
+describe("the dashboard and the alerts", () => {
   it("name metrics that the service exposes, and use each as its type allows", () => {
     const used = expressions.flatMap((text) => text.match(/parlance_\w+/g) ?? [])
     const plain = (name: string) => name.replace(/_(bucket|sum|count)$/, "")
@@ -63,7 +63,7 @@ describe("The dashboard and the alerts", () => {
     }
   })
 
-  it("have a rule for every reason for which requests are refused, and name them all in the documentation", () => {
+  it("have a documented rule for every reason of a refusal", () => {
     const texts = rules.map(({ expr }) => expr).join("\n")
     const documented = textOf("docs/operations/metrics.md")
     for (const reason of reasons) {
@@ -72,7 +72,7 @@ describe("The dashboard and the alerts", () => {
     }
   })
 
-  it("ask for the nodes under the name that they are scraped by", () => {
+  it("select the nodes by their scrape job", () => {
     assert.deepStrictEqual(prometheus.rule_files, ["alerts.yml"])
     const [{ job_name: job, static_configs: [{ targets }] }] = prometheus.scrape_configs
     for (const { alert, expr } of rules) {

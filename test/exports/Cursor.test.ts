@@ -5,15 +5,15 @@ import { type Cursor, decode, encode } from "../../src/exports/Cursor.ts"
 const at = "2026-05-04T09:30:00.123456Z"
 const cursor: Cursor = { stream: "decisions", main: [at, "x", "t"], late: { at, id: "7" }, stepMillis: 60_000 }
 
-describe("The cursor of an export", () => {
-  it("comes back as it was", () => {
+describe("the cursor of an export", () => {
+  it("round-trips", () => {
     for (const one of [cursor, { ...cursor, main: [at, "\u00fc \ud83d\ude00", ""] }]) {
       assert.deepStrictEqual(decode(encode(one), "decisions"), one)
     }
     assert.match(encode(cursor), /^[\w-]+$/)
   })
 
-  it("is refused at another export, and when it was made up", () => {
+  it("is rejected by another export, and if it was forged", () => {
     assert.isUndefined(decode(encode(cursor), "events"))
     assert.isUndefined(decode("", "decisions"))
     assert.isUndefined(decode("%%%", "decisions"))

@@ -83,7 +83,7 @@ describe("Exports", () => {
         assert.deepStrictEqual((yield* readAll(org, "decisions", cursor)).rows, [])
       }))
 
-    it.effect("wait with rows of the last two minutes, and list those that are stored late", () =>
+    it.effect("delay rows of the last two minutes, and include rows stored late", () =>
       Effect.gen(function* () {
         const org = yield* insertOrganization("late")
         yield* insertDecisions(org, ["old"], 30)
@@ -100,7 +100,7 @@ describe("Exports", () => {
         assert.deepStrictEqual(ids(rows), ["late"])
       }))
 
-    it.effect("stop before what a transaction that has not ended may still store", () =>
+    it.effect("stop before rows that an open transaction may still store", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const org = yield* insertOrganization("open")

@@ -17,7 +17,7 @@ import { layerMailNodes, MailNodes, onEach, onFirst } from "./mailNodes.ts"
 
 const token = { kind: "token" } as const
 
-describe("Notifications by mail", () => {
+describe("notifications by mail", () => {
   layer(layerMailNodes, { excludeTestServices: true })((it) => {
     /** Runs the jobs of both nodes at a time. */
     const runAt = (now: number) =>
@@ -63,7 +63,7 @@ describe("Notifications by mail", () => {
         ({ server }) => server.mails.filter(({ to }) => to[0] === email).map(({ raw }) => read(raw)),
       )
 
-    it.effect("arrive at once and once over two nodes, with a link that turns them off", () =>
+    it.effect("arrive at once and only once over two nodes, with a link that turns them off", () =>
       Effect.gen(function* () {
         const { email, id, slug } = yield* furnish("at-once")
         const now = Date.now()
@@ -93,7 +93,7 @@ describe("Notifications by mail", () => {
         assert.lengthOf(yield* mailsTo(email), 1)
       }))
 
-    it.effect("arrive in one digest at eight in the zone of the organization, without what was read", () =>
+    it.effect("arrive in one digest at eight in the zone of the organization, without those already read", () =>
       Effect.gen(function* () {
         const { email, id, slug } = yield* furnish("digest")
         yield* onFirst(Effect.flatMap(Notifications, ({ prefer }) => prefer(slug, id, { "winner.found": "digest" })))
@@ -115,7 +115,7 @@ describe("Notifications by mail", () => {
         assert.notInclude(mail!.parts[0]!.text, "a wins")
       }))
 
-    it.effect("are not mailed to somebody who is no member any more, nor when they are two days old", () =>
+    it.effect("are not mailed to former members, or after two days", () =>
       Effect.gen(function* () {
         const now = Date.now()
         const gone = yield* furnish("gone")
@@ -129,8 +129,8 @@ describe("Notifications by mail", () => {
   })
 })
 
-describe("A digest", () => {
-  it("is due at the next eight o'clock on the clocks of the zone, also when they change", () => {
+describe("a digest", () => {
+  it("is due at the next eight o'clock in the zone, also across clock changes", () => {
     const due = (at: string, zone: string) => new Date(digestDueAt(Date.parse(at), zone)).toISOString()
     assert.strictEqual(due("2026-06-04T05:59:59Z", "Europe/Berlin"), "2026-06-04T06:00:00.000Z")
     assert.strictEqual(due("2026-06-04T06:00:00Z", "Europe/Berlin"), "2026-06-05T06:00:00.000Z")

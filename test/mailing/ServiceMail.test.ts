@@ -28,9 +28,9 @@ const fresh = Effect.map(MailNodes, ({ server }) => {
 const drain = onEach(Effect.flatMap(ServiceMail, ({ drain }) => drain))
 const rows = onFirst(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT m.* FROM service_mails m ORDER BY m.id`))
 
-describe("Mail of the service", () => {
+describe("mail of the service", () => {
   layer(layerMailNodes, { excludeTestServices: true })((it) => {
-    it.effect("carries an invitation, once over two nodes, and its token stands nowhere in clear", () =>
+    it.effect("delivers an invitation once over two nodes, and stores its token only encrypted", () =>
       Effect.gen(function* () {
         const server = yield* fresh
         const invitation = yield* onFirst(Effect.gen(function* () {
@@ -60,7 +60,7 @@ describe("Mail of the service", () => {
         assert.deepStrictEqual(yield* rows, [], "nothing is kept of a mail that was sent")
       }))
 
-    it.effect("carries links of administrators, and is not queued by a transaction that is rolled back", () =>
+    it.effect("delivers links of administrators, except from a transaction that was rolled back", () =>
       Effect.gen(function* () {
         const server = yield* fresh
         const token = yield* onFirst(Effect.gen(function* () {
@@ -76,7 +76,7 @@ describe("Mail of the service", () => {
         assert.include(read(mail!.raw).parts[0]!.text, `/base/console/password?token=${token}`)
       }))
 
-    it.effect("is sent again after a failure with the same Message-ID, and its reason shows meanwhile", () =>
+    it.effect("is retried with the same Message-ID after a failure, whose reason is shown", () =>
       Effect.gen(function* () {
         const server = yield* fresh
         server.faults.push({ at: "recipient", reply: "451 4.7.1 Try again later" })
@@ -105,7 +105,7 @@ describe("Mail of the service", () => {
         )
       }))
 
-    it.effect("is taken by no other node while a slow server has it", () =>
+    it.effect("is claimed by one node while a slow server has it", () =>
       Effect.gen(function* () {
         const { sql, queue } = yield* onFirst(Effect.all({ sql: SqlClient.SqlClient, queue: MailQueue }))
         yield* onFirst(Effect.gen(function* () {
@@ -118,7 +118,7 @@ describe("Mail of the service", () => {
         yield* queue.sent(id)
       }))
 
-    it.effect("is given up where the address is refused, and then names nobody", () =>
+    it.effect("fails if the address is refused, and then stores no address", () =>
       Effect.gen(function* () {
         const server = yield* fresh
         server.faults.push({ at: "recipient", reply: "550 5.1.1 No such user" })
@@ -198,7 +198,7 @@ describe("Mail of the service", () => {
   })
 })
 
-describe("An attempt to send a mail of the service", () => {
+describe("an attempt to send a mail of the service", () => {
   const retry = {
     _tag: "retry",
     scope: "connection",
@@ -209,7 +209,7 @@ describe("An attempt to send a mail of the service", () => {
   } as const
   const hour = 3_600_000
 
-  it("is repeated after longer and longer pauses, for a day", () => {
+  it("is repeated for a day with growing pauses", () => {
     const delays = [0, 1, 2, 9].map((attempts) => {
       const outcome = outcomeOf(retry, { attempts, ageMillis: 1000 }, 0.5)
       return outcome._tag === "retried" ? outcome.delayMillis : undefined
@@ -223,7 +223,7 @@ describe("An attempt to send a mail of the service", () => {
     })
   })
 
-  it("is final where the server refuses the message, and not where it refuses the login", () => {
+  it("is final if the server refuses the message, but not if it refuses the login", () => {
     assert.strictEqual(outcomeOf({ _tag: "refused", reason: "550" }, { attempts: 0, ageMillis: 0 }, 0)._tag, "failed")
     assert.strictEqual(outcomeOf({ _tag: "broken", reason: "535" }, { attempts: 0, ageMillis: 0 }, 0)._tag, "retried")
   })

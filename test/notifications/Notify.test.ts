@@ -16,7 +16,7 @@ import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 const token = { kind: "token" } as const
 const slugOf = Schema.decodeSync(OrgSlug)
 
-describe("Notifications", () => {
+describe("notifications", () => {
   const environment = Effect.map(temporaryEnvironment, (one) => ({ ...one, SECRET_KEY: "5e".repeat(32) }))
   layer(
     Layer.mergeAll(Notifications.layer, Endpoints.layer).pipe(
@@ -68,7 +68,7 @@ describe("Notifications", () => {
     const unread = (org: OrgSlug, accounts: ReadonlyArray<string>) =>
       Effect.flatMap(Notifications, ({ unread }) => Effect.forEach(accounts, (account) => unread(org, account)))
 
-    it.effect("go to members with the role, to named accounts with access, and not to the author", () =>
+    it.effect("are sent to members with the role and to named accounts with access, but not to the author", () =>
       Effect.gen(function* () {
         const { admin, editor, org, stranger, viewer } = yield* furnish
         const all = [viewer, editor, admin, stranger]
@@ -80,7 +80,7 @@ describe("Notifications", () => {
         assert.deepStrictEqual(yield* unread(org, all), [2, 2, 1, 0])
       }))
 
-    it.effect("go to administrators of the installation where no member has the role", () =>
+    it.effect("are sent to the installation's administrators if no member has the role", () =>
       Effect.gen(function* () {
         const org = slugOf("alone")
         yield* (yield* Organizations).create({ slug: org, name: "Alone" })
@@ -100,7 +100,7 @@ describe("Notifications", () => {
         assert.deepStrictEqual(yield* unread(slugOf("alone"), [administrator, viewer]), [2, 1])
       }))
 
-    it.effect("vanish with the transaction, and reach webhook endpoints under the name of their event", () =>
+    it.effect("are rolled back with the transaction, and reach webhook endpoints under the name of their event", () =>
       Effect.gen(function* () {
         const { org, viewer } = yield* furnish
         const endpoints = yield* Endpoints
@@ -163,7 +163,7 @@ describe("Notifications", () => {
         assert.strictEqual(yield* notifications.count(org, viewer, {}), 4)
       }))
 
-    it.effect("are marked for mail as their person prefers", () =>
+    it.effect("are queued for mail according to the person's preference", () =>
       Effect.gen(function* () {
         const { admin, editor, org, viewer } = yield* furnish
         const notifications = yield* Notifications
@@ -189,7 +189,7 @@ describe("Notifications", () => {
         )
       }))
 
-    it.effect("go with their account, with the membership, and after 90 days", () =>
+    it.effect("are deleted with their account, with the membership, and after 90 days", () =>
       Effect.gen(function* () {
         const { admin, editor, org, viewer } = yield* furnish
         yield* (yield* Notifications).prefer(org, editor, { "winner.found": "off" })

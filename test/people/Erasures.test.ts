@@ -190,10 +190,10 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
 /** Everything that names the person, however it is written. */
 const names = /(?<!jo)(ann(@|\\u0040|%2540)example\.com|ann-17)/i
 
-describe("An erasure", () => {
+describe("an erasure", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
-    it.effect("finds the person in every table and body, in any spelling, and reports what was erased and what stays", () =>
+    it.effect("finds the person in every table and body in any spelling, and reports the erased and the remaining data", () =>
       Effect.gen(function* () {
         yield* furnish("all")
         assert.match(yield* everything("all"), names)
@@ -252,7 +252,7 @@ describe("An erasure", () => {
         assert.deepStrictEqual(erasedKinds.filter((kind) => again[kind] > 0), [])
       }))
 
-    it.effect("by a user id compares ids exactly, and leaves another user of the same address", () =>
+    it.effect("compares user ids exactly, and keeps another user of the same address", () =>
       Effect.gen(function* () {
         yield* furnish("byid")
         yield* decide("byid", "d-upper", { user: "ANN-17" })
@@ -264,7 +264,7 @@ describe("An erasure", () => {
         assert.include(left, "sister")
       }))
 
-    it.effect("keeps every count as it was, and touches no other organization", () =>
+    it.effect("keeps every count, and changes no other organization", () =>
       Effect.gen(function* () {
         yield* furnish("one")
         yield* furnish("two")
@@ -277,7 +277,7 @@ describe("An erasure", () => {
         assert.strictEqual(yield* everything("two"), other)
       }))
 
-    it.effect("that platforms ask for is stored with the bodies, and done in one pass for all people", () =>
+    it.effect("is stored with the bodies of a platform's request, and processed in one pass for all people", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const erasures = yield* Erasures
@@ -296,7 +296,7 @@ describe("An erasure", () => {
         )
       }))
 
-    it.effect("is stopped after three attempts that the service did not finish, and its report is removed in time", () =>
+    it.effect("is stopped after three unfinished attempts, and its report is removed later", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const erasures = yield* Erasures

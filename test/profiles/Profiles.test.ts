@@ -54,7 +54,7 @@ describe("Profiles", () => {
       return Object.fromEntries(yield* profiles.attributes(slug, userId, new Map())!)
     })
 
-    it.effect("supply attributes that a request lacks, and yield to the request's", () =>
+    it.effect("supply missing attributes of a request, but do not override those it has", () =>
       Effect.gen(function* () {
         yield* makeOrg("traits")
         yield* (yield* Templates).create(org("traits"), {
@@ -76,7 +76,7 @@ describe("Profiles", () => {
         assert.strictEqual(yield* ask("traits", "nobody"), "None")
       }))
 
-    it.effect("keep the latest report of each trait, in any order of arrival", () =>
+    it.effect("keep the latest report of each trait for any order of arrival", () =>
       Effect.gen(function* () {
         const reports = [
           identify("bob", { plan: "free", city: "Graz" }, "2026-11-18T10:00:00Z", "m1"),
@@ -95,7 +95,7 @@ describe("Profiles", () => {
   })
 })
 
-describe("Erasing a person", () => {
+describe("the erasure of a person", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, layerQuiet)), { excludeTestServices: true })((it) => {
     /** Every text the store holds about an organization, as one. */
@@ -130,7 +130,7 @@ describe("Erasing a person", () => {
       yield* settle(slug)
     })
 
-    it.effect("leaves no name of the person, and does not change other people's data and counts", () =>
+    it.effect("removes every name of the person, and keeps other people's data and counts", () =>
       Effect.gen(function* () {
         yield* prepare("erase")
         const counted = yield* tallies("erase")
@@ -144,7 +144,7 @@ describe("Erasing a person", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("erase"), { check: true })).differences, [])
       }))
 
-    it.effect("is done when a platform asks for it", () =>
+    it.effect("is done on request of a platform", () =>
       Effect.gen(function* () {
         yield* prepare("asked")
         yield* segment("asked", {
@@ -157,7 +157,7 @@ describe("Erasing a person", () => {
         assert.notInclude(yield* everything("asked"), "ann-secret")
       }))
 
-    it.effect("does nothing to another organization's person of the same name", () =>
+    it.effect("does not affect a person of the same name in another organization", () =>
       Effect.gen(function* () {
         yield* prepare("mine")
         yield* prepare("theirs")

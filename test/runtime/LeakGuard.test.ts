@@ -42,11 +42,11 @@ const importsOf = (file: string) =>
   [...readFileSync(`${root}${file}`, "utf8").matchAll(/^(?:import|export)\b[^"]*?"([^"]+)"/gm)].map(([, from]) => from!)
 
 describe("The leak guard", () => {
-  it("keeps fibers from capturing an async context", () => {
+  it("prevents fibers from capturing an async context", () => {
     assert.isFalse(capturesAsyncContext())
   })
 
-  it("leaves the other parts of node:async_hooks in place", async () => {
+  it("keeps the other parts of node:async_hooks", async () => {
     const storage = new AsyncLocalStorage<string>()
     const seen = await storage.run("caller", () => Promise.resolve().then(() => storage.getStore()))
     assert.strictEqual(seen, "caller")
@@ -54,7 +54,7 @@ describe("The leak guard", () => {
     assert.strictEqual(process.getBuiltinModule("node:path"), process.getBuiltinModule("node:path"))
   })
 
-  it("keeps the heap flat while a fiber suspends for ever", () => {
+  it("keeps the heap constant while a fiber suspends forever", () => {
     assert.isAbove(Number(deno(measure)), 500, "the leak itself: without it, remove the guard")
     assert.isBelow(Number(deno(`await import("./src/runtime/leakGuard.ts"); ${measure}`)), 50)
   })
@@ -66,7 +66,7 @@ describe("The leak guard", () => {
     )
   })
 
-  it("comes first in every program that uses effect", () => {
+  it("is imported first in every program that uses effect", () => {
     assert.include(programs, "src/main.ts")
     assert.include(programs, "src/learning/engine.worker.ts")
     const late = programs.filter((file) => {
@@ -79,5 +79,5 @@ describe("The leak guard", () => {
     assert.deepStrictEqual(late, [])
   })
 
-  it.effect("is in place where tests run", () => Effect.sync(() => assert.isFalse(capturesAsyncContext())))
+  it.effect("is active in tests", () => Effect.sync(() => assert.isFalse(capturesAsyncContext())))
 })

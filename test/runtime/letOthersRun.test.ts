@@ -25,7 +25,7 @@ const compute = Effect.gen(function* () {
 })
 
 describe("letOthersRun", () => {
-  it.live("has sockets read and written after every turn of a long computation", () =>
+  it.live("lets sockets be read and written after every turn of a long computation", () =>
     Effect.gen(function* () {
       const server = yield* listening
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`

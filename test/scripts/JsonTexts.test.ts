@@ -34,14 +34,14 @@ const accepted: Readonly<Record<string, string>> = {
 const filesOf = (codes: Readonly<Record<string, string>>, folder = "src") =>
   Object.fromEntries(Object.entries(codes).map(([name, code]) => [`${folder}/${name}.ts`, `${code}\n`]))
 
-describe("The lint rule for JSON.parse", () => {
-  it("refuses each way to call JSON.parse in src/", () => {
+describe("the lint rule for JSON.parse", () => {
+  it("rejects each way to call JSON.parse in src/", () => {
     const found = lint("jsonTexts.ts", filesOf(refused))
     const files = new Set([...found.matchAll(/src[/\\](\w+)\.ts:/g)].map(([, name]) => name))
     assert.deepStrictEqual([...files].sort(), Object.keys(refused).sort(), found)
   })
 
-  it("accepts our own parser, what writes JSON, browser scripts, clients, tests and the named exceptions", () => {
+  it("accepts the project's parser, JSON.stringify, browser scripts, clients, tests and the named exceptions", () => {
     const found = lint("jsonTexts.ts", {
       ...filesOf(accepted),
       ...filesOf(refused, "test"),

@@ -6,7 +6,7 @@ const functionOf = (lines: number, comment = "1") =>
   `export const f = () => {\n  // ${comment}\n${"  g()\n".repeat(lines - 3)}}\nconst g = () => {}\n`
 
 describe("The lint rule for long functions", () => {
-  it("refuses functions of src/ over 150 lines that state no reason", () => {
+  it("rejects functions of src/ over 150 lines without a stated reason", () => {
     const found = lint("longFunctions.ts", {
       "src/allowed.ts": functionOf(150),
       "src/folder/long.ts": functionOf(151),

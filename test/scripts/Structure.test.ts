@@ -64,7 +64,7 @@ describe("The check of the structure", () => {
     ])
   })
 
-  it("finds tables without an owner, with two, and owners of none", () => {
+  it("finds tables without an owner or with two, and owners of missing tables", () => {
     const snapshot = "CREATE TABLE public.events (\n);\nCREATE UNLOGGED TABLE public.requests (\n);\n"
     const owners = { journal: ["events", "gone"], people: ["events"] }
     assert.deepStrictEqual(ownershipFaults(snapshot, { owners }), [

@@ -39,14 +39,14 @@ describe("The version of this release", () => {
 
   it.each(places)("is that of package.json in %s", (_, stated) => assert.strictEqual(stated, version))
 
-  it("has three numbers and follows all earlier releases, which are in order and have a commit", () => {
+  it("has three numbers and follows all earlier releases, which are ordered and have a commit", () => {
     assert.match(version, /^\d+\.\d+\.\d+$/)
     const all = [...Object.keys(released), version]
     for (const [i, one] of all.slice(1).entries()) assert.isTrue(precedes(all[i]!, one), `${all[i]} and ${one}`)
     for (const commit of Object.values(released)) assert.match(commit, /^[0-9a-f]{40}$/)
   })
 
-  it("is the newest of the changelog, unless its changes are not released", () => {
+  it("is the newest in the changelog, except for unreleased changes", () => {
     const [newest, ...earlier] = headings
     if (newest !== "Unreleased") assert.strictEqual(newest!.split(" - ")[0], version)
     for (const heading of earlier) {

@@ -32,7 +32,7 @@ describe("peers that use attributes", () => {
     assert.isBelow(share(byPlan, betaThompson()), 0.3)
   })
 
-  it("LinTS with pairs and Beta per segment find the best variant of each pair, LinUCB cannot", () => {
+  it("lets LinTS with pairs and Beta per segment find the best variant of each pair, unlike LinUCB", () => {
     assert.isAbove(share(byPair, linThompson), 0.6)
     assert.isAbove(share(byPair, segmentBeta), 0.7)
     assert.isBelow(share(byPair, linUcb), 0.3)

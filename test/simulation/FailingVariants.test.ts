@@ -20,7 +20,7 @@ const isAboveFairShare = ({ lastShares }: HonestyRun) =>
   lastShares.slice(1).some((share) => share > 1 / lastShares.length)
 const isEverWinner = ({ looks }: HonestyRun) => looks.some(({ winner }) => winner !== null && winner !== "v1")
 
-describe("A variant that cannot be rendered for a part of the people", () => {
+describe("a variant that cannot be rendered for some people", () => {
   const worse = [
     "fails for 40 %",
     "fails for 60 %, better when rendered",
@@ -28,7 +28,7 @@ describe("A variant that cannot be rendered for a part of the people", () => {
     "fails for the least keen 60 %",
     "two of three fail",
   ]
-  it("ends below its fair share and never wins where it is worse over all people", () => {
+  it("receives less than its fair share and never wins if it is worse over all people", () => {
     for (const name of worse) {
       const runs = runsOf(name)
       assert.isFalse(runs.some(isAboveFairShare), name)
@@ -36,7 +36,7 @@ describe("A variant that cannot be rendered for a part of the people", () => {
     }
   }, 120_000)
 
-  it("wins where it is better over all people in spite of its failures", () => {
+  it("wins if it is better over all people in spite of its failures", () => {
     const runs = runsOf("fails for 10 %, better in all")
     for (const { best, lastShares } of runs) {
       assert.deepStrictEqual([...best], ["v2"])
@@ -44,7 +44,7 @@ describe("A variant that cannot be rendered for a part of the people", () => {
     }
   }, 60_000)
 
-  it("has intervals that hold its rate over all people", () => {
+  it("has intervals that contain its rate over all people", () => {
     const rates = worse.flatMap((name) => runsOf(name).flatMap(({ rates }) => rates))
     assert.lengthOf(rates, 33)
     assert.isAtLeast(coverage(rates), 0.85)

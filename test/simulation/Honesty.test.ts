@@ -10,8 +10,8 @@ const runsOf = (setting: HonestyWorld, count: number): ReadonlyArray<HonestyRun>
 
 const won = ({ looks }: HonestyRun) => looks.some(({ winner }) => winner !== null)
 
-describe("the figures in results", () => {
-  it("of identical variants: no gain that is not there, and no winner", () => {
+describe("figures in results", () => {
+  it("show no gain and no winner for identical variants", () => {
     const runs = runsOf(
       { name: "identical", variants: 3, decisionsPerDay: 500, days: 14, rate: 0.03, sd: 0 },
       12,
@@ -22,7 +22,7 @@ describe("the figures in results", () => {
     assert.isTrue(runs.every(({ looks }) => looks.every(({ verdict }) => verdict !== "firm_winner")))
   }, 60_000)
 
-  it("of revenue: intervals hold the rates of variants with log-normal values", () => {
+  it("have intervals that contain the rates of variants with log-normal revenue", () => {
     const values = { median: 40, sigma: 1, cap: 300, sd: 0.25 }
     const runs = runsOf(
       { name: "revenue", variants: 3, decisionsPerDay: 500, days: 14, rate: 0.03, sd: 0.1, values },
@@ -37,7 +37,7 @@ describe("the figures in results", () => {
     assert.isTrue(rates.every(({ shown }) => shown > 0.5 && shown < 6))
   }, 60_000)
 
-  it("of components: intervals hold their effects and the variants' rates", () => {
+  it("have intervals that contain the effects of components and the variants' rates", () => {
     const setting = { name: "components", days: 8, decisionsPerDay: 1000, effects: 0.15, variants: 0.05 }
     const runs = Array.from({ length: 5 }, (_, i) => componentRun(setting, 1 + i, 24))
     assert.strictEqual(runs[0]!.effects.length, 8)
@@ -46,7 +46,7 @@ describe("the figures in results", () => {
   }, 60_000)
 
   it(
-    "of people who tire of variants: intervals hold the rates at the average exposure, and of equals none wins",
+    "have intervals that contain the rates at the average exposure if people tire of variants, and no winner of equal ones",
     () => {
       const runs = runsOf(
         {
@@ -73,7 +73,7 @@ describe("the figures in results", () => {
     60_000,
   )
 
-  it("of variants that differ by an attribute: intervals hold the rates of each value and the gain", () => {
+  it("have intervals that contain the rates of each value and the gain if variants differ by an attribute", () => {
     const runs = runsOf(
       { name: "segments", variants: 4, decisionsPerDay: 2000, days: 14, rate: 0.03, sd: 0.1, segmentSd: 0.3 },
       6,
@@ -86,7 +86,7 @@ describe("the figures in results", () => {
     assert.isAtLeast(coverage(runs.flatMap(({ gain }) => gain === null ? [] : [gain])), 0.85)
   }, 120_000)
 
-  it("of a better variant that people tire of: intervals hold the rates, the lift, and the gain", () => {
+  it("have intervals that contain the rates, lift and gain of a better variant that people tire of", () => {
     const runs = runsOf(
       {
         name: "tiring of the better",
@@ -109,7 +109,7 @@ describe("the figures in results", () => {
     assert.isAbove(lifts.reduce((sum, { shown }) => sum + shown, 0) / lifts.length, 0.18)
   }, 120_000)
 
-  it("of identical variants with mail to heavy users of their own tastes: intervals hold, and none wins", () => {
+  it("have correct intervals and no winner for identical variants with heavy users", () => {
     const crowd = { people: 500 * 21 / 2, heavy: 0.5, keenness: 0.5, taste: 1.5 }
     const runs = runsOf({ name: "crowd", variants: 2, decisionsPerDay: 500, days: 21, rate: 0.03, sd: 0, crowd }, 10)
     const rates = runs.flatMap(({ rates }) => rates)
@@ -119,7 +119,7 @@ describe("the figures in results", () => {
     assert.isAtMost(runs.filter(won).length, 1)
   }, 120_000)
 
-  it("of people with one message each equal runs without people", () => {
+  it("equal those of runs without people if each person gets one message", () => {
     const setting = { name: "singles", variants: 2, decisionsPerDay: 100, days: 10, rate: 0.03, sd: 0, lift: 0.3 }
     const crowd = { people: 50_000, heavy: 0, keenness: 0, taste: 0 }
     const asPeople = honestyRun({ ...setting, crowd }, 1, { refitHours: 24 })
@@ -127,7 +127,7 @@ describe("the figures in results", () => {
     assert.deepStrictEqual(asPeople, alone)
   }, 60_000)
 
-  it("of a variant that is better: its gain, and that it wins, for good", () => {
+  it("show the gain and the lasting win of a better variant", () => {
     const runs = runsOf(
       { name: "lift", variants: 2, decisionsPerDay: 1000, days: 21, rate: 0.03, sd: 0, lift: 0.6 },
       6,

@@ -40,7 +40,7 @@ const fixed = (weights: ReadonlyArray<number>): LearnerKind => ({
 const trueValue = (weights: ReadonlyArray<number>) => ids.reduce((sum, id, i) => sum + weights[i]! * rates[id], 0)
 
 describe("off-policy evaluation", () => {
-  it("of the logging policy itself gives the mean outcome", () => {
+  it("returns the mean outcome for the logging policy itself", () => {
     const log = logOf(1, 5_000)
     const { effectiveSample, estimates } = evaluate(log, fixed(Object.values(logging)), 1)
     const mean = logged(log)!
@@ -51,7 +51,7 @@ describe("off-policy evaluation", () => {
     assert.closeTo(estimates!.doublyRobust.value, mean.value, mean.halfWidth)
   })
 
-  it("finds the value of other policies within its intervals, by all three estimators", () => {
+  it("estimates the value of other policies within the intervals of all three estimators", () => {
     const runs = 30
     const logs = Array.from({ length: runs }, (_, seed) => logOf(100 + seed, 6_000))
     for (const weights of [[1 / 3, 1 / 3, 1 / 3], [0.05, 0.9, 0.05], [1, 0, 0]]) {
@@ -73,7 +73,7 @@ describe("off-policy evaluation", () => {
     }
   })
 
-  it("says nothing on an effective sample below 1,000", () => {
+  it("returns no estimate for an effective sample below 1,000", () => {
     const { effectiveSample, estimates } = evaluate(logOf(2, 3_000), fixed([0, 1, 0]), 1)
     assert.isBelow(effectiveSample, 1_000)
     assert.isNull(estimates)
@@ -81,7 +81,7 @@ describe("off-policy evaluation", () => {
     assert.isNull(evaluate([], uniform, 1).estimates)
   })
 
-  it("leaves out decisions that have not had time for their outcomes", () => {
+  it("excludes decisions whose outcomes are not due", () => {
     const log = logOf(6, 12_000)
     const end = log.at(-1)!.at
     const known = log.map((one) =>
@@ -99,7 +99,7 @@ describe("off-policy evaluation", () => {
     assert.isAbove(settled(known.map((one) => ({ ...one, outcomeAt: null })), end).reachHours, 100)
   })
 
-  it("lets a policy learn only from outcomes that had come", () => {
+  it("lets a policy learn only from outcomes that had arrived", () => {
     const log = logOf(3, 1_000)
     let clock = 0
     let told = 0
@@ -125,7 +125,7 @@ describe("off-policy evaluation", () => {
     assert.isAbove(told, 30)
   })
 
-  it("finds that policies which learn would have done better than the log", () => {
+  it("estimates higher values for learning policies than for the log", () => {
     const log = logOf(4, 12_000)
     const mean = logged(log)!
     for (const policy of [epsilonGreedy(), product({ refitHours: 6 })]) {
@@ -135,7 +135,7 @@ describe("off-policy evaluation", () => {
     }
   })
 
-  it("passes over decisions of which it is not known how they were drawn", () => {
+  it("skips decisions with unknown probabilities", () => {
     const log = logOf(5, 1_000)
     const strange: ReadonlyArray<LoggedDecision> = [
       { ...log[0]!, propensity: 0 },

@@ -21,7 +21,7 @@ const shares = (policy: LearnerKind, of = seeds) =>
   of.map((seed) => run(shortWorld("stat5", seed, 15, 15_000), policy, seed).share)
 
 describe("a run", () => {
-  it("captures more with the product than with choosing evenly or with UCB1", () => {
+  it("captures more with the product than with an even choice or UCB1", () => {
     // The mean of six seeds alone has a standard error of 0.1.
     const many = Array.from({ length: 16 }, (_, i) => i + 1)
     const ours = shares(adaptive, many)
@@ -34,7 +34,7 @@ describe("a run", () => {
     assert.isAbove(spread(window).mean, 0.4)
   })
 
-  it("never brings more than the oracle; choosing evenly brings exactly what it is measured by", () => {
+  it("never exceeds the oracle, and equals the baseline for an even choice", () => {
     for (const name of ["drift", "launch", "full", "small"] as const) {
       const world = shortWorld(name, 1, name === "small" ? 56 : 6, 3_000)
       for (const policy of [...peers, product({ refitHours: 12 })]) {
@@ -51,7 +51,7 @@ describe("a run", () => {
     }
   })
 
-  it("spreads a trial of some minutes with clicks within seconds about as beta posteriors would", () => {
+  it("divides a trial of some minutes about as beta posteriors do", () => {
     /** Mean over the templates of the larger of the two variants' shares of the traffic; the variants are equal. */
     const lead = (policy: LearnerKind) => {
       const leads = seeds.map((seed) => {
@@ -90,13 +90,13 @@ describe("a run", () => {
     assert.isBelow(ours.most, 0.9)
   })
 
-  it("decides alike in any unit of the value of clicks", () => {
+  it("makes the same decisions for any value of a click", () => {
     const share = (worth: number) => run(shortWorld("stat5", 1, 15, 15_000, worth), adaptive, 1).share
     const once = share(1)
     for (const worth of [100, 0.02, 12.34]) assert.closeTo(share(worth), once, 1e-3)
   })
 
-  it("of the same policy and seed in the same world ends the same", () => {
+  it("is reproducible for the same policy, seed and world", () => {
     const world = () => shortWorld("full", 4, 5, 3_000)
     for (const policy of [adaptive, betaThompson()]) {
       assert.deepStrictEqual(run(world(), policy, 9), run(world(), policy, 9))
@@ -104,7 +104,7 @@ describe("a run", () => {
     assert.notStrictEqual(run(world(), betaThompson(), 9).reward, run(world(), betaThompson(), 10).reward)
   })
 
-  it("tells learners of a click when it comes, not before, and in the order of time", () => {
+  it("reports a click to learners when it arrives, in order of time", () => {
     const world = makeWorld({
       name: "told",
       seed: 1,
@@ -138,7 +138,7 @@ describe("a run", () => {
     assert.isTrue(clicks > 700 && clicks < 1_000, String(clicks))
   })
 
-  it("in steps tells learners of messages and outcomes only so many hours after the last time, all and in order", () => {
+  it("in steps reports all messages and outcomes to learners once per step, in order", () => {
     const world = shortWorld("small", 3, 28, 3_000)
     /** Passes of knowledge to a learner, as the number of calls by the decision before which they came. */
     const record = (wrap: (kind: LearnerKind) => LearnerKind) => {
@@ -187,7 +187,7 @@ describe("a run", () => {
     assert.isAbove(held.length, 0.6 * atOnce.length)
   })
 
-  it("gives weights that sum to 1, over what is eligible only", () => {
+  it("returns weights that sum to 1 over the eligible variants", () => {
     const world = shortWorld("launch", 2, 60, 1_500)
     for (const policy of [...peers, adaptive, windowed, betaThompson(20), epsilonGreedy(1)]) {
       const checked: LearnerKind = {

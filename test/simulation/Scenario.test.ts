@@ -23,7 +23,7 @@ describe("a scenario", () => {
     for (const policy of peers) assert.isBelow(run(world, policy, 1).share, 1)
   })
 
-  it("is the world its numbers say", () => {
+  it("creates a world with its numbers", () => {
     const world = worldOf(
       read(`
 days: 10
@@ -60,7 +60,7 @@ attributes:
     assert.isTrue(world.delayHours.every((hours) => hours === 0))
   })
 
-  it("wanders by its drift", () => {
+  it("changes its rates by its drift", () => {
     const text = (drift: number) =>
       `{days: 200, sends_per_day: 5, base_rate: 0.02, drift: ${drift}, variants: [{id: a}, {id: b}]}`
     const steps = (drift: number) => {
@@ -75,7 +75,7 @@ attributes:
     assert.isAbove(steps(0.05), 0.01)
   })
 
-  it("is refused with every fault of its values and their place", () => {
+  it("is rejected with every faulty value and its position", () => {
     assert.deepStrictEqual(
       faultsOf(`days: -1
 sends_per_day: many
@@ -100,7 +100,7 @@ attributes:
     )
   })
 
-  it("is refused when its parts do not fit each other", () => {
+  it("is rejected if its parts are inconsistent", () => {
     assert.deepStrictEqual(
       faultsOf(`days: 30
 sends_per_day: 1000000
@@ -129,7 +129,7 @@ attributes:
     )
   })
 
-  it("is refused when it is no YAML, or not a mapping", () => {
+  it("is rejected if it is not YAML or not a mapping", () => {
     assert.match(faultsOf("days: [1, 2")[0]!, /^1:\d+ : /)
     assert.lengthOf(faultsOf("- a"), 1)
     assert.lengthOf(faultsOf(""), 1)

@@ -101,8 +101,8 @@ const tablesOf = (plan: Plan, runs: number) => Array.from({ length: runs }, (_, 
 
 const coverage = (all: ReadonlyArray<Checked>) => all.filter(covers).length / all.length
 
-describe("the segment explorer, under adaptive allocation", () => {
-  it("has intervals that hold the true differences of variants that differ by attribute and by pair", () => {
+describe("the segment explorer under adaptive allocation", () => {
+  it("has intervals that contain the true differences of variants by attribute and by pair", () => {
     const tables = tablesOf({ name: "usual", variants: 4, variantSd: 0.2, valueSd: 0.15, pairSd: 0.1 }, 12)
     assert.isAbove(tables.flat().length, 40)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
@@ -110,12 +110,12 @@ describe("the segment explorer, under adaptive allocation", () => {
     assert.isAtMost(wrong.length, 1)
   }, 240_000)
 
-  it("has intervals that hold strong differences", () => {
+  it("has intervals that contain strong differences", () => {
     const tables = tablesOf({ name: "strong", variants: 4, variantSd: 0.25, valueSd: 0.3, pairSd: 0 }, 6)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
   }, 240_000)
 
-  it("holds the nothing between equal variants, and seldom calls a difference clear in any segment of a table", () => {
+  it("has intervals that contain zero for equal variants, and rarely calls a difference clear", () => {
     const tables = tablesOf({ name: "equal", variants: 4, variantSd: 0, valueSd: 0, pairSd: 0 }, 14)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
     const withClear = tables.filter((table) => table.some(({ isClear }) => isClear))

@@ -60,7 +60,7 @@ describe("parlance simulate", () => {
         assert.match(output, /best choice each time +100 +100 %/)
       })))
 
-  it.effect("answers in JSON, for other days, and the same each time", () =>
+  it.effect("answers in JSON, for other days, with reproducible figures", () =>
     withFile(scenario, (file) =>
       Effect.gen(function* () {
         const json = runner()("simulate", "--scenario", file, "--seeds", "1", "--days", "2", "--json")
@@ -71,7 +71,7 @@ describe("parlance simulate", () => {
         assert.isNull(read.policies[0].half_width_95)
       })))
 
-  it.effect("names every fault of a scenario with its place", () =>
+  it.effect("reports every fault of a scenario with its position", () =>
     withFile(`${scenario}seasons: 4\ndrift: -1\n`, (file) =>
       Effect.gen(function* () {
         const { message } = (yield* Effect.flip(runner()("simulate", "--scenario", file))) as Error
@@ -81,7 +81,7 @@ describe("parlance simulate", () => {
         )
       })))
 
-  it.effect("wants either a template or a scenario, and numbers within their range", () =>
+  it.effect("requires either a template or a scenario, and numbers within their range", () =>
     Effect.gen(function* () {
       const fails = (...args: ReadonlyArray<string>) =>
         Effect.map(Effect.flip(runner()("simulate", ...args)), (error) => (error as Error).message)

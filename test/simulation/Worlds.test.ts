@@ -46,7 +46,7 @@ describe("a world", () => {
     assert.isTrue(name === "obd" ? mean > 0.004 && mean < 0.008 : mean > 0.008 && mean < 0.12, String(mean))
   })
 
-  it("has the people of its plan, who lack an attribute where they have no value of it", () => {
+  it("has the planned people, who lack attributes without a value", () => {
     const world = makeWorld({
       name: "people",
       seed: 5,
@@ -68,7 +68,7 @@ describe("a world", () => {
     }
   })
 
-  it("lets variants come and go on their days", () => {
+  it("adds and removes variants on their days", () => {
     const world = shortWorld("launch", 1, 60, 3_000)
     const there = (at: number) => {
       const i = world.at.findIndex((time) => time >= worldStart + at * day)
@@ -105,7 +105,7 @@ describe("chance", () => {
     return { mean, variance: values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / count }
   }
 
-  it("has the moments of its distributions", () => {
+  it("matches the moments of its distributions", () => {
     const { gamma, normal, uniform } = chance(7)
     for (
       const [draw, mean, variance] of [
@@ -121,7 +121,7 @@ describe("chance", () => {
     }
   })
 
-  it("gives streams of different names different seeds", () => {
+  it("derives different seeds for streams of different names", () => {
     const seeds = new Set([1, 2, 3].flatMap((seed) => ["a", "b", "c"].map((name) => seedOf(seed, name))))
     assert.strictEqual(seeds.size, 9)
   })

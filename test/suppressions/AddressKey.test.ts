@@ -5,7 +5,7 @@ describe("addressKey", () => {
   const same = (...spellings: ReadonlyArray<string>) =>
     assert.deepStrictEqual([...new Set(spellings.map(addressKey))], [addressKey(spellings[0]!)], spellings.join(" "))
 
-  it("is the same for spellings that differ in case, in white space around them and in Unicode's ways to write them", () => {
+  it("is identical for spellings that differ in case, surrounding white space and Unicode form", () => {
     assert.strictEqual(addressKey(" Ada.Lovelace@Example.COM\n"), "ada.lovelace@example.com")
     same("ada@bücher.example", "ADA@BÜCHER.example", "ada@xn--bcher-kva.example", "ada@bu\u0308cher.example")
     same("jürgen@example.com", "JÜRGEN@example.com", "ju\u0308rgen@example.com")
@@ -22,7 +22,7 @@ describe("addressKey", () => {
     )
   })
 
-  it("keeps addresses apart that may belong to different people", () => {
+  it("distinguishes addresses that may belong to different people", () => {
     const addresses = [
       "ada@example.com",
       "ada+news@example.com",
@@ -36,7 +36,7 @@ describe("addressKey", () => {
     assert.strictEqual(new Set(addresses.map(addressKey)).size, addresses.length)
   })
 
-  it("is none for texts that are no addresses", () => {
+  it("is undefined for texts that are no addresses", () => {
     for (
       const text of ["", "ada", "@example.com", "ada@", "a b@example.com", `${"a".repeat(250)}@example.com`, "a\0@b.c"]
     ) {
@@ -45,7 +45,7 @@ describe("addressKey", () => {
     assert.isUndefined(addressKey("\ud800@example.com"), "half of a surrogate pair")
   })
 
-  it("is settled: the key of a key is the key", () => {
+  it("is idempotent: the key of a key is the key", () => {
     for (const text of ["Ada@BÜCHER.example", "ΛΌΓΟΣ@example.com", "İpek@example.com", "ada@☃.example"]) {
       const key = addressKey(text)!
       assert.strictEqual(addressKey(key), key, text)

@@ -55,7 +55,7 @@ const orders = <A>(values: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
     ? [values]
     : values.flatMap((value, i) => orders(values.filter((_, j) => j !== i)).map((rest) => [value, ...rest]))
 
-describe("Opting in again", () => {
+describe("opting in again", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, (env) => layerQueue(env))), { excludeTestServices: true })(
     (it) => {
       for (
@@ -106,7 +106,7 @@ describe("Opting in again", () => {
       }
 
       it.effect(
-        "counts by the times of opt-outs and opt-ins, in whichever order they arrive",
+        "is decided by the times of opt-outs and opt-ins, in any order of arrival",
         () =>
           Effect.gen(function* () {
             const events = [
@@ -133,7 +133,7 @@ describe("Opting in again", () => {
         60_000,
       )
 
-      it.effect("leaves complaints, bounces and entries by hand on the list", () =>
+      it.effect("keeps complaints, bounces and manual entries on the list", () =>
         Effect.gen(function* () {
           yield* makeOrg("grave")
           const at = now - 3_600_000
@@ -151,7 +151,7 @@ describe("Opting in again", () => {
           assert.lengthOf(yield* reasonsOf("grave", "ann@example.com"), 4)
         }))
 
-      it.effect("leaves an opt-out alone for another channel, one group, a declared conversion or another name", () =>
+      it.effect("does not lift an opt-out for another channel, one group, a declared conversion or another name", () =>
         Effect.gen(function* () {
           yield* makeOrg("others")
           yield* takeIn("others", [
@@ -169,7 +169,7 @@ describe("Opting in again", () => {
           assert.deepStrictEqual(yield* reasonsOf("others", "ann@example.com"), ["unsubscribe"])
         }))
 
-      it.effect("keeps a removed address off the list when an older report arrives, and takes it back by a newer one", () =>
+      it.effect("keeps a removed address off the list for an older report, and adds it for a newer one", () =>
         Effect.gen(function* () {
           yield* makeOrg("removed")
           const list = yield* Suppressions

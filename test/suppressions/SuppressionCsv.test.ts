@@ -22,7 +22,7 @@ const faultsOf = async (text: string) => {
   return Result.isFailure(read) ? read.failure.map(({ detail, pointer }) => `${pointer} ${detail}`) : []
 }
 
-describe("The suppression list as CSV", () => {
+describe("the suppression list as CSV", () => {
   it("reads addresses without a header, and columns by their names in any order", async () => {
     const plain = Result.getOrThrow(await readAll("ann@example.com\r\nbob@example.com,ignored\n\n  \ncy@example.com"))
     assert.deepStrictEqual(plain.rows.map(({ address, reason }) => `${address} ${reason}`), [
@@ -39,14 +39,14 @@ describe("The suppression list as CSV", () => {
     assert.strictEqual(named.skipped, 2)
   })
 
-  it("takes no date after now", async () => {
+  it("replaces a future date by the current time", async () => {
     const { rows } = Result.getOrThrow(
       await readAll("address,date\na@example.com,2999-01-01\nb@example.com,2026-05-04"),
     )
     assert.deepStrictEqual(rows.map(({ at }) => at), [now, Date.parse("2026-05-04")])
   })
 
-  it("names every fault with its line, also behind values with line breaks", async () => {
+  it("reports every fault with its line, also after values with line breaks", async () => {
     assert.deepStrictEqual(
       (await faultsOf('address,source,date\n"a@example.com","x\ny",\nbad,,\nb@example.com,,soon\n')).map((text) =>
         text.slice(0, 7)
@@ -59,7 +59,7 @@ describe("The suppression list as CSV", () => {
     assert.match((await faultsOf(many))[0]!, /20,000/)
   })
 
-  it("reads back what it wrote", async () => {
+  it("round-trips its rows", async () => {
     const entry = fc.record({
       id: fc.nat(),
       address: fc.nat().map((n): string | null => `p${n}@example.com`),
@@ -84,7 +84,7 @@ describe("The suppression list as CSV", () => {
     )
   })
 
-  it("is safe in spreadsheets where people open it, and its addresses are read back", async () => {
+  it("is safe in spreadsheets, and its addresses round-trip", async () => {
     for (const address of ["=cmd|'/Ccalc'!A1-@x.example", "+news@x.example", "-1@x.example", "o'brien@x.example"]) {
       const entry = { id: 1, address, reason: "manual", source: "=1+1", suppressedAt: new Date(now) } as const
       const written = spreadsheetLine(entry)
@@ -100,7 +100,7 @@ describe("The suppression list as CSV", () => {
     )
   })
 
-  it("is cut into parts that one request takes each, without losing a row", () => {
+  it("is divided into parts for one request each, without losing a row", () => {
     const lines = Array.from({ length: 45_000 }, (_, i) => `p${i}@example.com,unsubscribe`)
     const parts = partsOf(`address,reason\n${lines.join("\n")}`)
     assert.isAbove(parts.length, 2)

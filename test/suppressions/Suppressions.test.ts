@@ -35,10 +35,10 @@ const takeIn = Effect.fnUntraced(function* (slug: string, body: unknown, source?
   yield* (yield* Intake).drain
 })
 
-describe("The suppression list", () => {
+describe("the suppression list", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerQueue(env))), { excludeTestServices: true })((it) => {
-    it.effect("has one entry for each reason of an address, whatever its spelling, until it is taken off", () =>
+    it.effect("has one entry for each reason of an address in any spelling, until the entry is removed", () =>
       Effect.gen(function* () {
         yield* makeOrg("entries")
         const list = yield* Suppressions
@@ -58,7 +58,7 @@ describe("The suppression list", () => {
         assert.strictEqual(yield* list.remove(org("entries"), "ada@example.com"), 0)
       }))
 
-    it.effect("keeps messages from an address whose entry cannot be read, and names the entry", () =>
+    it.effect("blocks messages to an address with an unreadable entry, and reports the entry", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* furnish("unread")
@@ -75,7 +75,7 @@ describe("The suppression list", () => {
         assert.lengthOf(yield* deliveriesOf("unread"), 1)
       }))
 
-    it.effect("is listed page by page, the latest first, also by reason", () =>
+    it.effect("is listed page by page, newest first, also by reason", () =>
       Effect.gen(function* () {
         yield* makeOrg("pages")
         const list = yield* Suppressions
@@ -90,7 +90,7 @@ describe("The suppression list", () => {
         assert.deepStrictEqual(complaints.map(({ address }) => address), ["p3@example.com", "p1@example.com"])
       }))
 
-    it.effect("is kept by events: by the address they name, by that of their message, and by that of the profile", () =>
+    it.effect("is updated by events: for their address, the address of their message, and that of the profile", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("events")
@@ -117,7 +117,7 @@ describe("The suppression list", () => {
         assert.strictEqual(entry!.source, "events")
       }))
 
-    it.effect("is kept by events that come before their decision, once that is made", () =>
+    it.effect("is updated by an early event once its decision is stored", () =>
       Effect.gen(function* () {
         yield* makeOrg("early")
         yield* takeIn("early", { event: "unsubscribe", tracking_id: "later" })
@@ -127,7 +127,7 @@ describe("The suppression list", () => {
         assert.deepStrictEqual(yield* listed("early"), ["late@example.com unsubscribe"])
       }))
 
-    it.effect("does not take an address back by an event that comes again, nor by one about another channel", () =>
+    it.effect("does not add an address again for a repeated event or an event of another channel", () =>
       Effect.gen(function* () {
         yield* makeOrg("again")
         yield* decide("again", "d", { user: "ada@example.com" })
@@ -146,7 +146,7 @@ describe("The suppression list", () => {
         assert.deepStrictEqual(yield* listed("again"), [])
       }))
 
-    it.effect("takes an address after as many soft bounces in a row as the organization says", () =>
+    it.effect("adds an address after the organization's number of consecutive soft bounces", () =>
       Effect.gen(function* () {
         yield* makeOrg("soft")
         yield* (yield* Organizations).update(org("soft"), { soft_bounce_limit: 3 })
@@ -180,7 +180,7 @@ describe("The suppression list", () => {
         assert.deepStrictEqual(yield* listed("soft"), [])
       }))
 
-    it.effect("keeps Deliver from queueing, with the gravest reason, before anything is decided", () =>
+    it.effect("stops Deliver before a decision, with the most serious reason", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* furnish("deliver")
@@ -203,7 +203,7 @@ describe("The suppression list", () => {
         assert.deepStrictEqual(repeated, { id: queued.id, repeated: true }, "a repetition is answered as before")
       }))
 
-    it.effect("lets a transactional template ignore unsubscribes, and nothing else", () =>
+    it.effect("lets a transactional template ignore only unsubscribes", () =>
       Effect.gen(function* () {
         yield* furnish("receipts")
         yield* (yield* Templates).update(org("receipts"), "t", { ignore_unsubscribes: true })
@@ -219,7 +219,7 @@ describe("The suppression list", () => {
         assert.deepStrictEqual((yield* deliveriesOf("receipts")).map(({ state }) => state), ["cancelled", "cancelled"])
       }))
 
-    it.effect("cancels what is queued, and says why", () =>
+    it.effect("cancels queued messages with the reason", () =>
       Effect.gen(function* () {
         yield* furnish("cancel")
         yield* enqueue("cancel", "Ada@example.com")
@@ -233,7 +233,7 @@ describe("The suppression list", () => {
         assert.strictEqual((yield* (yield* Deliveries).summary(org("cancel"))).cancelled, 2)
       }))
 
-    it.effect("keeps nothing from leaving where an organization has switched it off", () =>
+    it.effect("blocks nothing if the organization has disabled it", () =>
       Effect.gen(function* () {
         yield* furnish("off")
         yield* (yield* Organizations).update(org("off"), { suppression: false })
@@ -244,7 +244,7 @@ describe("The suppression list", () => {
         assert.lengthOf(yield* listed("off"), 1)
       }))
 
-    it.effect("keeps a digest of an erased person's address, which nothing is sent to", () =>
+    it.effect("keeps a digest of an erased person's address, which still blocks messages", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* furnish("erased")
@@ -274,7 +274,7 @@ describe("The suppression list", () => {
   })
 
   layer(Layer.unwrap(Effect.map(environment, (env) => layerSending(env))), { excludeTestServices: true })((it) => {
-    it.effect("is looked at right before an attempt, of messages that were not found among the queued as well", () =>
+    it.effect("is checked right before each attempt, even for messages not found in the queue", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const server = yield* receiver()
@@ -301,7 +301,7 @@ describe("The suppression list", () => {
         assert.deepInclude(yield* (yield* Deliveries).summary(org("attempt")), { sent: 1, cancelled: 1, failed: 0 })
       }))
 
-    it.effect("keeps a message that is tried again from its next attempt", () =>
+    it.effect("blocks the next attempt of a message that is being retried", () =>
       Effect.gen(function* () {
         let suppressing: Promise<unknown> | undefined
         const context = yield* Effect.context<Suppressions>()
@@ -318,7 +318,7 @@ describe("The suppression list", () => {
   })
 })
 
-describe("Digests of addresses", () => {
+describe("digests of addresses", () => {
   const [first, second] = ["a1".repeat(32), "b2".repeat(32)]
 
   const keysWith = (env: Parameters<typeof layerQueue>[0], secretKey: string) =>
@@ -330,7 +330,7 @@ describe("Digests of addresses", () => {
 
   layer(Layer.empty, { excludeTestServices: true })((it) => {
     it.effect(
-      "are made with the first key of the installation, and found with each that it has",
+      "are created with the first key of the installation, and found with each of its keys",
       () =>
         Effect.scoped(Effect.gen(function* () {
           const env = yield* temporaryEnvironment

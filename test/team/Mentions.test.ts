@@ -18,8 +18,8 @@ const team = known(ann, smith, noa, turkish)
 
 const mentionsIn = (text: string, members = team) => storeMentions(text, members.values()).mentions
 
-describe("Mentions", () => {
-  it("are the whole name or the e-mail address after an @, the longest one, ignoring case", () => {
+describe("mentions", () => {
+  it("match a whole name or e-mail address after an @, preferring the longest and ignoring case", () => {
     assert.deepStrictEqual(mentionsIn("@Ann Smith, look"), ["smith"])
     assert.deepStrictEqual(mentionsIn("(@ann) @SMITH@example.com."), ["ann", "smith"])
     assert.deepStrictEqual(mentionsIn("שלום @נועה כהן!"), ["noa"])
@@ -27,13 +27,13 @@ describe("Mentions", () => {
     assert.deepStrictEqual(mentionsIn("İİİ @İpek und @ann"), ["istanbul", "ann"])
   })
 
-  it("are not parts of words, other addresses and names that are not whole", () => {
+  it("do not match parts of words, other addresses or incomplete names", () => {
     for (const text of ["mail@ann", "@Annabel", "@Anna", "@ ann", "@", "ann@example.com", "@nobody"]) {
       assert.deepStrictEqual(mentionsIn(text), [], text)
     }
   })
 
-  it("are stored as ids and read with the present name", () => {
+  it("are stored as ids and read with the current name", () => {
     const stored = storeMentions("Hello @Ann Smith\nand @ann", team.values())
     assert.strictEqual(stored.text, "Hello <@smith>\nand <@ann>")
     assert.strictEqual(readMentions(stored, team), "Hello @Ann Smith\nand @Ann")
@@ -48,12 +48,12 @@ describe("Mentions", () => {
     ])
   })
 
-  it("come back the same when a comment is edited", () => {
+  it("round-trip when a comment is edited", () => {
     const stored = storeMentions("@Ann Smith @ann@example.com", team.values())
     assert.deepStrictEqual(storeMentions(readMentions(stored, team), team.values()), stored)
   })
 
-  it("are by e-mail address where several members have a name", () => {
+  it("require an e-mail address if several members share a name", () => {
     const two = known(member("a", "Kim"), member("b", "kim"))
     assert.deepStrictEqual(mentionsIn("@Kim", two), [])
     assert.strictEqual(handleOf(two.get("b")!, two.values()), "b@example.com")
@@ -61,7 +61,7 @@ describe("Mentions", () => {
     assert.strictEqual(readMentions(storeMentions("@b@example.com", two.values()), two), "@b@example.com")
   })
 
-  it("are members only, and no token that somebody typed", () => {
+  it("match members only, and no typed token", () => {
     assert.deepStrictEqual(mentionsIn("@Root", known(ann, member("root", "Root", false))), [])
     const typed = storeMentions("see <@smith> and <@x>", team.values())
     assert.deepStrictEqual(typed, { text: "see <@smith> and <@x>", mentions: [] })

@@ -13,7 +13,7 @@ const access: Access = {
   requestId: "r-1",
 }
 
-describe("The access log", () => {
+describe("the access log", () => {
   it("has one object per request, and words in a terminal", () => {
     assert.deepStrictEqual(JSON.parse(lineOf(access, new Date(0), false)), {
       timestamp: "1970-01-01T00:00:00.000Z",
@@ -33,7 +33,7 @@ describe("The access log", () => {
     assert.strictEqual(lineOf(unmatched, new Date(0), true), "GET - 200 3 ms - r-1")
   })
 
-  it("names no organization that cannot be one", () => {
+  it("omits an organization that cannot exist", () => {
     for (const org of ["ann@personal.example", "Ann Smith", "a".repeat(64), ""]) {
       assert.isNull(JSON.parse(lineOf({ ...access, org }, new Date(0), false)).annotations.org)
     }

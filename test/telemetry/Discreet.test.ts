@@ -21,7 +21,7 @@ const printed = () => {
   return { lines, layer }
 }
 
-describe("Logs", () => {
+describe("logs", () => {
   it.live("name the refused column and the failure, but not the value", () =>
     Effect.scoped(Effect.gen(function* () {
       const { layer, lines } = printed()
@@ -43,7 +43,7 @@ describe("Logs", () => {
       assert.match(text, /acme\/offer/)
     })))
 
-  it.effect("leave out quoted texts, addresses and queries of other errors", () =>
+  it.effect("omit quoted texts, addresses and queries of other errors", () =>
     Effect.gen(function* () {
       const { layer, lines } = printed()
       const unexpected = yield* Effect.flip(
@@ -64,7 +64,7 @@ describe("Logs", () => {
       assert.match(text, /at .+\.ts:\d+/)
     }))
 
-  it.effect("have a text as message, and everything else as annotations and cause", () =>
+  it.effect("have a text as the message, and other values as annotations and cause", () =>
     Effect.gen(function* () {
       const { layer, lines } = printed()
       const cause = Cause.fail(new Error("it broke"))
@@ -95,7 +95,7 @@ describe("Logs", () => {
       ])
     }))
 
-  it.live("of a request carry the id of its answer and the route, not the path", () =>
+  it.live("contain the id and route of a request, not its path", () =>
     Effect.scoped(Effect.gen(function* () {
       const { layer, lines } = printed()
       const routes = Layer.merge(
@@ -131,8 +131,8 @@ describe("Logs", () => {
     })))
 })
 
-describe("Settings of telemetry", () => {
-  it.effect("that are invalid are named, each with its expected form", () =>
+describe("settings of telemetry", () => {
+  it.effect("are reported with their expected form if they are invalid", () =>
     Effect.gen(function* () {
       const env = {
         OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318",

@@ -26,8 +26,8 @@ const watched = <E>(effect: (entries: () => ReadonlyArray<string>) => Effect.Eff
   })).pipe(Effect.provide(logger))
 }
 
-describe("The watch of the event loop", () => {
-  it.live("names the request that held it by its route, organization and request id, and nothing it was sent", () =>
+describe("the watch of the event loop", () => {
+  it.live("reports the request that blocked it by route, organization and request id, without its content", () =>
     watched((entries) =>
       Effect.promise(async () => {
         const admit = make(new Gate(32))
@@ -43,7 +43,7 @@ describe("The watch of the event loop", () => {
       })
     ))
 
-  it.live("names the job that held it, and counts how long", () =>
+  it.live("reports the job that blocked it, and its duration", () =>
     watched((entries) =>
       Effect.gen(function* () {
         yield* asJob("nightly sums", "acme")(Effect.sync(() => hold(300)))

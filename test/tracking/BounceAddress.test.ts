@@ -11,8 +11,8 @@ const acme = "acme" as OrgSlug
 const key = hmacKey(new Uint8Array(32).fill(7))
 const orgsOf = (tag: number) => tag === orgTag(acme) ? [acme] : []
 
-describe("A mailbox for mail about deliveries", () => {
-  it("is read as it was written, in any case of its letters", () => {
+describe("a mailbox for mail about deliveries", () => {
+  it("round-trips in any case of its letters", () => {
     fc.assert(fc.property(fc.uuid(), (delivery) => {
       const written = writeMailbox(key, { org: acme, delivery })
       assert.match(written, /^bounce\+[0-9a-v]{48}$/)
@@ -27,7 +27,7 @@ describe("A mailbox for mail about deliveries", () => {
     assert.deepStrictEqual(readMailbox(key, complaints, orgsOf), { org: acme, delivery: undefined })
   })
 
-  it("is refused when it was not written under this key, for this organization and this use", () => {
+  it("is rejected if it was written with another key, organization or use", () => {
     const written = writeMailbox(key, { org: acme, delivery: randomUUID() })
     const flipped = (at: number) => {
       const digit = written[at] === "0" ? "1" : "0"
@@ -49,7 +49,7 @@ describe("A mailbox for mail about deliveries", () => {
     for (const text of forged) assert.isUndefined(readMailbox(key, text, orgsOf), text)
   })
 
-  it("is no token of a tracked link", () => {
+  it("is not valid as a token of a tracked link", () => {
     const written = writeMailbox(key, { org: acme, delivery: randomUUID() })
     for (const kind of ["open", "click", "unsubscribe"] as const) {
       assert.isUndefined(readToken(key, kind, written, orgsOf))

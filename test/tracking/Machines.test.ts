@@ -77,7 +77,7 @@ describe("Machines", () => {
     })
   }
 
-  it("takes what a browser fetches ahead for a machine's", () => {
+  it("treats prefetching browsers as machines", () => {
     for (const header of ["sec-purpose", "purpose", "x-moz"]) {
       const headers = { "user-agent": chrome, [header]: "prefetch" }
       assert.deepStrictEqual([isMachineOpen(headers), isMachineClick(headers)], [true, true])

@@ -31,7 +31,7 @@ const relayed = Effect.gen(function* () {
 })
 
 suiteOnTracking("Tracking while the store is out", (bench) => {
-  it("answers from memory, keeps what happened, and stores it once the store is back", async () => {
+  it("answers from memory, and stores the events once the database is back", async () => {
     const shop = await bench.shop("outage", { template })
     const names = ["ada", "bob", "cleo"]
     const mails = []
@@ -65,7 +65,7 @@ suiteOnTracking("Tracking while the store is out", (bench) => {
     )
   })
 
-  it("leads to targets that another node has made, and says 503 for those it cannot look up", async () => {
+  it("redirects to targets created by another node, and answers 503 for those it cannot look up", async () => {
     const shop = await bench.shop("nodes", { template })
     const mail = partsOf((await shop.send("ada@example.com", { fields: { name: "ada" } })).raw)
     const other = await bench.otherNode()
@@ -84,7 +84,7 @@ suiteOnTracking("Tracking while the store is out", (bench) => {
     assert.strictEqual(found.headers.get("location"), "https://shop.example/for/ada")
   })
 
-  it("forgets what stands for one person when that person is erased, and nothing else", async () => {
+  it("deletes the links of an erased person only", async () => {
     const shop = await bench.shop("erased", { template })
     const mail = partsOf((await shop.send("ada@example.com", { fields: { name: "ada" } })).raw)
     const kept = () =>

@@ -11,8 +11,8 @@ const reaction = (change: Partial<Reaction> = {}): Reaction => ({
   ...change,
 })
 
-describe("The id of a reaction's event", () => {
-  it("is the same for a double click, and another for a later one, another link and a machine", () => {
+describe("the id of a reaction's event", () => {
+  it("is equal for a double click, and different for a later click, another link and a machine", () => {
     const at = 1_800_000_000_000
     const first = eventIdOf(reaction(), at)
     assert.strictEqual(eventIdOf(reaction(), at + 9_999), first)
@@ -26,7 +26,7 @@ describe("The id of a reaction's event", () => {
     assert.strictEqual(new Set([first, ...others]).size, 6)
   })
 
-  it("is one for all opens of a person, and one for all opens of machines", () => {
+  it("is one id for all opens of a person, and another for all opens of machines", () => {
     const open = (automated: boolean, at: number) =>
       eventIdOf(reaction({ event: "open", automated, link: undefined }), at)
     assert.strictEqual(open(false, 0), open(false, 86_400_000))
@@ -34,7 +34,7 @@ describe("The id of a reaction's event", () => {
     assert.notStrictEqual(open(true, 0), open(false, 0))
   })
 
-  it("tells long addresses apart and can be kept", () => {
+  it("distinguishes long addresses within 200 characters", () => {
     const long = (end: string) => eventIdOf(reaction({ link: `https://shop.example/${"x".repeat(500)}${end}` }), 0)
     assert.isAtMost(long("a").length, 200)
     assert.notStrictEqual(long("a"), long("b"))

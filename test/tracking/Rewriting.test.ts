@@ -24,7 +24,7 @@ const image =
   '<img src="https://t.example/o/pixel.gif" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">'
 
 describe("track", () => {
-  it("keeps what is in the variant's source for all messages, and the rest with the message", () => {
+  it("stores targets of the variant's source once for all messages, and others with the message", () => {
     const { own, shared, vars } = track(message({
       vars: { body: '<a href="https://shop.example/sale?a=1&amp;b=2">x</a><a href="https://shop.example/u/ada">y</a>' },
       sources: [
@@ -37,7 +37,7 @@ describe("track", () => {
     assert.strictEqual(vars["body"], `<a href="${base}/c/${key}">x</a><a href="${base}/c/0">y</a>${image}`)
   })
 
-  it("takes the tracking id out of a target, so that messages share it", () => {
+  it("removes the tracking id from a target, so that messages share it", () => {
     const source = '<a href="https://shop.example/sale?a=1#top">x</a> <a href="https://shop.example/">y</a>'
     const { own, shared } = track(message({
       vars: {
@@ -53,7 +53,7 @@ describe("track", () => {
     ])
   })
 
-  it("leaves links alone that a redirect cannot stand for, and those of this service", () => {
+  it("keeps links that cannot be redirected, and those of this service", () => {
     const body = [
       "mailto:ada@example.com",
       "tel:+49123",
@@ -72,7 +72,7 @@ describe("track", () => {
     assert.deepStrictEqual([own, shared.size], [[], 0])
   })
 
-  it("gives one address to one target, and stops at the most links of a message", () => {
+  it("assigns one address per target, up to the maximum number of links", () => {
     const links = (count: number) =>
       Array.from({ length: count }, (_, i) => `<a href="https://shop.example/${i}"></a>`).join("")
     const { own, vars } = track(message({ vars: { body: links(maxTracked + 5) + links(3) }, opens: false }))
@@ -86,7 +86,7 @@ describe("track", () => {
     assert.deepStrictEqual(own, ["https://xn--caf-dma.example/gr%C3%B6%C3%9Fe?q=%C3%BC"])
   })
 
-  it("rewrites plain text, and nothing where nothing is to be measured", () => {
+  it("rewrites plain text, and changes nothing if nothing is measured", () => {
     const vars = { subject: "https://shop.example/", text: "See https://shop.example/." }
     const plain = message({ vars, html: [], text: ["text"], body: undefined })
     assert.deepStrictEqual(track(plain).vars, { ...vars, text: `See ${base}/c/0.` })
@@ -95,7 +95,7 @@ describe("track", () => {
     assert.strictEqual(opens.vars["body"], `<a href="https://a.example/">x</a>${image}`)
   })
 
-  it("takes variables of any name", () => {
+  it("accepts variables of any name", () => {
     const vars = Object.fromEntries([["__proto__", '<a href="https://a.example/">x</a>'], ["constructor", "x"]])
     const tracked = track(message({ vars, html: ["__proto__"], body: undefined, opens: false }))
     assert.deepStrictEqual(Object.entries(tracked.vars), [

@@ -18,8 +18,8 @@ const sample = (kind: TokenKind) => ({
   link: kind === "click" ? targetKey("https://shop.example/") : undefined,
 })
 
-describe("A token", () => {
-  it("is read as it was written, in at most 60 characters that need no encoding in a URL", () => {
+describe("a token", () => {
+  it("round-trips in at most 60 characters that need no encoding in a URL", () => {
     for (const kind of kinds) {
       for (const link of kind === "click" ? [0, 1, 999, targetKey("https://shop.example/")] : [undefined]) {
         const token = { ...sample(kind), link }
@@ -31,7 +31,7 @@ describe("A token", () => {
     }
   })
 
-  it("has nothing of the tokens written before it", () => {
+  it("is independent of tokens written before it", () => {
     const links = [
       undefined,
       0xffffff,
@@ -47,7 +47,7 @@ describe("A token", () => {
     }
   })
 
-  it("is not written without a whole UUID, or with a link of another form", () => {
+  it("is not written for an incomplete UUID, or for a link of another form", () => {
     const id = randomUUID()
     const wrong = [
       { id: id.slice(0, -2), link: undefined },
@@ -61,7 +61,7 @@ describe("A token", () => {
     for (const { id, link } of wrong) assert.throws(() => writeToken(key, "click", { org: orgs[0]!, id, link }))
   })
 
-  it("is valid for its own route, organization and key alone", () => {
+  it("is valid for its own route, organization and key only", () => {
     for (const kind of kinds) {
       const token = sample(kind)
       const text = writeToken(key, kind, token)
@@ -76,7 +76,7 @@ describe("A token", () => {
     }
   })
 
-  it("is not valid with any character changed, left out or added", () => {
+  it("is invalid with any character changed, removed or added", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     for (const kind of kinds) {
       const text = writeToken(key, kind, sample(kind))
@@ -93,7 +93,7 @@ describe("A token", () => {
     }
   })
 
-  it("is none in any other text", () => {
+  it("is not read from any other text", () => {
     fc.assert(fc.property(fc.string({ maxLength: 80 }), fc.constantFrom(...kinds), (text, kind) => {
       assert.isUndefined(readToken(key, kind, text, () => orgs))
     }))

@@ -17,7 +17,7 @@ const template = {
 }
 
 suiteOnTracking("Tracking", (bench) => {
-  it("leads links through the service and puts the pixel in, and leaves the rest of a message alone", async () => {
+  it("redirects links through the service and adds the pixel, without changing the rest of a message", async () => {
     const shop = await bench.shop("links", { template })
     const mail = partsOf((await shop.send("ada@example.com", { fields: { name: "ada" } })).raw)
     const id = mail.headers.get("x-tracking-id")!
@@ -94,7 +94,7 @@ suiteOnTracking("Tracking", (bench) => {
     })
   })
 
-  it("counts an open and a click once, however often they come", async () => {
+  it("counts an open and a click once for any number of repetitions", async () => {
     const shop = await bench.shop("once")
     const { clicks, pixels } = partsOf((await shop.send("ada@example.com")).raw)
     for (let i = 0; i < 3; i++) await Promise.all([get(pixels[0]!), get(clicks[0]!)])
@@ -112,7 +112,7 @@ suiteOnTracking("Tracking", (bench) => {
     assert.deepStrictEqual((await bench.events("once")).map(({ event }) => event), ["click", "click", "open", "sent"])
   })
 
-  it("keeps opens and clicks of machines apart", async () => {
+  it("counts opens and clicks of machines separately", async () => {
     const links = ["a", "b", "c"].map((name) => `<a href="https://shop.example/${name}">${name}</a>`).join(" ")
     const shop = await bench.shop("machines", {
       template: { variants: [{ id: "a", vars: { subject: "x", body: links }, formats: { body: "html" } }] },
@@ -143,7 +143,7 @@ suiteOnTracking("Tracking", (bench) => {
     assert.deepInclude((await outcomes()).automated, { open: 1, click: 1 })
   })
 
-  it("answers 404 to 1,000 forged tokens, and leads nowhere else", async () => {
+  it("answers 404 to 1,000 forged tokens, and never redirects them", async () => {
     const shop = await bench.shop("forged")
     const { clicks, pixels, unsubscribes } = partsOf((await shop.send("ada@example.com")).raw)
     assert.deepStrictEqual(unsubscribes, [])
@@ -182,7 +182,7 @@ suiteOnTracking("Tracking", (bench) => {
     assert.deepStrictEqual((await bench.events("forged")).map(({ event }) => event), ["sent"])
   })
 
-  it("follows what template and organization say, and begins links where the organization wants them", async () => {
+  it("applies the settings of template and organization, including the host of links", async () => {
     const shop = await bench.shop("settings", {
       organization: { tracking: { opens: false, clicks: false } },
       template: { ...template, link_domains: [] },

@@ -17,7 +17,7 @@ suiteOnTracking("Unsubscribing", (bench) => {
     return (await bench.events(slug)).filter(({ event }) => event === "unsubscribe")
   }
 
-  it("asks with a page in the reader's language, and changes nothing for whoever only looks", async () => {
+  it("shows a confirmation page in the reader's language, and changes nothing on a visit", async () => {
     const shop = await bench.shop("ask", { template, organization: { name: "Böhm & Söhne" } })
     const url = linkOf((await shop.send("ada@example.com")).raw)
     const page = async (headers: Record<string, string>) => {
@@ -53,7 +53,7 @@ suiteOnTracking("Unsubscribing", (bench) => {
     assert.lengthOf(await recorded("ask"), 1)
   })
 
-  it("takes one click as mail programs send it, once stored and without a redirect", async () => {
+  it("accepts the one-click request of mail programs without a redirect, once it is stored", async () => {
     const shop = await bench.shop("post", { template })
     const mail = await shop.send("ada@example.com")
     const { headers } = read(mail.raw)
@@ -96,7 +96,7 @@ suiteOnTracking("Unsubscribing", (bench) => {
     assert.strictEqual((await results()).decisions, 1)
   })
 
-  it("holds again when a person who was taken off the list uses the link of the old message once more", async () => {
+  it("suppresses again if a person removed from the list reuses an old link", async () => {
     const shop = await bench.shop("again", { template })
     const url = linkOf((await shop.send("ada@example.com")).raw)
     for (let n = 0; n < 2; n++) {
@@ -107,7 +107,7 @@ suiteOnTracking("Unsubscribing", (bench) => {
     }
   })
 
-  it("is offered in the headers where template or connection ask for it, with https for one click", async () => {
+  it("is offered in the headers if template or connection request it, with https for one click", async () => {
     const organization = { tracking: { opens: false, clicks: false, url: "https://links.shop.example" } }
     const shop = await bench.shop("headers", { template: { ...template, list_unsubscribe: false }, organization })
     const headersOf = async (email: string) => read((await shop.send(email)).raw).headers
