@@ -7,7 +7,7 @@ const eight = ["a", "b", "c", "d", "e", "f", "g", "h"]
 const itemsOf = (count: number) => Array.from({ length: count }, (_, i) => ({ template_id: `t${i}` }))
 
 suiteOnService("Batch generate", (bench) => {
-  it("answers one to twenty items, keyed by template_id, each like Generate", async () => {
+  it("answers one to twenty items by template_id, each like Generate", async () => {
     const org = await bench.organization("sizes")
     for (const { template_id } of itemsOf(20)) {
       await org.template({ id: template_id, variants: [{ id: `v-${template_id}`, vars: { s: "Hi {{ name }}" } }] })
@@ -28,7 +28,7 @@ suiteOnService("Batch generate", (bench) => {
     assert.strictEqual((await org.decisions()).length, 23)
   })
 
-  it("refuses none, more than twenty, and two items of one template, naming each", async () => {
+  it("rejects no item, more than twenty items, and two items of one template, and names each", async () => {
     const org = await bench.organization("refused")
     for (const { template_id } of itemsOf(21)) await org.template({ id: template_id, variants: variants("a") })
     const cases: ReadonlyArray<readonly [requests: Json, pointers: ReadonlyArray<string>]> = [
@@ -92,7 +92,7 @@ suiteOnService("Batch generate", (bench) => {
     assert.match(nulls.json.t.tracking_id, uuid)
   })
 
-  it("is a retry of the decision under the same tracking id, also of one by Generate", async () => {
+  it("repeats the decision of an earlier Batch generate or Generate with the same tracking id", async () => {
     const org = await bench.organization("retries")
     for (const id of ["t", "u"]) await org.template({ id, variants: variants(...eight) })
     const first = (await org.post({ template_id: "t", tracking_id: "x" })).json.copy.id
@@ -103,7 +103,7 @@ suiteOnService("Batch generate", (bench) => {
     assert.strictEqual((await org.decisions()).length, 2)
   })
 
-  it("answers items that cannot be served beside items that can", async () => {
+  it("answers the valid items next to items that cannot be served", async () => {
     const org = await bench.organization("partial")
     await org.template({ id: "good", variants: variants("a") })
     await org.template({ id: "empty" })
@@ -130,7 +130,7 @@ suiteOnService("Batch generate", (bench) => {
     assert.deepStrictEqual((await org.decisions()).map(({ trackingId }) => trackingId), ["4"])
   })
 
-  it("names members without effect in Parlance-Warnings, also those of an item", async () => {
+  it("reports members without effect in Parlance-Warnings, including those of an item", async () => {
     const org = await bench.organization("misplaced")
     await org.template({ id: "t", variants: variants("a") })
     const misplaced = await org.batch({ requests: [{ template_id: "t", fields: {} }], lookback: 7 })
@@ -142,7 +142,7 @@ suiteOnService("Batch generate", (bench) => {
     )
   })
 
-  it("gives a forced variant without asking targeting, season or activity, and records it as forced", async () => {
+  it("returns a forced variant regardless of targeting, season and activity, and records it as forced", async () => {
     const org = await bench.organization("forced")
     await org.template({
       id: "t",
@@ -168,7 +168,7 @@ suiteOnService("Batch generate", (bench) => {
     )
   })
 
-  it("draws evenly among variants without data, whatever the epsilon", async () => {
+  it("draws evenly among variants without data for any epsilon", async () => {
     const org = await bench.organization("epsilon")
     await org.template({ id: "t", variants: variants("a", "b", "c", "d") })
     const idsWith = async (epsilon: number) => {
@@ -183,7 +183,7 @@ suiteOnService("Batch generate", (bench) => {
     }
   })
 
-  it("holds epsilon, lookback_days and offset_days to their limits, fractions allowed", async () => {
+  it("validates the ranges of epsilon, lookback_days and offset_days, and accepts fractions", async () => {
     const org = await bench.organization("limits")
     await org.template({ id: "t", variants: variants("a", "b") })
     const requests = [{ template_id: "t" }]
@@ -227,7 +227,7 @@ suiteOnService("Batch generate", (bench) => {
     assert.isFalse((await traceOf({ use_cache: false })).cache_used)
   })
 
-  it("traces every variant: weights that sum to one, and the condition or season that keeps the others out", async () => {
+  it("traces every variant with weights that sum to one, and the condition or season that excludes it", async () => {
     const org = await bench.organization("trace")
     await org.template({
       id: "t",
@@ -289,7 +289,7 @@ suiteOnService("Batch generate", (bench) => {
     assert.notProperty(plain, "trace")
   })
 
-  it("keys its answer by any id, names of JavaScript included", async () => {
+  it("accepts any template id as a key of its answer, including names of object members", async () => {
     const org = await bench.organization("names")
     const ids = ["__proto__", "constructor", "toString", "1", "a/b~c", "ключ"]
     for (const id of ids) await org.template({ id, variants: variants(`v${id}`) })

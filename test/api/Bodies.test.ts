@@ -12,7 +12,7 @@ const mebibyte = 1024 * 1024
 /** The most that a webhook may have, and not a byte more than the service has room for six times. */
 const whole = 8 * mebibyte
 
-describe("Bodies on their way", () => {
+describe("request bodies", () => {
   let service: Service
   let impatient: Service
   let key: string
@@ -75,7 +75,7 @@ describe("Bodies on their way", () => {
     return status
   }
 
-  it("are refused and not read on when they come in thousands of chunks of a byte", async () => {
+  it("are rejected before their end if they arrive in thousands of one-byte chunks", async () => {
     const request = await begin(
       "/api/generate/acme",
       [`X-Api-Key: ${key}`, "Transfer-Encoding: chunked"],
@@ -94,7 +94,7 @@ describe("Bodies on their way", () => {
     few.destroy()
   })
 
-  it("take 32 MiB at most for webhooks, beyond which large ones are refused and small ones are not", async () => {
+  it("may hold 32 MiB in total for webhooks, beyond which only large ones are refused", async () => {
     const many = await Promise.all(Array.from({ length: 4 }, () => announce(whole)))
     await isHeld(4 * whole)
     const late = await announce(17 * 1024)
@@ -115,7 +115,7 @@ describe("Bodies on their way", () => {
     await isHeld(0)
   })
 
-  it("give their room back when they are refused, cut or too slow", async () => {
+  it("release their memory when they are refused, cut off or too slow", async () => {
     const over = await begin("/api/generate/acme", [`X-Api-Key: ${key}`, "Transfer-Encoding: chunked"])
     const part = `${mebibyte.toString(16)}\r\n${" ".repeat(mebibyte)}\r\n`
     over.write(part)
@@ -135,7 +135,7 @@ describe("Bodies on their way", () => {
     await isHeld(0)
   })
 
-  it("give their room back although more of them arrives after the refusal", async () => {
+  it("release their memory even if more of them arrives after the refusal", async () => {
     const late = await begin(signed, ["Transfer-Encoding: chunked"], `4e20\r\n${" ".repeat(20_000)}\r\n`, impatient)
     assert.strictEqual(await late.status(), 408)
     for (let n = 0; n < 16; n++) late.write(`ea60\r\n${" ".repeat(60_000)}\r\n`)
@@ -143,7 +143,7 @@ describe("Bodies on their way", () => {
     await isHeld(0)
   })
 
-  it("close the connection where a rest of them stays unread", async () => {
+  it("close the connection if a part of them stays unread", async () => {
     const chunk = `${mebibyte.toString(16)}\r\n${" ".repeat(mebibyte)}\r\n`
     for (const [path, status] of [["/no-such-path", 404], [signed, 413]] as const) {
       const endless = await begin(path, ["Transfer-Encoding: chunked"])
@@ -155,7 +155,7 @@ describe("Bodies on their way", () => {
     await isHeld(0)
   })
 
-  it("have one length where several equal headers give it, and none where they differ", async () => {
+  it("have one length for equal Content-Length headers, and are rejected for different ones", async () => {
     const body = JSON.stringify({ template_id: "t", tracking_id: "twice" })
     const length = `Content-Length: ${body.length}`
     const twice = await begin("/api/generate/acme", [`X-Api-Key: ${key}`, length, length], body)
@@ -166,7 +166,7 @@ describe("Bodies on their way", () => {
     await isHeld(0)
   })
 
-  it("are read over HTTP/2, which needs no length", async () => {
+  it("are read over HTTP/2 without a length", async () => {
     const session = connectHttp2(service.url)
     const stream = session.request({
       ":method": "POST",
@@ -182,7 +182,7 @@ describe("Bodies on their way", () => {
     assert.strictEqual(JSON.parse(text).tracking_id, "over-http-2", text)
   })
 
-  it("are not read where no body can make a webhook authentic", async () => {
+  it("are not read if no body can authenticate the webhook", async () => {
     const signature = "Webhook-Signature: v1,x"
     const hopeless: ReadonlyArray<readonly [path: string, headers: ReadonlyArray<string>, detail: RegExp]> = [
       [signed.replace("acme", "nobody"), [], /is not set up/],
@@ -204,7 +204,7 @@ describe("Bodies on their way", () => {
     assert.strictEqual(await statusOf(service.request(path, { method: "POST", headers: token, body: "{}" })), 200)
   })
 
-  it("are asked for where the client waits for it", async () => {
+  it("are requested with 100 Continue if the client waits for it", async () => {
     const body = JSON.stringify({ template_id: "t", tracking_id: "asked" })
     const headers = [`X-Api-Key: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"]
     const asked = await begin("/api/generate/acme", headers)

@@ -25,7 +25,7 @@ suiteOnSending("Bulk actions", (bench) => {
   const audit = async (org: Sender) =>
     (await org.manage("GET", "/audit")).json.entries.filter(({ action }: Json) => action.startsWith("deliveries "))
 
-  it("retries all that failed after a preview, records it once, and sends each message once", async () => {
+  it("retries all failed messages of a preview, records the action once, and sends each message once", async () => {
     let works = false
     const server = await startReceiver({
       fault: () => works ? undefined : { status: 422, body: { error: "closed for maintenance" } },
@@ -63,7 +63,7 @@ suiteOnSending("Bulk actions", (bench) => {
     await server.close()
   })
 
-  it("cancels all that is queued, by the management API and by a key of the scope deliver", async () => {
+  it("cancels all queued messages, by the management API and by a key with the scope deliver", async () => {
     const org = await bench.sender("cancelled-all")
     const other = await bench.sender("cancelled-other")
     const narrow = await bench.sender("cancelled-narrow", { scopes: ["generate"] })
@@ -91,7 +91,7 @@ suiteOnSending("Bulk actions", (bench) => {
     assertProblem(await other.manage("GET", `/bulk-actions/${all.json.action.id}`), 404, "bulk-action-not-found")
   })
 
-  it("refuses unknown members with every fault, so that no filter is wider than intended", async () => {
+  it("rejects unknown members with every fault, so that no filter is wider than intended", async () => {
     const org = await bench.sender("refused-all")
     await org.deliver(message("a@example.com"))
     for (const kind of ["retry", "cancel"]) {

@@ -21,7 +21,7 @@ suiteOnPlatforms("Compressed webhook bodies", (server) => {
   const bytesOf = (body: unknown) => new TextEncoder().encode(JSON.stringify(body))
   const click = { event: "click", tracking_id: "t" }
 
-  it("are read in each coding, however its name is written", async () => {
+  it("are read in each coding, for any spelling of its name", async () => {
     const key = await makeOrganization(server().service, "codings", ["events"])
     const coded: ReadonlyArray<readonly [string, Uint8Array]> = [
       ["gzip", gzipSync(bytesOf(click))],
@@ -47,7 +47,7 @@ suiteOnPlatforms("Compressed webhook bodies", (server) => {
     }
   })
 
-  it("are refused before anything is acknowledged if they cannot be read", async () => {
+  it("are rejected before an acknowledgment if they cannot be decompressed", async () => {
     const { service } = server()
     const key = await makeOrganization(service, "refused", ["events", "generate"])
     const paths = ["/api/webhook/events/refused", "/api/webhook/provider_b/refused"]

@@ -7,7 +7,7 @@ import { assertProblem, type Json, pointersOf } from "./harness.ts"
 const message = (email: string, more: Json = {}) => ({ template_id: "t", email, fields: { name: email }, ...more })
 
 suiteOnSending("Connections and deliveries", (bench) => {
-  it("sets a connection up, shows all of it but its secrets, and forgets it", async () => {
+  it("creates a connection, returns all of it except its secrets, and deletes it", async () => {
     const org = await bench.sender("crud", { connection: null })
     assert.deepStrictEqual((await org.manage("GET", "/connections")).json, { connections: [] })
     const entered = {
@@ -49,7 +49,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.notInclude(JSON.stringify(rows), signingSecret.slice(6), "stored under a key")
   })
 
-  it("refuses invalid settings with every fault, and never repeats a secret", async () => {
+  it("rejects invalid settings with every fault, and never returns a secret", async () => {
     const org = await bench.sender("entry", { connection: null })
     const secret = "not-a-signing-secret-0123456789"
     const cases: ReadonlyArray<readonly [name: string, body: Json, pointers: ReadonlyArray<string>]> = [
@@ -111,7 +111,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.strictEqual(bench.server.arrivals.length, before)
   })
 
-  it("tells with the test of a connection which variants cannot be sent through it", async () => {
+  it("lists in a connection test the variants that cannot be sent through it", async () => {
     const org = await bench.sender("warned")
     const test = async () => (await org.manage("POST", "/connections/main/test")).json
     assert.deepStrictEqual((await test()).warnings, [], "a webhook takes variables of any name")
@@ -174,7 +174,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     await server.close()
   })
 
-  it("lists deliveries, the latest first, page by page, by state and by address", async () => {
+  it("lists deliveries newest first, page by page, by state and by address", async () => {
     const org = await bench.sender("listed")
     for (let i = 0; i < 7; i++) await org.deliver(message(`p${i % 3}@example.com`))
     const all = await org.deliveries()
@@ -201,7 +201,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assert.deepStrictEqual(await (await bench.sender("listed-other")).deliveries(), [])
   })
 
-  it("shows one delivery with its words, cancels it once and for all, and counts it", async () => {
+  it("returns one delivery with its text, cancels it once, and counts it", async () => {
     const org = await bench.sender("one")
     await org.deliver(message("ada@example.com"))
     await org.deliver(message("later@example.com", { send_at: new Date(Date.now() + 3_600_000).toISOString() }))
@@ -268,7 +268,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     await server.close()
   })
 
-  it("finds an organization's connections and deliveries under that one only", async () => {
+  it("returns connections and deliveries only to their own organization", async () => {
     const org = await bench.sender("kept-apart")
     const other = await bench.sender("kept-apart-other", { connection: null })
     await org.deliver(message("secret-person@example.com"))

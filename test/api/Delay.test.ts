@@ -50,7 +50,7 @@ suiteOnService("Delay", (bench) => {
     assert.isTrue(at >= before && at < Date.now() + 24 * hour, delay_time)
   })
 
-  it("answers the same directly and by the router", async () => {
+  it("returns the same answer directly and through the router", async () => {
     const org = await asking("delay-both-ways")
     await org.template({ id: "t", variants: variants("a") })
     const { origin } = new URL(bench.service.url)
@@ -100,7 +100,7 @@ suiteOnService("Delay", (bench) => {
     assert.strictEqual(once.service_words.delay_time, again.service_words.delay_time)
   })
 
-  it("takes the key in either header, and refuses none, another organization's and one without the scope", async () => {
+  it("accepts the key in either header, and rejects a missing key, one of another organization and one without the scope", async () => {
     const org = await asking("delay-keys")
     await org.template({ id: "t", variants: variants("a") })
     const other = await asking("delay-other")
@@ -118,7 +118,7 @@ suiteOnService("Delay", (bench) => {
     assertProblem(posted, 405)
   })
 
-  it("names every fault of a question at once", async () => {
+  it("reports every fault of a request at once", async () => {
     const org = await asking("delay-faults")
     const answer = await org.send(`user_id=${"x".repeat(201)}&email=&trace=yes&template_id=a&template_id=b`)
     assertProblem(answer, 400)
@@ -128,7 +128,7 @@ suiteOnService("Delay", (bench) => {
     assert.deepStrictEqual(pointersOf(controls), ["delay_id"])
   })
 
-  it("knows only variants of the organization, of the named template", async () => {
+  it("accepts only variants of the organization and of the named template", async () => {
     const org = await asking("delay-unknown")
     const other = await asking("delay-foreign")
     await org.template({ id: "t", variants: variants("a") })
@@ -156,7 +156,7 @@ suiteOnService("Delay", (bench) => {
     assert.isUndefined((await org.send("delay_id=a&trace=false")).json.service_words.trace)
   })
 
-  it("keeps the organization's quiet hours, days and horizon, which are set and shown by the management API", async () => {
+  it("respects the organization's quiet hours, days and horizon, which the management API sets and returns", async () => {
     const org = await asking("delay-limits")
     await org.template({ id: "t", variants: variants("a") })
     const path = "/organizations/delay-limits"
@@ -181,7 +181,7 @@ suiteOnService("Delay", (bench) => {
     assert.deepInclude(await org.settings({ allowed_days: null }), { allowed_days: null, delay_horizon_hours: 48 })
   })
 
-  it("refuses limits that make no sense, all faults at once", async () => {
+  it("rejects invalid limits with all faults at once", async () => {
     await asking("delay-limit-faults")
     const refused = async (patch: Json, ...pointers: ReadonlyArray<string>) => {
       const { body, status } = await bench.service.manage("PATCH", "/organizations/delay-limit-faults", patch)
@@ -204,7 +204,7 @@ suiteOnService("Delay", (bench) => {
   })
 })
 
-it("names the member of the answer by the setting", async () => {
+it("uses the configured name of the member in the answer", async () => {
   const scope = await Effect.runPromise(Scope.make())
   const starting = Effect.gen(function* () {
     const environment = yield* temporaryEnvironment

@@ -10,7 +10,7 @@ suiteOnSending("Deliver", (bench) => {
   const post = async (path: string, headers: Record<string, string>, body: BodyInit = JSON.stringify(message)) =>
     read(await bench.service.request(path, { method: "POST", headers, body }))
 
-  it("answers ok once the message is queued, and it arrives with its words", async () => {
+  it("answers ok once the message is queued, and the message arrives with its text", async () => {
     const org = await bench.sender("ok", { connection: { paused: false } })
     const answer = await org.deliver(message)
     assert.strictEqual(answer.status, 200, answer.text)
@@ -44,7 +44,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.deepStrictEqual(pointersOf(refused), ["/fields/na\u0001me"])
   })
 
-  it("takes every field of the interface, null for an absent one, and ignores unknown fields", async () => {
+  it("accepts every documented field, null for an absent one, and ignores unknown fields", async () => {
     const org = await bench.sender("fields")
     const full = {
       ...message,
@@ -84,7 +84,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.deepStrictEqual(rows.map(({ priority }) => priority).sort(), ["bulk", "bulk", "transactional"])
   })
 
-  it("refuses recipients who are held out and get no message, which is recorded", async () => {
+  it("rejects held-out recipients who receive no message, and records the decision", async () => {
     const holdout = { share: 0.5, content: "no_message" }
     for (const sticky_hours of [0, 1]) {
       const slug = `held-out-${sticky_hours}`
@@ -115,7 +115,7 @@ suiteOnSending("Deliver", (bench) => {
     }
   })
 
-  it("refuses a message that has expired, but repeats the answer to one that was queued in time", async () => {
+  it("rejects an expired message, but repeats the answer to one that was queued in time", async () => {
     const org = await bench.sender("expired")
     const expires_at = "2026-05-04T09:30:00+02:00"
     const answer = await org.deliver({ ...message, expires_at })
@@ -138,7 +138,7 @@ suiteOnSending("Deliver", (bench) => {
     )
   })
 
-  it("takes the key in X-Api-Key only, and tells who sends it as Bearer so", async () => {
+  it("accepts the key in X-Api-Key only, and explains this to a caller that sends it as Bearer", async () => {
     const org = await bench.sender("bearer")
     const bearer = await post("/api/deliver/bearer", { authorization: `Bearer ${org.key}` })
     assertProblem(bearer, 401, "unauthorized")
@@ -161,7 +161,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.deepStrictEqual(await org.deliveries(), [])
   })
 
-  it("refuses a key without the scope or of another organization, an unknown one alike", async () => {
+  it("rejects a key without the scope or of another organization, and an unknown key, in the same way", async () => {
     const org = await bench.sender("own")
     const other = await bench.sender("foreign")
     const narrow = await bench.sender("narrow", { scopes: ["generate", "events"] })
@@ -176,7 +176,7 @@ suiteOnSending("Deliver", (bench) => {
     for (const one of [org, other, narrow]) assert.deepStrictEqual(await one.deliveries(), [])
   })
 
-  it("lists every fault of a request at once, with its pointer", async () => {
+  it("reports every fault of a request at once with its pointer", async () => {
     const org = await bench.sender("faults")
     const soon = new Date(Date.now() + 8 * 86_400_000).toISOString()
     const hour = new Date(Date.now() + 3_600_000).toISOString()
@@ -222,7 +222,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.deepStrictEqual(await org.deliveries(), [])
   })
 
-  it("takes one address only, and nothing that could become another header", async () => {
+  it("accepts one address only, and no text that could inject a header", async () => {
     const org = await bench.sender("addresses")
     const wrong = [
       "",
@@ -249,7 +249,7 @@ suiteOnSending("Deliver", (bench) => {
     }
   })
 
-  it("refuses other media types, larger bodies and invalid JSON", async () => {
+  it("rejects other media types, larger bodies and invalid JSON", async () => {
     const org = await bench.sender("media")
     const headers = { "x-api-key": org.key, "content-type": "application/json" }
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"]) {
@@ -271,7 +271,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.deepStrictEqual(await org.deliveries(), [])
   })
 
-  it("answers 422 where it can be understood but not done, and 404 where the template is unknown", async () => {
+  it("answers 422 if the request cannot be fulfilled, and 404 for an unknown template", async () => {
     const none = await bench.sender("not-enabled", { connection: null })
     const notEnabled = await none.deliver(message)
     assertProblem(notEnabled, 422, "unprocessable")
@@ -300,7 +300,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.strictEqual((await org.deliver({ ...message, attrs: { tier: "GOLD" } })).status, 200)
   })
 
-  it("sends one message for 1,000 parallel requests with one key, and says which are repetitions", async () => {
+  it("sends one message for 1,000 parallel requests with one key, and marks the repetitions", async () => {
     const org = await bench.sender("once", { connection: { paused: false } })
     const before = bench.server.requests.length
     // An overloaded service answers 503, so repeat the request with the same key.
@@ -320,7 +320,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.strictEqual(bench.server.requests.length - before, 1)
   })
 
-  it("refuses a key that comes with another body, byte by byte", async () => {
+  it("rejects an idempotency key with a different body", async () => {
     const org = await bench.sender("reuse")
     const key = { "idempotency-key": "k" }
     assert.strictEqual((await org.deliver(message, key)).status, 200)
@@ -332,7 +332,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.strictEqual((await org.deliveries()).length, 2)
   })
 
-  it("answers 503 with Retry-After while the store takes nothing, and queues nothing of it afterwards", async () => {
+  it("answers 503 with Retry-After while the database is unavailable, and queues nothing afterwards", async () => {
     const org = await bench.sender("outage")
     await bench.run(bench.sql`ALTER TABLE deliveries RENAME TO deliveries_away`)
     const answers = await parallel(10, () => org.deliver(message))
@@ -384,7 +384,7 @@ suiteOnSending("Deliveries with an API key", (bench) => {
   const ask = async (key: string, path: string, method = "GET") =>
     read(await bench.service.request(path, { method, headers: { "x-api-key": key } }))
 
-  it("are named in the headers of Deliver's answer, the one of an earlier request by its id", async () => {
+  it("are named in the headers of the answer to Deliver, for a repeated request by the first id", async () => {
     const org = await bench.sender("named")
     const first = await org.deliver(message, { "idempotency-key": "k" })
     const id = first.headers.get("parlance-delivery-id")
@@ -405,7 +405,7 @@ suiteOnSending("Deliveries with an API key", (bench) => {
     assert.deepInclude(cancelled.json, { id, state: "cancelled" })
   })
 
-  it("are not opened by a key of another organization or scope, nor anything else by the key", async () => {
+  it("are not accessible with a key of another organization or scope, and the key opens nothing else", async () => {
     const org = await bench.sender("closed")
     const other = await bench.sender("curious")
     const narrow = await bench.sender("narrower", { scopes: ["generate", "events"] })

@@ -23,7 +23,7 @@ suiteOnService("Drafts and versions of variants", (bench) => {
       }),
     )
 
-  it("keep a text that cannot be saved yet, and serve nothing of it", async () => {
+  it("keep a text that cannot be saved yet, without serving it", async () => {
     const path = await start("drafted")
     const form = {
       id: "",
@@ -60,7 +60,7 @@ suiteOnService("Drafts and versions of variants", (bench) => {
     assert.strictEqual((await manage("PUT", `${path}/draft?variant=warm`, {})).status, 400)
   })
 
-  it("become the variant, unless somebody has saved it since", async () => {
+  it("become the variant, unless somebody else has saved it since", async () => {
     const path = await start("published")
     await manage("PUT", `${path}/draft?variant=warm`, { change: { vars: { subject: "Mine" } } })
     const { body: changed } = await manage("PATCH", `${path}/variants/warm`, { vars: { subject: "Theirs" } })
@@ -84,7 +84,7 @@ suiteOnService("Drafts and versions of variants", (bench) => {
     assert.strictEqual(made.id, "cold")
   })
 
-  it("refuse a change that was made from another version", async () => {
+  it("reject a change made from an older version", async () => {
     const path = await start("matched")
     const { body: first } = await manage("GET", `${path}/variants/warm`)
     const saved = await changeFrom(`${path}/variants/warm`, first.updated_at, { vars: { subject: "One" } })
@@ -95,7 +95,7 @@ suiteOnService("Drafts and versions of variants", (bench) => {
     assert.strictEqual((await changeFrom(`${path}/variants/warm`, "*", { vars: { subject: "Two" } })).status, 200)
   })
 
-  it("keep each content of a variant, to be restored", async () => {
+  it("keep earlier contents of a variant, which can be restored", async () => {
     const path = await start("versioned")
     await manage("PATCH", `${path}/variants/warm`, { vars: { subject: "Second" } })
     await manage("PATCH", `${path}/variants/warm`, { active: false })

@@ -93,7 +93,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     assert.strictEqual(body.faults.length, 5)
   })
 
-  it("stores an event without the member that cannot be read, and says so in verdict, header and inbox", async () => {
+  it("stores an event without its unreadable member, and reports the member in verdict, header and inbox", async () => {
     const org = await organization("incomplete")
     const sale = { event: "conversion", tracking_id: "t", event_id: "s-1", value: "1,234" }
     for (const query of ["?validate=true", ""]) {
@@ -145,7 +145,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     )
   })
 
-  it("refuses a body of faulty items alone with all faults, and stores nothing of it", async () => {
+  it("rejects a body that contains only faulty items with all faults, and stores none of it", async () => {
     const org = await organization("faulty")
     const refused = await org.post({ event: "clik", tracking_id: "t" })
     assertProblem(refused, 400)
@@ -159,7 +159,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     assert.strictEqual((await org.inbox()).length, 1)
   })
 
-  it("names members that are not read, and parameters without effect, in Parlance-Warnings", async () => {
+  it("reports ignored members and parameters without effect in Parlance-Warnings", async () => {
     const org = await organization("unread")
     const warnings = async (body: unknown, query = "", headers = {}) => {
       const answer = await org.post(body, query, headers)
@@ -189,7 +189,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     assert.strictEqual(await warnings(large, "?validate=true"), member("/0/note"))
   })
 
-  it("stores nothing if a parameter may have asked for verdicts alone", async () => {
+  it("stores nothing if a parameter may have requested verdicts only", async () => {
     const org = await organization("separators")
     const click = { event: "click", tracking_id: "t", event_id: "1" }
     for (const query of ["?source=a&amp;validate=true", "?validate=true&validate=false", "?validate="]) {
@@ -202,7 +202,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     assert.isTrue(noJson.json.detail.startsWith("The body is not valid JSON"), noJson.text)
   })
 
-  it("calls an event a duplicate whether its first arrival has been taken in, waits, or comes at the same time", async () => {
+  it("marks an event as a duplicate of one that is stored, waiting, or in the same request", async () => {
     const org = await organization("duplicates")
     const event = (id: string) => ({ event: "click", tracking_id: "t", event_id: id })
     assert.deepStrictEqual(statuses(await org.post([event("a"), event("b")])), ["accepted", "accepted"])
@@ -226,7 +226,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     assert.strictEqual(bodies.reduce((sum, { events }) => sum + events, 0), 7)
   })
 
-  it("answers the same verdicts to validate=true, and stores nothing", async () => {
+  it("returns the same verdicts for validate=true without storing", async () => {
     const org = await organization("validate")
     const body = [{ event: "click", tracking_id: "t", event_id: "1" }, { event: "clik", tracking_id: "t" }]
     const tried = await org.post(body, "?validate=true")

@@ -37,7 +37,7 @@ suiteOnSending("A request whose variant cannot be rendered", (bench) => {
 
   const warningOf = ({ headers }: Answer) => headers.get("parlance-warnings")
 
-  it("gets another one by Generate, and the warning, with and without the router", async () => {
+  it("is replaced in Generate with a warning, with and without the router", async () => {
     const { send } = await prepare("failed-generate")
     for (const isStreamed of [false, true]) {
       const warnings = new Set<string>()
@@ -57,7 +57,7 @@ suiteOnSending("A request whose variant cannot be rendered", (bench) => {
     }
   })
 
-  it("gets another one for its item of a batch, and the warning names the template", async () => {
+  it("is replaced for its item of a batch, with a warning that names the template", async () => {
     const { send } = await prepare("failed-batch")
     let warned = 0
     for (const isStreamed of [false, true]) {
@@ -81,7 +81,7 @@ suiteOnSending("A request whose variant cannot be rendered", (bench) => {
     assert.isAbove(warned, 0)
   })
 
-  it("gets another one in its message by Deliver, and the warning", async () => {
+  it("is replaced in the message of Deliver with a warning", async () => {
     const { org, send } = await prepare("failed-deliver")
     let warned = 0
     for (const isStreamed of [false, true]) {

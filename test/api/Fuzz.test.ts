@@ -191,7 +191,7 @@ suiteOnService("Any request whatever", (bench) => {
 
   for (const [route, templates] of Object.entries(places)) {
     const [method, path] = route.split(" ") as [string, string]
-    it(`gets no worse than a problem at ${route} with hostile values in every place`, async () => {
+    it(`gets at worst a problem at ${route} with hostile values in every position`, async () => {
       const { key } = await organization()
       const faults: Array<string> = []
       for (const template of templates) {
@@ -219,7 +219,7 @@ suiteOnService("Any request whatever", (bench) => {
     })
   }
 
-  it("gets no worse than a problem with odd texts in every path and parameter", async () => {
+  it("gets at worst a problem with odd texts in every path and parameter", async () => {
     const { key } = await organization()
     const headers = { "x-api-key": key }
     const admin = { authorization: `Bearer ${adminToken}`, "content-type": "application/json" }
@@ -268,7 +268,7 @@ suiteOnService("Any request whatever", (bench) => {
     assert.deepStrictEqual(faults, [])
   })
 
-  it(`gets no worse than a problem, ${runs} times over`, async () => {
+  it(`gets at worst a problem in ${runs} runs`, async () => {
     const { key } = await organization()
     const authOf: Record<string, Record<string, string>> = {
       key: { "x-api-key": key },
@@ -300,7 +300,7 @@ suiteOnService("Any request whatever", (bench) => {
     )
   })
 
-  it("answers a good call after all that", () => answersStill("after-requests"))
+  it("is followed by a normal answer to a valid request", () => answersStill("after-requests"))
 
   /** Sends bytes as they are, says that no more will come, and reads until the service closes. */
   const raw = async (bytes: Uint8Array): Promise<string> => {
@@ -349,7 +349,7 @@ suiteOnService("Any request whatever", (bench) => {
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
   ]
 
-  it("closes the connection on invalid HTTP, and answers only with refusals", async () => {
+  it("closes the connection on invalid HTTP, and answers only with rejections", async () => {
     await organization()
     await fc.assert(
       fc.asyncProperty(
@@ -369,7 +369,7 @@ suiteOnService("Any request whatever", (bench) => {
     )
   })
 
-  it("refuses invalid HTTP, and headers that are too large with a problem", async () => {
+  it("rejects invalid HTTP and too large headers with a problem", async () => {
     for (const one of ["nonsense\r\n\r\n", `${head}Content-Length: x\r\n\r\n`]) {
       assert.match(await raw(ascii(one)), /^HTTP\/1\.1 400 /, one)
     }
@@ -378,7 +378,7 @@ suiteOnService("Any request whatever", (bench) => {
     assert.match(answer, /^content-type: application\/problem\+json/im)
   })
 
-  it("answers a good call after garbage, too", () => answersStill("after-garbage"))
+  it("is followed by a normal answer after invalid HTTP", () => answersStill("after-garbage"))
 
   it("is processed or rejected, so that the inbox is empty", async () => {
     const { key } = await organization()

@@ -25,7 +25,7 @@ const at = (shift: number) => {
 const hour = (shift: number) => (new Date().getUTCHours() + shift) % 24
 
 suiteOnService("Generate", (bench) => {
-  it("answers POST with the tracking id, the variant's id and its rendered variables, and nothing else", async () => {
+  it("answers POST with exactly the tracking id, the variant's id and its rendered variables", async () => {
     const org = await bench.organization("plain")
     await org.template({
       id: "t",
@@ -42,7 +42,7 @@ suiteOnService("Generate", (bench) => {
     assert.deepStrictEqual(await org.decisions(), [{ trackingId: "x1", templateId: "t", copyId: "a", mode: "single" }])
   })
 
-  it("makes a new UUID for every call without a tracking id, by either method", async () => {
+  it("creates a new UUID for every call without a tracking id, by either method", async () => {
     const org = await bench.organization("uuids")
     await org.template({ id: "t", variants: variants("a", "b") })
     const answers = await parallel(
@@ -55,7 +55,7 @@ suiteOnService("Generate", (bench) => {
     assert.deepStrictEqual((await org.decisions()).map((row) => row.trackingId), [...ids].sort())
   })
 
-  it("takes null members as absent and ignores members it does not know", async () => {
+  it("treats null members as absent, and ignores unknown members", async () => {
     const org = await bench.organization("nulls")
     await org.template({ id: "t", variants: [{ id: "a", vars: { s: "[{{ name }}]" } }] })
     const { json, status } = await org.post({
@@ -116,7 +116,7 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual(json.tracking_id, "my id")
   })
 
-  it("names the parameter of every fault of a GET request", async () => {
+  it("reports every fault of a GET request by parameter", async () => {
     const org = await bench.organization("get-faults")
     await org.template({ id: "t", variants: variants("a") })
     const cases: ReadonlyArray<readonly [query: string, pointers: ReadonlyArray<string>]> = [
@@ -138,7 +138,7 @@ suiteOnService("Generate", (bench) => {
     }
   })
 
-  it("names unknown parameters and members in Parlance-Warnings, and answers", async () => {
+  it("answers and reports unknown parameters and members in Parlance-Warnings", async () => {
     const org = await bench.organization("warnings")
     await org.template({ id: "t", variants: variants("a") })
     const warnings = async (answer: Promise<Answer>) => {
@@ -205,7 +205,7 @@ suiteOnService("Generate", (bench) => {
     }
   })
 
-  it("asks every condition of a variant, and takes a variant without conditions for everyone", async () => {
+  it("requires every condition of a variant, and selects a variant without conditions for everyone", async () => {
     const org = await bench.organization("every-condition")
     const both = [{ attribute: "tier", op: "is", values: ["gold"] }, { attribute: "age", op: "gte", values: [18] }]
     await org.template({ id: "t", variants: [{ id: "a", vars: {}, targeting: both }] })
@@ -220,7 +220,7 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual(await copyOf({ anything: ["x", 1, true] }, "open"), "o")
   })
 
-  it("selects a variant only in its season, on the clocks of the organization", async () => {
+  it("selects a variant only in its season in the organization's time zone", async () => {
     const org = await bench.organization("seasons")
     const cases: ReadonlyArray<readonly [seasons: Json, inSeason: boolean]> = [
       [[], true],
@@ -258,7 +258,7 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual((await far.post({ template_id: "local" })).json.copy.id, "a")
   })
 
-  it("answers 200 with an empty copy without a candidate, and records nothing", async () => {
+  it("answers 200 with an empty copy if there is no candidate, and records nothing", async () => {
     const org = await bench.organization("nobody")
     const none: Record<string, Json> = {
       empty: [],
@@ -286,7 +286,7 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual((await org.post({ template_id: "inactive", tracking_id: "x" })).json.copy.id, "a")
   })
 
-  it("never selects an inactive variant beside an active one", async () => {
+  it("never selects an inactive variant if another one is active", async () => {
     const org = await bench.organization("inactive")
     await org.template({
       id: "t",
@@ -296,7 +296,7 @@ suiteOnService("Generate", (bench) => {
     assert.deepStrictEqual([...new Set(answers.map(({ json }) => json.copy.id))].sort(), ["b", "c"])
   })
 
-  it("answers 404 for a template it does not know, also one that was removed", async () => {
+  it("answers 404 for an unknown or removed template", async () => {
     const org = await bench.organization("unknown-template")
     await org.template({ id: "gone", variants: variants("a") })
     await bench.service.manage("DELETE", `/organizations/${org.slug}/templates/gone`)
@@ -307,7 +307,7 @@ suiteOnService("Generate", (bench) => {
     assert.deepStrictEqual(await org.decisions(), [])
   })
 
-  it("names every unknown variable of a strict template in a 422 and records nothing", async () => {
+  it("reports every unknown variable of a strict template in a 422, and records nothing", async () => {
     const org = await bench.organization("strict")
     const vars = { subject: "{{ name }} {{ user.city }}", body: "{{ name }} {{ code }} {{ known }}" }
     await org.template({ id: "strict", strict: true, variants: [{ id: "a", vars }] })
@@ -329,7 +329,7 @@ suiteOnService("Generate", (bench) => {
     })
   })
 
-  it("names a remedy if rendering or targeting takes too much work, in previews too, and records nothing", async () => {
+  it("names a remedy if rendering or targeting takes too much work, also in previews, and records nothing", async () => {
     const org = await bench.organization("work")
     await org.template({ id: "loop", variants: [{ id: "a", vars: { s: "{% for i in (1..n) %}{% endfor %}" } }] })
     const slow = await org.post({ template_id: "loop", fields: { n: 1e12 } })
@@ -355,7 +355,7 @@ suiteOnService("Generate", (bench) => {
     assert.lengthOf(await org.decisions(), 1)
   })
 
-  it("escapes values in HTML unless they are marked raw, and never reads them as Liquid", async () => {
+  it("escapes values in HTML unless they are marked raw, and never parses them as Liquid", async () => {
     const org = await bench.organization("html")
     const source = "<p>{{ x }}</p>{{ x | raw }}"
     await org.template({
@@ -368,7 +368,7 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual(json.copy.vars.html, `<p>&lt;b a=&#34;1&#34;&gt;&amp;&#39;{{ y }}{% if %}</p>${x}`)
   })
 
-  it("reads only own members of fields, under any name", async () => {
+  it("reads only own members of fields, for any name", async () => {
     const org = await bench.organization("own")
     const names = ["constructor", "toString", "__proto__", "hasOwnProperty", "length"]
     await org.template({
@@ -399,7 +399,7 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual(headers.get("x-request-id"), "mine")
   })
 
-  it("follows a change of a variant, a template and a time zone with the next call", async () => {
+  it("applies a change of a variant, a template and a time zone from the next call", async () => {
     const org = await bench.organization("changes")
     await org.template({ id: "t", variants: [{ id: "a", vars: { s: "one" } }] })
     const ask = (template = "t") => org.post({ template_id: template })

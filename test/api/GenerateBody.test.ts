@@ -37,8 +37,8 @@ const bodies: ReadonlyArray<unknown> = [
   { template_id: "t", other: 1 },
 ]
 
-describe("The body of Generate", () => {
-  it("is decoded without its schema exactly where the schema and the attributes have no fault", () => {
+describe("the body of Generate", () => {
+  it("is decoded without its schema exactly if the schema and the attributes have no fault", () => {
     let quickOnes = 0
     for (const body of bodies) {
       const quick = quickGenerateBody(body)
@@ -97,8 +97,8 @@ const batches: ReadonlyArray<unknown> = [
 
 const batchBySchema = decoder(BatchBody)
 
-describe("The body of Batch generate", () => {
-  it("is decoded without its schema exactly where the schema and the attributes have no fault", () => {
+describe("the body of Batch generate", () => {
+  it("is decoded without its schema exactly if the schema and the attributes have no fault", () => {
     let quickOnes = 0
     for (const body of batches) {
       const quick = quickBatchBody(body)
@@ -132,7 +132,7 @@ describe("The body of Batch generate", () => {
     assert.isAbove(quickOnes, 50)
   })
 
-  it("leaves a template that stands twice to the list of faults", () => {
+  it("leaves a repeated template to the schema, which reports it", () => {
     const body = { requests: [item, { template_id: "u" }, item] }
     assert.isUndefined(quickBatchBody(body))
     const decoded = batchBody(body)
@@ -174,8 +174,8 @@ const messages: ReadonlyArray<unknown> = [
 
 const deliverBySchema = decoder(DeliverBody)
 
-describe("The body of Deliver", () => {
-  it("is decoded without its schema exactly where the schema and the attributes have no fault", () => {
+describe("the body of Deliver", () => {
+  it("is decoded without its schema exactly if the schema and the attributes have no fault", () => {
     let quickOnes = 0
     for (const body of messages) {
       const quick = quickDeliverBody(body)

@@ -35,7 +35,7 @@ suiteOnService("Generate by POST", (bench) => {
     }
   }
 
-  it("answers the same by the router and without, for decisions, retries and faults", async () => {
+  it("returns the same answer with and without the router, for decisions, retries and faults", async () => {
     const org = await bench.organization("both-ways")
     await org.template({ id: "t", variants: [{ id: "a", vars: { subject: "Hi {{ name }} ü" } }] })
     await org.template({ id: "sticky", sticky_hours: 24, variants: variants("a") })
@@ -72,7 +72,7 @@ suiteOnService("Generate by POST", (bench) => {
     }
   })
 
-  it("stores each decision once, and gives one tracking id the variant of its first decision", async () => {
+  it("stores each decision once, and returns the variant of the first decision for a tracking id", async () => {
     const org = await bench.organization("once-each")
     await org.template({ id: "t", variants: variants("a", "b", "c", "d") })
     const { direct } = calls(org.slug, org.key)
@@ -90,7 +90,7 @@ suiteOnService("Generate by POST", (bench) => {
     )
   })
 
-  it("counts once against the limit of a key, also where the router answers in the end", async () => {
+  it("counts once toward the limit of a key, even if the router answers in the end", async () => {
     const org = await bench.organization("counted-once")
     await org.template({ id: "t", variants: variants("a") })
     const { body: made } = await bench.service.manage("POST", `/organizations/${org.slug}/keys`, {
@@ -119,7 +119,7 @@ suiteOnService("Generate by POST", (bench) => {
     return { status, headers, items }
   }
 
-  it("answers batches the same by the router and without", async () => {
+  it("returns the same answer to batches with and without the router", async () => {
     const org = await bench.organization("batches-both-ways")
     await org.template({ id: "t", variants: [{ id: "a", vars: { subject: "Hi {{ name }} ü" } }] })
     await org.template({ id: "sticky", sticky_hours: 24, variants: variants("a") })
@@ -151,7 +151,7 @@ suiteOnService("Generate by POST", (bench) => {
     }
   })
 
-  it("stores each decision of a batch once, and counts every item against the limit of a key", async () => {
+  it("stores each decision of a batch once, and counts every item toward the limit of a key", async () => {
     const org = await bench.organization("batches-once")
     await org.template({ id: "t", variants: variants("a", "b", "c", "d") })
     await org.template({ id: "u", variants: variants("a", "b", "c", "d") })

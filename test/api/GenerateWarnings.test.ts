@@ -10,14 +10,14 @@ const none: Answer = { _tag: "None", trackingId: "2", reason: "no-candidate" }
 const batch = (...answers: ReadonlyArray<Answer>) =>
   answers.map((answer, n) => [`t${n}` as TemplateId, answer] as const)
 
-describe("Warnings of an answer", () => {
-  it("follow those that it has already", () => {
+describe("warnings of an answer", () => {
+  it("are appended to earlier warnings", () => {
     const warned = withWarnings(withWarnings(plain, ["one thing"]), ["another"])
     assert.deepStrictEqual(warned.warnings, ["one thing", "another"])
     assert.strictEqual(withWarnings(plain, []), plain)
   })
 
-  it("of all items of a batch appear once, and others behind the names of their templates", () => {
+  it("appear once if all items of a batch have them, and otherwise with the name of their template", () => {
     assert.isUndefined(warningsOfBatch(batch(plain, none)))
     assert.deepStrictEqual(
       warningsOfBatch(batch(withWarnings(plain, ["shared", "own"]), withWarnings(none, ["shared"]))),
@@ -27,7 +27,7 @@ describe("Warnings of an answer", () => {
     assert.deepStrictEqual(warningsOfBatch(batch(...many, none)), ['in "t0", "t1", "t2" and 2 more: often'])
   })
 
-  it("of a batch are at most ten, in printable ASCII", () => {
+  it("are limited to ten of printable ASCII in a batch", () => {
     const many = Array.from({ length: 30 }, (_, n) => `warning ${n}`)
     assert.lengthOf(warningsOfBatch(batch(withWarnings(plain, many)))!, 10)
     assert.strictEqual(Warnings.headerOf(["Zoë\r\nset-cookie: x", "b"]), "Zo???set-cookie: x; b")

@@ -19,7 +19,7 @@ suiteOnService("Holdout", (bench) => {
   const stories = async (org: Organization, template: string): Promise<ReadonlyArray<Json>> =>
     (await manage(org, "GET", `/templates/${template}/decisions?limit=1000`)).body.decisions
 
-  it("draws evenly for people who are held out, independent of the model, and records the exact propensity", async () => {
+  it("draws evenly for held-out people, independent of the model, and records the exact probability", async () => {
     const org = await bench.organization("holdout-even")
     await org.template({
       id: "t",
@@ -51,7 +51,7 @@ suiteOnService("Holdout", (bench) => {
     assert.isTrue(decisions.every(({ mode }) => mode === "control" || mode === "epsilon"))
   })
 
-  it("gives a fixed variant, from which nothing is learned, while it may be chosen", async () => {
+  it("returns the fixed variant while it is eligible, and learns nothing from it", async () => {
     const org = await bench.organization("holdout-fixed")
     await org.template({
       id: "t",
@@ -70,7 +70,7 @@ suiteOnService("Holdout", (bench) => {
     assert.includeMembers((await org.decisions()).map(({ mode }) => mode), ["single"])
   })
 
-  it("answers without content for people who get no message, and records it once", async () => {
+  it("answers without content for people who receive no message, and records it once", async () => {
     const org = await bench.organization("holdout-none")
     await org.template({ id: "t", holdout: { share: 0.5, content: "no_message" }, variants: variants("a", "b") })
     const { held: [user_id = ""], others: [other = ""] } = sidesOf(org.slug, 0.5)
@@ -96,7 +96,7 @@ suiteOnService("Holdout", (bench) => {
     assert.strictEqual(forced.json.t.copy.id, "a", "a variant that the caller names is for everybody")
   })
 
-  it("answers as the contract says where nobody is held out", async () => {
+  it("does not change the answer if nobody is held out", async () => {
     const org = await bench.organization("holdout-nobody")
     await org.template({ id: "t", variants: variants("a") })
     await org.template({ id: "empty" })
@@ -109,7 +109,7 @@ suiteOnService("Holdout", (bench) => {
     })
   })
 
-  it("is the organization's unless the template has its own, with the same people", async () => {
+  it("is inherited from the organization with the same people, unless the template has its own", async () => {
     const org = await bench.organization("holdout-org")
     await org.template({ id: "inherits", variants: variants("a", "b") })
     await org.template({ id: "own", holdout: { share: 0, content: "even" }, variants: variants("a", "b") })
@@ -128,7 +128,7 @@ suiteOnService("Holdout", (bench) => {
     assert.isTrue(await ask("own", held[0]!))
   })
 
-  it("does not keep a choice of the other side of a sticky template", async () => {
+  it("does not reuse a sticky choice of the other side", async () => {
     const org = await bench.organization("holdout-sticky")
     const many = variants("a", "b", "c", "d", "e", "f", "g", "h")
     await org.template({ id: "t", sticky_hours: 24, variants: many })
@@ -156,7 +156,7 @@ suiteOnService("Holdout", (bench) => {
     ])
   })
 
-  it("is told by previews that name a user", async () => {
+  it("is shown by previews that name a user", async () => {
     const org = await bench.organization("holdout-preview")
     await org.template({ id: "t", holdout: { share: 0.5, content: "even" }, variants: variants("a", "b") })
     const { held: [user_id], others: [other] } = sidesOf(org.slug, 0.5)
@@ -167,7 +167,7 @@ suiteOnService("Holdout", (bench) => {
     assert.deepStrictEqual(await org.decisions(), [])
   })
 
-  it("is refused where it makes no sense, with the field at fault", async () => {
+  it("is rejected with the faulty field if it is invalid", async () => {
     const org = await bench.organization("holdout-refused")
     await org.template({ id: "t", variants: variants("a") })
     const faults = async (path: string, holdout: Json) => {
@@ -201,7 +201,7 @@ suiteOnService("Holdout", (bench) => {
     assert.deepStrictEqual([imported.status, imported.body.errors[0].pointer], [400, "/templates/0/holdout/copy_id"])
   })
 
-  it("is imported, told in the history, and compared in the results", async () => {
+  it("is imported, shown in the history, and compared in the results", async () => {
     const org = await bench.organization("holdout-import")
     const holdout = { share: 0.2, content: "fixed", copy_id: "a" }
     const imported = await manage(org, "POST", "/templates/import", {

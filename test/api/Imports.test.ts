@@ -18,7 +18,7 @@ suiteOnService("Imports", (bench) => {
   const variants = (count: number, source: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => ({ id: `v${at}`, vars: { s: source(at) } }))
 
-  it("adds variants in their order, and changes those alone that differ", async () => {
+  it("adds variants in their order, and changes only those that differ", async () => {
     const { take, variantsOf } = await organization("order")
     const first = variants(300, (at) => `Hi {{ name }} ${at}`)
     assert.deepStrictEqual((await take([{ id: "t", name: "T", variants: first }])).body.created, ["t"])
@@ -37,7 +37,7 @@ suiteOnService("Imports", (bench) => {
     assert.deepStrictEqual(touched, ["v150", "new"])
   })
 
-  it("creates, changes and leaves templates in one import, with the settings it gives", async () => {
+  it("creates, changes and keeps templates in one import with the given settings", async () => {
     const { call, take } = await organization("mixed")
     const settings = {
       strict: true,
@@ -60,7 +60,7 @@ suiteOnService("Imports", (bench) => {
     assert.isAbove(old.revision, 0)
   })
 
-  it("lists every fault with its position, and writes nothing", async () => {
+  it("reports every fault with its position, and writes nothing", async () => {
     const { call, take } = await organization("faults")
     const { body, status } = await take([
       { id: "a", name: "A", variants: [{ id: "v", vars: { s: "{{" }, formats: { t: "html" } }, { id: "v", vars: {} }] },
@@ -79,7 +79,7 @@ suiteOnService("Imports", (bench) => {
     assert.deepStrictEqual((await call("GET", "/templates")).body.templates, [])
   })
 
-  it("lists faults of the form, of Liquid and against stored templates together", async () => {
+  it("reports faults of the form, of Liquid and against stored templates together", async () => {
     const { call, take } = await organization("all-faults")
     const held = { share: 0.1, content: "fixed", copy_id: "none" }
     const { body, status } = await take([
@@ -124,7 +124,7 @@ suiteOnService("Imports", (bench) => {
     assert.isUndefined(await warnings("/templates/import", { templates: [{ id: "t", name: "T" }] }))
   })
 
-  it("returns the changes of a dry run by field, and makes none of them", async () => {
+  it("returns the changes of a dry run by field without making them", async () => {
     const { call, take } = await organization("dry-run")
     const dry = (templates: ReadonlyArray<unknown>, value = "true") =>
       call("POST", `/templates/import?dry_run=${value}`, { templates })
@@ -171,7 +171,7 @@ suiteOnService("Imports", (bench) => {
     assert.deepStrictEqual(await response.json(), JSON.parse(stored))
   })
 
-  it("takes at most 1,000 templates and 2,000 variants, and a template at most 1,000 variants", async () => {
+  it("accepts at most 1,000 templates and 2,000 variants in total, and 1,000 variants per template", async () => {
     const { call, take } = await organization("limits")
     const templates = Array.from({ length: 1_001 }, (_, at) => ({ id: `t${at}`, name: "T" }))
     const many = await take(templates)
@@ -192,7 +192,7 @@ suiteOnService("Imports", (bench) => {
     assert.strictEqual((await call("GET", "/templates/full")).body.variants.length, 1_000)
   })
 
-  it("serves every import of several that change the same templates at once", async () => {
+  it("completes concurrent imports of the same templates", async () => {
     const { take, variantsOf } = await organization("races")
     const names = ["first", "second", "third", "fourth"]
     const answers = await Promise.all(
@@ -204,7 +204,7 @@ suiteOnService("Imports", (bench) => {
     assert.include(names, [...sources][0])
   })
 
-  it("keeps a bounded record of a large import", async () => {
+  it("limits the record of a large import", async () => {
     const { call, take } = await organization("record")
     const templates = Array.from({ length: 40 }, (_, t) => ({
       id: `t${t}`,
@@ -220,7 +220,7 @@ suiteOnService("Imports", (bench) => {
     assert.isAbove(last.changes.omitted, 12)
   })
 
-  it("previews and tries with faults of the sample instead of errors", async () => {
+  it("reports faults of the sample in previews and dry runs instead of an error", async () => {
     const { call, take } = await organization("tries")
     await take([{ id: "t", name: "T", variants: [{ id: "a", vars: { s: "{{ a | join: ',' }}" } }] }])
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`

@@ -53,7 +53,7 @@ suiteOnService("Isolation", (bench) => {
     {},
   ]
 
-  it("gives a key of one organization nothing on any route of another one", async () => {
+  it("refuses a key of one organization on every route of another", async () => {
     const a = await bench.organization("iso-a")
     const b = await furnished("iso-b")
     const before = await b.decisions()
@@ -80,7 +80,7 @@ suiteOnService("Isolation", (bench) => {
     assert.deepStrictEqual(await b.decisions(), before)
   })
 
-  it("tells nothing of another organization's ids on the caller's own routes", async () => {
+  it("reveals nothing about another organization's ids on the caller's own routes", async () => {
     const a = await bench.organization("own-a")
     const b = await furnished("own-b")
     const paths: ReadonlyArray<readonly [method: string, path: string]> = [["POST", "generate"], ["GET", "generate"], [
@@ -107,7 +107,7 @@ suiteOnService("Isolation", (bench) => {
     assert.strictEqual((await b.decisions()).length, 1)
   })
 
-  it("keeps decisions, users and templates of equal ids apart", async () => {
+  it("separates decisions, users and templates with equal ids", async () => {
     const [a, b] = [await bench.organization("equal-a"), await bench.organization("equal-b")]
     for (const org of [a, b]) {
       await org.template({ id: "t", sticky_hours: 1, variants: [{ id: org.slug, vars: { s: org.slug } }] })
@@ -162,7 +162,7 @@ suiteOnService("Isolation", (bench) => {
     assert.strictEqual((await b.post({ template_id: `t-${secret}` })).status, 200)
   })
 
-  it("finds the data of an organization only under that organization, also with the admin token", async () => {
+  it("returns the data of an organization only under that organization, even with the admin token", async () => {
     const a = await bench.organization("paths-a")
     const b = await furnished("paths-b")
     const values = { org: a.slug, template: `t-${secret}`, variant: `copy-${secret}`, key: b.keyId }
@@ -185,7 +185,7 @@ suiteOnService("Isolation", (bench) => {
     assert.strictEqual((await b.post({ template_id: `t-${secret}` })).status, 200, "its key was not revoked")
   })
 
-  it("never shows a key's secret or digest again", async () => {
+  it("never returns a key's secret or digest again", async () => {
     const org = await bench.organization("secrets")
     const { body } = await bench.service.manage("GET", `/organizations/${org.slug}/keys`)
     assert.deepStrictEqual(Object.keys(body.keys[0]).sort(), [
@@ -203,7 +203,7 @@ suiteOnService("Isolation", (bench) => {
     for (const path of ["/metrics", "/readyz", "/openapi.json"]) assert.notInclude((await call(path)).text, secretOf)
   })
 
-  it("documents every route that answers, and answers on every route that is documented", async () => {
+  it("documents exactly the routes that answer", async () => {
     const b = await furnished("inventory")
     const values = {
       org: b.slug,
@@ -266,7 +266,7 @@ suiteOnService("Isolation", (bench) => {
     }
   })
 
-  it("serves an OpenAPI 3.1 document whose references all resolve and whose operations have ids of their own", async () => {
+  it("serves an OpenAPI 3.1 document with resolvable references and unique operation ids", async () => {
     const spec = await document()
     assert.match(spec.openapi, /^3\.1\.\d+$/)
     assert.isTrue(spec.info.title !== "" && spec.info.version !== "")

@@ -87,7 +87,7 @@ suiteOnServer("the management of learning", (server) => {
     assertProblem(await ask("GET", "/organizations/pages/webhooks/other/inbox"), 404, "source-not-found")
   })
 
-  it("names every fault of a question about the inbox", async () => {
+  it("reports every fault of an inbox query", async () => {
     const org = await organization("faults")
     const cases: ReadonlyArray<readonly [query: string, pointers: ReadonlyArray<string>]> = [
       ["?limit=0", ["limit"]],
@@ -118,7 +118,7 @@ suiteOnServer("the management of learning", (server) => {
     }
   })
 
-  it("looks at a body again when asked to, without counting it twice", async () => {
+  it("replays a body on request without counting it twice", async () => {
     const { run } = server()
     const org = await organization("replay")
     await run(decide("replay", "t1"))
@@ -290,7 +290,7 @@ suiteOnServer("the management of learning", (server) => {
     })
   })
 
-  it("refuses a rebuild it does not understand", async () => {
+  it("rejects an invalid rebuild request", async () => {
     const org = await organization("rebuild-faults")
     const path = `${org.path}/rebuild`
     for (

@@ -21,7 +21,7 @@ suiteOnService("Links", (bench) => {
     return answer.body
   }
 
-  it("of html variables carry the tracking id to the template's domains, and those of text variables never", async () => {
+  it("carry the tracking id to the template's domains in html variables, but not in text variables", async () => {
     const org = await bench.organization("links")
     await org.template(input)
     const given = await org.post({ template_id: "t", tracking_id: "order 1/é", fields })
@@ -32,7 +32,7 @@ suiteOnService("Links", (bench) => {
     assert.strictEqual(batch.json.t.copy.vars.body, tagged("b1"))
   })
 
-  it("carry the tracking id that a retry or a sticky repeat answers", async () => {
+  it("carry the tracking id returned by a retry or a sticky repeat", async () => {
     const org = await bench.organization("links-again")
     await org.template({ ...input, sticky_hours: 1 })
     const ask = async (more: object) => (await org.post({ template_id: "t", fields, ...more })).json
@@ -45,7 +45,7 @@ suiteOnService("Links", (bench) => {
     for (let i = 0; i < 2; i++) assert.strictEqual((await ask({ tracking_id: "x3" })).copy.vars.body, tagged("x3"))
   })
 
-  it("stay as they are without domains, and follow a change of them at once", async () => {
+  it("are unchanged without domains, and follow a change of the domains at once", async () => {
     const org = await bench.organization("links-changed")
     const { link_domains: _, ...without } = input
     await org.template(without)
@@ -76,14 +76,14 @@ suiteOnService("Links", (bench) => {
     assert.deepStrictEqual(await domains(), [])
   })
 
-  it("stay as they are in a preview, which has no tracking id", async () => {
+  it("are unchanged in a preview, which has no tracking id", async () => {
     const org = await bench.organization("links-preview")
     await org.template(input)
     const shown = await manage("POST", "/organizations/links-preview/templates/t/preview", { copy_id: "a", fields })
     assert.strictEqual(shown.vars.body, untagged)
   })
 
-  it("are refused for domains that are no lowercase host names", async () => {
+  it("are rejected for domains that are no lowercase host names", async () => {
     await bench.organization("links-refused")
     const path = "/organizations/links-refused/templates"
     const wrong = [

@@ -101,8 +101,8 @@ const named = (kind: string, count: number) => Array.from({ length: count }, (_,
 
 const noneShed = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
 
-describe("Requests of strangers", () => {
-  it("let a call of the API go first once they have used their share of the processor", async () => {
+describe("requests without a key", () => {
+  it("yield to API calls once they have used their share of the processor", async () => {
     const seen: Array<string> = []
     const admit = make(new Gate(limit))
     const responses = ["/x", "/y", "/api/generate/acme"].map((path) =>
@@ -118,8 +118,8 @@ describe("Requests of strangers", () => {
   })
 })
 
-describe("A gate", () => {
-  it("lets requests of each kind wait in order of arrival", async () => {
+describe("a gate", () => {
+  it("admits waiting requests of each kind in order of arrival", async () => {
     const { answerOne, askAll, gate, seen } = gated({ waitMillis: Infinity })
     const most = [...named("generate", limit), ...named("webhook", limit / 2)]
     askAll([...most, ...Array.from({ length: limit / 2 }, (_, i) => `/console/api/${i}`)])
@@ -136,14 +136,14 @@ describe("A gate", () => {
     assert.deepStrictEqual(gate.shed, noneShed)
   })
 
-  it("always lets questions of health in", () => {
+  it("always admits health checks", () => {
     const { askAll, gate } = gated({ waitMillis: Infinity })
     askAll([...named("generate", limit), "/healthz", "/readyz?accept=memory"])
     assert.strictEqual(gate.inFlight, limit + 2)
     assert.strictEqual(gate.waiting, 0)
   })
 
-  it("refuses requests that waited too long", async () => {
+  it("refuses requests that have waited too long", async () => {
     const logged: Array<number> = []
     const { answerOne, ask, askAll, gate, seen } = gated({
       waitMillis: 0,
@@ -179,7 +179,7 @@ describe("A gate", () => {
     assert.deepStrictEqual(gate.shed, noneShed)
   })
 
-  it("counts no request whose body is on its way", () => {
+  it("does not count requests whose body is still arriving", () => {
     const { ask, askAll, gate } = gated({ waitMillis: Infinity })
     for (const { arrival } of askAll(named("slow", limit))) arrival.isArriving = true
     ask("/api/generate/other")
@@ -196,9 +196,9 @@ describe("A gate", () => {
   })
 })
 
-describe("A service with too much to do", () => {
+describe("an overloaded service", () => {
   it.live(
-    "refuses excess requests with a problem, always answers health checks, and serves all admitted requests",
+    "refuses excess requests with a problem, answers all health checks, and serves all admitted requests",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const most = 32
@@ -263,7 +263,7 @@ describe("A service with too much to do", () => {
     180_000,
   )
 
-  it.live("counts no request whose body does not arrive", () =>
+  it.live("does not count requests whose body never arrives", () =>
     Effect.scoped(Effect.gen(function* () {
       const { service } = yield* startWith({ MAX_IN_FLIGHT: "32" })
       yield* Effect.promise(async () => {

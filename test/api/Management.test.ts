@@ -18,7 +18,7 @@ describe("Management", () => {
   })
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
-  it("makes, lists, shows and changes organizations", async () => {
+  it("creates, lists, returns and changes organizations", async () => {
     const made = await call("POST", "/organizations", { slug: "acme", name: "Acme", time_zone: "Europe/Berlin" })
     assert.strictEqual(made.status, 201)
     assert.deepInclude(made.body, { slug: "acme", name: "Acme", time_zone: "Europe/Berlin", exploration_floor: 0.01 })
@@ -39,7 +39,7 @@ describe("Management", () => {
     assert.strictEqual((await call("PATCH", "/organizations/none", {})).status, 404)
   })
 
-  it("shows a key once, never again, and ends it for good", async () => {
+  it("returns a key once, never again, and revokes it permanently", async () => {
     const org = await organization("keys")
     const { body: made, status } = await call("POST", `${org}/keys`, { name: "crm", scopes: ["generate"] })
     assert.strictEqual(status, 201)
@@ -54,7 +54,7 @@ describe("Management", () => {
     assert.strictEqual((await call("POST", "/organizations/none/keys", { name: "x" })).status, 404)
   })
 
-  it("makes, shows, changes and removes templates and their variants, effective at once", async () => {
+  it("creates, returns, changes and deletes templates and their variants with immediate effect", async () => {
     const org = await organization("content")
     const key = (await call("POST", `${org}/keys`, { name: "k" })).body.key
     const ask = async () => (await service.generate("content", key, { template_id: "t", fields: { n: 1 } })).body
@@ -123,7 +123,7 @@ describe("Management", () => {
     assert.strictEqual((await ask()).message, "No candidates found")
   })
 
-  it("refuses Liquid that does not parse with its position, and saves nothing", async () => {
+  it("rejects Liquid that does not parse with its position, and saves nothing", async () => {
     const org = await organization("liquid")
     const refused = await call("POST", `${org}/templates`, {
       id: "t",
@@ -139,7 +139,7 @@ describe("Management", () => {
     assert.strictEqual((await call("GET", `${org}/templates/t`)).status, 404)
   })
 
-  it("imports all or nothing, keeps unnamed variants, and uses defaults for absent members", async () => {
+  it("imports atomically, keeps unnamed variants, and uses defaults for absent members", async () => {
     const org = await organization("imports")
     const template = (id: string, more: object = {}) => ({
       id,

@@ -31,7 +31,7 @@ const controls: ReadonlyArray<readonly [name: string, token: string]> = [
 ]
 
 suiteOnService("Member names", (bench) => {
-  it("mean the same whatever names another organization sends", async () => {
+  it("have the same meaning for any names sent by another organization", async () => {
     const victim = await bench.organization("victim")
     const attacker = await bench.organization("attacker")
     await attacker.template({ id: "t", variants: [{ id: "a", vars: { s: "x" } }] })
@@ -66,7 +66,7 @@ suiteOnService("Member names", (bench) => {
     }
   })
 
-  it("of templates are stored as they are sent, whatever names another organization sends", async () => {
+  it("are stored unchanged in templates for any names sent by another organization", async () => {
     const victim = await bench.organization("owner")
     const other = await bench.organization("stranger")
     const create = async (slug: string, id: string, name: string) =>
@@ -118,7 +118,7 @@ suiteOnService("Member names", (bench) => {
     assert.strictEqual(accepted.status, 200, accepted.text)
   })
 
-  it("with control characters are listed up to a limit, however deep they are", async () => {
+  it("are reported up to a limit if they contain control characters, at any depth", async () => {
     const org = await bench.organization("deep")
     const many = Array.from({ length: 500 }, (_, index) => `"${index}\\n":1`).join()
     const wide = await org.post(`{"template_id":"t","fields":{${many}}}`)
@@ -141,7 +141,7 @@ suiteOnService("Integers beyond 2^53", (bench) => {
     "1".repeat(100),
   ]
 
-  it("are rendered with all their digits, by every way of Generate", async () => {
+  it("are rendered with all their digits by every way to generate", async () => {
     const org = await bench.organization("digits")
     await org.template({ id: "t", variants: [{ id: "a", vars: { s: "Order {{ n }}, {{ deep.list[0] }}" } }] })
     for (const digits of integers) {
@@ -162,7 +162,7 @@ suiteOnService("Integers beyond 2^53", (bench) => {
     }
   })
 
-  it("choose the variant that is targeted at their digits", async () => {
+  it("match targeting by all their digits", async () => {
     const org = await bench.organization("targets")
     const created = await bench.service.request("/console/api/organizations/targets/templates", {
       method: "POST",
@@ -182,7 +182,7 @@ suiteOnService("Integers beyond 2^53", (bench) => {
     }
   })
 
-  it("are refused where a member has a range, as other numbers beyond it are", async () => {
+  it("are rejected outside the range of a member", async () => {
     const org = await bench.organization("ranges")
     await org.template({ id: "t", variants: [{ id: "a", vars: { s: "x" } }] })
     for (const digits of integers) {

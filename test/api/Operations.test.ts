@@ -5,7 +5,7 @@ import { connect } from "node:net"
 import { adminToken, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 
-describe("Metrics and readiness", () => {
+describe("metrics and readiness", () => {
   it.live("query the store once for concurrent requests, also if they do not wait for it", () =>
     Effect.scoped(Effect.gen(function* () {
       const { run, service } = yield* startWith()
@@ -61,12 +61,12 @@ const statusOf = (url: string, path: string) =>
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
   })
 
-describe("Responses of the service", () => {
+describe("responses of the service", () => {
   const health = { "x-content-type-options": "nosniff", "cache-control": "no-store" }
   const headersOf = (headers: Headers, names: ReadonlyArray<string>) =>
     Object.fromEntries(names.map((name) => [name, headers.get(name)]))
 
-  it.live("show metrics under their literal path only, as a balancer closes them", () =>
+  it.live("include metrics only under the literal path that a load balancer closes", () =>
     Effect.scoped(Effect.gen(function* () {
       const { service } = yield* startWith()
       yield* Effect.promise(async () => {
@@ -81,7 +81,7 @@ describe("Responses of the service", () => {
       })
     })))
 
-  it.live("are not kept or guessed at by browsers, and over HTTPS say to stay there", () =>
+  it.live("forbid browsers to cache and to guess types, and require HTTPS if the public address uses it", () =>
     Effect.scoped(Effect.gen(function* () {
       const { service } = yield* startWith({ PUBLIC_URL: "https://words.example.com" })
       const plain = yield* startWith()

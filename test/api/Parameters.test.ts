@@ -5,8 +5,8 @@ import * as Warnings from "../../src/api/server/Warnings.ts"
 
 const isRefused = (read: Parameters.ReadParameter<unknown>, text: string) => Result.isFailure(read(text))
 
-describe("Parameters of a query", () => {
-  it("have their defaults, and refuse values out of range", () => {
+describe("query parameters", () => {
+  it("have defaults, and reject values out of range", () => {
     const limit = Parameters.limit(100, 20).read
     assert.deepStrictEqual([limit(undefined), limit("1"), limit("100")], [20, 1, 100].map(Result.succeed))
     for (const text of ["0", "101", "1.5", "", " ", "x", "-1"]) assert.isTrue(isRefused(limit, text), text)
@@ -18,7 +18,7 @@ describe("Parameters of a query", () => {
     assert.isTrue(isRefused(Parameters.cursor(), "\0"))
   })
 
-  it("that are addresses refuse a space, which is a + that was not escaped", () => {
+  it("reject a space in an address, which is an unescaped +", () => {
     const address = Parameters.ofAddress(Parameters.text("must be an address"))
     assert.deepStrictEqual(address("ann+x@example.com"), Result.succeed("ann+x@example.com"))
     assert.deepStrictEqual(address(undefined), Result.succeed(undefined))
@@ -27,7 +27,7 @@ describe("Parameters of a query", () => {
     }
   })
 
-  it("are named in warnings when they have no effect, in characters that a header may have", () => {
+  it("are reported in warnings if they have no effect, in characters allowed in a header", () => {
     const asked = new URLSearchParams([["limit", "1"], ["limit", "2"], ['colour\n;"', "red"], ["ä", "1"]])
     assert.deepStrictEqual(Warnings.ofParameters(asked, (name) => name === "limit"), [
       'the parameter "limit" is given more than once, only the first counts',

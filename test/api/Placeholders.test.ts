@@ -7,7 +7,7 @@ const warnings = (answer: Answer) => {
 }
 
 suiteOnService("Placeholders that nobody filled in", (bench) => {
-  it("are refused as ids by every call, with the text and the member", async () => {
+  it("are rejected as ids by every call with the text and the member", async () => {
     const org = await bench.organization("unfilled-ids")
     await org.template({ id: "t", variants: variants("a", "b") })
     const delay = async (query: Record<string, string>) =>
@@ -45,7 +45,7 @@ suiteOnService("Placeholders that nobody filled in", (bench) => {
     assert.strictEqual(status, 400)
   })
 
-  it("cause warnings and no refusal in fields and attrs of POST, GET and batches", async () => {
+  it("cause warnings in fields and attrs of POST, GET and batches without a rejection", async () => {
     const org = await bench.organization("unfilled-values")
     await org.template({
       id: "t",
@@ -114,7 +114,7 @@ suiteOnService("Placeholders that nobody filled in", (bench) => {
     )
   })
 
-  it("do not separate values that look alike", async () => {
+  it("treat values that look alike as equal", async () => {
     const org = await bench.organization("alike")
     await org.template({
       id: "t",

@@ -14,7 +14,7 @@ suiteOnPlatforms("Platforms", (server) => {
   for (const platform of platforms) {
     const { alias, coversBody, item, secret, sign } = platform
 
-    it(`counts what ${alias} reports for the decision it belongs to, in order and out of order`, async () => {
+    it(`counts the events of ${alias} for their decision, in order and out of order`, async () => {
       for (const path of [platform.segment, alias]) {
         const org = await organization(`${alias}-${path === alias ? "alias" : "neutral"}`)
         await org.put(path, { secret: secret("a") })
@@ -67,7 +67,7 @@ suiteOnPlatforms("Platforms", (server) => {
       }
     }, 180_000)
 
-    it(`takes a changed secret of ${alias} beside the one before, and no third`, async () => {
+    it(`accepts the new and the previous secret of ${alias}, but no older one`, async () => {
       const org = await organization(`${alias}-rotation`)
       const text = JSON.stringify(platform.bodies([item("send", { tracking: "x", user: "u", name: "m", at: 1e12 })])[0])
       const statuses = async () => {
@@ -91,7 +91,7 @@ suiteOnPlatforms("Platforms", (server) => {
       assert.deepStrictEqual(await statuses(), [401, 200, 200])
     })
 
-    it(`refuses requests that are not from ${alias}, and tells nothing by it`, async () => {
+    it(`refuses forged requests of ${alias} without revealing the reason`, async () => {
       const org = await organization(`${alias}-refuses`)
       const text = JSON.stringify(platform.bodies([item("send", { tracking: "x", user: "u", name: "m", at: 1e12 })])[0])
       const genuine = () => sign(secret("a"), text)
@@ -136,7 +136,7 @@ suiteOnPlatforms("Platforms", (server) => {
       assert.strictEqual((await org.stored()).length, before)
     })
 
-    it(`takes whatever is authentic from ${alias}, and keeps the good items of it`, async () => {
+    it(`accepts every authentic request of ${alias}, and stores its valid items`, async () => {
       const org = await organization(`${alias}-odd`)
       await org.put(alias, { secret: secret("a") })
       await org.decide("trk", "u")
@@ -180,7 +180,7 @@ suiteOnPlatforms("Platforms", (server) => {
     })
   }
 
-  it("takes 10,000 events in one body, 8 MiB, and no more bytes", async () => {
+  it("accepts 10,000 events in one body of up to 8 MiB", async () => {
     const org = await organization("large")
     await org.put("braze", { secret: braze.secret("a") })
     await org.put("sfmc", { secret: sfmc.secret("a") })
@@ -249,7 +249,7 @@ suiteOnPlatforms("Platforms", (server) => {
     }, 5)
   })
 
-  it("keeps no token that a platform sends in a header of its customer's choice", async () => {
+  it("does not store a token that a platform sends in a custom header", async () => {
     const org = await organization("header")
     for (const alias of ["braze", "iterable"]) {
       for (const header of ["x-parlance", "x-api-key", "ce-pass"]) {
@@ -263,7 +263,7 @@ suiteOnPlatforms("Platforms", (server) => {
     assert.notInclude(JSON.stringify(kept), "the-token")
   })
 
-  it("shows no secret again, nor keeps one in clear", async () => {
+  it("never returns a secret, and stores it encrypted", async () => {
     const { run, service } = server()
     const org = await organization("hidden")
     const secrets = platforms.map((platform, n) => [platform.alias, platform.secret(`Sekr${n}x`)] as const)

@@ -68,7 +68,7 @@ suiteOnService("Problems", (bench) => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
 
-  it("list all faults of a Generate body at once, each with its pointer", async () => {
+  it("report all faults of a Generate body at once with pointers", async () => {
     const org = await bench.organization("faults")
     await org.template({ id: "t", variants: variants("a") })
     const cases: ReadonlyArray<readonly [body: Json, pointers: ReadonlyArray<string>]> = [
@@ -109,7 +109,7 @@ suiteOnService("Problems", (bench) => {
     assert.deepStrictEqual(await org.decisions(), [])
   })
 
-  it("list all faults of a batch body and of management bodies", async () => {
+  it("report all faults of a batch body and of management bodies", async () => {
     const org = await bench.organization("faults-more")
     const batch = await org.batch({
       requests: [{}],
@@ -160,7 +160,7 @@ suiteOnService("Problems", (bench) => {
     assert.deepStrictEqual(pointersOf(liquid), ["/variants/0/vars/a", "/variants/0/vars/b"])
   })
 
-  it("refuse every body that is not JSON in UTF-8", async () => {
+  it("reject every body that is not JSON in UTF-8", async () => {
     const org = await bench.organization("bodies")
     await org.template({ id: "t", variants: variants("a") })
     const headers = { "x-api-key": org.key, "content-type": "application/json" }
@@ -196,7 +196,7 @@ suiteOnService("Problems", (bench) => {
     assert.strictEqual(bom.status, 200, "a byte order mark and a repeated member are nothing to refuse")
   })
 
-  it("refuse a body that is declared as anything but plain JSON in UTF-8", async () => {
+  it("reject a body declared as another type than plain JSON in UTF-8", async () => {
     const org = await bench.organization("media")
     await org.template({ id: "t", variants: variants("a") })
     const post = (headers: Record<string, string>) =>
@@ -229,7 +229,7 @@ suiteOnService("Problems", (bench) => {
     for (const headers of taken) assert.strictEqual((await post(headers)).status, 200, JSON.stringify(headers))
   })
 
-  it("refuse a body over 1 MiB, declared or in chunks, and take one of exactly 1 MiB", async () => {
+  it("reject a body over 1 MiB, declared or in chunks, and accept one of exactly 1 MiB", async () => {
     const org = await bench.organization("sizes")
     await org.template({ id: "t", variants: variants("a") })
     const bodyOf = (bytes: number) => {
@@ -262,7 +262,7 @@ suiteOnService("Problems", (bench) => {
     assertProblem(managed, 413, "payload-too-large")
   })
 
-  it("answer 405 with the methods that the path takes", async () => {
+  it("answer 405 with the allowed methods", async () => {
     const org = await bench.organization("methods")
     const cases: ReadonlyArray<readonly [path: string, refused: ReadonlyArray<string>, allow: string]> = [
       [`/api/generate/${org.slug}`, ["HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"], "GET, POST"],
@@ -307,7 +307,7 @@ suiteOnService("Problems", (bench) => {
     }
   })
 
-  it("ask for a key where the path names no organization at all", async () => {
+  it("require a key if the path names no organization", async () => {
     const org = await bench.organization("empty-slug")
     for (const path of ["generate", "batch-generate"]) {
       assertProblem(await call(`/api/${path}/`, { method: "POST", body: "{}" }), 401, "unauthorized", path)
@@ -316,7 +316,7 @@ suiteOnService("Problems", (bench) => {
     }
   })
 
-  it("treat a very long organization in the path like any other that is not the key's", async () => {
+  it("treat a very long organization in the path like any other wrong one", async () => {
     const org = await bench.organization("long-path")
     for (const length of [200, 1900, 2100, 8000]) {
       const answer = await call(`/api/generate/${"a".repeat(length)}`, {
@@ -394,7 +394,7 @@ suiteOnService("Problems", (bench) => {
     }
   })
 
-  it("come in the order key, organization, body, so that callers without a key learn nothing about bodies", async () => {
+  it("are checked in the order key, organization, body, so that callers without a key learn nothing about bodies", async () => {
     const org = await bench.organization("order")
     for (const path of ["generate", "batch-generate"]) {
       assertProblem(await call(`/api/${path}/${org.slug}`, { method: "POST", body: "{" }), 401, "unauthorized", path)
@@ -402,7 +402,7 @@ suiteOnService("Problems", (bench) => {
     assertProblem(await call(`/api/generate/${org.slug}`), 401, "unauthorized", "GET without parameters")
   })
 
-  it("refuse a key of another organization or without the scope with 403, an unknown organization alike", async () => {
+  it("refuse a key of another organization, without the scope, or for an unknown organization with the same 403", async () => {
     const org = await bench.organization("scopes")
     const other = await bench.organization("scopes-other")
     await other.template({ id: "t", variants: variants("a") })
@@ -460,7 +460,7 @@ suiteOnService("Problems", (bench) => {
     }
   })
 
-  it("name a parameter that is given twice", async () => {
+  it("report a parameter that occurs twice", async () => {
     const org = await bench.organization("twice")
     for (const name of ["limit", "after"]) {
       const answer = await manage("GET", `/organizations/${org.slug}/templates?${name}=1&${name}=2`)

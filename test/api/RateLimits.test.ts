@@ -21,7 +21,7 @@ suiteOnService("Limits of keys", (bench) => {
     return key
   }
 
-  it("hold for every call with the key, are on each answer, and end in a 429", async () => {
+  it("apply to every call with the key, appear in each answer, and result in a 429", async () => {
     const org = await bench.organization("limited")
     await org.template({ id: "t", variants: variants("a") })
     await org.template({ id: "u", variants: variants("b") })
@@ -108,7 +108,7 @@ suiteOnService("Limits of keys", (bench) => {
     assert.include((await admin.get(at)).text, "5/minute")
   })
 
-  it("are refused with all faults when they are none", async () => {
+  it("are rejected with all faults if they are invalid", async () => {
     const org = await bench.organization("limits-faulty")
     const path = `/organizations/${org.slug}/keys`
     const refused = async (method: string, path: string, body: unknown) =>
@@ -129,7 +129,7 @@ suiteOnService("Limits of keys", (bench) => {
 })
 
 describe("Limits of keys on two nodes with one Postgres", () => {
-  it.live("hold for both together, wherever the key is used", () =>
+  it.live("apply to both nodes together for every key", () =>
     Effect.scoped(Effect.gen(function* () {
       const environment = yield* temporaryEnvironment
       const [one, two] = yield* Effect.all([0, 1].map(() => startInProcess(Effect.succeed(environment))))

@@ -12,8 +12,8 @@ import { Unavailable } from "../../src/api/Problems.ts"
 import { adminToken, makeOrganization, startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 
-describe("A database that only reads, as one that follows another does", () => {
-  it.live("is a store that is away, until it writes again", () =>
+describe("a read-only database, such as a standby", () => {
+  it.live("is treated as unavailable until it accepts writes", () =>
     Effect.scoped(Effect.gen(function* () {
       const env = yield* temporaryEnvironment
       const service = yield* startInProcess(Effect.succeed(env))

@@ -77,7 +77,7 @@ suiteOnService("A tracking id of several people", (bench) => {
     assert.strictEqual(warningsOf(other), told("user_id", `m-${held}`))
   })
 
-  it("names the templates of a batch that it concerns", async () => {
+  it("names the affected templates of a batch", async () => {
     const org = await bench.organization("batch")
     await org.template({ id: "t", variants: eight })
     await org.template({ id: "u", variants: eight })
@@ -92,7 +92,7 @@ suiteOnService("A tracking id of several people", (bench) => {
 })
 
 suiteOnService("A variant that is forced for a tracking id", (bench) => {
-  it("is refused with 409 as the only item of a batch, counted once, and changes nothing", async () => {
+  it("is rejected with 409 as the only item of a batch, counted once, without a change", async () => {
     const org = await bench.organization("only")
     await org.template({ id: "t", variants: variants("a", "b") })
     const force = (copy_id: string) => org.batch({ requests: [{ template_id: "t", tracking_id: "x", copy_id }] })
@@ -109,7 +109,7 @@ suiteOnService("A variant that is forced for a tracking id", (bench) => {
   const forced = (org: Organization, copy_id: string | undefined, tracking_id = "x") =>
     org.batch({ requests: [{ template_id: "t", tracking_id, copy_id }, { template_id: "u" }], user_id: "ann" })
 
-  it("is a problem of its item if the decision is for another variant, and changes nothing", async () => {
+  it("is a problem of its item if the decision is for another variant, without a change", async () => {
     const org = await bench.organization("forced")
     await org.template({ id: "t", variants: variants("a", "b") })
     await org.template({ id: "u", variants: variants("c") })
@@ -137,7 +137,7 @@ suiteOnService("A variant that is forced for a tracking id", (bench) => {
     assert.strictEqual((await bench.service.request("/problems/tracking-id-reused")).status, 200)
   })
 
-  it("is a retry if it is the same variant, however that was chosen", async () => {
+  it("is a retry for the same variant, regardless of how it was selected", async () => {
     const org = await bench.organization("forced-again")
     await org.template({ id: "t", variants: eight })
     await org.template({ id: "u", variants: variants("c") })

@@ -5,7 +5,7 @@ const idsOf = (answers: ReadonlyArray<Json>) => [...new Set(answers.map(({ json 
 const eight = ["a", "b", "c", "d", "e", "f", "g", "h"]
 
 suiteOnService("Retries of Generate", (bench) => {
-  it("give the variant already chosen, freshly rendered, and are recorded once", async () => {
+  it("return the variant of the first decision, freshly rendered, and are recorded once", async () => {
     const org = await bench.organization("retry")
     await org.template({ id: "t", variants: eight.map((id) => ({ id, vars: { s: `${id} {{ name }}` } })) })
     const first = (await org.post({ template_id: "t", tracking_id: "x", fields: { name: "0" } })).json.copy.id
@@ -18,7 +18,7 @@ suiteOnService("Retries of Generate", (bench) => {
     assert.strictEqual((await org.decisions()).length, 1)
   })
 
-  it("agree when fifty arrive at once in any commits", async () => {
+  it("agree for fifty concurrent requests in any commits", async () => {
     const org = await bench.organization("retry-parallel")
     await org.template({ id: "t", variants: variants(...eight) })
     const answers = await parallel(100, (i) => org.post({ template_id: "t", tracking_id: i % 2 === 0 ? "x" : `y${i}` }))
@@ -28,7 +28,7 @@ suiteOnService("Retries of Generate", (bench) => {
     for (const { json } of answers) assert.strictEqual(json.copy.id, recorded.get(json.tracking_id))
   })
 
-  it("give the words of the variant as it reads now", async () => {
+  it("return the current text of the variant", async () => {
     const org = await bench.organization("retry-edited")
     await org.template({ id: "t", variants: [{ id: "a", vars: { s: "old" } }] })
     await org.post({ template_id: "t", tracking_id: "x" })
@@ -36,7 +36,7 @@ suiteOnService("Retries of Generate", (bench) => {
     assert.strictEqual((await org.post({ template_id: "t", tracking_id: "x" })).json.copy.vars.s, "new")
   })
 
-  it("with another template or organization are decisions of their own", async () => {
+  it("are separate decisions for another template or organization", async () => {
     const org = await bench.organization("retry-separate")
     const other = await bench.organization("retry-separate-2")
     await org.template({ id: "t", variants: variants("a") })
@@ -49,7 +49,7 @@ suiteOnService("Retries of Generate", (bench) => {
     assert.strictEqual((await other.decisions()).length, 1)
   })
 
-  it("give the variant already chosen even to attributes and at a time it is not eligible for", async () => {
+  it("return the variant of the first decision even if it is no longer eligible", async () => {
     const org = await bench.organization("retry-ineligible")
     const targeting = (values: ReadonlyArray<string>) => [{ attribute: "tier", op: "in", values }]
     await org.template({
@@ -68,7 +68,7 @@ suiteOnService("Retries of Generate", (bench) => {
     assert.strictEqual(await ask({ tier: "gold" }), "a", "the variant was switched off")
   })
 
-  it("do not fail over a variant that was not chosen", async () => {
+  it("do not fail because of a variant that was not selected", async () => {
     const org = await bench.organization("retry-strict")
     await org.template({
       id: "t",
@@ -84,7 +84,7 @@ suiteOnService("Retries of Generate", (bench) => {
     }
   })
 
-  it("are traced with the variant they give", async () => {
+  it("contain a trace with the returned variant", async () => {
     const org = await bench.organization("retry-traced")
     await org.template({ id: "t", variants: variants(...eight) })
     const requests = [{ template_id: "t", tracking_id: "x" }]
@@ -95,7 +95,7 @@ suiteOnService("Retries of Generate", (bench) => {
 })
 
 suiteOnService("Sticky templates", (bench) => {
-  it("give a user the same variant for every tracking id, and record one decision", async () => {
+  it("return the same variant to a user for every tracking id, and record one decision", async () => {
     const org = await bench.organization("sticky")
     await org.template({ id: "t", sticky_hours: 24, variants: eight.map((id) => ({ id, vars: { s: "{{ n }}" } })) })
     const first = (await org.post({ template_id: "t", user_id: "u", fields: { n: 0 } })).json
@@ -112,7 +112,7 @@ suiteOnService("Sticky templates", (bench) => {
     assert.strictEqual((await org.decisions()).length, 1)
   })
 
-  it("agree when twenty first calls of one user arrive at once", async () => {
+  it("agree for twenty concurrent first calls of one user", async () => {
     const org = await bench.organization("sticky-parallel")
     await org.template({ id: "t", sticky_hours: 1, variants: variants(...eight) })
     const answers = await parallel(
@@ -125,7 +125,7 @@ suiteOnService("Sticky templates", (bench) => {
     for (const [i, { json }] of answers.entries()) if (i % 2 === 1) assert.strictEqual(json.tracking_id, `x${i}`)
   })
 
-  it("choose afresh for other users, for calls without a user and for other templates", async () => {
+  it("select again for other users, for calls without a user and for other templates", async () => {
     const org = await bench.organization("sticky-fresh")
     for (const id of ["t", "u"]) await org.template({ id, sticky_hours: 1, variants: variants(...eight) })
     const users = await parallel(40, (i) => org.post({ template_id: "t", user_id: `u${i}` }))
@@ -138,7 +138,7 @@ suiteOnService("Sticky templates", (bench) => {
     assert.strictEqual((await org.decisions()).length, 81)
   })
 
-  it("let go of a variant that is no longer eligible and keep the next one", async () => {
+  it("replace a variant that is no longer eligible, and keep the next one", async () => {
     const org = await bench.organization("sticky-ineligible")
     await org.template({ id: "t", sticky_hours: 24, variants: variants("a", "b", "c") })
     const ask = async (more: Json = {}) => (await org.post({ template_id: "t", user_id: "u", ...more })).json
@@ -154,7 +154,7 @@ suiteOnService("Sticky templates", (bench) => {
     assert.strictEqual((await org.decisions()).length, 2)
   })
 
-  it("answer a tracking id with its recorded variant, even if its user gets another one now", async () => {
+  it("return the recorded variant of a tracking id, even if its user has another one now", async () => {
     const org = await bench.organization("sticky-retry")
     await org.template({ id: "t", sticky_hours: 24, variants: variants(...eight) })
     const ask = async (tracking_id: string, more: Json = {}) =>
@@ -169,7 +169,7 @@ suiteOnService("Sticky templates", (bench) => {
     assert.strictEqual(await ask("x1", { user_id: "u" }), first, "events of x1 count for the variant in its decision")
   })
 
-  it("answer a tracking id with the variant recorded under it, even if that was before the user was known", async () => {
+  it("return the recorded variant of a tracking id, even if it was recorded before the user was known", async () => {
     const org = await bench.organization("sticky-late-user")
     await org.template({ id: "t", sticky_hours: 24, variants: variants("a", "b") })
     const ask = async (tracking_id: string, more: Json = {}) =>

@@ -149,7 +149,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
   })
 
   for (const name of Object.keys(samples)) {
-    it(`makes a proposal of ${name}, by whoever asks, and leaves the live template as it is`, async () => {
+    it(`makes a proposal of ${name} for every caller, and keeps the live template`, async () => {
       const slug = `all-${name.toLowerCase()}`
       await approving(slug)
       const before = await live(slug)
@@ -183,7 +183,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
   }
 
   for (const name of Object.keys(samples)) {
-    it(`makes ${name} live at once by the admin token and a key that publishes`, async () => {
+    it(`makes ${name} live at once for the admin token and a key that may publish`, async () => {
       for (const how of ["token", "key", "admin"]) {
         const slug = `by-${how}-${name.toLowerCase()}`
         await approving(slug)
@@ -197,7 +197,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     })
   }
 
-  it("lets changes through that affect nothing that is served", async () => {
+  it("applies changes at once that do not affect live messages", async () => {
     await approving("harmless")
     const { headers } = await member("harmless", "Ed Itor", "editor")
     const path = "/organizations/harmless/templates"
@@ -231,7 +231,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     assert.deepStrictEqual((await manage("GET", "/organizations/harmless/proposals")).proposals, [])
   })
 
-  it("collects the changes of an author, shows them, and makes all of them live with the approval of another", async () => {
+  it("collects the changes of an author, shows them, and publishes all of them with another person's approval", async () => {
     const org = await approving("collects")
     const [ed, ann] = [await member("collects", "Ed Itor", "editor"), await member("collects", "Ann Smith", "editor")]
     const viewer = await member("collects", "Vi Ewer", "viewer")
@@ -282,7 +282,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     assert.deepInclude(changes[0].details, { by: "approval", proposal: String(id) })
   })
 
-  it("refuses a change of a template that has changed meanwhile, shows both, and approves it once it is up to date", async () => {
+  it("refuses a change of a template that has changed since, shows both, and approves it once it is updated", async () => {
     await approving("moves")
     const [ed, ann] = [await member("moves", "Ed Itor", "editor"), await member("moves", "Ann Smith", "admin")]
     const path = "/organizations/moves/templates/welcome"
@@ -317,7 +317,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     assert.deepStrictEqual([now.variants[0].vars.subject, now.objective], ["Mine", "open"])
   })
 
-  it("rejects with a comment, withdraws, and leaves closed changes alone", async () => {
+  it("rejects with a comment, withdraws, and does not change closed proposals", async () => {
     await approving("closes", "admin")
     const [ed, other] = [await member("closes", "Ed Itor", "editor"), await member("closes", "Other One", "editor")]
     const admin = await member("closes", "Ad Min", "admin")
@@ -357,7 +357,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     assert.deepInclude(told[2], { subject: "welcome", details: { comment: "Keep it", id: first.split("/").at(-1) } })
   })
 
-  it("withdraws a change of which nothing is left, and keeps proposals of different authors apart", async () => {
+  it("withdraws a proposal without remaining changes, and separates proposals of different authors", async () => {
     await approving("undoes")
     const [ed, ann] = [await member("undoes", "Ed Itor", "editor"), await member("undoes", "Ann Smith", "editor")]
     const path = "/organizations/undoes/templates/welcome/variants/a"
@@ -392,7 +392,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     assert.strictEqual(dry.status, 200, dry.text)
   })
 
-  it("creates and deletes templates with an approval, and not over one that was created meanwhile", async () => {
+  it("creates and deletes templates with an approval, but does not overwrite one created meanwhile", async () => {
     await approving("whole")
     const [ed, ann] = [await member("whole", "Ed Itor", "editor"), await member("whole", "Ann Smith", "editor")]
     const made = await propose("whole", ed.headers, "createTemplate")
@@ -411,7 +411,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     assert.strictEqual((await bench.service.manage("GET", "/organizations/whole/templates/welcome")).status, 404)
   })
 
-  it("tells reviewers, the author and those who are mentioned", async () => {
+  it("notifies reviewers, the author and mentioned people", async () => {
     await approving("told")
     const [ed, ann] = [await member("told", "Ed Itor", "editor"), await member("told", "Ann Smith", "editor")]
     const made = await send("PATCH", "/organizations/told/templates/welcome/variants/a", ed.headers, { active: false })
@@ -426,7 +426,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     ])
   })
 
-  it("keeps comments with mentions, and names former members so", async () => {
+  it("stores comments with mentions, and marks former members", async () => {
     await approving("talks")
     const [ed, ann] = [await member("talks", "Ed Itor", "editor"), await member("talks", "Ann Smith", "admin")]
     const viewer = await member("talks", "Vi Ewer", "viewer")

@@ -76,7 +76,7 @@ suiteOnService("Scopes of API keys", (bench) => {
     return call(method, url, { "x-api-key": key }, method === "GET" || method === "DELETE" ? undefined : [])
   }
 
-  it("opens every operation with each of its scopes, and refuses it without them and at another organization", async () => {
+  it("opens every operation with each of its scopes, and refuses it without them and for another organization", async () => {
     const [own, other] = [await bench.organization("scopes-own"), await bench.organization("scopes-other")]
     const only = new Map<string, string>()
     for (const scope of scopeNames) only.set(scope, await keyWith(own.slug, [scope]))
@@ -146,7 +146,7 @@ suiteOnService("Scopes of API keys", (bench) => {
     )
   })
 
-  it("takes a management key in either header, and sees only its own organization", async () => {
+  it("accepts a management key in either header, limited to its own organization", async () => {
     const org = await bench.organization("scopes-headers")
     const key = await keyWith(org.slug, ["templates:read"])
     const path = `/console/api/organizations/${org.slug}/templates`
@@ -175,7 +175,7 @@ suiteOnService("Scopes of API keys", (bench) => {
     }
   })
 
-  it("is refused without the word Bearer, by all calls, with what to write", async () => {
+  it("is refused by all calls without the word Bearer, with the expected form", async () => {
     const org = await bench.organization("scopes-bare")
     const paths = [`/api/generate/${org.slug}?template_id=t`, `/console/api/organizations/${org.slug}/templates`]
     for (const path of paths) {
@@ -190,7 +190,7 @@ suiteOnService("Scopes of API keys", (bench) => {
     assert.strictEqual(status, 404, "the key is taken, and there is no such template")
   })
 
-  it("stops with its revocation, keeps to its limit, and is named in the audit log", async () => {
+  it("stops working when revoked, is rate limited, and is named in the audit log", async () => {
     const org = await bench.organization("scopes-life")
     const { body: key } = await bench.service.manage("POST", `/organizations/${org.slug}/keys`, {
       name: "ci",
@@ -213,7 +213,7 @@ suiteOnService("Scopes of API keys", (bench) => {
     assert.include(ended.json.detail, "revoked")
   })
 
-  it("refuses scopes of the management API for a test key, and a second factor set by a key", async () => {
+  it("rejects management scopes for a test key, and a second factor set by a key", async () => {
     const org = await bench.organization("scopes-refused")
     const path = `/organizations/${org.slug}/keys`
     const test = { name: "t", kind: "test", scopes: ["generate", "templates:write", "admin"] }

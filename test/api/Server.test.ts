@@ -4,14 +4,14 @@ import { withPlainPath } from "../../src/api/server/PathText.ts"
 import { makeOrganization } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 
-describe("A path with a semicolon or a number sign", () => {
-  it("has them as characters, and queries stay as they are", () => {
+describe("a path with a semicolon or a number sign", () => {
+  it("keeps them as characters, and keeps the query unchanged", () => {
     assert.strictEqual(withPlainPath("/a;b/c#d?x=1;y#z"), "/a%3Bb/c%23d?x=1;y#z")
     for (const url of ["/a?x=1;y", "/a%3Bb", "*", ""]) assert.strictEqual(withPlainPath(url), url)
   })
 
   it.live(
-    "is not taken for the path before them",
+    "does not match the path before them",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const { service } = yield* startWith()

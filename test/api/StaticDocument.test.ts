@@ -12,8 +12,8 @@ const ask = (headers: Record<string, string>) => {
   return { ...response, bytes: response.body._tag === "Uint8Array" ? response.body.body : undefined }
 }
 
-describe("A static document", () => {
-  it("is sent from one buffer, compressed for clients that accept that", () => {
+describe("a static document", () => {
+  it("is sent from one buffer, compressed for clients that accept it", () => {
     const plain = ask({})
     assert.strictEqual(Buffer.from(plain.bytes!).toString(), text)
     assert.isUndefined(plain.headers["content-encoding"])
@@ -25,7 +25,7 @@ describe("A static document", () => {
     assert.strictEqual(ask({ "accept-encoding": "gzip" }).bytes, compressed.bytes)
   })
 
-  it("is not sent again to a client that has it", () => {
+  it("is not sent again to a client with the current tag", () => {
     const { etag } = ask({}).headers
     const again = ask({ "if-none-match": etag! })
     assert.strictEqual(again.status, 304)
@@ -42,7 +42,7 @@ describe("A static document", () => {
     assert.isFalse(matchesTag(undefined, `W/"b"`))
   })
 
-  it("is compressed only where that is accepted", () => {
+  it("is compressed only if the client accepts it", () => {
     const accepted = ["gzip", "GZIP", "br, gzip", "x-gzip", "*", "deflate, *;q=0.1", "gzip;q=1.0, identity;q=0"]
     const refused = [undefined, "", "br", "gzip;q=0", "gzip;q=0.000", "*;q=0", "*, gzip;q=0", "gzipped"]
     assert.deepStrictEqual(accepted.filter((header) => !acceptsGzip(header)), [])

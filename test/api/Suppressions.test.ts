@@ -91,7 +91,7 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
     assertProblem(await org.manage("GET", "/suppressions?reason=x&limit=0&cursor=y"), 400, "invalid-request")
   })
 
-  it("looks up and removes only what is an address, and says how to write a +", async () => {
+  it("looks up and removes valid addresses only, and explains how to escape a +", async () => {
     const org = await bench.sender("lookup")
     await org.manage("POST", "/suppressions", { email: "ada+news@example.com" })
     assert.isTrue((await org.manage("GET", lookup("ada+news@example.com"))).json.suppressed)
@@ -108,7 +108,7 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
     assert.isTrue(warned.json.suppressed)
   })
 
-  it("takes the earlier member and paths of an address", async () => {
+  it("accepts the earlier member and paths of an address", async () => {
     const org = await bench.sender("earlier")
     const added = await org.manage("POST", "/suppressions", { address: "Ada@Example.com", reason: "complaint" })
     assert.strictEqual(added.status, 201, added.text)
@@ -125,7 +125,7 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
     assert.deepStrictEqual((await org.manage("GET", at)).json, { suppressed: false, suppressions: [] })
   })
 
-  it("is part of all there is about a person", async () => {
+  it("appears in the history of a person", async () => {
     const org = await bench.sender("told", { scopes: ["events"] })
     await org.manage("POST", "/suppressions", { email: "ada@example.com", reason: "complaint" })
     const { json } = await org.manage("GET", "/stories?email=Ada@Example.com")
@@ -140,7 +140,7 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
     })
   })
 
-  it("takes CSV and gives it, all or nothing", async () => {
+  it("imports CSV atomically, and exports it", async () => {
     const org = await bench.sender("csv")
     const file = "\ufeffE-mail;Reason;suppressed_at\r\n" +
       "Ann@example.com;Unsubscribed;2026-01-02T03:04:05Z\r\n" +

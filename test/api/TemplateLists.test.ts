@@ -13,7 +13,7 @@ import { startWith } from "../support/servicesOf.ts"
 
 type Started = Effect.Success<ReturnType<typeof startWith>>
 
-describe("Tags, owners, winners and failing variants of templates", () => {
+describe("tags, owners, winners and failing variants of templates", () => {
   let started: Started
   let service: Service
   aroundTests(startWith(), (world) => {
@@ -49,7 +49,7 @@ describe("Tags, owners, winners and failing variants of templates", () => {
     return templates.map(({ id }: { id: string }) => id)
   }
 
-  it("are changed for several templates at once, and found by them", async () => {
+  it("are changed for several templates at once, and used as filters", async () => {
     const org = await organization("tagged")
     await member("tagged", "ada@tagged.example", "Ada")
     const batch = (body: object) => service.manage("POST", `${org}/templates/batch`, body)
@@ -97,7 +97,7 @@ describe("Tags, owners, winners and failing variants of templates", () => {
     assert.strictEqual(history.changes.length, 2)
   })
 
-  it("are refused with every fault", async () => {
+  it("are rejected with every fault", async () => {
     const org = await organization("refused")
     const refused = async (path: string, method: string, body: object) => {
       const answer = await service.manage(method, `${org}${path}`, body)
@@ -146,7 +146,7 @@ describe("Tags, owners, winners and failing variants of templates", () => {
     ])
   })
 
-  it("stay in files, and with an owner who has left, until somebody else takes over", async () => {
+  it("stay in files, and keep an owner who has left until somebody else takes over", async () => {
     const org = await organization("left")
     const id = await member("left", "ada@left.example", "Ada")
     const file = [{ id: "cart", name: "The cart", tags: ["sales"], owner: "ada@left.example", variants }]
@@ -168,7 +168,7 @@ describe("Tags, owners, winners and failing variants of templates", () => {
     assert.deepStrictEqual(await found(org, { tag: "sales" }), [])
   })
 
-  it("find winners among the variants in use without a draw, and variants that cannot be rendered", async () => {
+  it("list winners among the active variants, and variants that cannot be rendered", async () => {
     const org = await organization("won")
     const model = {
       ...priorModel({

@@ -8,7 +8,7 @@ import { runCommand } from "../support/cli.ts"
 import { adminToken } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 
-describe("Test groups", () => {
+describe("test groups", () => {
   let world: Effect.Success<typeof mailWorld>
   aroundTests(mailWorld, async (started) => {
     world = started
@@ -75,7 +75,7 @@ describe("Test groups", () => {
     )
   })
 
-  it("get a test each, unless suppressed, of which no result and no delivery is kept", async () => {
+  it("receive one test message per address unless suppressed, without a result or a delivery", async () => {
     const emails = ["ann@agency.example", "gone@agency.example"]
     await manage("PUT", "/test-groups/agency", { name: "Agency", emails })
     await manage("POST", "/suppressions", { email: "gone@agency.example" })
@@ -116,7 +116,7 @@ describe("Test groups", () => {
     assert.include((await command("test-group", "delete", "crew")).output, "Deleted crew")
   }, 60_000)
 
-  it("are changed by admins, and used by editors", async () => {
+  it("are changed by admins and used by editors", async () => {
     await manage("PUT", "/test-groups/shown", { name: "Shown", emails: ["b@x.example"] })
     const at = "/console/o/shop/settings/test-groups"
     const editor = await signedIn(world.service, "editor@example.com", ["shop", "editor"])
@@ -142,7 +142,7 @@ describe("Test groups", () => {
   })
 })
 
-describe("Sample people", () => {
+describe("sample people", () => {
   let world: Effect.Success<typeof mailWorld>
   aroundTests(mailWorld, async (started) => {
     world = started

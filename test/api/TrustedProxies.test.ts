@@ -16,8 +16,8 @@ const seen = (remote: string, headers: Record<string, string>, trusted = ranges)
   return [Option.getOrUndefined(remoteAddress), left["x-forwarded-proto"]]
 }
 
-describe("Trusted proxies", () => {
-  it("tell the address of the client, through several of them", () => {
+describe("trusted proxies", () => {
+  it("report the client's address, also through several proxies", () => {
     const forwarded = (text: string) => ({ "x-forwarded-for": text, "x-forwarded-proto": "https" })
     assert.deepStrictEqual(seen("10.1.2.3", forwarded("203.0.113.5")), ["203.0.113.5", "https"])
     assert.deepStrictEqual(seen("::ffff:10.1.2.3", forwarded("203.0.113.5, 10.9.9.9")), ["203.0.113.5", "https"])
@@ -27,7 +27,7 @@ describe("Trusted proxies", () => {
     assert.deepStrictEqual(seen("10.1.2.3", forwarded("10.4.4.4, 10.5.5.5")), ["10.4.4.4", "https"])
   })
 
-  it("do not make the client's own headers trusted", () => {
+  it("ignore headers that the client has set itself", () => {
     const spoofed = { "x-forwarded-for": "127.0.0.1, 198.51.100.1", "x-forwarded-proto": "https" }
     assert.deepStrictEqual(seen("203.0.113.9", spoofed), ["203.0.113.9", undefined])
     assert.deepStrictEqual(seen("203.0.113.9", spoofed, []), ["203.0.113.9", undefined])
@@ -38,7 +38,7 @@ describe("Trusted proxies", () => {
   })
 
   it.live(
-    "decide which address the audit log and the limits of signing in see",
+    "determine the address in the audit log and for the limits of signing in",
     () =>
       Effect.scoped(Effect.gen(function* () {
         const answers = yield* Effect.forEach(["127.0.0.0/8", ""], (trusted) =>

@@ -34,7 +34,7 @@ describe("requests of unusual form", () => {
     writeFileSync(file, `${lines.join("\n")}\n`)
   }
 
-  it("get the recorded answers, in the order of the file", async () => {
+  it("receive the recorded answers in the order of the file", async () => {
     if (records) return await record()
     const found: Array<unknown> = []
     for (const entry of entries) found.push(...await differences(entry))

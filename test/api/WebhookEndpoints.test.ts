@@ -55,7 +55,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
   const isSigned = ({ body, headers }: Received, ...secrets: ReadonlyArray<string>) =>
     verifyWebhook({ secrets, body, headers: headers as Record<string, string> })
 
-  it("get signed events of what they chose, with the attempts listed", async () => {
+  it("receive signed events of their selected types, with a list of attempts", async () => {
     await using server = await receiver()
     await bench.sender("chosen")
     const all = await create("chosen", server.url)
@@ -92,7 +92,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     assert.deepInclude(second.events[0].attempts[0], { status: 204, reason: null })
   })
 
-  it("are told of messages that fail or expire, and of connections that break or refuse", async () => {
+  it("receive events of failed and expired messages, and of connections that break or refuse", async () => {
     await using server = await receiver()
     const told = (type: string) => server.received.filter(({ json }) => json.type === type).map(({ json }) => json.data)
     const faulty = async (slug: string, status: number) => {
@@ -131,7 +131,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     await refusing.platform.close()
   })
 
-  it("have two signatures for a day after the secret was replaced", async () => {
+  it("receive two signatures for a day after the secret was replaced", async () => {
     await using server = await receiver()
     await bench.sender("rotated")
     const { at, secret: before } = await create("rotated", server.url)
@@ -146,7 +146,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     assert.lengthOf(String(ping!.headers["webhook-signature"]).split(" "), 2)
   })
 
-  it("get an event again after a failure, and by a replay with the same id", async () => {
+  it("receive an event again after a failure, and in a replay with the same id", async () => {
     let status = 500
     await using server = await receiver(() => status)
     await bench.sender("failing")
@@ -184,7 +184,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     assertProblem(await manage("POST", `${at}/replay`, { since: "yesterday" }), 400, "invalid-request")
   })
 
-  it("are disabled by an answer 410, and enabled again by hand", async () => {
+  it("are disabled by an answer 410, and enabled manually", async () => {
     await using server = await receiver(() => 410)
     await bench.sender("gone")
     const { at } = await create("gone", server.url)
@@ -203,7 +203,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     assertProblem(await manage("GET", at), 404, "webhook-endpoint-not-found")
   })
 
-  it("are never reached at a private address that is not listed", async () => {
+  it("never reach a private address that is not listed", async () => {
     await bench.sender("private")
     const { at } = await create("private", "https://10.1.2.3/hook")
     await manage("POST", `${at}/ping`)
@@ -217,7 +217,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     assert.include(event.attempts[0].reason, "private address")
   })
 
-  it("refuse faulty input, and more than ten", async () => {
+  it("reject invalid input and more than ten endpoints", async () => {
     await bench.sender("faulty")
     const faulty = await manage("POST", "faulty/webhook-endpoints", { url: "ftp://x", events: ["nothing"], enabled: 1 })
     assertProblem(faulty, 400, "invalid-request")

@@ -27,8 +27,8 @@ const report = async (service: Service, org: string, key: string, bytes: number)
 const usageOf = async (service: Service, org: string) =>
   (await service.manage("GET", `/organizations/${org}/usage`)).body
 
-describe("The daily quota of webhook bodies", () => {
-  it.live("refuses bodies beyond it with a remedy, is shown, and can be raised for one organization", () =>
+describe("the daily quota of webhook bodies", () => {
+  it.live("rejects bodies beyond it with a remedy, is shown, and can be raised for one organization", () =>
     Effect.scoped(Effect.gen(function* () {
       const { run, service } = yield* startWith({ WEBHOOK_DAILY_BYTES: "10000" })
       yield* Effect.promise(async () => {
@@ -100,7 +100,7 @@ describe("The daily quota of webhook bodies", () => {
     })))
 })
 
-describe("The daily quota on two nodes with one Postgres", () => {
+describe("the daily quota on two nodes with one Postgres", () => {
   it.live("counts the bodies of both nodes", () =>
     Effect.scoped(Effect.gen(function* () {
       const environment = { ...(yield* temporaryEnvironment), WEBHOOK_DAILY_BYTES: "5000" }

@@ -74,7 +74,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.strictEqual((await org.stored()).length, bodies.length)
   })
 
-  it("refuses bodies without any event, and stores nothing", async () => {
+  it("rejects bodies without events, and stores nothing", async () => {
     const org = await organization("nothing")
     const bodies: ReadonlyArray<readonly [body: unknown, pointers: ReadonlyArray<string>]> = [
       [{}, ["/event"]],
@@ -92,7 +92,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.deepStrictEqual(await org.stored(), [])
   })
 
-  it("stores a body as it came before it answers", async () => {
+  it("stores a body unchanged before it answers", async () => {
     const org = await organization("verbatim")
     const text = ' {"event" :\t"click","tracking_id":"\\u00e9-é","n":1e2, "n":2}\r\n'
     assertTaken(
@@ -146,7 +146,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.deepStrictEqual((await theirs.inbox("?all=true")).inbox, [])
   })
 
-  it("refuses a request without a key of this organization that may send events, and keeps nothing", async () => {
+  it("refuses a request without a key of this organization that may send events, and stores nothing", async () => {
     const { service } = server()
     const org = await organization("locked")
     const other = await organization("locked-other")
@@ -202,7 +202,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.strictEqual((await org.stored()).length, 2)
   })
 
-  it("looks at the key before the body", async () => {
+  it("checks the key before the body", async () => {
     const { service } = server()
     await organization("order")
     const answer = await read(
@@ -215,7 +215,7 @@ suiteOnServer("Webhooks", (server) => {
     assertProblem(answer, 401)
   })
 
-  it("refuses bodies that are not JSON, and stores nothing", async () => {
+  it("rejects bodies that are not JSON, and stores nothing", async () => {
     const org = await organization("malformed")
     const cases: ReadonlyArray<string | Uint8Array> = [
       "",
@@ -236,7 +236,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.deepStrictEqual(await org.stored(), [])
   })
 
-  it("refuses other types and encodings of a body", async () => {
+  it("rejects other types and encodings of a body", async () => {
     const org = await organization("types")
     const body = { event: "click", tracking_id: "t1" }
     const refused: ReadonlyArray<Record<string, string>> = [
@@ -258,7 +258,7 @@ suiteOnServer("Webhooks", (server) => {
     assertTaken(await org.post(cloudEvent, { "content-type": "Application/CloudEvents+JSON" }), 1)
   })
 
-  it("takes bodies up to 8 MiB and refuses larger ones, announced or not", async () => {
+  it("accepts bodies up to 8 MiB and rejects larger ones, declared or not", async () => {
     const { service } = server()
     const org = await organization("large")
     const event = { event: "click", tracking_id: "t1" }
@@ -308,7 +308,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.deepInclude(inbox[1], { status: "done", events: 0, duplicates: 1 })
   })
 
-  it("takes 10,000 items in one request and refuses more", async () => {
+  it("accepts 10,000 items in one request and rejects more", async () => {
     const org = await organization("items")
     const items = Array.from({ length: 10_001 }, (_, n) => ({ event: "open", tracking_id: `t${n}` }))
     for (const body of [items, { events: items }]) {
@@ -323,7 +323,7 @@ suiteOnServer("Webhooks", (server) => {
     assert.deepInclude((await org.inbox("?all=true")).inbox[0], { status: "done", events: 10_000, duplicates: 0 })
   })
 
-  it("answers other methods with those it takes", async () => {
+  it("answers other methods with the allowed ones", async () => {
     const org = await organization("methods")
     for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
       const answer = await org.post(undefined, {}, method)
@@ -334,7 +334,7 @@ suiteOnServer("Webhooks", (server) => {
     assertProblem(await read(await service.request("/api/webhook/none/methods", { method: "POST" })), 404)
   })
 
-  it("answers 503 with Retry-After while the store does not take it, and counts a repeated request once", async () => {
+  it("answers 503 with Retry-After while the database is unavailable, and counts a repeated request once", async () => {
     const { run, service } = server()
     const org = await organization("away")
     await service.manage("POST", "/organizations/away/templates", {

@@ -10,7 +10,7 @@ const Delivery = Schema.Struct({
   formats: Schema.Record(Schema.String, Schema.String),
 })
 
-describe("The wire form of a domain object", () => {
+describe("the wire form of a domain object", () => {
   it("has the names and the order of the schema, and times in ISO 8601", () => {
     const write = wireForm(Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.Int) }))
     const finishedAt = new Date("2026-05-04T09:30:00Z")
@@ -22,24 +22,24 @@ describe("The wire form of a domain object", () => {
     )
   })
 
-  it("leaves out members that the schema does not have, and optional members without a value", () => {
+  it("omits members outside the schema, and optional members without a value", () => {
     const write = wireForm(Delivery)
     const domain = { id: "a", templateId: "b", finishedAt: null, note: undefined, formats: {}, secret: "s", body: "x" }
     assert.deepStrictEqual(write(domain), { id: "a", template_id: "b", finished_at: null, formats: {} })
   })
 
-  it("is the object itself for an object that has the names of the schema", () => {
+  it("is unchanged for an object with the names of the schema", () => {
     const wire = { id: "a", template_id: "b", finished_at: "2026-05-04", note: "n", formats: { text: "t" } }
     assert.deepStrictEqual(wireForm(Delivery)(wire), wire)
   })
 
-  it("takes a member under the name of the schema before one under the name of the domain", () => {
+  it("prefers a member under the schema's name over one under the domain's name", () => {
     const write = wireForm(Delivery)
     const domain = { id: "a", templateId: "domain", template_id: "wire", finished_at: null, formats: {} }
     assert.deepStrictEqual(write(domain), { id: "a", template_id: "wire", finished_at: null, formats: {} })
   })
 
-  it("follows a schema that contains itself", () => {
+  it("follows a recursive schema", () => {
     interface Tree {
       readonly saved_at: string
       readonly parts: ReadonlyArray<Tree>
@@ -55,7 +55,7 @@ describe("The wire form of a domain object", () => {
     })
   })
 
-  it("is any value for a schema of any value", () => {
+  it("is unchanged for a schema of any value", () => {
     assert.deepStrictEqual(wireForm(Schema.Unknown)({ someName: [1] }), { someName: [1] })
   })
 })
