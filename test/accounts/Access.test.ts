@@ -35,7 +35,7 @@ it("every management endpoint that changes data has an action for the audit log"
   }
 })
 
-suiteOnService("Sessions at the management API", (bench) => {
+suiteOnService("Sessions in the management API", (bench) => {
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> =>
     read(await bench.service.request(path, { redirect: "manual", ...init }))
   const manage = async (method: string, path: string, body?: unknown): Promise<Json> => {

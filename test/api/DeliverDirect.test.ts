@@ -4,12 +4,12 @@ import { type Answer, read } from "./harness.ts"
 
 // The router answers requests for a slug with an encoded character. Any other request takes the shorter way.
 
-suiteOnSending("Deliver by both ways", (bench) => {
+suiteOnSending("Deliver with and without the router", (bench) => {
   const message = { template_id: "t", email: "ada@example.com", fields: { name: "Ada" } }
   const post = async (path: string, headers: Record<string, string>, body: BodyInit) =>
     read(await bench.service.request(path, { method: "POST", headers, body }))
 
-  it("answers the same by the router and without, and tries a refused message once", async () => {
+  it("returns the same answers, and sends a refused message once", async () => {
     const org = await bench.sender("both-ways")
     const manage = async (path: string, body: unknown) =>
       assert.isBelow((await org.manage("POST", path, body)).status, 300, path)

@@ -4,7 +4,7 @@ import { type Answer, read } from "./harness.ts"
 
 // A body without a declared length is answered by the router, any other one directly.
 
-suiteOnSending("A request whose variant cannot be rendered", (bench) => {
+suiteOnSending("A variant that cannot be rendered", (bench) => {
   const strict = (id: string, ...texts: ReadonlyArray<string>) => ({
     id,
     name: id,

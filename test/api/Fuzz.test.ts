@@ -156,7 +156,7 @@ const request = fc.record({
 /** A text in a URL, as raw as a client may write it. */
 const encode = (one: string) => encodeURIComponent(one.toWellFormed()).replaceAll("%25", "%")
 
-suiteOnService("Any request whatever", (bench) => {
+suiteOnService("Any request", (bench) => {
   let shared: Organization | undefined
   const organization = async () => {
     if (shared !== undefined) return shared

@@ -99,7 +99,7 @@ suiteOnService("Imports", (bench) => {
     assert.deepStrictEqual((await call("GET", "/templates")).body.templates, [])
   })
 
-  it("names members without effect at every depth, in imports and in single templates", async () => {
+  it("reports members without effect at every depth, in imports and in single templates", async () => {
     await organization("unknown")
     const template = {
       id: "t",

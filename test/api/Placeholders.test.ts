@@ -6,7 +6,7 @@ const warnings = (answer: Answer) => {
   return answer.headers.get("parlance-warnings")
 }
 
-suiteOnService("Placeholders that nobody filled in", (bench) => {
+suiteOnService("Unfilled placeholders and lookalike values", (bench) => {
   it("are rejected as ids by every call with the text and the member", async () => {
     const org = await bench.organization("unfilled-ids")
     await org.template({ id: "t", variants: variants("a", "b") })
@@ -114,7 +114,7 @@ suiteOnService("Placeholders that nobody filled in", (bench) => {
     )
   })
 
-  it("treat values that look alike as equal", async () => {
+  it("match targeting if they differ only in case, white space or Unicode form", async () => {
     const org = await bench.organization("alike")
     await org.template({
       id: "t",

@@ -6,7 +6,7 @@ import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 import { iterable, segment, whsec } from "./platformSenders.ts"
 import { organizationOf, suiteOnPlatforms } from "./platformSuite.ts"
 
-suiteOnPlatforms("Setting platforms up", (server) => {
+suiteOnPlatforms("The setup of webhook sources", (server) => {
   const organization = organizationOf(server)
 
   it("lists every fault of settings, and changes nothing", async () => {

@@ -16,7 +16,7 @@ const forms: Readonly<Record<string, (org: Organization, user: string, attrs: ob
     org.batch({ requests: [{ template_id: "t", tracking_id: "x" }], user_id, attrs }),
 }
 
-suiteOnService("A tracking id of several people", (bench) => {
+suiteOnService("A tracking id used for several people", (bench) => {
   for (const [name, ask] of Object.entries(forms)) {
     it(`is named in Parlance-Warnings of ${name}, with what differs`, async () => {
       const org = await bench.organization(`people-${name.replaceAll(" ", "-").toLowerCase()}`)
@@ -91,7 +91,7 @@ suiteOnService("A tracking id of several people", (bench) => {
   })
 })
 
-suiteOnService("A variant that is forced for a tracking id", (bench) => {
+suiteOnService("A variant forced for a used tracking id", (bench) => {
   it("is rejected with 409 as the only item of a batch, counted once, without a change", async () => {
     const org = await bench.organization("only")
     await org.template({ id: "t", variants: variants("a", "b") })

@@ -5,7 +5,7 @@ import { suiteOnServer } from "../learning/support.ts"
 import { makeOrganization } from "../support/service.ts"
 import { managed, signedIn } from "./furnished.ts"
 
-suiteOnServer("Tracking ids that callers give to several people", (server) => {
+suiteOnServer("Tracking ids used for several people", (server) => {
   it("are counted on the page of the template with what to change, and in the list of templates", async () => {
     const { service } = server()
     const manage = managed(service)
@@ -33,7 +33,7 @@ suiteOnServer("Tracking ids that callers give to several people", (server) => {
   })
 })
 
-suiteOnServer("Placeholders that callers do not fill in", (server) => {
+suiteOnServer("Unfilled placeholders of callers", (server) => {
   it("are counted on the page of the template with their member, and in the list of templates", async () => {
     const { service } = server()
     const manage = managed(service)

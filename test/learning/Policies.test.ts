@@ -263,7 +263,7 @@ describe("Policies", () => {
   })
 })
 
-suiteOnServer("Policies behind HTTP", (server) => {
+suiteOnServer("Policies in API calls", (server) => {
   it("includes a just acknowledged event if the caller bypasses the cache", async () => {
     const { service } = server()
     const key = await makeOrganization(service, "acme", ["generate", "events"])

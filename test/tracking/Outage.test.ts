@@ -30,7 +30,7 @@ const relayed = Effect.gen(function* () {
   return { ...env, DATABASE_URL: url.href, STORE_TIMEOUT: "1 second" }
 })
 
-suiteOnTracking("Tracking while the store is out", (bench) => {
+suiteOnTracking("Tracking during a database outage", (bench) => {
   it("answers from memory, and stores the events once the database is back", async () => {
     const shop = await bench.shop("outage", { template })
     const names = ["ada", "bob", "cleo"]

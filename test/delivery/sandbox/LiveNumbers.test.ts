@@ -103,7 +103,7 @@ const traffic = async (bench: SandboxBench, { live, slug, test }: Tested, kind: 
   assert.strictEqual(events.status, 200, events.text)
 }
 
-suiteOnSandbox("Numbers of an organization", (bench) => {
+suiteOnSandbox("Live figures of an organization", (bench) => {
   const settled = (slug: string) =>
     bench.run(Effect.gen(function* () {
       yield* settle(slug)
