@@ -25,7 +25,7 @@ describeShop("Filters of the audit log", (shop) => {
     return all
   }
 
-  it("find the same entries by API, on the page and by command", async () => {
+  it("return the same entries in the API, on the page and in the command", async () => {
     const begin = new Date()
     const variants = [{ id: "a", vars: { subject: "a" } }]
     for (const id of ["first", "second"]) {
@@ -89,7 +89,7 @@ describeShop("Filters of the audit log", (shop) => {
     assert.isNull((await asked({ limit: `${all.length}` })).next, "a full last page has no next one")
   })
 
-  it("know every action of the log, refusals and sign-ins included", async () => {
+  it("accept every action of the log, including refusals and sign-ins", async () => {
     const accounts = await entries({ action: "account created" }, "/audit")
     assert.include(accounts, "Admin token: viewer@example.com")
     assert.deepStrictEqual(await entries({ action: "API key refused" }), [])

@@ -4,8 +4,8 @@ import { commandsFor, findCommands } from "../../src/console/Commands.ts"
 const base = "/console/o/acme"
 const labelsOf = (commands: ReadonlyArray<{ readonly label: string }>) => commands.map(({ label }) => label)
 
-describe("The commands of the command bar", () => {
-  it("are those that the visitor may use", () => {
+describe("the commands of the command bar", () => {
+  it("are those that the visitor's role allows", () => {
     const viewer = labelsOf(commandsFor(base, "viewer", (endpoint) => endpoint === "listDeliveries"))
     assert.includeMembers(viewer, ["Templates", "Failed messages", "Your account"])
     assert.notIncludeMembers(viewer, ["Audit log", "Create a template", "Create New API Key"])
@@ -15,7 +15,7 @@ describe("The commands of the command bar", () => {
     assert.isTrue(admin.every(({ href }) => href.startsWith(base) || href === "/console/account"))
   })
 
-  it("are found by words in any order, in upper or lower case", () => {
+  it("match words in any order and case", () => {
     const all = commandsFor(base, "admin", () => true)
     assert.deepStrictEqual(labelsOf(findCommands(all, " KEY new ")), ["Create New API Key"])
     assert.deepStrictEqual(findCommands(all, "nothing of the kind"), [])

@@ -38,7 +38,7 @@ describeShop("Compression of pages and of the management API", (shop) => {
   const browser = { "accept-encoding": "gzip, deflate, br", "sec-fetch-site": "same-origin" }
   const tokenIn = (page: string) => /name="_csrf" value="([^"]+)"/.exec(page)![1]!
 
-  it("is for pages that a person asked for, not for those that another site asked for", async () => {
+  it("applies to pages requested by the console, but not to requests from another site", async () => {
     const cookie = await signIn()
     const page = await raw(base, { cookie, ...browser })
     assert.deepInclude(page.headers, {
@@ -71,7 +71,7 @@ describeShop("Compression of pages and of the management API", (shop) => {
     }
   })
 
-  it("shows the token of forms in another form each time, and takes each of them", async () => {
+  it("masks the form token differently in each response, and accepts each mask", async () => {
     const cookie = await signIn()
     const pages = await Promise.all([1, 2].map(() => raw(base, { cookie, ...browser })))
     const [one, two] = pages.map(({ bytes }) => tokenIn(gunzipSync(bytes).toString()))
@@ -103,7 +103,7 @@ describeShop("Compression of pages and of the management API", (shop) => {
     assert.strictEqual((await post(Buffer.from(unmasked).toString("base64url"))).status, 400)
   })
 
-  it("is for JSON of the management API from 1,024 bytes, however long", async () => {
+  it("applies to JSON of the management API from 1,024 bytes", async () => {
     const authorization = `Bearer ${adminToken}`
     const body = Array.from({ length: 4000 }, (_, n) => `<p>Line ${n} 🎂 שלום</p>`).join("\n")
     const variants = ["a", "b", "c"].map((id) => ({ id, vars: { subject: id, body: body.slice(0, 60_000) } }))
@@ -129,7 +129,7 @@ describeShop("Compression of pages and of the management API", (shop) => {
     assert.isFalse(await isZipped({}))
   })
 
-  it("is not for Generate", async () => {
+  it("does not apply to Generate", async () => {
     const { key } = await shop.manage("POST", "/organizations/shop/keys", { name: "Site" })
     const answer = await raw("/api/generate/shop", {
       "x-api-key": key,

@@ -24,7 +24,7 @@ const modules = {
   webhook: Webhook,
 }
 
-it("has words for every setting and secret of every platform", () => {
+it("labels every setting and secret of every platform", () => {
   for (const [platform, { Secrets, Settings }] of Object.entries(modules)) {
     const { secrets, settings } = platformForms[platform as keyof typeof modules]
     const words = connectionWords[platform as keyof typeof modules]
@@ -35,7 +35,7 @@ it("has words for every setting and secret of every platform", () => {
   }
 })
 
-it("reads from a form the settings that it was filled with", () => {
+it("reads the settings back from a filled form", () => {
   const { settings } = platformForms.smtp
   const stored = {
     host: "smtp.example.com",
@@ -55,7 +55,7 @@ it("reads from a form the settings that it was filled with", () => {
   )
 })
 
-it("tells of failed messages from a share of 1 %, and as bad from the threshold and 10 messages", () => {
+it("warns about failed messages from a share of 1 %, and reports trouble from the threshold and 10 messages", () => {
   const since = new Date("2026-11-22T09:00:00Z")
   const told = (failed: number, sent: number, threshold = 0.1) =>
     failureTroubles({ since, failed, sent }, "/console/o/a/deliveries", threshold).map(({ kind, title }) =>
@@ -75,13 +75,13 @@ it("tells of failed messages from a share of 1 %, and as bad from the threshold 
   assert.include(trouble!.detail, "33\u00a0%")
 })
 
-describe("Delivery in the console", () => {
+describe("delivery in the console", () => {
   let service: LocalService
   let sink: string
   aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
   aroundTests(receiver, ({ url }) => sink = url)
 
-  it("adds a connection, tests it, switches it, changes it and removes it, and never shows a secret", async () => {
+  it("creates a connection, tests, pauses, changes and deletes it, and never shows a secret", async () => {
     const manage = managed(service)
     await manage("POST", "/organizations", { slug: "out", name: "Out" })
     const admin = await signedIn(service, "out@example.com")
@@ -136,7 +136,7 @@ describe("Delivery in the console", () => {
     assert.strictEqual((await admin.post(`${at}/new/test`)).status, 404)
   })
 
-  it("takes a secret away that is not needed any more", async () => {
+  it("deletes a secret that is no longer needed", async () => {
     const manage = managed(service)
     await manage("POST", "/organizations", { slug: "login", name: "Login" })
     const admin = await signedIn(service, "login@example.com")
@@ -155,7 +155,7 @@ describe("Delivery in the console", () => {
     assert.deepStrictEqual((await manage("GET", "/organizations/login/connections")).connections[0].secrets, [])
   })
 
-  it("lists deliveries by state and address, shows the message in a frame that runs nothing", async () => {
+  it("lists deliveries by state and address, and shows the message in a frame without scripts", async () => {
     const manage = managed(service)
     const org = await furnish(service, "sent")
     await connect(service, "sent", sink)
@@ -204,7 +204,7 @@ describe("Delivery in the console", () => {
     assert.strictEqual((await stranger.get(at)).status, 403)
   })
 
-  it("shows a connection that refuses messages on the overview and its page, and resumes it", async () => {
+  it("shows a refusing connection on the overview and its page, and resumes it", async () => {
     let isBlocked = true
     const server = await startWebhook({
       fault: () => isBlocked ? { status: 422, body: { error: `${script} suspended` } } : undefined,
@@ -240,7 +240,7 @@ describe("Delivery in the console", () => {
     await server.close()
   })
 
-  it("cancels what is queued and retries what has failed, after asking, by editors and not by viewers", async () => {
+  it("cancels queued and retries failed messages after a confirmation, for editors but not for viewers", async () => {
     const manage = managed(service)
     const org = await furnish(service, "queue")
     await connect(service, "queue", "http://127.0.0.1:9/")
@@ -286,7 +286,7 @@ describe("Delivery in the console", () => {
     assert.notMatch(text, /<form method="post" action="\/console\/o/)
   })
 
-  it("retries and cancels all messages that a filter leaves, by editors and not by viewers, once for each preview", async () => {
+  it("retries and cancels all filtered messages once per preview, for editors but not for viewers", async () => {
     const manage = managed(service)
     const org = await furnish(service, "bulk")
     await connect(service, "bulk", "http://127.0.0.1:9/")
@@ -351,7 +351,7 @@ describe("Delivery in the console", () => {
     assert.strictEqual((await editor.get(`${at}/-/actions/nothing`)).status, 404)
   })
 
-  it("breaks on no form that is filled with nonsense", async () => {
+  it("answers nonsense in every form without an error", async () => {
     const { slug } = await furnish(service, "nonsense")
     await connect(service, slug, sink)
     const admin = await signedIn(service, "nonsense@example.com")

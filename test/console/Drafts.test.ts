@@ -35,7 +35,7 @@ const furnish = async (shop: Shop, template: string) => {
 }
 
 describeShop("Drafts in the editor", (shop) => {
-  it("are stored beside the live variant, shown when the editor is opened again, and published by a save", async () => {
+  it("are stored next to the live variant, shown when the editor is reopened, and published on save", async () => {
     const { drafts, form, page, variant } = await furnish(shop, "beside")
     const editor = await shop.signIn("editor@example.com")
     const live = await variant()
@@ -74,7 +74,7 @@ describeShop("Drafts in the editor", (shop) => {
     assert.lengthOf(entries.filter(({ action }: { readonly action: string }) => /draft/.test(action)), 0)
   })
 
-  it("of a new variant wait until it is created, and can be discarded", async () => {
+  it("are kept for a new variant until it is created, and can be discarded", async () => {
     const { drafts } = await furnish(shop, "fresh")
     const editor = await shop.signIn("editor@example.com")
     const path = `${base}/fresh/new-variant`
@@ -90,7 +90,7 @@ describeShop("Drafts in the editor", (shop) => {
     assert.deepStrictEqual(await drafts(), [])
   })
 
-  it("of a colleague are shown, continued as one's own, and published", async () => {
+  it("are shown to a colleague, who can continue and publish them", async () => {
     const { drafts, form, page, variant } = await furnish(shop, "colleague")
     const [editor, admin] = [await shop.signIn("editor@example.com"), await shop.signIn("admin@example.com")]
     const live = await variant()
@@ -112,7 +112,7 @@ describeShop("Drafts in the editor", (shop) => {
     assert.strictEqual((await admin.get(`${page}/draft?author=editor%40example.com`)).status, 404)
   })
 
-  it("show both texts where somebody has saved meanwhile, and combine them", async () => {
+  it("show both texts and combine them if somebody else has saved since", async () => {
     const { drafts, form, page, path, variant } = await furnish(shop, "both")
     const editor = await shop.signIn("editor@example.com")
     const live = await variant()
@@ -150,7 +150,7 @@ describeShop("Drafts in the editor", (shop) => {
     assert.include((await editor.get(page)).text, `value="Once more"`, "theirs")
   })
 
-  it("may be stored and saved by the author of a proposal, whose variant is not live yet", async () => {
+  it("are stored and saved by the author of a proposal before its variant is live", async () => {
     const { form, page, path } = await furnish(shop, "approved")
     await shop.manage("PATCH", "/organizations/shop", { template_approval: "editor" })
     const editor = await shop.signIn("editor@example.com")
@@ -177,7 +177,7 @@ describeShop("Drafts in the editor", (shop) => {
 })
 
 describeShop("Versions of a variant", (shop) => {
-  it("are listed, compared to the variant as it is, and restored unless somebody saves meanwhile", async () => {
+  it("are listed, compared with the current variant, and restored unless somebody else saves", async () => {
     const { page, path, variant } = await furnish(shop, "versions")
     const editor = await shop.signIn("editor@example.com")
     for (let n = 1; n <= 31; n++) {
@@ -211,7 +211,7 @@ describeShop("Versions of a variant", (shop) => {
 })
 
 describeShop("Text of an expired session", (shop) => {
-  it("stays in the page until its account has signed in again, and is stored for nobody", async () => {
+  it("stays in the page until the same account signs in again, and is not stored for another account", async () => {
     const { drafts, form, page, variant } = await furnish(shop, "expired")
     const live = await variant()
     const sent = form(live, { var_0_source: 'Typed "before"\r\n<b>', _account: "editor@example.com" })
@@ -253,7 +253,7 @@ describeShop("Text of an expired session", (shop) => {
 })
 
 describeShop("Two texts that began from one", () => {
-  it("are combined field by field, with those that both changed named", () => {
+  it("are combined by field, and list the fields that both changed", () => {
     const begun = {
       ...blankOf({ variants: [] } as never),
       name: "A",

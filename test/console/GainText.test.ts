@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { weightedGainSentence } from "../../src/console/pages/results/Pictures.tsx"
 
-describe("The gain by propensities in the console", () => {
-  it("stands in a sentence with its interval, its days and the model's gain", () => {
+describe("the gain by propensities in the console", () => {
+  it("is a sentence with its interval, its days and the model's gain", () => {
     const weighted_gain = {
       from: "2026-10-01T00:00:00.000Z",
       to: "2026-10-29T00:00:00.000Z",
@@ -20,7 +20,7 @@ describe("The gain by propensities in the console", () => {
     )
   })
 
-  it("is left out while it is too uncertain", () => {
+  it("is omitted while it is uncertain", () => {
     assert.isUndefined(weightedGainSentence({ weighted_gain: null }))
   })
 })

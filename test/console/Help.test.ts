@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { helpFor } from "../../src/console/Help.ts"
 import { readLibrary } from "../../src/documents/Library.ts"
 
-describe("The help of a console page", () => {
-  it("is the section about the page, or else the guide for marketers", () => {
+describe("the help link of a console page", () => {
+  it("leads to the section about the page, or else to the guide for marketers", () => {
     assert.strictEqual(helpFor("/console/o/acme/templates/welcome/results"), "/docs/guide/results")
     assert.strictEqual(helpFor("/console/o/acme/templates/welcome/variants/a"), "/docs/guide/templates#liquid")
     assert.strictEqual(helpFor("/console/o/acme/settings/keys"), "/docs/guide/api#before-you-start")
@@ -13,7 +13,7 @@ describe("The help of a console page", () => {
     }
   })
 
-  it.effect("is a document and a heading that exist", () =>
+  it.effect("leads to an existing document and heading", () =>
     Effect.gen(function* () {
       const library = yield* readLibrary
       const pages = [

@@ -13,7 +13,7 @@ describeShop("What was changed, in the console", (shop) => {
   const entries = async (path = "/organizations/shop/audit"): Promise<ReadonlyArray<Json>> =>
     (await shop.manage("GET", `${path}?limit=200`)).entries.filter(({ action }: Json) => action !== "signed in")
 
-  it("finds entries by who acted, what was done, and to what", async () => {
+  it("finds entries by actor, action and subject", async () => {
     for (let n = 0; n < 30; n++) {
       await shop.manage("POST", "/organizations/shop/keys", { name: `Key ${n}` })
     }
@@ -43,7 +43,7 @@ describeShop("What was changed, in the console", (shop) => {
     assert.include((await admin.get(`${keys}?q=key+17&state=works`)).text, "No matching keys")
   })
 
-  it("shows a variant's text line by line, and every other field before and after", async () => {
+  it("shows a variant's text line by line, and other fields before and after", async () => {
     const at = "/organizations/shop/templates/letter"
     const long = Array.from({ length: 900 }, (_, n) => `<p>Line ${n} of the letter</p>`)
     await shop.manage("POST", "/organizations/shop/templates", {
@@ -109,7 +109,7 @@ describeShop("What was changed, in the console", (shop) => {
     assert.isBelow(JSON.stringify(gone.changes).length, 50_000)
   })
 
-  it("has an entry of its own for each template that an import changes, by whichever way it came in", async () => {
+  it("contains one entry per template changed by an import, for every way of importing", async () => {
     const template = (id: string, subject: string) => ({
       id,
       name: id,
@@ -135,7 +135,7 @@ describeShop("What was changed, in the console", (shop) => {
     assert.include(page, "a · subject")
   })
 
-  it("keeps settings of organizations, sources and connections before and after, and never a secret", async () => {
+  it("shows settings of organizations, sources and connections before and after, but never a secret", async () => {
     const at = "/organizations/shop"
     const quiet = { from: "21:00", to: "08:00" }
     await shop.manage("PATCH", at, { name: "Shop & Co", quiet_hours: quiet })
@@ -186,7 +186,7 @@ describeShop("What was changed, in the console", (shop) => {
     assert.strictEqual((await editor.get(log)).status, 403)
   })
 
-  it("lists what belongs to no organization for administrators of the installation, and for nobody else", async () => {
+  it("shows entries without an organization to administrators of the installation only", async () => {
     const { id } = await shop.manage("POST", "/accounts", { email: "gone@example.com", name: script })
     await shop.manage("POST", `/accounts/${id}/reset`)
     await shop.manage("DELETE", `/accounts/${id}`)

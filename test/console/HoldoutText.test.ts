@@ -18,8 +18,8 @@ const resultsOf = (clicks: number) =>
     control: side(100, 5),
   }], "click")!
 
-describe("A holdout in words", () => {
-  it("says a difference with its interval, and how many decisions it still takes", () => {
+describe("a holdout in words", () => {
+  it("shows a difference with its interval, and the number of decisions still needed", () => {
     const within = comparisonText(resultsOf(48).outcomes[0]!)
     assert.match(
       within,
@@ -31,7 +31,7 @@ describe("A holdout in words", () => {
     assert.include(comparisonText(none.outcomes[0]!), "nothing to be compared with yet")
   })
 
-  it("says the same on a terminal", () => {
+  it("has the same figures on a terminal", () => {
     const [about, line] = holdoutLines(resultsOf(48))
     assert.strictEqual(about, "Holdout of 10 %, with a random split:")
     assert.match(line!, /^ {2}click: 5\.3 % of 28800 treated, 5\.0 % of 3200 held out; difference \+0\.33 points \(/)
@@ -42,7 +42,7 @@ describe("A holdout in words", () => {
     )
   })
 
-  it("says who gets what", () => {
+  it("describes the share and content of the holdout", () => {
     assert.strictEqual(holdoutWords(null), "organization default")
     assert.strictEqual(holdoutWords({ share: 0, content: "even" }), "none")
     assert.strictEqual(holdoutWords({ share: 0.05, content: "even" }), "5 % of people get a random split")

@@ -4,8 +4,8 @@ import { templateTroubles } from "../../src/console/pages/OverviewTroubles.ts"
 const base = "/console/o/acme"
 const templateName = (id: string) => `Name of ${id}`
 
-describe("Notices about templates that nobody receives", () => {
-  it("names each of a few templates", () => {
+describe("notices about templates that nobody receives", () => {
+  it("name each template if there are a few", () => {
     const troubles = templateTroubles(
       base,
       { inactive: ["a b"], idle: [{ template: "c", variants: ["v1", "v2"] }] },
@@ -18,7 +18,7 @@ describe("Notices about templates that nobody receives", () => {
     assert.include(troubles[1]!.detail, "v1, v2")
   })
 
-  it("is one for many templates with the same trouble, so that other notices are not pushed out", () => {
+  it("are combined for many templates with the same trouble, so that other notices stay visible", () => {
     const ids = ["a", "b", "c", "d"]
     const idle = ids.map((template) => ({ template, variants: ["v"] }))
     const troubles = templateTroubles(base, { inactive: ids, idle }, templateName)

@@ -8,7 +8,7 @@ import { connect, deliveryEnvironment, furnish, managed, receiver, signedIn } fr
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
 
-describe("People and messages", () => {
+describe("people and messages", () => {
   const environment = temporaryEnvironment
   let service: LocalService
   let sink: string
@@ -18,7 +18,7 @@ describe("People and messages", () => {
   const story = (org: string, query: string): Promise<Json> =>
     managed(service)("GET", `/organizations/${org}/stories?${query}`)
 
-  it("tells of a tracking id what was decided and why, and what each event did", async () => {
+  it("show the decision of a tracking id with its reason, and the effect of each event", async () => {
     await furnish(service, "told")
     const found = await story("told", "tracking_id=order-1001")
     assert.strictEqual(found.decisions.length, 1)
@@ -43,7 +43,7 @@ describe("People and messages", () => {
     assert.deepStrictEqual((await story("told", "q=nobody")).decisions, [])
   })
 
-  it("finds a person under every name, and a text whatever it names", async () => {
+  it("find a person under every name, and search by any text", async () => {
     await furnish(service, "named")
     const byUser = await story("named", "user_id=u-1")
     assert.sameMembers(byUser.names, ["u-1", "ann@example.com"])
@@ -56,7 +56,7 @@ describe("People and messages", () => {
     }
   })
 
-  it("goes through a long story page by page, each decision once", async () => {
+  it("page through a long history with each decision once", async () => {
     const org = await furnish(service, "long")
     for (let n = 0; n < 7; n++) {
       await org.post("/api/generate/long", { template_id: "welcome", tracking_id: `more-${n}`, user_id: "u-1" })
@@ -72,7 +72,7 @@ describe("People and messages", () => {
     assert.strictEqual(ids.at(-1), "order-1001", "the latest first")
   })
 
-  it("refuses a question that is none", async () => {
+  it("reject an invalid query", async () => {
     await managed(service)("POST", "/organizations", { slug: "asked", name: "Asked" })
     for (
       const query of [
@@ -93,7 +93,7 @@ describe("People and messages", () => {
     assert.strictEqual((await service.manage("GET", "/organizations/asked/webhooks/events/events?limit=x")).status, 400)
   })
 
-  it("keeps organizations apart", async () => {
+  it("are separated by organization", async () => {
     await furnish(service, "mine")
     await managed(service)("POST", "/organizations", { slug: "theirs", name: "Theirs" })
     for (const query of ["tracking_id=order-1001", "user_id=u-1", "email=ann@example.com", "q=u-1"]) {
@@ -106,7 +106,7 @@ describe("People and messages", () => {
     )
   })
 
-  it("shows the story with what was typed as text", async () => {
+  it("show typed HTML as text", async () => {
     await furnish(service, "page")
     const viewer = await signedIn(service, "page@example.com", ["page", "viewer"])
     const at = "/console/o/page/people"
@@ -129,7 +129,7 @@ describe("People and messages", () => {
     }
   })
 
-  it("erases a person after asking, says what was erased, and keeps the name out of the audit log", async () => {
+  it("erase a person after a confirmation, report what was erased, and keep the name out of the audit log", async () => {
     const manage = managed(service)
     const org = await furnish(service, "erased")
     await connect(service, "erased", sink)

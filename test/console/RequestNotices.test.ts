@@ -6,7 +6,7 @@ import { makeOrganization } from "../support/service.ts"
 import { managed, signedIn } from "./furnished.ts"
 
 suiteOnServer("Tracking ids used for several people", (server) => {
-  it("are counted on the page of the template with what to change, and in the list of templates", async () => {
+  it("are counted on the page of the template with a remedy, and in the list of templates", async () => {
     const { service } = server()
     const manage = managed(service)
     const key = await makeOrganization(service, "shared-ids")

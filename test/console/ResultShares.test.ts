@@ -46,7 +46,7 @@ suiteOnServer("Links to results", (server) => {
     )
   }
 
-  it("open the results without signing in, and nothing else", async () => {
+  it("open only the results without signing in", async () => {
     const { editor, path } = await start("opens")
     assert.include((await editor.get(path.replace("/share", ""))).text, `href="${path}"`)
     const asked = await editor.get(path)
@@ -69,7 +69,7 @@ suiteOnServer("Links to results", (server) => {
     assert.notInclude(page.text, "opens@example.com")
   })
 
-  it("keep the token in links of the table, so that it can be sorted", async () => {
+  it("keep the token in links of the table, so that sorting works", async () => {
     const { manage, shares } = await start("sorts", [
       "warm",
       "short",
@@ -95,7 +95,7 @@ suiteOnServer("Links to results", (server) => {
     assert.notInclude(JSON.stringify(await entries("digests")), token)
   })
 
-  it("work for the chosen days, until they are revoked, each with its entry in the audit log", async () => {
+  it("work for the chosen number of days until they are revoked, with audit entries", async () => {
     const { editor, manage, path, shares } = await start("ends")
     for (const days of [1, 7, 30, 90]) {
       const share = await manage("POST", shares, { expires_in_days: days })
@@ -127,7 +127,7 @@ suiteOnServer("Links to results", (server) => {
     ])
   })
 
-  it("refuse when they have expired, and with the template", async () => {
+  it("are refused after they expire, and after the template is deleted", async () => {
     const { manage, shares } = await start("expires")
     const { path } = await manage("POST", shares, {})
     const { path: other } = await manage("POST", shares, {})
@@ -146,7 +146,7 @@ suiteOnServer("Links to results", (server) => {
     assert.deepStrictEqual([(await visit(path)).status, (await visit(other)).status], [404, 404])
   })
 
-  it("are made by editors, and seen by every member of the organization alone", async () => {
+  it("are created by editors, and visible only to members of the organization", async () => {
     const { manage, path, shares } = await start("roles")
     const viewer = await signedIn(server().service, "looks@example.com", ["roles", "viewer"])
     assert.strictEqual((await viewer.post(path, { expires_in_days: "7" })).status, 403)
@@ -162,7 +162,7 @@ suiteOnServer("Links to results", (server) => {
     assert.lengthOf((await manage("GET", shares)).shares, 1)
   })
 
-  it("are 20 for a template at most", async () => {
+  it("are limited to 20 per template", async () => {
     const { editor, manage, path, shares } = await start("many")
     for (let n = 0; n < 20; n++) await manage("POST", shares, {})
     const refused = await editor.post(path, { expires_in_days: "7" })
@@ -170,7 +170,7 @@ suiteOnServer("Links to results", (server) => {
     assert.include(refused.text, "The template has 20 links already")
   })
 
-  it("are limited for each network, whether they are right or not", async () => {
+  it("are rate limited per network, for valid and invalid tokens", async () => {
     const { manage, shares } = await start("limits")
     const { path } = await manage("POST", shares, {})
     let answer = await visit("/console/shared-results?token=nothing")

@@ -11,12 +11,12 @@ import { managed, script, signedIn } from "./furnished.ts"
 
 const segment = encodeContext([["daypart", "morning"], ["weekend", "weekday"]])
 
-describe("Results and overview in the console", () => {
+describe("results and overview in the console", () => {
   let running: Running
   const start = Effect.orDie(Effect.flatMap(temporaryEnvironment, (env) => startServer(env)))
   aroundTests(start, (started) => running = started)
 
-  it("leads from nothing to what is missing, offering only what the role may do", async () => {
+  it("guide through the missing steps, limited to those that the role allows", async () => {
     const manage = managed(running.service)
     await manage("POST", "/organizations", { slug: "empty", name: "Empty" })
     const admin = await signedIn(running.service, "admin@example.com", ["empty", "admin"])
@@ -39,7 +39,7 @@ describe("Results and overview in the console", () => {
     }
   })
 
-  it("says where something needs somebody, with the way there", async () => {
+  it("list problems that need attention with links", async () => {
     const manage = managed(running.service)
     await manage("POST", "/organizations", { slug: "trouble", name: "Trouble" })
     const { key } = await manage("POST", "/organizations/trouble/keys", { name: "k", scopes: ["events", "generate"] })
@@ -66,7 +66,7 @@ describe("Results and overview in the console", () => {
     }
   })
 
-  it("shows results with their pictures and tables to whoever may look, and what was typed as text", async () => {
+  it("show results with charts and tables to every member, and typed HTML as text", async () => {
     const manage = managed(running.service)
     await manage("POST", "/organizations", { slug: "shown", name: script, time_zone: "Europe/Berlin" })
     await running.run(makeTemplate("shown", "t", ["a", "b"]))
@@ -125,7 +125,7 @@ describe("Results and overview in the console", () => {
     assert.include(overview.text, path)
   })
 
-  it("says so where a template has no variants, or nothing was decided yet", async () => {
+  it("report a template without variants or decisions", async () => {
     const manage = managed(running.service)
     await manage("POST", "/organizations", { slug: "quiet", name: "Quiet" })
     await manage("POST", "/organizations/quiet/templates", { id: "bare", name: "Bare", variants: [] })
@@ -141,7 +141,7 @@ describe("Results and overview in the console", () => {
     assert.include(text, "No data yet")
   })
 
-  it("shows the hours of the week to whoever may look, and says so where there is nothing yet", async () => {
+  it("show the hours of the week to every member, and report missing data", async () => {
     const manage = managed(running.service)
     await manage("POST", "/organizations", { slug: "hours", name: "Hours", time_zone: "Europe/Berlin" })
     await running.run(makeTemplate("hours", "t", ["a", "b"]))

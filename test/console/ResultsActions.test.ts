@@ -35,7 +35,7 @@ suiteOnServer("Actions of the results page", (server) => {
     }
   }
 
-  it("say who wins first, stop losers, ship the winner, and undo both, for editors only", async () => {
+  it("show the winner first, stop losers, ship the winner, and undo both, for editors only", async () => {
     const { editor, manage, viewer } = await prepare()
     const { winner } = await manage("GET", "/organizations/acts/templates/t/results")
     assert.deepStrictEqual([winner.leader, winner.losers], ["good", ["poor"]])
@@ -82,7 +82,7 @@ suiteOnServer("Actions of the results page", (server) => {
     )
   })
 
-  it("switch several variants in one call of the API, and list every fault", async () => {
+  it("switch several variants in one API call, and report every fault", async () => {
     const manage = managed(server().service)
     await manage("POST", "/organizations", { slug: "several", name: "Several" })
     await server().run(makeTemplate("several", "t", ["a", "b", "c"]))
@@ -103,7 +103,7 @@ suiteOnServer("Actions of the results page", (server) => {
     assert.strictEqual(missing.status, 404)
   })
 
-  it("keep the columns that a reader chose, without a script", async () => {
+  it("remember the chosen columns without a script", async () => {
     const reader = await signedIn(server().service, "reader@example.com", ["acts", "viewer"])
     const sent = await reader.post(`${path}/columns`, { columns: "machines\nraw", back: `${path}?lookback_days=7` })
     assert.strictEqual(sent.location, `${path}?lookback_days=7`)

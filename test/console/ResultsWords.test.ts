@@ -12,8 +12,8 @@ const results = (more: Parameters<typeof input>[0] = {}) => {
   return compose(report(request))
 }
 
-describe("The first line of results", () => {
-  it("says who leads, by how much, and what to do", () => {
+describe("the first line of results", () => {
+  it("names the leader, its lead, and the advice", () => {
     const lead = leadOf(results(), [], { kind: "days", days: 6 })
     assert.strictEqual(lead.headline, "The a leads, but it is too early to name a winner")
     assert.strictEqual(lead.advice, "Keep running about 6 days")
@@ -29,7 +29,7 @@ describe("The first line of results", () => {
     assert.include(leadOf(results(), [], undefined).advice, "too early to say for how long")
   })
 
-  it("advises to ship a winner, and nothing for a segment or a single variant", () => {
+  it("advises to ship a winner, and advises nothing for a segment or a single variant", () => {
     assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined).advice, "Ship it")
     const segment = leadOf(results({ segment: new Map([["plan", "pro"]]) }), [], undefined)
     assert.strictEqual(segment.advice, "")
@@ -37,7 +37,7 @@ describe("The first line of results", () => {
     assert.deepStrictEqual([alone.advice, alone.figures], ["", []])
   })
 
-  it("says why a verdict stands that the chance of today alone would not give", () => {
+  it("explains a verdict that today's chance to be best would not support", () => {
     const found = results({ verdict: won("a") })
     const lead = (best: number) => leadOf({ ...found, winner: { ...found.winner, p_best: best } }, [], undefined)
     assert.match(
@@ -55,40 +55,40 @@ describe("The first line of results", () => {
     )
   })
 
-  it("calls the action on all traffic shipping a winner only once there is one", () => {
+  it("labels the action as shipping a winner only once there is one", () => {
     assert.strictEqual(shipLabel({ verdict: "undecided" }), "Give one variant all traffic")
     assert.strictEqual(shipLabel({ verdict: "no_difference" }), "Ship one variant")
     assert.strictEqual(shipLabel({ verdict: "firm_winner" }), "Ship winner")
   })
 })
 
-describe("The outcomes gained", () => {
+describe("the outcomes gained", () => {
   const gainOf = (gained: number, low: number, high: number) =>
     leadOf(results(), [{ gain: { gained, interval: [low, high], even: 100 } }], undefined).figures
       .find(({ label }) => label === "Additional clicks so far")
 
-  it("have their interval, unless it rounds to nothing", () => {
+  it("are shown with their interval, unless it rounds to zero", () => {
     assert.deepInclude(gainOf(12, 4, 20), { value: "+12", detail: "95\u00a0% interval +4 to +20" })
     assert.deepInclude(gainOf(1, -3, 5), { value: "+1", detail: "95\u00a0% interval −3 to +5, may be chance" })
     assert.deepInclude(gainOf(0.1, -0.2, 0.3), { value: "+0", detail: "less than one so far" })
   })
 })
 
-describe("The columns of the table of variants", () => {
-  it("are the default ones without a choice, and the chosen ones in the order of the table", () => {
+describe("the columns of the table of variants", () => {
+  it("are the default ones without a choice, and otherwise the chosen ones in table order", () => {
     assert.include(chosenColumns(undefined), "click")
     assert.notInclude(chosenColumns(undefined), "machines")
     assert.deepStrictEqual(chosenColumns(choiceOf("click\nrate")), ["rate", "click"])
   })
 
-  it("ignore what is no column, such as text of an attacker", () => {
+  it("ignore unknown columns, such as text of an attacker", () => {
     assert.isUndefined(choiceOf(""))
     assert.isUndefined(choiceOf("x; Path=/\n<script>"))
     assert.deepStrictEqual(chosenColumns("nothing.rate.<script>"), ["rate"])
   })
 })
 
-describe("The charts over time", () => {
+describe("the charts over time", () => {
   const idsIn = (
     decisions: Readonly<Record<string, number>>,
     winner: Partial<ReturnType<typeof results>["winner"]>,
@@ -107,11 +107,11 @@ describe("The charts over time", () => {
   }
   const decisions = { a: 600, b: 500, c: 400, d: 300, e: 200, new: 30, next: 20, unused: 0 }
 
-  it("draw the five variants with the most decisions", () => {
+  it("show the five variants with the most decisions", () => {
     assert.deepStrictEqual(idsIn(decisions, {}), ["a", "b", "c", "d", "e"])
   })
 
-  it("draw the winner, the leader and the runner-up, however few decisions they have", () => {
+  it("show the winner, the leader and the runner-up regardless of their number of decisions", () => {
     const lift = { ...results().winner.lift!, baseline: "next" }
     assert.deepStrictEqual(idsIn(decisions, { leader: "new", lift }), ["a", "b", "c", "new", "next"])
     assert.deepStrictEqual(idsIn(decisions, { copy_id: "e", leader: "new", lift }), ["a", "b", "e", "new", "next"])

@@ -81,14 +81,14 @@ describeShop("Forms while approval is on", (shop) => {
     return versions
   }
 
-  it("each have a sample here", () => {
+  it("each have a sample in this test", () => {
     assert.sameMembers([...new Set(formsThatWrite())], Object.keys(samples))
   })
 
   for (const [path, { fields = {}, harmless = false }] of Object.entries(samples)) {
     const buttons = path.includes("${what}") ? ["pause", "archive"] : [""]
     for (const [number, what] of buttons.entries()) {
-      it(`${harmless ? "change nothing that is served by" : "propose a change by"} ${path.replace("${what}", what)}`, async () => {
+      it(`${harmless ? "do not change live messages by" : "propose a change by"} ${path.replace("${what}", what)}`, async () => {
         const id = `t-${Object.keys(samples).indexOf(path)}-${number}`
         await shop.manage("PATCH", "/organizations/shop", { template_approval: "editor" })
         await welcome(id)
@@ -127,7 +127,7 @@ describeShop("Forms while approval is on", (shop) => {
     }
   }
 
-  it("show text as text, on pages of proposals and comments", async () => {
+  it("show HTML as text on pages of proposals and comments", async () => {
     const script = `<script>document.title="owned"</script>`
     const { variants: [{ updated_at: updatedAt }] } = await welcome("hostile")
     const editor = await shop.signIn("editor@example.com")

@@ -3,7 +3,7 @@ import { describe, it } from "vitest"
 import { sampleFields } from "../../src/console/pages/templates/SampleFields.ts"
 
 describe("sampleFields", () => {
-  it("makes examples of what the sources use, and of nothing that they make themselves", () => {
+  it("returns examples of the fields used by the sources, but not of their own variables", () => {
     assert.deepStrictEqual(
       sampleFields([{
         subject: "{{ first_name }} {% assign own = 1 %}{{ own }} {{ true }}",
@@ -19,7 +19,7 @@ describe("sampleFields", () => {
     )
   })
 
-  it("is not held up by text that is nearly Liquid", () => {
+  it("takes linear time for text that is nearly Liquid", () => {
     assert.deepStrictEqual(
       sampleFields([{ a: "{%".repeat(30_000), b: "{{ a.".repeat(13_000), c: `{%for x in ${" ".repeat(60_000)}` }]),
       { a: "A" },

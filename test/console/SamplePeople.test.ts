@@ -7,7 +7,7 @@ const textOf = (html: string, name: string): string =>
   new RegExp(`<textarea[^>]* name="${name}"[^>]*>([^<]*)<`).exec(html)![1]!.replaceAll("&quot;", '"')
 
 describeShop("People of the preview", (shop) => {
-  it("are saved from the sample, chosen, replaced and deleted, and are in no audit entry", async () => {
+  it("are saved from the sample, selected, replaced and deleted, without an entry in the audit log", async () => {
     await shop.manage("POST", "/organizations/shop/templates", { id: "people", name: "People" })
     const path = `${base}/people/new-variant`
     const editor = await shop.signIn("editor@example.com")
@@ -44,7 +44,7 @@ describeShop("People of the preview", (shop) => {
     assert.notInclude(JSON.stringify(entries), "Ann Arbor")
   })
 
-  it("are found among recent recipients, with the attributes that decisions and profiles know", async () => {
+  it("are found among recent recipients, with attributes from decisions and profiles", async () => {
     await shop.manage("POST", "/organizations/shop/templates", {
       id: "sent",
       name: "Sent",

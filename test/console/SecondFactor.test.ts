@@ -70,7 +70,7 @@ suiteOnService("The second factor", (bench) => {
     return { secret: begun.json.secret as string, recovery: confirmed.json.recovery_codes as ReadonlyArray<string> }
   }
 
-  it("is set up on a page, and asked for at the next sign-in", async () => {
+  it("is set up on a page, and required at the next sign-in", async () => {
     await account("pages@example.com")
     const ask = await signedIn("pages@example.com")
     assert.include((await ask.get("/console/account/second-factor")).text, "Set up an authenticator app")
@@ -109,7 +109,7 @@ suiteOnService("The second factor", (bench) => {
     assert.match(nobody.headers.get("location")!, /sign-in\?done=sign-in-expired/)
   })
 
-  it("is set up, renewed, turned off and reset by the API as well, and audited without secrets", async () => {
+  it("is set up, renewed, turned off and reset through the API, and audited without secrets", async () => {
     const id = await account("api@example.com")
     const administrator = await signedIn("api@example.com")
     const state = (await administrator.api("GET", "/account/second-factor")).json
@@ -159,7 +159,7 @@ suiteOnService("The second factor", (bench) => {
     for (const hidden of [secret, again.secret, password, ...recovery]) assert.notInclude(text, hidden)
   })
 
-  it("is required of the members of an organization that says so, and of no other", async () => {
+  it("is required of the members of an organization that requires it, and of nobody else", async () => {
     const org = await bench.organization("strict")
     const other = await bench.organization("lenient")
     const adminId = await account("strict-admin@example.com", org.slug, "admin")
@@ -209,7 +209,7 @@ suiteOnService("The second factor", (bench) => {
     await manage("PATCH", `/organizations/${org.slug}`, { require_second_factor: false })
   })
 
-  it("leaves traces of what was refused", async () => {
+  it("records refused codes", async () => {
     await account("traces@example.com")
     const { secret } = await secure(await signedIn("traces@example.com"))
     await post("/console/sign-in", { email: "traces@example.com", password: "wrong words here" })

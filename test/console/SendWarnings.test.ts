@@ -16,7 +16,7 @@ describeShop("Warnings about content that Deliver cannot send", (shop) => {
   const shownIn = (page: string) =>
     /<div id="send-warning"><div class="note warn"[^>]*>([^<]*)</.exec(unescaped(page))?.[1]
 
-  it("are in the editor, on the page of the template and in the preview", async () => {
+  it("appear in the editor, on the page of the template and in the preview", async () => {
     const editor = await shop.signIn("editor@example.com")
     await template("cart", [
       { id: "bare", name: "Bare", vars: { subject: "Hi", footer: "x" } },
@@ -53,7 +53,7 @@ describeShop("Warnings about content that Deliver cannot send", (shop) => {
     assert.notInclude((await editor.get(`${base}/cart`)).text, "Deliver cannot send")
   })
 
-  it("follow the connection in use, and are in its test", async () => {
+  it("depend on the connection in use, and appear in its test", async () => {
     const admin = await shop.signIn("admin@example.com")
     await template("news", [{ id: "a", name: "A", vars: { title: "Hi", "content": "Hi" } }])
     await template("gone", [{ id: "b", name: "B", vars: {} }])

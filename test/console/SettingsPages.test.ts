@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { patchOf } from "../../src/console/pages/SettingsPages.tsx"
 
-describe("The form of an organization's settings", () => {
+describe("the form of an organization's settings", () => {
   const sent = {
     name: "Harbour",
     time_zone: "Europe/Berlin",
@@ -28,7 +28,7 @@ describe("The form of an organization's settings", () => {
     inbox_retention_days: "14",
   }
 
-  it("says what the API takes: empty times are no quiet hours, and all days no limit", () => {
+  it("converts empty times to no quiet hours, and all days to no limit", () => {
     assert.deepStrictEqual(
       patchOf(sent),
       Result.succeed({
@@ -65,7 +65,7 @@ describe("The form of an organization's settings", () => {
     assert.deepInclude(Result.getOrThrow(open), { quiet_hours: null, allowed_days: null, currency: null } as never)
   })
 
-  it("names every fault at the field it is in", () => {
+  it("reports every fault at its field", () => {
     const pointers = (more: Record<string, string>) => {
       const found = patchOf({ ...sent, ...more })
       return Result.isFailure(found) ? found.failure.map(({ pointer }) => pointer).sort() : []

@@ -8,7 +8,7 @@ import { type LocalService, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveryEnvironment, furnish, managed, script, signedIn } from "./furnished.ts"
 
-it("has words for every setting of every source, and for none that there is not", () => {
+it("labels every setting of every source, and no others", () => {
   for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[SourceId, keyof typeof settingsOf]>) {
     const { secrets: _, ...members } = settingsOf[platform].fields as Record<string, unknown>
     assert.sameMembers(Object.keys(sourceWords[segment]), Object.keys(members), segment)
@@ -16,11 +16,11 @@ it("has words for every setting of every source, and for none that there is not"
   }
 })
 
-describe("Webhook sources in the console", () => {
+describe("webhook sources in the console", () => {
   let service: LocalService
   aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
 
-  it("shows every source with the full address to send to", async () => {
+  it("are listed with the full address to send to", async () => {
     await furnish(service, "shown")
     const admin = await signedIn(service, "shown@example.com")
     const { status, text } = await admin.get("/console/o/shown/sources")
@@ -33,7 +33,7 @@ describe("Webhook sources in the console", () => {
     assert.include(events.text, "waiting for its decision")
   })
 
-  it("sets a source up, keeps the secret to itself, and says until when the old one is accepted", async () => {
+  it("are set up without showing the secret, and show until when the old one is accepted", async () => {
     const manage = managed(service)
     await manage("POST", "/organizations", { slug: "setup", name: "Setup" })
     const admin = await signedIn(service, "setup@example.com")
@@ -68,7 +68,7 @@ describe("Webhook sources in the console", () => {
     assert.strictEqual((await admin.get("/console/o/setup/sources/provider_z")).status, 404)
   })
 
-  it("sends who wants to set up provider_e to the command line", async () => {
+  it("refer to the command line for provider_e", async () => {
     await managed(service)("POST", "/organizations", { slug: "sfmc", name: "S" })
     const admin = await signedIn(service, "sfmc@example.com", ["sfmc", "admin"])
     const { text } = await admin.get("/console/o/sfmc/sources/provider_e")
@@ -80,7 +80,7 @@ describe("Webhook sources in the console", () => {
     }
   })
 
-  it("lets viewers look, editors replay, and admins change", async () => {
+  it("are visible to viewers, replayed by editors, and changed by admins", async () => {
     const { slug } = await furnish(service, "roles")
     const { inbox } = await managed(service)("GET", `/organizations/${slug}/webhooks/events/inbox`)
     assert.strictEqual(inbox.length, 2)
@@ -104,7 +104,7 @@ describe("Webhook sources in the console", () => {
     assert.strictEqual((await editor.post(`${at}/events/inbox/%00/replay`)).status, 404)
   })
 
-  it("replays everything that was not understood with one button", async () => {
+  it("replay everything that was not understood with one button", async () => {
     const slug = "replayed"
     await furnish(service, slug)
     const manage = managed(service)
@@ -128,7 +128,7 @@ describe("Webhook sources in the console", () => {
     assert.notInclude((await viewer.get(inbox)).text, "Replay all")
   })
 
-  it("shows the reason and the body of what was not understood, as text", async () => {
+  it("show the reason and the body of what was not understood, as text", async () => {
     const { slug } = await furnish(service, "bodies")
     const viewer = await signedIn(service, "bodies@example.com", [slug, "viewer"])
     const { text } = await viewer.get(`/console/o/${slug}/sources/events/inbox`)
@@ -149,7 +149,7 @@ describe("Webhook sources in the console", () => {
     assert.strictEqual((await viewer.get(`/console/o/${slug}/sources/events/inbox?cursor=x&all=y`)).status, 200)
   })
 
-  it("explains what a mapping makes of a sample, and lists what is wrong with the mapping", async () => {
+  it("explain the result of a mapping for a sample, and report faults of the mapping", async () => {
     await managed(service)("POST", "/organizations", { slug: "tried", name: "Tried" })
     const viewer = await signedIn(service, "tried@example.com", ["tried", "viewer"])
     const at = "/console/o/tried/sources/events/dry-run"
@@ -172,7 +172,7 @@ describe("Webhook sources in the console", () => {
     assert.include((await viewer.post(at, { mapping, body: "{" })).text, "The body was not understood")
   })
 
-  it("says at its place what is wrong with a stored mapping and conversions", async () => {
+  it("show faults of a stored mapping and of conversions at their position", async () => {
     await managed(service)("POST", "/organizations", { slug: "mapped", name: "Mapped" })
     const admin = await signedIn(service, "mapped@example.com")
     const at = "/console/o/mapped/sources/events"

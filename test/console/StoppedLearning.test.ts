@@ -13,7 +13,7 @@ suiteOnServer("Stopped learning", (server) => {
           (${org}, 'deleted-since', 3, now(), 'x', now())
         ON CONFLICT (org_slug, template_id) DO UPDATE SET stopped_at = now(), reason = EXCLUDED.reason`))
 
-  it("is shown on the overview, on the results page, by the API and in a metric, and can be resumed", async () => {
+  it("is shown on the overview, on the results page, in the API and in a metric, and can be resumed", async () => {
     const { service } = server()
     const manage = managed(service)
     await manage("POST", "/organizations", { slug: "halted", name: "Halted" })

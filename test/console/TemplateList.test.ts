@@ -6,7 +6,7 @@ import { password } from "./furnished.ts"
 import { base, describeShop } from "./shop.ts"
 
 describeShop("The list of templates in the console", (shop) => {
-  it("imports a file, says which lines are wrong, and exports what can be imported again", async () => {
+  it("imports a file, reports faulty lines, and exports a file that can be imported again", async () => {
     const editor = await shop.signIn("editor@example.com")
     const text =
       "templates:\r\n  - id: filed\r\n    name: Filed\r\n    variants:\r\n      - id: a\r\n        vars:\r\n" +
@@ -54,7 +54,7 @@ describeShop("The list of templates in the console", (shop) => {
     assert.strictEqual(JSON.parse(all.text).templates.length, templates.length)
   })
 
-  it("finds templates by name or id, page by page, and says which can be sent", async () => {
+  it("finds templates by name or id, page by page, and shows which can be sent", async () => {
     await shop.manage("POST", "/organizations", { slug: "many", name: "Many" })
     const { id } = await shop.manage("POST", "/accounts", { email: "many@example.com", name: "Many", password })
     await shop.manage("PUT", "/organizations/many/members/" + id, { role: "viewer" })
@@ -161,7 +161,7 @@ describeShop("The list of templates in the console", (shop) => {
     assert.notInclude((await viewer.get(base)).text, "/-/archive")
   })
 
-  it("finds templates and tells of their changes on the command line as well", async () => {
+  it("finds templates and shows their changes on the command line", async () => {
     await shop.manage("POST", "/organizations/shop/templates", { id: "told", name: "Told on the line" })
     await shop.manage("PATCH", "/organizations/shop/templates/told", { strict: true })
     const parlance = async (...args: ReadonlyArray<string>) => {

@@ -5,7 +5,7 @@ import { base, describeShop, variantForm } from "./shop.ts"
 const script = `<script>document.title="owned"</script>`
 
 describeShop("Templates in the console", (shop) => {
-  it("creates a template and a variant as they were typed, and changes them", async () => {
+  it("creates a template and a variant exactly as typed, and changes them", async () => {
     const editor = await shop.signIn("editor@example.com")
     const created = await editor.post(`${base}/-/new`, {
       id: "cart",
@@ -153,7 +153,7 @@ describeShop("Templates in the console", (shop) => {
     assert.strictEqual((await shop.service.manage("GET", "/organizations/shop/templates/cart")).status, 404)
   })
 
-  it("shows every fault at its field and keeps what was typed", async () => {
+  it("shows every fault at its field and keeps the typed text", async () => {
     const editor = await shop.signIn("editor@example.com")
     const template = await editor.post(`${base}/-/new`, {
       id: "i".repeat(201),
@@ -210,7 +210,7 @@ describeShop("Templates in the console", (shop) => {
     assert.deepStrictEqual(variants, [])
   })
 
-  it("adds and takes away rows of the form without saving anything", async () => {
+  it("adds and removes rows of the form without saving", async () => {
     const editor = await shop.signIn("editor@example.com")
     await shop.manage("POST", "/organizations/shop/templates", {
       id: "rows",
@@ -231,7 +231,7 @@ describeShop("Templates in the console", (shop) => {
     assert.notInclude((await editor.get(`${base}/rows`)).text, "variant changed")
   })
 
-  it("previews what is typed: texts, html in a frame of its own, faults at their place, and who matches", async () => {
+  it("previews typed texts, html in its own frame, faults with their position, and matching people", async () => {
     const viewer = await shop.signIn("viewer@example.com")
     await shop.manage("POST", "/organizations/shop/templates", {
       id: "seen",
@@ -301,7 +301,7 @@ describeShop("Templates in the console", (shop) => {
     assert.strictEqual((await viewer.post(`${base}/none/preview`, variantForm())).status, 404)
   })
 
-  it("archives a template: served to nobody on any way, kept with everything, and restored", async () => {
+  it("archives a template, which is served to nobody, keeps all data, and can be restored", async () => {
     const at = "/organizations/shop/templates/old"
     await shop.manage("POST", "/organizations/shop/templates", {
       id: "old",
@@ -400,7 +400,7 @@ describeShop("Templates in the console", (shop) => {
     ])
   })
 
-  it("lets viewers look and nobody else in", async () => {
+  it("shows pages to viewers, and refuses everybody else", async () => {
     await shop.manage("POST", "/organizations/shop/templates", {
       id: "odd / <id>?#%",
       name: script,

@@ -3,8 +3,8 @@ import { sectionOf, shortTitle, templateTabs, trailOf } from "../../src/console/
 
 const base = "/console/o/acme"
 
-describe("The way to a page of the console", () => {
-  it("begins with the section of the sidebar", () => {
+describe("the breadcrumbs of a console page", () => {
+  it("begin with the section of the sidebar", () => {
     assert.strictEqual(sectionOf(`${base}/settings/keys/new`)?.label, "API Keys")
     assert.strictEqual(sectionOf(`${base}/settings`)?.label, "General")
     assert.strictEqual(sectionOf(`${base}/sources/events/inbox`)?.label, "Webhook sources")
@@ -12,7 +12,7 @@ describe("The way to a page of the console", () => {
     assert.isUndefined(sectionOf("/console/account"))
   })
 
-  it("names each page above once", () => {
+  it("name each parent page once", () => {
     assert.deepStrictEqual(trailOf(`${base}/templates`, undefined), [])
     assert.deepStrictEqual(trailOf(base, undefined), [])
     const templates = { href: `${base}/templates`, label: "Templates" }
@@ -25,7 +25,7 @@ describe("The way to a page of the console", () => {
     assert.deepStrictEqual(trailOf("/console/accounts/a/remove", accounts), [accounts])
   })
 
-  it("does not repeat the page above in the title", () => {
+  it("do not repeat the parent page in the title", () => {
     const back = { href: "/", label: "Welcome" }
     assert.strictEqual(shortTitle("Welcome · Results", back), "Results")
     assert.strictEqual(shortTitle("Welcome", back), "Welcome")
@@ -33,10 +33,10 @@ describe("The way to a page of the console", () => {
   })
 })
 
-describe("The tabs of a template", () => {
+describe("the tabs of a template", () => {
   const current = (path: string) => templateTabs(`${base}${path}`, true).filter(({ isCurrent }) => isCurrent)
 
-  it("has every page of the template below one of them", () => {
+  it("include every page of the template", () => {
     const tabs = {
       "": "Content",
       "/variants/a": "Content",
@@ -55,7 +55,7 @@ describe("The tabs of a template", () => {
     assert.strictEqual(current("/templates/a%20b/results")[0]?.href, `${base}/templates/a%20b/results`)
   })
 
-  it("is on no other page, and offers the settings to editors alone", () => {
+  it("appear on no other page, and offer the settings to editors only", () => {
     for (const path of ["/templates", "/templates/-/new", "/templates/-/import", "/people", ""]) {
       assert.deepStrictEqual(templateTabs(`${base}${path}`, true), [], path)
     }

@@ -8,8 +8,8 @@ import { certificate } from "../support/platformServers/Certificate.ts"
 import { server } from "../delivery/connections/support.ts"
 import { base, describeShop, variantForm } from "./shop.ts"
 
-describe("Recipients of a test", () => {
-  it("are distinct addresses of members, or of anybody for admins", () => {
+describe("recipients of a test", () => {
+  it("are distinct addresses of members, or any addresses for admins", () => {
     assert.deepStrictEqual(recipientsOf(" a@x.example, b@x.example;a@x.example\n"), ["a@x.example", "b@x.example"])
     assert.deepStrictEqual(recipientFaults(["Ann@x.example"], new Set(["ann@x.example"])), [])
     assert.match(recipientFaults(["bo@x.example"], new Set(["ann@x.example"]))[0]!, /is no member/)
@@ -20,7 +20,7 @@ describe("Recipients of a test", () => {
 })
 
 describeShop("Test messages of the editor", (shop) => {
-  it("carry the text of the form with the sample fields, to members, and count in no result", async () => {
+  it("receive the text of the form with the sample fields, which counts in no result", async () => {
     const scope = await Effect.runPromise(Scope.make())
     const receiver = await Effect.runPromise(Scope.provide(server(() => startSmtp({})), scope))
     const editor = await shop.signIn("editor@example.com")

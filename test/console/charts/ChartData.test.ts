@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises"
 import { chartData } from "../../../src/console/charts/ChartData.ts"
 import { uplotPath, uplotText } from "../../../scripts/writeUplot.ts"
 
-describe("The data of interactive charts", () => {
-  it("have the texts of times, and values with four digits and their bands", () => {
+describe("the data of interactive charts", () => {
+  it("contain formatted times, and values with four digits and their bands", () => {
     const data = JSON.parse(chartData({
       times: [1000, 2000],
       formatTime: (time) => `at ${time}`,
@@ -24,7 +24,7 @@ describe("The data of interactive charts", () => {
     })
   })
 
-  it("are drawn by the pinned library, as its script writes it", async () => {
+  it("are drawn by the pinned library written by its script", async () => {
     assert.strictEqual(await readFile(uplotPath, "utf8"), await uplotText(), "deno run -A scripts/writeUplot.ts")
   })
 })

@@ -11,8 +11,8 @@ const hour = 3_600_000
 const times = [0, 1, 2, 3, 4, 5].map((n) => n * hour)
 const common = { labelledBy: "t", times, formatTime: (time: number) => `hour ${time / hour}`, formatValue: String }
 
-describe("Charts", () => {
-  it("draws every line once, its gaps left open, without a style that the policy would block", () => {
+describe("charts", () => {
+  it("draw every line once with gaps, without a style that the security policy would block", () => {
     const html = renderToString(
       h(LineChart, {
         ...common,
@@ -32,13 +32,13 @@ describe("Charts", () => {
     assert.include(html, "Broken")
   })
 
-  it("shows names as text", () => {
+  it("show names as text", () => {
     const name = `<script>alert(1)</script>`
     const html = renderToString(h(LineChart, { ...common, lines: [{ series: 0, name, values: [1, 1, 1, 1, 1, 1] }] }))
     assert.notInclude(html, "<script>")
   })
 
-  it("stacks shares to the top, and copes with a single point", () => {
+  it("stack shares to the top, and support a single point", () => {
     const lines = [
       { series: 0, name: "A", values: [0.25, 0.5, null, 0.5, 0.5, 0.5] },
       { series: 1, name: "B", values: [0.75, 0.5, null, 0.5, 0.5, 0.5] },
@@ -53,7 +53,7 @@ describe("Charts", () => {
     assert.include(one, "<circle")
   })
 
-  it("moves labels apart, inside the picture and in their order", () => {
+  it("separate labels within the picture and in their order", () => {
     fc.assert(fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 }), (wanted) => {
       const placed = spread(wanted)
       const order = wanted.map((_, i) => i).sort((a, b) => wanted[a]! - wanted[b]!)
@@ -64,7 +64,7 @@ describe("Charts", () => {
     }))
   })
 
-  it("marks axes with round numbers that cover what is shown", () => {
+  it("label axes with round numbers that cover the values", () => {
     fc.assert(fc.property(
       fc.double({ min: -1e6, max: 1e6, noNaN: true }),
       fc.double({ min: 1e-6, max: 1e6, noNaN: true }),
@@ -79,7 +79,7 @@ describe("Charts", () => {
     ))
   })
 
-  it("shades by the share of the greatest, and nothing only where there is nothing", () => {
+  it("shade by the share of the greatest value, and leave only zero unshaded", () => {
     assert.deepStrictEqual([0, 1e-9, 0.5, 1].map(shade), [0, 1, 4, 8])
     const html = renderToString(
       h(WeekMap, {
@@ -97,7 +97,7 @@ describe("Charts", () => {
     )
   })
 
-  it("writes numbers as people read them", () => {
+  it("format numbers for readers", () => {
     assert.strictEqual(count(1_234_567), "1,234,567")
     assert.strictEqual(percent(0.0123), "1.2\u00a0%")
     assert.strictEqual(percent(0.9999), "> 99\u00a0%")

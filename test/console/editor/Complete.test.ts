@@ -18,8 +18,8 @@ const suggested = (before: string): readonly [string, ReadonlyArray<string>] | u
   return found && [found.written, found.options.map(({ label }: { readonly label: string }) => label)]
 }
 
-describe("Completion of Liquid", () => {
-  it("suggests fields, their members, filters and tags where each can stand, and nothing elsewhere", () => {
+describe("completion of Liquid", () => {
+  it("suggests fields, members, filters and tags only where each is allowed", () => {
     assert.deepStrictEqual(suggested("Hello {{ fi"), ["fi", ["first_name", "user", "items"]])
     assert.deepStrictEqual(suggested("{{ user.address.c"), ["c", ["city"]])
     assert.deepStrictEqual(suggested("{{ first_name | up"), ["up", ["upcase", "downcase"]])
@@ -32,7 +32,7 @@ describe("Completion of Liquid", () => {
     }
   })
 
-  it("has the filters and tags of the service, each of which it parses", () => {
+  it("contains the filters and tags of the service, each of which it parses", () => {
     assert.includeMembers([...tagNames], ["assign", "if", "elsif", "endif", "for", "endfor", "when", "endcase", "raw"])
     for (const name of ["include", "render", "layout", "block", "#"]) assert.notInclude(tagNames, name)
     const opening = (name: string) => {
