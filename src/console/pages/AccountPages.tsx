@@ -10,18 +10,17 @@ import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
-import { askedIn, isNarrowed, type ListShape, pageOf } from "../../domain/List.ts"
+import type { ListShape } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { OwnAccountBody } from "../../api/accounts/AccountsApi.ts"
-import { counted } from "../Format.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { SecretOnce } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Choices, Field } from "../components/Field.tsx"
 import { Form, PostButton, Submit } from "../components/Form.tsx"
-import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
+import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
@@ -169,10 +168,7 @@ const accountShape: ListShape<Account> = {
 const list = Effect.fnUntraced(
   function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const all = yield* (yield* Accounts).list
-    const here = "/console/accounts"
-    const asked = askedIn(accountShape, visit.query)
-    const page = pageOf(accountShape, all, asked, pageSize)
-    const sorted = (name: string) => sortHeading(accountShape, asked, { all: all.length, at: here, name })
+    const shown = listIn(accountShape, all, { at: "/console/accounts", query: visit.query, size: pageSize })
     return {
       title: "All accounts",
       body: (
@@ -183,69 +179,60 @@ const list = Effect.fnUntraced(
             actions={<a class="button" href="/console/accounts/audit">Audit log</a>}
           />
           <ErrorSummary faults={faults} labels={{ ...labels, name: "Name" }} />
-          <Card kind="flush">
-            <ListForm
-              all={all.length}
-              asked={asked}
-              at={here}
-              label="Search accounts"
-              placeholder="Name or e-mail address"
-              shape={accountShape}
-            />
-            <Table
-              cards="labelled"
-              caption={isNarrowed(asked) ? `${counted(page.found, "account")} of ${all.length}` : "Accounts"}
-              headings={[sorted("name"), "Kind", sorted("created"), "[Actions]"]}
-              rows={page.rows.map((account) => [
-                <>
-                  {account.name}
-                  <span class="sub">{account.email}</span>
-                </>,
-                <>
-                  {account.administrator ? <Badge kind="accent">administrator</Badge> : <Badge>member</Badge>}{" "}
-                  {account.has_password ? null : <Badge kind="warn">no password</Badge>}{" "}
-                  {account.second_factor ? <Badge kind="good">second factor</Badge> : null}
-                </>,
-                { kind: "nowrap", content: <Time at={account.created_at} zone="UTC" /> },
-                {
-                  kind: "actions",
-                  content: account.id === visit.session.account.id ? <span class="muted">you</span> : (
-                    <>
-                      <PostButton
-                        to={`/console/accounts/${account.id}/reset`}
-                        kind="compact"
-                        label={`Password link for ${account.email}`}
-                      >
-                        Password link
-                      </PostButton>{" "}
-                      {account.second_factor
-                        ? (
-                          <>
-                            <a
-                              class="button compact"
-                              href={`/console/accounts/${account.id}/reset-second-factor`}
-                              aria-label={`Reset second factor of ${account.email}`}
-                            >
-                              Reset second factor
-                            </a>
-                            {" "}
-                          </>
-                        )
-                        : null}
-                      <a
-                        class="button compact danger"
-                        href={`/console/accounts/${account.id}/remove`}
-                        aria-label={`Remove ${account.email}`}
-                      >
-                        Remove
-                      </a>
-                    </>
-                  ),
-                },
-              ])}
-            />
-            <ListPages asked={asked} at={here} label="Pages of accounts" page={page} shape={accountShape} />
-          </Card>
+          <ListPage
+            list={shown}
+            noun="account"
+            caption={narrowedCaption(shown, "account", "Accounts")}
+            placeholder="Name or e-mail address"
+            headings={(sorted) => [sorted("name"), "Kind", sorted("created"), "[Actions]"]}
+            row={(account) => [
+              <>
+                {account.name}
+                <span class="sub">{account.email}</span>
+              </>,
+              <>
+                {account.administrator ? <Badge kind="accent">administrator</Badge> : <Badge>member</Badge>}{" "}
+                {account.has_password ? null : <Badge kind="warn">no password</Badge>}{" "}
+                {account.second_factor ? <Badge kind="good">second factor</Badge> : null}
+              </>,
+              { kind: "nowrap", content: <Time at={account.created_at} zone="UTC" /> },
+              {
+                kind: "actions",
+                content: account.id === visit.session.account.id ? <span class="muted">you</span> : (
+                  <>
+                    <PostButton
+                      to={`/console/accounts/${account.id}/reset`}
+                      kind="compact"
+                      label={`Password link for ${account.email}`}
+                    >
+                      Password link
+                    </PostButton>{" "}
+                    {account.second_factor
+                      ? (
+                        <>
+                          <a
+                            class="button compact"
+                            href={`/console/accounts/${account.id}/reset-second-factor`}
+                            aria-label={`Reset second factor of ${account.email}`}
+                          >
+                            Reset second factor
+                          </a>
+                          {" "}
+                        </>
+                      )
+                      : null}
+                    <a
+                      class="button compact danger"
+                      href={`/console/accounts/${account.id}/remove`}
+                      aria-label={`Remove ${account.email}`}
+                    >
+                      Remove
+                    </a>
+                  </>
+                ),
+              },
+            ]}
+          />
           <Card
             title="Create an account"
             lead={(yield* MailQueue).isOn

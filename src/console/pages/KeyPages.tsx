@@ -15,12 +15,10 @@ import { Empty } from "../components/Empty.tsx"
 import { Choices, Field, SelectField } from "../components/Field.tsx"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
+import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { PageHead } from "../components/PageHead.tsx"
-import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
-import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
-import { count, counted } from "../Format.ts"
-import { askedIn, isNarrowed, type ListShape, pageOf } from "../../domain/List.ts"
+import type { ListShape } from "../../domain/List.ts"
 import { pages } from "../Pages.ts"
 import { decoded, type Fields, type Visit } from "../Routes.tsx"
 
@@ -86,11 +84,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const { can, org } = visit
   const now = yield* Clock.currentTimeMillis
   const all = yield* (yield* Keys).list(org.slug)
-  const shape = shapeAt(now)
-  const asked = askedIn(shape, visit.query)
-  const shown = pageOf(shape, all, asked, pageSize)
-  const here = at(visit)
-  const sorted = (name: string) => sortHeading(shape, asked, { all: all.length, at: here, name })
+  const keys = listIn(shapeAt(now), all, { at: at(visit), query: visit.query, size: pageSize })
   const create = can("createKey") ? <a class="button primary" href={`${at(visit)}/new`}>Create New API Key</a> : null
   return {
     title: "API Keys",
@@ -101,82 +95,68 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           lead="Your systems send a key with every request. A key opens only this organization, within its scopes."
           actions={all.length === 0 ? undefined : create}
         />
-        <Card kind="flush">
-          <ListForm
-            all={all.length}
-            asked={asked}
-            at={here}
-            label="Search keys"
-            placeholder="Name or beginning of the key"
-            shape={shape}
-          />
-          {all.length === 0
-            ? (
-              <Empty title="No API keys yet" action={create}>
-                {can("createKey")
-                  ? "Create one for the system that requests content or reports events."
-                  : "An admin of the organization can create one."}
-              </Empty>
-            )
-            : shown.found === 0
-            ? <Empty title="No matching keys">Change or clear the search and the filters.</Empty>
-            : (
-              <Table
-                cards="labelled"
-                caption={isNarrowed(asked) ? `${counted(shown.found, "key")} of ${count(shown.all)}` : "Keys"}
-                headings={[
-                  sorted("name"),
-                  "State",
-                  "Scopes",
-                  sorted("created"),
-                  "Limit",
-                  sorted("used"),
-                  "[Actions]",
-                ]}
-                rows={shown.rows.map((key) => [
-                  <>
-                    <span dir="auto">{key.name}</span>
-                    <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
-                  </>,
-                  <>
-                    <Badge kind={badges[stateOf(key, now)]}>{stateOf(key, now)}</Badge>{" "}
-                    {key.kind === "test" ? <Badge kind="accent">test</Badge> : null}
-                  </>,
-                  key.scopes.join(", "),
-                  {
-                    kind: "nowrap",
-                    content: (
-                      <>
-                        <Time at={key.created_at} zone={org.time_zone} />
-                        {key.expires_at === null ? null : (
-                          <span class="sub">
-                            until <Time at={key.expires_at} zone={org.time_zone} />
-                          </span>
-                        )}
-                      </>
-                    ),
-                  },
-                  key.rate_limit === null ? <span class="muted">default</span> : formatRateLimit(key.rate_limit),
-                  { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
-                  {
-                    kind: "actions",
-                    content: key.revoked_at === null && can("revokeKey")
-                      ? (
-                        <a
-                          class="button compact danger"
-                          href={`${at(visit)}/${key.id}/revoke`}
-                          aria-label={`Revoke ${key.name}`}
-                        >
-                          Revoke
-                        </a>
-                      )
-                      : null,
-                  },
-                ])}
-              />
-            )}
-          <ListPages asked={asked} at={here} label="Pages of keys" page={shown} shape={shape} />
-        </Card>
+        <ListPage
+          list={keys}
+          noun="key"
+          caption={narrowedCaption(keys, "key", "Keys")}
+          placeholder="Name or beginning of the key"
+          empty={
+            <Empty title="No API keys yet" action={create}>
+              {can("createKey")
+                ? "Create one for the system that requests content or reports events."
+                : "An admin of the organization can create one."}
+            </Empty>
+          }
+          headings={(sorted) => [
+            sorted("name"),
+            "State",
+            "Scopes",
+            sorted("created"),
+            "Limit",
+            sorted("used"),
+            "[Actions]",
+          ]}
+          row={(key) => [
+            <>
+              <span dir="auto">{key.name}</span>
+              <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
+            </>,
+            <>
+              <Badge kind={badges[stateOf(key, now)]}>{stateOf(key, now)}</Badge>{" "}
+              {key.kind === "test" ? <Badge kind="accent">test</Badge> : null}
+            </>,
+            key.scopes.join(", "),
+            {
+              kind: "nowrap",
+              content: (
+                <>
+                  <Time at={key.created_at} zone={org.time_zone} />
+                  {key.expires_at === null ? null : (
+                    <span class="sub">
+                      until <Time at={key.expires_at} zone={org.time_zone} />
+                    </span>
+                  )}
+                </>
+              ),
+            },
+            key.rate_limit === null ? <span class="muted">default</span> : formatRateLimit(key.rate_limit),
+            { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
+            {
+              kind: "actions",
+              content: key.revoked_at === null && can("revokeKey")
+                ? (
+                  <a
+                    class="button compact danger"
+                    href={`${at(visit)}/${key.id}/revoke`}
+                    aria-label={`Revoke ${key.name}`}
+                  >
+                    Revoke
+                  </a>
+                )
+                : null,
+            },
+          ]}
+        />
       </>
     ),
   }

@@ -20,12 +20,12 @@ import { Empty } from "../components/Empty.tsx"
 import { Choices, Field } from "../components/Field.tsx"
 import { Form, PostButton } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
+import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { PageHead } from "../components/PageHead.tsx"
-import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
-import { askedIn, isNarrowed, type ListShape, pageOf } from "../../domain/List.ts"
+import type { ListShape } from "../../domain/List.ts"
 import { pages } from "../Pages.ts"
 import { decoded, type Fields, type Visit } from "../Routes.tsx"
 
@@ -118,73 +118,53 @@ const invitationShape: ListShape<Invitation> = {
   sort: "until",
 }
 
-const InvitationTable = (
-  { caption = "Open invitations", headingOf = (name) => invitationShape.sorts[name]!.label, invitations, visit }: {
-    readonly caption?: string
-    readonly headingOf?: (name: string) => SortHeading | string
-    readonly invitations: ReadonlyArray<Invitation>
-    readonly visit: Visit
+const invitationHeadings = (sorted: (name: string) => SortHeading | string) => [
+  sorted("email"),
+  sorted("role"),
+  "Invited by",
+  sorted("until"),
+  "[Actions]",
+]
+
+const invitationRow = (visit: Visit) => (one: Invitation) => [
+  one.email,
+  <Badge kind={one.role === "admin" ? "accent" : "plain"}>{one.role}</Badge>,
+  one.invited_by,
+  { kind: "nowrap" as const, content: <Time at={one.expires_at} zone={visit.org.time_zone} /> },
+  {
+    kind: "actions" as const,
+    content: visit.can("revokeInvitation")
+      ? (
+        <PostButton
+          to={`${at(visit)}/invitations/${one.id}/withdraw`}
+          kind="compact danger"
+          label={`Withdraw the invitation of ${one.email}`}
+        >
+          Withdraw
+        </PostButton>
+      )
+      : null,
   },
-) => (
-  <Table
-    cards="labelled"
-    caption={caption}
-    headings={[headingOf("email"), headingOf("role"), "Invited by", headingOf("until"), "[Actions]"]}
-    rows={invitations.map((one) => [
-      one.email,
-      <Badge kind={one.role === "admin" ? "accent" : "plain"}>{one.role}</Badge>,
-      one.invited_by,
-      { kind: "nowrap", content: <Time at={one.expires_at} zone={visit.org.time_zone} /> },
-      {
-        kind: "actions",
-        content: visit.can("revokeInvitation")
-          ? (
-            <PostButton
-              to={`${at(visit)}/invitations/${one.id}/withdraw`}
-              kind="compact danger"
-              label={`Withdraw the invitation of ${one.email}`}
-            >
-              Withdraw
-            </PostButton>
-          )
-          : null,
-      },
-    ])}
-  />
-)
+]
 
 /** All open invitations. */
 const invitations = Effect.fnUntraced(function* (visit: Visit) {
   const open = yield* (yield* Invitations).list(visit.org.slug)
-  const here = `${at(visit)}/invitations`
-  const asked = askedIn(invitationShape, visit.query)
-  const page = pageOf(invitationShape, open, asked, pageSize)
+  const list = listIn(invitationShape, open, { at: `${at(visit)}/invitations`, query: visit.query, size: pageSize })
   return {
     title: "Open invitations",
     body: (
       <>
         <PageHead title="Open invitations" back={{ href: at(visit), label: "Members" }} />
-        <Card kind="flush">
-          <ListForm
-            all={page.all}
-            asked={asked}
-            at={here}
-            label="Search invitations"
-            placeholder="E-mail address"
-            shape={invitationShape}
-          />
-          {page.found === 0
-            ? <Empty title="No matching invitations">All people you invited may have joined.</Empty>
-            : (
-              <InvitationTable
-                caption={`${counted(page.found, "invitation")}${isNarrowed(asked) ? ` of ${count(page.all)}` : ""}`}
-                headingOf={(name) => sortHeading(invitationShape, asked, { all: page.all, at: here, name })}
-                invitations={page.rows}
-                visit={visit}
-              />
-            )}
-          <ListPages asked={asked} at={here} label="Pages of invitations" page={page} shape={invitationShape} />
-        </Card>
+        <ListPage
+          list={list}
+          noun="invitation"
+          caption={narrowedCaption(list, "invitation", counted(list.page.found, "invitation"))}
+          placeholder="E-mail address"
+          search="All people you invited may have joined."
+          headings={invitationHeadings}
+          row={invitationRow(visit)}
+        />
       </>
     ),
   }
@@ -195,9 +175,7 @@ const list = Effect.fnUntraced(
     const { can, org, session } = visit
     const members = yield* (yield* Memberships).list(org.slug)
     const open = yield* (yield* Invitations).list(org.slug)
-    const asked = askedIn(shape, visit.query)
-    const shown = pageOf(shape, members, asked, pageSize)
-    const sorted = (name: string) => sortHeading(shape, asked, { all: members.length, at: at(visit), name })
+    const shown = listIn(shape, members, { at: at(visit), query: visit.query, size: pageSize })
     const invite = can("createInvitation")
       ? <a class="button primary" href={`${at(visit)}/invite`}>Invite a person</a>
       : null
@@ -211,71 +189,62 @@ const list = Effect.fnUntraced(
             lead="Members of this organization and their roles. Administrators of the installation have access without being listed."
             actions={members.length === 0 ? undefined : invite}
           />
-          <Card kind="flush">
-            <ListForm
-              all={members.length}
-              asked={asked}
-              at={at(visit)}
-              label="Search members"
-              placeholder="Name or e-mail address"
-              shape={shape}
-            />
-            {members.length === 0
-              ? (
-                <Empty title="No members yet" action={invite}>
-                  Invite people to this organization. Each person gets{" "}
-                  {(yield* MailQueue).isOn ? "a mail with a link" : "a link"}.
-                </Empty>
-              )
-              : shown.found === 0
-              ? <Empty title="No matching members">Change or clear the search and the filters.</Empty>
-              : (
-                <Table
-                  cards="labelled"
-                  first={3}
-                  caption={isNarrowed(asked) ? `${counted(shown.found, "member")} of ${count(shown.all)}` : "Members"}
-                  headings={[sorted("name"), sorted("role"), "Second factor", sorted("since"), "[Actions]"]}
-                  rows={shown.rows.map((member) => [
+          <ListPage
+            list={shown}
+            noun="member"
+            caption={narrowedCaption(shown, "member", "Members")}
+            placeholder="Name or e-mail address"
+            first={3}
+            empty={
+              <Empty title="No members yet" action={invite}>
+                Invite people to this organization. Each person gets{" "}
+                {(yield* MailQueue).isOn ? "a mail with a link" : "a link"}.
+              </Empty>
+            }
+            headings={(sorted) => [sorted("name"), sorted("role"), "Second factor", sorted("since"), "[Actions]"]}
+            row={(member) => [
+              <>
+                <bdi>{member.name}</bdi>
+                {isOther(member.account_id) ? null : " (you)"}
+                <span class="sub">{member.email}</span>
+              </>,
+              <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>,
+              member.second_factor ? <Badge kind="good">on</Badge> : <Badge>off</Badge>,
+              { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
+              {
+                kind: "actions",
+                content: isOther(member.account_id) && can("putMember")
+                  ? (
                     <>
-                      <bdi>{member.name}</bdi>
-                      {isOther(member.account_id) ? null : " (you)"}
-                      <span class="sub">{member.email}</span>
-                    </>,
-                    <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>,
-                    member.second_factor ? <Badge kind="good">on</Badge> : <Badge>off</Badge>,
-                    { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
-                    {
-                      kind: "actions",
-                      content: isOther(member.account_id) && can("putMember")
-                        ? (
-                          <>
-                            <a
-                              class="button compact"
-                              href={`${at(visit)}/${member.account_id}`}
-                              aria-label={`Change role of ${member.name}`}
-                            >
-                              Change role
-                            </a>{" "}
-                            <a
-                              class="button compact danger"
-                              href={`${at(visit)}/${member.account_id}/remove`}
-                              aria-label={`Remove ${member.name}`}
-                            >
-                              Remove
-                            </a>
-                          </>
-                        )
-                        : null,
-                    },
-                  ])}
-                />
-              )}
-            <ListPages asked={asked} at={at(visit)} label="Pages of members" page={shown} shape={shape} />
-          </Card>
+                      <a
+                        class="button compact"
+                        href={`${at(visit)}/${member.account_id}`}
+                        aria-label={`Change role of ${member.name}`}
+                      >
+                        Change role
+                      </a>{" "}
+                      <a
+                        class="button compact danger"
+                        href={`${at(visit)}/${member.account_id}/remove`}
+                        aria-label={`Remove ${member.name}`}
+                      >
+                        Remove
+                      </a>
+                    </>
+                  )
+                  : null,
+              },
+            ]}
+          />
           {requirement(visit, faults)}
           {open.length === 0 ? null : (
             <Card kind="flush">
-              <InvitationTable invitations={open.slice(0, firstInvitations)} visit={visit} />
+              <Table
+                cards="labelled"
+                caption="Open invitations"
+                headings={invitationHeadings((name) => invitationShape.sorts[name]!.label)}
+                rows={open.slice(0, firstInvitations).map(invitationRow(visit))}
+              />
               {open.length <= firstInvitations ? null : (
                 <p class="notes small">
                   <a href={`${at(visit)}/invitations`}>All {count(open.length)} open invitations</a>

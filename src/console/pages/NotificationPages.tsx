@@ -2,7 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { askedIn, type AskedList, isNarrowed, type ListPage, type ListShape } from "../../domain/List.ts"
+import { askedIn, type AskedList, isNarrowed, type ListPage as ShownPart, type ListShape } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { digestHour } from "../../mailing/Digest.ts"
 import { NotificationMail } from "../../mailing/NotificationMail.ts"
@@ -19,10 +19,9 @@ import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { SelectField } from "../components/Field.tsx"
 import { Form, PostButton, Submit } from "../components/Form.tsx"
-import { ListForm, ListPages } from "../components/ListParts.tsx"
 import { Note } from "../components/Note.tsx"
+import { ListPage } from "../components/ListPage.tsx"
 import { PageHead } from "../components/PageHead.tsx"
-import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { counted } from "../Format.ts"
 import { pages } from "../Pages.ts"
@@ -66,7 +65,7 @@ const pageOf = Effect.fnUntraced(
     const cursor = cursorOf(asked)
     const found = yield* notifications.list(org.slug, account.id, { ...filter, cursor, limit: pageSize + 1 })
     const count = yield* notifications.count(org.slug, account.id, filter)
-    const page: ListPage<WordedNotification> = {
+    const page: ShownPart<WordedNotification> = {
       rows: yield* texts.of(org.slug, found.slice(0, pageSize)),
       all: isNarrowed(asked) ? yield* notifications.count(org.slug, account.id, {}) : count,
       found: count,
@@ -97,49 +96,42 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             </>
           }
         />
-        <Card kind="flush">
-          <ListForm all={page.all} asked={asked} at={path} label="Filter notifications" shape={shape} />
-          {page.rows.length === 0
-            ? (
-              <Empty title={isNarrowed(asked) ? "No matching notifications" : "No notifications yet"}>
-                {isNarrowed(asked)
-                  ? "Change or clear the filter."
-                  : "You are told here when a template has a winner, or something needs attention."}
-              </Empty>
-            )
-            : (
-              <Table
-                cards="labelled"
-                caption={`${counted(page.found, "notification")}, newest first`}
-                headings={["Notification", "Kind", "Time", "[Actions]"]}
-                rows={page.rows.map(({ createdAt, id, kind, readAt, text, title }) => [
-                  <>
-                    <a href={`${path}/${id}`} dir="auto">{title}</a>{" "}
-                    {readAt === null ? <Badge kind="accent">unread</Badge> : null}
-                    <span class="sub" dir="auto">{text}</span>
-                  </>,
-                  kindWords[kind].label,
-                  { kind: "nowrap", content: <Time at={createdAt.toISOString()} zone={org.time_zone} /> },
-                  {
-                    kind: "actions",
-                    content: readAt === null
-                      ? (
-                        <PostButton
-                          to={`${path}/read`}
-                          fields={{ id: String(id) }}
-                          kind="compact"
-                          label={`Mark as read: ${title}`}
-                        >
-                          Mark as read
-                        </PostButton>
-                      )
-                      : null,
-                  },
-                ])}
-              />
-            )}
-          <ListPages asked={asked} at={path} label="Pages of notifications" page={page} shape={shape} />
-        </Card>
+        <ListPage
+          list={{ shape, at: path, asked, page }}
+          noun="notification"
+          caption={`${counted(page.found, "notification")}, newest first`}
+          search="Change or clear the filter."
+          empty={
+            <Empty title="No notifications yet">
+              You are told here when a template has a winner, or something needs attention.
+            </Empty>
+          }
+          headings={() => ["Notification", "Kind", "Time", "[Actions]"]}
+          row={({ createdAt, id, kind, readAt, text, title }) => [
+            <>
+              <a href={`${path}/${id}`} dir="auto">{title}</a>{" "}
+              {readAt === null ? <Badge kind="accent">unread</Badge> : null}
+              <span class="sub" dir="auto">{text}</span>
+            </>,
+            kindWords[kind].label,
+            { kind: "nowrap", content: <Time at={createdAt.toISOString()} zone={org.time_zone} /> },
+            {
+              kind: "actions",
+              content: readAt === null
+                ? (
+                  <PostButton
+                    to={`${path}/read`}
+                    fields={{ id: String(id) }}
+                    kind="compact"
+                    label={`Mark as read: ${title}`}
+                  >
+                    Mark as read
+                  </PostButton>
+                )
+                : null,
+            },
+          ]}
+        />
       </>
     ),
   }

@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { DeliveryNotFound } from "../../../domain/Errors.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
-import { askedIn, isNarrowed, type ListShape, pageOf } from "../../../domain/List.ts"
+import type { ListShape } from "../../../domain/List.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { isSandbox, liveOf, sandboxOf } from "../../../domain/Sandbox.ts"
 import { Organizations } from "../../../organizations/Organizations.ts"
@@ -13,16 +13,15 @@ import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
-import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { Note } from "../../components/Note.tsx"
+import { listIn, ListPage } from "../../components/ListPage.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
-import { type SortHeading, Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { isolatedMessage, refused } from "../../RawRoutes.tsx"
 import { pages } from "../../Pages.ts"
 import type { Visit } from "../../Routes.tsx"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
-import { type DeliveryNames, namesFor, templateName, variantName } from "../delivery/DeliveryTable.tsx"
+import { namesFor, templateName, variantName } from "../delivery/DeliveryTable.tsx"
 import { templatePath } from "../templates/Paths.ts"
 
 const pathOf = (org: OrgSlug) => `/console/o/${org}/sandbox`
@@ -68,32 +67,6 @@ const shape: ListShape<SinkSummary> = {
   sort: "received",
 }
 
-const Messages = ({ headingOf, messages, names, visit: { org } }: {
-  readonly names: DeliveryNames
-  readonly visit: Visit
-  readonly headingOf: (name: string) => SortHeading | string
-  readonly messages: ReadonlyArray<SinkSummary>
-}) => (
-  <Table
-    cards="labelled"
-    caption="Messages, newest first"
-    headings={[headingOf("subject"), headingOf("to"), "Kind", "Template and variant", headingOf("received")]}
-    rows={messages.map((message) => [
-      <>
-        <a href={`${pathOf(org.slug)}/${message.id}`}>{message.subject ?? "(no e-mail)"}</a>
-        {message.fault === null ? null : <span class="sub clamp">{message.fault}</span>}
-      </>,
-      message.email,
-      <KindBadge isTest={message.isTest} />,
-      <>
-        <bdi>{templateName(names, message)}</bdi>
-        <span class="sub" dir="auto">{variantName(names, message)}</span>
-      </>,
-      { kind: "nowrap", content: <Time at={message.receivedAt.toISOString()} zone={org.time_zone} /> },
-    ])}
-  />
-)
-
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const { can, org } = visit
   const messages = yield* (yield* SinkMessages).list(org.slug)
@@ -101,10 +74,8 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
     Effect.as(true),
     Effect.catchTag("OrganizationNotFound", () => Effect.succeed(false)),
   )
-  const here = pathOf(org.slug)
-  const asked = askedIn(shape, visit.query)
-  const page = pageOf(shape, messages, asked, pageSize)
-  const names = yield* namesFor(yield* TemplateIndex, org, page.rows)
+  const shown = listIn(shape, messages, { at: pathOf(org.slug), query: visit.query, size: pageSize })
+  const names = yield* namesFor(yield* TemplateIndex, org, shown.page.rows)
   const inSandbox = `/console/o/${sandboxOf(org.slug)}`
   return {
     title: "Sandbox",
@@ -125,33 +96,32 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             and <a href={`${inSandbox}/sources/events/inbox?all=true`}>received events</a> of the sandbox.
           </Note>
         )}
-        <Card kind="flush">
-          <ListForm
-            all={page.all}
-            asked={asked}
-            at={here}
-            label="Search messages"
-            placeholder="Subject, address or template"
-            shape={shape}
-          />
-          {page.found === 0 && isNarrowed(asked)
-            ? <Empty title="No matching messages">Change or clear the search and the filter.</Empty>
-            : messages.length === 0
-            ? (
-              <Empty title="No messages yet">
-                Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
-              </Empty>
-            )
-            : (
-              <Messages
-                headingOf={(name) => sortHeading(shape, asked, { all: page.all, at: here, name })}
-                messages={page.rows}
-                names={names}
-                visit={visit}
-              />
-            )}
-          <ListPages asked={asked} at={here} label="Pages of messages" page={page} shape={shape} />
-        </Card>
+        <ListPage
+          list={shown}
+          noun="message"
+          caption="Messages, newest first"
+          placeholder="Subject, address or template"
+          search="Change or clear the search and the filter."
+          empty={
+            <Empty title="No messages yet">
+              Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
+            </Empty>
+          }
+          headings={(sorted) => [sorted("subject"), sorted("to"), "Kind", "Template and variant", sorted("received")]}
+          row={(message) => [
+            <>
+              <a href={`${pathOf(org.slug)}/${message.id}`}>{message.subject ?? "(no e-mail)"}</a>
+              {message.fault === null ? null : <span class="sub clamp">{message.fault}</span>}
+            </>,
+            message.email,
+            <KindBadge isTest={message.isTest} />,
+            <>
+              <bdi>{templateName(names, message)}</bdi>
+              <span class="sub" dir="auto">{variantName(names, message)}</span>
+            </>,
+            { kind: "nowrap", content: <Time at={message.receivedAt.toISOString()} zone={org.time_zone} /> },
+          ]}
+        />
         <MagicCard />
       </>
     ),
