@@ -9,7 +9,6 @@ import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
-import { decoder } from "../../domain/Faults.ts"
 import type { ListShape } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { OwnAccountBody } from "../../api/accounts/AccountsApi.ts"
@@ -17,25 +16,35 @@ import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { SecretOnce } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
-import { Choices, Field } from "../components/Field.tsx"
+import { Field } from "../components/Field.tsx"
 import { Form, PostButton, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
+import { inputForm } from "../components/InputForm.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { pages } from "../Pages.ts"
-import { decoded, type Fields, type Visit } from "../Routes.tsx"
+import type { Fields, Visit } from "../Routes.tsx"
 
-const decodeOwn = decoder(OwnAccountBody)
-const decodeAccount = decoder(AccountInput)
+const ownForm = inputForm(OwnAccountBody, { name: { label: "Your name", autocomplete: "name" } })
 
-const labels = {
-  name: "Your name",
-  current_password: "Current password",
-  password: "New password",
-  email: "E-mail address",
-}
+const accountForm = inputForm(AccountInput, {
+  email: { label: "E-mail address", as: "email" },
+  name: { label: "Name" },
+  administrator: {
+    label: "Rights",
+    as: "checkboxes",
+    read: (sent) => sent === "on",
+    options: [[
+      "on",
+      "Administrator of the installation",
+      "Can do everything in every organization and manage accounts.",
+    ]],
+  },
+})
+
+const labels = { ...ownForm.labels, current_password: "Current password", password: "New password" }
 
 /** A browser's name out of its `User-Agent`, as far as a person needs to know their own devices. */
 const deviceOf = (userAgent: string): string => {
@@ -65,13 +74,7 @@ const own = Effect.fnUntraced(
           <ErrorSummary faults={faults} labels={labels} />
           <Card title="Name">
             <Form submit="Save name" action="/console/account">
-              <Field
-                name="name"
-                label={labels.name}
-                value={fields["name"] ?? session.account.name}
-                autocomplete="name"
-                faults={faults}
-              />
+              <ownForm.Fields values={{ name: session.account.name, ...fields }} faults={faults} />
             </Form>
           </Card>
           <Card
@@ -166,7 +169,7 @@ const accountShape: ListShape<Account> = {
 }
 
 const list = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
     const all = yield* (yield* Accounts).list
     const shown = listIn(accountShape, all, { at: "/console/accounts", query: visit.query, size: pageSize })
     return {
@@ -178,7 +181,7 @@ const list = Effect.fnUntraced(
             lead="Accounts of this installation. Invite members of an organization on its Members page."
             actions={<a class="button" href="/console/accounts/audit">Audit log</a>}
           />
-          <ErrorSummary faults={faults} labels={{ ...labels, name: "Name" }} />
+          <ErrorSummary faults={faults} labels={accountForm.labels} />
           <ListPage
             list={shown}
             noun="account"
@@ -240,19 +243,7 @@ const list = Effect.fnUntraced(
               : "You get a link to send to the person, who then chooses a password."}
           >
             <Form submit="Create account" action="/console/accounts">
-              <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
-              <Field name="name" label="Name" value={fields["name"] ?? ""} faults={faults} />
-              <Choices
-                name="administrator"
-                label="Rights"
-                type="checkbox"
-                values={fields["administrator"] === undefined ? [] : ["on"]}
-                options={[[
-                  "on",
-                  "Administrator of the installation",
-                  "Can do everything in every organization and manage accounts.",
-                ]]}
-              />
+              <accountForm.Fields values={fields} faults={faults} />
             </Form>
           </Card>
         </>
@@ -288,18 +279,19 @@ const linkView = Effect.fnUntraced(function* (visit: Visit, { email, id }: Accou
 })
 
 const accountAction = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields) {
-  const { name } = yield* decoded(decodeOwn({ name: fields["name"] ?? "" }))
+  const { name } = yield* ownForm.decode(fields)
   yield* (yield* Accounts).rename(session.account.id, name ?? "")
   return { to: "/console/account", done: "account-saved" }
 })
 
 const passwordAction = Effect.fnUntraced(function* ({ request, session }: Visit, fields: Fields) {
+  const { current_password: current = "", password = "" } = fields
   const cookie = yield* SessionCookie
   const wrong = (detail: string) => new InvalidInput({ faults: [{ pointer: "/current_password", detail }] })
   const entered = yield* (yield* SignIn).changePassword(
     session,
-    fields["current_password"] ?? "",
-    fields["password"] ?? "",
+    current,
+    password,
     cookie.clientOf(request),
   ).pipe(Effect.catchTags({
     WrongPassword: () => wrong("is not the password of this account"),
@@ -311,9 +303,7 @@ const passwordAction = Effect.fnUntraced(function* ({ request, session }: Visit,
 })
 
 const accountsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const { email, name } = fields
-  const input = yield* decoded(decodeAccount({ email, name, administrator: fields["administrator"] === "on" }))
-  const account = yield* (yield* Accounts).create(input).pipe(
+  const account = yield* (yield* Accounts).create(yield* accountForm.decode(fields)).pipe(
     Effect.catchTag(
       "EmailTaken",
       () => new InvalidInput({ faults: [{ pointer: "/email", detail: "is already used by another account" }] }),

@@ -1,30 +1,24 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Clock, DateTime, Effect, Result } from "effect"
+import { Clock, DateTime, Effect } from "effect"
 import { Keys } from "../../auth/Keys.ts"
 import { prefixOf } from "../../auth/KeyText.ts"
 import { type ApiKey, formatRateLimit, managementScopes, parseRateLimit, scopeNames } from "../../domain/ApiKey.ts"
-import { type Fault, KeyNotFound } from "../../domain/Errors.ts"
-import { decoder } from "../../domain/Faults.ts"
+import { type Fault, InvalidInput, KeyNotFound } from "../../domain/Errors.ts"
 import { KeyBody } from "../../api/organizations/OrganizationsApi.ts"
 import { Badge } from "../components/Badge.tsx"
-import { Card } from "../components/Card.tsx"
 import { SecretOnce } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
-import { Choices, Field, SelectField } from "../components/Field.tsx"
-import { Form } from "../components/Form.tsx"
-import { ErrorSummary, Note } from "../components/Note.tsx"
+import { Note } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
+import { ifFilled } from "../FormReaders.ts"
+import { inputForm } from "../components/InputForm.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Time } from "../components/Time.tsx"
 import type { ListShape } from "../../domain/List.ts"
 import { pages } from "../Pages.ts"
-import { decoded, type Fields, type Visit } from "../Routes.tsx"
-
-const decodeKey = decoder(KeyBody)
-
-const labels = { name: "Name", kind: "Kind", scopes: "Scopes", lifetime: "Expires", rate_limit: "Limit" }
+import type { Fields, Visit } from "../Routes.tsx"
 
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
   ["", "Never"],
@@ -32,6 +26,43 @@ const lifetimes: ReadonlyArray<readonly [string, string]> = [
   ["90", "90 days from now"],
   ["365", "365 days from now"],
 ]
+
+const keyForm = inputForm(KeyBody, {
+  name: { label: "Name", hint: "Purpose of the key, such as “Shop, production”." },
+  kind: {
+    label: "Kind",
+    as: "radio",
+    initial: "live",
+    options: [
+      ["live", "Live", "For production: decisions and events count, and messages are sent."],
+      [
+        "test",
+        "Test",
+        "For development: all requests work, but nothing is counted, learned from or sent. Messages appear in the Sandbox.",
+      ],
+    ],
+  },
+  scopes: {
+    label: "Scopes",
+    as: "checkboxes",
+    initial: "generate\ndeliver",
+    hint: "Scopes such as templates:read and admin open the management API. Test keys cannot have them.",
+    options: [
+      ["generate", "Generate", "Request content and the best send time."],
+      ["deliver", "Deliver", "Send messages through a connected platform."],
+      ["events", "Report events", "Report opens, clicks and conversions."],
+      ...Object.entries(managementScopes).map(([scope, meaning]) => [scope, scope, `${meaning}.`] as const),
+    ],
+  },
+  lifetime: { label: "Expires", as: "select", options: lifetimes },
+  rate_limit: {
+    label: "Limit",
+    required: false,
+    read: ifFilled((sent = "") => parseRateLimit(sent.trim()) ?? sent),
+    hint:
+      "Rate limit, such as 100/second or 5000/minute. Requests over the limit are answered 429. Empty: the default of this installation.",
+  },
+})
 
 type KeyState = "works" | "expired" | "revoked"
 
@@ -162,68 +193,13 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   }
 })
 
-const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+const create = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed({
     title: "Create New API Key",
     body: (
       <>
         <PageHead title="Create New API Key" back={{ href: at(visit), label: "API Keys" }} />
-        <ErrorSummary faults={faults} labels={labels} />
-        <Card>
-          <Form submit="Create key" action={`${at(visit)}/new`}>
-            <Field
-              name="name"
-              label={labels.name}
-              value={fields["name"] ?? ""}
-              faults={faults}
-              hint="Purpose of the key, such as “Shop, production”."
-            />
-            <Choices
-              name="kind"
-              label={labels.kind}
-              type="radio"
-              faults={faults}
-              values={[fields["kind"] ?? "live"]}
-              options={[
-                ["live", "Live", "For production: decisions and events count, and messages are sent."],
-                [
-                  "test",
-                  "Test",
-                  "For development: all requests work, but nothing is counted, learned from or sent. Messages appear in the Sandbox.",
-                ],
-              ]}
-            />
-            <Choices
-              name="scopes"
-              label={labels.scopes}
-              type="checkbox"
-              hint="Scopes such as templates:read and admin open the management API. Test keys cannot have them."
-              faults={faults}
-              values={fields["name"] === undefined ? ["generate", "deliver"] : (fields["scopes"] ?? "").split("\n")}
-              options={[
-                ["generate", "Generate", "Request content and the best send time."],
-                ["deliver", "Deliver", "Send messages through a connected platform."],
-                ["events", "Report events", "Report opens, clicks and conversions."],
-                ...Object.entries(managementScopes).map(([scope, meaning]) => [scope, scope, `${meaning}.`] as const),
-              ]}
-            />
-            <SelectField
-              name="lifetime"
-              label={labels.lifetime}
-              value={fields["lifetime"] ?? ""}
-              options={lifetimes}
-              faults={faults}
-            />
-            <Field
-              name="rate_limit"
-              label={labels.rate_limit}
-              value={fields["rate_limit"] ?? ""}
-              required={false}
-              faults={faults}
-              hint="Rate limit, such as 100/second or 5000/minute. Requests over the limit are answered 429. Empty: the default of this installation."
-            />
-          </Form>
-        </Card>
+        <keyForm.Card submit="Create key" action={`${at(visit)}/new`} values={fields} faults={faults} />
       </>
     ),
   })
@@ -251,25 +227,24 @@ const existing = Effect.fnUntraced(function* ({ org, params }: Visit) {
 })
 
 const newAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const now = yield* DateTime.now
-  const days = Number(fields["lifetime"] ?? "")
-  const text = (fields["rate_limit"] ?? "").trim()
-  const limit = parseRateLimit(text)
-  const result = decodeKey({
-    name: fields["name"] ?? "",
-    ...(fields["kind"] === undefined ? {} : { kind: fields["kind"] }),
-    scopes: (fields["scopes"] ?? "").split("\n").filter((scope) => scope !== ""),
-    ...(days > 0 && days <= 3650 ? { expires_at: DateTime.formatIso(DateTime.add(now, { days })) } : {}),
-    ...(limit === undefined ? {} : { rate_limit: limit }),
-  })
-  const input = yield* decoded(
-    text === "" || limit !== undefined ? result : Result.fail([
-      ...(Result.isFailure(result) ? result.failure : []),
-      {
-        pointer: "/rate_limit",
-        detail: "must be a limit such as 100/second, with 1 to 1,000,000 requests, or empty",
-      },
-    ]),
+  const { lifetime: days } = keyForm.read(fields)
+  const expiry = DateTime.add(yield* DateTime.now, { days: Number(days) })
+  const input = yield* keyForm.decode(
+    fields,
+    Number(days) > 0 && Number(days) <= 3650 ? { expires_at: DateTime.formatIso(expiry) } : {},
+  ).pipe(
+    Effect.mapError(({ faults }) =>
+      new InvalidInput({
+        faults: faults.map((fault) =>
+          fault.pointer.startsWith("/rate_limit")
+            ? {
+              pointer: "/rate_limit",
+              detail: "must be a limit such as 100/second, with 1 to 1,000,000 requests, or empty",
+            }
+            : fault
+        ),
+      })
+    ),
   )
   const key = yield* (yield* Keys).create(visit.org.slug, {
     name: input.name,

@@ -9,7 +9,6 @@ import { Memberships } from "../../accounts/Memberships.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { OrganizationChanges } from "../../accounts/OrganizationChanges.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
-import { decoder } from "../../domain/Faults.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { InvitationBody, MemberBody } from "../../api/accounts/AccountsApi.ts"
 import { Badge } from "../components/Badge.tsx"
@@ -17,25 +16,20 @@ import { Card } from "../components/Card.tsx"
 import { SecretOnce } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
-import { Choices, Field } from "../components/Field.tsx"
-import { Form, PostButton } from "../components/Form.tsx"
+import { PostButton } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
+import { inputForm } from "../components/InputForm.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
 import type { ListShape } from "../../domain/List.ts"
 import { pages } from "../Pages.ts"
-import { decoded, type Fields, type Visit } from "../Routes.tsx"
-
-const decodeInvitation = decoder(InvitationBody)
-const decodeMember = decoder(MemberBody)
+import type { Fields, Visit } from "../Routes.tsx"
 
 const asFault = ({ message }: { readonly message: string }) =>
   new InvalidInput({ faults: [{ pointer: "", detail: message }] })
-
-const labels = { email: "E-mail address", role: "Role" }
 
 const roles: ReadonlyArray<readonly [string, string, string]> = [
   ["viewer", "Viewer", "Sees everything except the audit log. Cannot change anything."],
@@ -47,12 +41,21 @@ const roles: ReadonlyArray<readonly [string, string, string]> = [
   ["admin", "Admin", "Editor who also manages keys, members, sources, connections, settings and erasure."],
 ]
 
+const roleField = { label: "Role", as: "radio", options: roles } as const
+
+const invitationForm = inputForm(InvitationBody, {
+  email: { label: "E-mail address", as: "email" },
+  role: { ...roleField, initial: "viewer" },
+})
+
+const memberForm = inputForm(MemberBody, { role: roleField })
+
 const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
 
 /** Whether members need a second factor, and for admins the form to change that. */
 const requirement = ({ can, org }: Visit, faults: ReadonlyArray<Fault>) => (
   <>
-    <ErrorSummary faults={faults} labels={labels} />
+    <ErrorSummary faults={faults} />
     <Card
       title="Second factor"
       lead={org.require_second_factor
@@ -258,26 +261,18 @@ const list = Effect.fnUntraced(
   },
 )
 
-const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+const invite = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed({
     title: "Invite a person",
     body: (
       <>
         <PageHead title="Invite a person" back={{ href: at(visit), label: "Members" }} />
-        <ErrorSummary faults={faults} labels={labels} />
-        <Card>
-          <Form submit="Create invitation" action={`${at(visit)}/invite`}>
-            <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
-            <Choices
-              name="role"
-              label={labels.role}
-              type="radio"
-              values={[fields["role"] ?? "viewer"]}
-              options={roles}
-              faults={faults}
-            />
-          </Form>
-        </Card>
+        <invitationForm.Card
+          submit="Create invitation"
+          action={`${at(visit)}/invite`}
+          values={fields}
+          faults={faults}
+        />
       </>
     ),
   })
@@ -295,27 +290,20 @@ const change = Effect.fnUntraced(
       body: (
         <>
           <PageHead title={`The role of ${name}`} lead={email} back={{ href: at(visit), label: "Members" }} />
-          <ErrorSummary faults={faults} labels={labels} />
-          <Card>
-            <Form submit="Save the role" action={`${at(visit)}/${account_id}`}>
-              <Choices
-                name="role"
-                label={labels.role}
-                type="radio"
-                values={[fields["role"] ?? role]}
-                options={roles}
-                faults={faults}
-              />
-            </Form>
-          </Card>
+          <memberForm.Card
+            submit="Save the role"
+            action={`${at(visit)}/${account_id}`}
+            values={{ role, ...fields }}
+            faults={faults}
+          />
         </>
       ),
     }
   },
 )
 
-const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const isRequired = fields["require"] === "yes"
+const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, { require }: Fields) {
+  const isRequired = require === "yes"
   yield* (yield* OrganizationChanges).change(visit.org.slug, { require_second_factor: isRequired }, visit.actor).pipe(
     Effect.catchTags({ NoSecretKey: asFault, SecretFileFaulty: asFault }),
   )
@@ -323,7 +311,7 @@ const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, fields: Fi
 })
 
 const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const input = yield* decoded(decodeInvitation(fields))
+  const input = yield* invitationForm.decode(fields)
   const made = yield* (yield* Invitations).create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
   return {
     title: "The invitation",
@@ -349,7 +337,7 @@ const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
 })
 
 const memberAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const { role } = yield* decoded(decodeMember(fields))
+  const { role } = yield* memberForm.decode(fields)
   yield* (yield* Memberships).put(visit.org.slug, (yield* member(visit)).account_id, role, visit.actor)
   return { to: at(visit), done: "member-changed" }
 })

@@ -5,27 +5,31 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { may } from "../../accounts/Actor.ts"
 import { InvalidInput } from "../../domain/Errors.ts"
 import type { Fault } from "../../domain/Errors.ts"
-import { decoder } from "../../domain/Faults.ts"
 import { OrganizationInput } from "../../domain/Organization.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
-import { Field } from "../components/Field.tsx"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary } from "../components/Note.tsx"
+import { inputForm } from "../components/InputForm.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { flashes } from "../Flash.ts"
 import { zoneHint, zones } from "./SettingsCards.tsx"
 import { pages } from "../Pages.ts"
-import { decoded, type Fields, redirect, type Visit } from "../Routes.tsx"
+import { type Fields, redirect, type Visit } from "../Routes.tsx"
 
-const decodeInput = decoder(OrganizationInput)
-
-const labels = { slug: "Id", name: "Name", time_zone: "Time zone" }
+const organizationForm = inputForm(OrganizationInput, {
+  name: { label: "Name" },
+  slug: {
+    label: "Id",
+    hint: "Part of every API address. Lowercase letters, digits, hyphens and underscores. It cannot be changed later.",
+  },
+  time_zone: { label: "Time zone", initial: "UTC", hint: zoneHint, suggested: zones },
+})
 
 const list = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
     const mine = (yield* (yield* Organizations).list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
     const mayCreate = visit.can("createOrganization")
     return {
@@ -33,7 +37,7 @@ const list = Effect.fnUntraced(
       body: (
         <>
           <PageHead title="Organizations" lead="Each organization has its own templates, keys, events and members." />
-          <ErrorSummary faults={faults} labels={labels} />
+          <ErrorSummary faults={faults} labels={organizationForm.labels} />
           <Card kind="flush">
             {mine.length === 0
               ? (
@@ -59,22 +63,7 @@ const list = Effect.fnUntraced(
             ? (
               <Card title="Create an organization">
                 <Form submit="Create organization" action="/console/organizations">
-                  <Field name="name" label={labels.name} value={fields["name"] ?? ""} faults={faults} />
-                  <Field
-                    name="slug"
-                    label={labels.slug}
-                    value={fields["slug"] ?? ""}
-                    faults={faults}
-                    hint="Part of every API address. Lowercase letters, digits, hyphens and underscores. It cannot be changed later."
-                  />
-                  <Field
-                    name="time_zone"
-                    label={labels.time_zone}
-                    value={fields["time_zone"] ?? "UTC"}
-                    faults={faults}
-                    hint={zoneHint}
-                    list={zones}
-                  />
+                  <organizationForm.Fields values={fields} faults={faults} />
                 </Form>
               </Card>
             )
@@ -86,8 +75,7 @@ const list = Effect.fnUntraced(
 )
 
 const organizationsAction = Effect.fnUntraced(function* (_: Visit, fields: Fields) {
-  const input = yield* decoded(decodeInput(fields))
-  const made = yield* (yield* Organizations).create(input).pipe(
+  const made = yield* (yield* Organizations).create(yield* organizationForm.decode(fields)).pipe(
     Effect.catchTag(
       "AlreadyExists",
       () => new InvalidInput({ faults: [{ pointer: "/slug", detail: "is taken: choose another" }] }),

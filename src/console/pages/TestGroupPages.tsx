@@ -3,25 +3,18 @@
 import { Effect } from "effect"
 import { maxTestGroups, TestGroups } from "../../delivery/receivers/TestGroups.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
-import { decoder } from "../../domain/Faults.ts"
 import { mostGroupAddresses, type TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
 import { tellSubject } from "../../store/ChangeTrail.ts"
 import { counted } from "../Format.ts"
 import { Card } from "../components/Card.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
-import { Field } from "../components/Field.tsx"
-import { Form, Submit } from "../components/Form.tsx"
-import { ErrorSummary } from "../components/Note.tsx"
+import { Submit } from "../components/Form.tsx"
+import { inputForm } from "../components/InputForm.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
-import { TextAreaField } from "../components/TextAreaField.tsx"
 import { pages } from "../Pages.ts"
-import { decoded, type Fields, type Visit } from "../Routes.tsx"
-
-const decodeGroup = decoder(TestGroupInput)
-
-const labels = { name: "Name", emails: "Addresses" }
+import type { Fields, Visit } from "../Routes.tsx"
 
 const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/test-groups`
 
@@ -33,6 +26,17 @@ export const addressesIn = (text: string): ReadonlyArray<string> => {
   }
   return [...seen.values()]
 }
+
+const groupForm = inputForm(TestGroupInput, {
+  name: { label: "Name", hint: "Such as “Design team”." },
+  emails: {
+    label: "Addresses",
+    as: "lines",
+    read: (sent = "") => addressesIn(sent),
+    hint:
+      `One a line, up to ${mostGroupAddresses}. They need not be members of the organization. An organization has up to ${maxTestGroups} groups.`,
+  },
+})
 
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const all = yield* (yield* TestGroups).list(visit.org.slug)
@@ -115,29 +119,16 @@ const formOf = (
     body: (
       <>
         <PageHead title={title} back={{ href: at(visit), label: "Test groups" }} />
-        <ErrorSummary faults={shown} labels={labels} />
-        <Card>
-          <Form action={`${at(visit)}/${group?.id ?? "-/new"}`}>
-            <Field
-              name="name"
-              label={labels.name}
-              value={fields?.["name"] ?? group?.name ?? ""}
-              faults={shown}
-              hint="Such as “Design team”."
-            />
-            <TextAreaField
-              name="emails"
-              label={labels.emails}
-              value={fields?.["emails"] ?? group?.emails.join("\n") ?? ""}
-              faults={shown}
-              hint={`One a line, up to ${mostGroupAddresses}. They need not be members of the organization. An organization has up to ${maxTestGroups} groups.`}
-            />
-            <div class="buttons">
-              <Submit>Save test group</Submit>
-              <a class="button" href={at(visit)}>Cancel</a>
-            </div>
-          </Form>
-        </Card>
+        <groupForm.Card
+          action={`${at(visit)}/${group?.id ?? "-/new"}`}
+          values={fields ?? (group === undefined ? undefined : { name: group.name, emails: group.emails.join("\n") })}
+          faults={shown}
+        >
+          <div class="buttons">
+            <Submit>Save test group</Submit>
+            <a class="button" href={at(visit)}>Cancel</a>
+          </div>
+        </groupForm.Card>
       </>
     ),
   }
@@ -151,8 +142,9 @@ const edit = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) 
 
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const group = yield* existing(visit)
-  const emails = addressesIn(fields["emails"] ?? "")
-  const input = yield* decoded(decodeGroup({ name: (fields["name"] ?? "").trim(), emails })).pipe(
+  const { emails: typed = "" } = fields
+  const emails = addressesIn(typed)
+  const input = yield* groupForm.decode(fields).pipe(
     Effect.mapError(({ faults }) =>
       new InvalidInput({
         // Names the address: a form has no numbers of lines.

@@ -1,28 +1,29 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import { ErasureNotFound, type Fault } from "../../../domain/Errors.ts"
-import { decoder } from "../../../domain/Faults.ts"
 import { type Erasure, Erasures } from "../../../people/Erasures.ts"
 import { erasedKinds, erasedLabels, keptLabels } from "../../../erasure/Report.ts"
 import { ErasureBody } from "../../../api/webhooks/WebhooksApi.ts"
 import { Card } from "../../components/Card.tsx"
-import { Field } from "../../components/Field.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { ifFilled, text } from "../../FormReaders.ts"
+import { inputForm } from "../../components/InputForm.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { pages } from "../../Pages.ts"
-import { decoded, type Fields, type Visit } from "../../Routes.tsx"
+import type { Fields, Visit } from "../../Routes.tsx"
 
-const decodePerson = decoder(ErasureBody)
-
-const labels = { user_id: "User id", email: "E-mail address" }
-
-const personIn = (sent: Fields) => {
-  const user = (sent["user_id"] ?? "").trim()
-  const email = (sent["email"] ?? "").trim()
-  return { ...(user === "" ? {} : { user_id: user }), ...(email === "" ? {} : { email }) }
-}
+const personForm = inputForm(ErasureBody, {
+  user_id: { label: "User id", required: false, read: ifFilled(text), hint: "As your systems send it." },
+  email: {
+    label: "E-mail address",
+    as: "email",
+    required: false,
+    read: ifFilled(text),
+    hint: "One of the two is enough.",
+  },
+})
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/people`
 
@@ -42,29 +43,13 @@ const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = [])
           faults={faults.map((fault) =>
             fault.pointer === "" ? { pointer: "/user_id", detail: "or the e-mail address is required" } : fault
           )}
-          labels={labels}
+          labels={personForm.labels}
         />
         <Card>
           {/* Nothing is changed by asking who it is, hence no form that posts. */}
           <form method="get" action={`${pathOf(visit)}/erase`} class="fields" noValidate>
             <input type="hidden" name="check" value="yes" />
-            <Field
-              name="user_id"
-              label={labels.user_id}
-              value={sent["user_id"] ?? ""}
-              required={false}
-              faults={faults}
-              hint="As your systems send it."
-            />
-            <Field
-              name="email"
-              type="email"
-              label={labels.email}
-              value={sent["email"] ?? ""}
-              required={false}
-              faults={faults}
-              hint="One of the two is enough."
-            />
+            <personForm.Fields values={sent} faults={faults} />
             <div>
               <Submit kind="plain">Continue</Submit>
             </div>
@@ -84,7 +69,7 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
           <dl class="facts">
             {person.user_id === undefined ? null : (
               <>
-                <dt>{labels.user_id}</dt>
+                <dt>{personForm.labels.user_id}</dt>
                 <dd>
                   <b>{person.user_id}</b>
                 </dd>
@@ -92,7 +77,7 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
             )}
             {person.email === undefined ? null : (
               <>
-                <dt>{labels.email}</dt>
+                <dt>{personForm.labels.email}</dt>
                 <dd>
                   <b>{person.email}</b>
                 </dd>
@@ -185,10 +170,13 @@ const done = (visit: Visit, erasure: Erasure) => ({
 const erasePage = (visit: Visit) => {
   const asked = { user_id: visit.query.get("user_id") ?? "", email: visit.query.get("email") ?? "" }
   if (visit.query.get("check") === null) return ask(visit, asked)
-  const person = decodePerson(personIn(asked))
-  return Result.isSuccess(person)
-    ? Effect.succeed(confirm(visit, person.success))
-    : Effect.map(ask(visit, asked, person.failure), (view) => ({ ...view, status: 400 }))
+  return personForm.decode(asked).pipe(
+    Effect.map((person) => confirm(visit, person)),
+    Effect.catchTag(
+      "InvalidInput",
+      ({ faults }) => Effect.map(ask(visit, asked, faults), (view) => ({ ...view, status: 400 })),
+    ),
+  )
 }
 
 const peopleErasePage = Effect.fnUntraced(function* (visit: Visit) {
@@ -205,7 +193,7 @@ export const layer = pages(({ action, page }) => [
     "/console/o/:org/people/erase",
     "erasePerson",
     Effect.fnUntraced(function* (visit, sent) {
-      const { email, user_id } = yield* decoded(decodePerson(personIn(sent)))
+      const { email, user_id } = yield* personForm.decode(sent)
       return done(visit, yield* (yield* Erasures).eraseNow({ org: visit.org.slug, user: user_id, email }))
     }),
     ask,

@@ -4,7 +4,6 @@ import { Clock, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
-import { decoder } from "../../../domain/Faults.ts"
 import { SuppressionInput } from "../../../api/suppressions/SuppressionsApi.ts"
 import { exported } from "../../../api/suppressions/SuppressionsRoutes.ts"
 import type { SuppressionEntry } from "../../../suppressions/Suppression.ts"
@@ -15,23 +14,29 @@ import { Suppressions } from "../../../suppressions/Suppressions.ts"
 import { assets } from "../../Assets.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Field, SelectField } from "../../components/Field.tsx"
 import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
+import { inputForm } from "../../components/InputForm.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
-import { decoded, type Fields, type Visit } from "../../Routes.tsx"
+import type { Fields, Visit } from "../../Routes.tsx"
 
 const pageSize = 30
 
-const decodeInput = decoder(SuppressionInput)
+const entryForm = inputForm(SuppressionInput, {
+  email: { label: "E-mail address", as: "email" },
+  reason: {
+    label: "Reason",
+    as: "select",
+    initial: "manual",
+    options: SuppressionReason.literals.map((reason) => [reason, reasonWords[reason].name] as const),
+  },
+})
 
 const example = "address,reason\nann@example.com,unsubscribe"
-
-const labels = { email: "E-mail address", reason: "Reason", text: "Content of the file" }
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/suppressions`
 
@@ -64,25 +69,6 @@ const Entries = ({ entries, visit }: {
   />
 )
 
-const AddCard = ({ faults, fields, visit }: {
-  readonly visit: Visit
-  readonly fields: Fields
-  readonly faults: ReadonlyArray<Fault>
-}) => (
-  <Card title="Add an address" lead="Queued messages to the address are cancelled.">
-    <Form submit="Add address" action={pathOf(visit)}>
-      <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
-      <SelectField
-        name="reason"
-        label={labels.reason}
-        value={fields["reason"] ?? "manual"}
-        faults={faults}
-        options={SuppressionReason.literals.map((reason) => [reason, reasonWords[reason].name])}
-      />
-    </Form>
-  </Card>
-)
-
 const found = Effect.fnUntraced(function* ({ org, query }: Visit) {
   const list = yield* Suppressions
   const address = (query.get("address") ?? "").trim()
@@ -99,7 +85,7 @@ const found = Effect.fnUntraced(function* ({ org, query }: Visit) {
 })
 
 const show = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
     const { address, cursor, entries, next, reason } = yield* found(visit)
     const here = `${pathOf(visit)}?${new URLSearchParams(reason === undefined ? {} : { reason })}`
     return {
@@ -118,7 +104,7 @@ const show = Effect.fnUntraced(
               </>
             }
           />
-          <ErrorSummary faults={faults} labels={labels} />
+          <ErrorSummary faults={faults} labels={entryForm.labels} />
           <Card>
             <form method="get" action={pathOf(visit)} class="lookup" role="search">
               <label for="find">Is an address suppressed?</label>
@@ -164,14 +150,22 @@ const show = Effect.fnUntraced(
             first={cursor === undefined ? undefined : here}
             next={next === undefined ? undefined : `${here}&cursor=${next}`}
           />
-          {visit.can("addSuppression") ? <AddCard visit={visit} fields={fields} faults={faults} /> : null}
+          {visit.can("addSuppression")
+            ? (
+              <Card title="Add an address" lead="Queued messages to the address are cancelled.">
+                <Form submit="Add address" action={pathOf(visit)}>
+                  <entryForm.Fields values={fields} faults={faults} />
+                </Form>
+              </Card>
+            )
+            : null}
         </>
       ),
     }
   },
 )
 
-const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+const importForm = (visit: Visit, { text = "" }: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed({
     title: "Import suppressions",
     body: (
@@ -198,7 +192,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
               <input type="file" id="file" accept=".csv,.txt" data-into="text" />
             </div>
             <div class="field">
-              <label for="text">{labels.text}</label>
+              <label for="text">Content of the file</label>
               <p class="hint" id="text-hint">
                 Up to 20,000 rows and about 500 kB. <code>parlance suppression import</code> takes files of any size.
               </p>
@@ -212,7 +206,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
                 aria-describedby="text-hint"
                 {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
               >
-                {fields["text"] ?? ""}
+                {text}
               </textarea>
             </div>
           </Form>
@@ -223,10 +217,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
   })
 
 const suppressionsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const { email, reason = "manual" } = yield* decoded(decodeInput({
-    email: fields["email"] ?? "",
-    ...(fields["reason"] === undefined ? {} : { reason: fields["reason"] }),
-  }))
+  const { email, reason = "manual" } = yield* entryForm.decode(fields)
   const at = yield* Clock.currentTimeMillis
   yield* Effect.orDie(
     (yield* Suppressions).add([{ org: visit.org.slug, address: email, reason, source: "console", at }]),
@@ -235,8 +226,8 @@ const suppressionsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fi
 })
 
 const removeAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const reason = SuppressionReason.literals.find((one) => one === fields["reason"])
-  const address = fields["email"] ?? ""
+  const { email: address = "", reason: named } = fields
+  const reason = SuppressionReason.literals.find((one) => one === named)
   if (reason === undefined || !isStorable(address)) {
     return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "is not one of the reasons" }] })
   }
@@ -253,8 +244,8 @@ export const layer = pages(({ action, form, page, route }) => [
     "/console/o/:org/suppressions/import",
     "importSuppressions",
     importForm,
-    Effect.fnUntraced(function* (visit, fields) {
-      yield* (yield* SuppressionImports).importCsv(visit.org.slug, fields["text"] ?? "")
+    Effect.fnUntraced(function* (visit, { text = "" }) {
+      yield* (yield* SuppressionImports).importCsv(visit.org.slug, text)
       return { to: pathOf(visit), done: "suppressions-imported" }
     }),
   ),

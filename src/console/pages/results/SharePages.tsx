@@ -3,27 +3,33 @@ import { Effect } from "effect"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import type { Fault } from "../../../domain/Errors.ts"
-import { decoder } from "../../../domain/Faults.ts"
 import { defaultShareDays, ResultShareInput, shareDays } from "../../../domain/ResultShare.ts"
 import { ResultShares, sharePath } from "../../../results/ResultShares.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { counted } from "../../Format.ts"
 import { CopyField } from "../../components/SecretOnce.tsx"
 import { Card } from "../../components/Card.tsx"
-import { SelectField } from "../../components/Field.tsx"
 import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { ifSent, number } from "../../FormReaders.ts"
+import { inputForm } from "../../components/InputForm.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
-import { decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
+import type { Fields, View, Visit } from "../../Routes.tsx"
 
 // Read-only links to the results of a template: made, listed and revoked here. SharedPages.tsx has the page that they open.
 
-const decodeInput = decoder(ResultShareInput)
-
-const labels = { expires_in_days: "Expires after" }
+const shareForm = inputForm(ResultShareInput, {
+  expires_in_days: {
+    label: "Expires after",
+    as: "select",
+    initial: String(defaultShareDays),
+    options: shareDays.map((days) => [String(days), counted(days, "day")] as const),
+    read: ifSent(number),
+  },
+})
 
 const pathOf = (org: string, template: string) =>
   `/console/o/${org}/templates/${encodeURIComponent(template)}/results/share`
@@ -76,19 +82,13 @@ const show = Effect.fnUntraced(function* (
           back={{ href: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`, label: template.name }}
           lead="Whoever has a link sees the verdict, the variants and the charts over time without signing in. The page has no segments and no people, and nothing can be changed there."
         />
-        <ErrorSummary faults={faults} labels={labels} />
+        <ErrorSummary faults={faults} labels={shareForm.labels} />
         {made === undefined ? null : <NewLink {...made} zone={org.time_zone} />}
         {visit.can("createResultShare")
           ? (
             <Card title={made === undefined ? "New link" : "Another link"}>
               <Form submit="Create link" action={path}>
-                <SelectField
-                  name="expires_in_days"
-                  label={labels.expires_in_days}
-                  options={shareDays.map((days) => [String(days), counted(days, "day")] as const)}
-                  value={fields?.["expires_in_days"] ?? String(defaultShareDays)}
-                  faults={faults}
-                />
+                <shareForm.Fields values={fields} faults={faults} />
               </Form>
             </Card>
           )
@@ -128,12 +128,10 @@ const show = Effect.fnUntraced(function* (
 })
 
 const createAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const days = fields["expires_in_days"]
-  const input = yield* decoded(decodeInput(days === undefined ? {} : { expires_in_days: Number(days) }))
   const { token, expires_at: expiresAt } = yield* (yield* ResultShares).create(
     visit.org.slug,
     visit.params["template"] ?? "",
-    input,
+    yield* shareForm.decode(fields),
     visit.actor,
   )
   const link = `${(yield* SessionCookie).originOf(visit.request)}${sharePath(token)}`

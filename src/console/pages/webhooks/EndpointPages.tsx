@@ -4,27 +4,37 @@ import { Effect } from "effect"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { EndpointInput } from "../../../api/endpoints/EndpointsApi.ts"
 import type { Fault } from "../../../domain/Errors.ts"
-import { decoder } from "../../../domain/Faults.ts"
 import { type Endpoint, Endpoints, maxEndpoints, rotationHours } from "../../../webhooks/Endpoints.ts"
 import { chosenTypes, eventSummaries } from "../../../webhooks/EventTypes.ts"
 import { Card } from "../../components/Card.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
 import { SecretOnce } from "../../components/SecretOnce.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Choices, Field } from "../../components/Field.tsx"
-import { Form, PostButton, Submit } from "../../components/Form.tsx"
-import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { PostButton } from "../../components/Form.tsx"
+import { Note } from "../../components/Note.tsx"
+import { inputForm } from "../../components/InputForm.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { pages } from "../../Pages.ts"
-import { decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
+import type { Fields, View, Visit } from "../../Routes.tsx"
 import { EndpointBadge, SentEvents } from "./EndpointViews.tsx"
 
 // Servers that receive the events of an organization.
 
-const decodeInput = decoder(EndpointInput)
-
-const labels = { url: "URL", description: "Description", events: "Events" }
+const endpointForm = inputForm(EndpointInput, {
+  url: { label: "URL", hint: "Where Parlance sends events, such as https://shop.example.com/parlance." },
+  description: {
+    label: "Description",
+    required: false,
+    hint: "Purpose of the endpoint, such as “CRM, production”.",
+  },
+  events: {
+    label: "Events",
+    as: "checkboxes",
+    hint: "None chosen: all events, also those that later releases add.",
+    options: chosenTypes.map((type) => [type, type, `${eventSummaries[type]}.`] as const),
+  },
+})
 
 /** Events of a page. */
 const shownEvents = 20
@@ -162,68 +172,13 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   }
 })
 
-/** The form of a new or a stored endpoint. */
-const EndpointForm = ({ action, button, faults, values }: {
-  readonly action: string
-  readonly button: string
-  readonly faults: ReadonlyArray<Fault>
-  readonly values: Fields
-}) => (
-  <>
-    <ErrorSummary faults={faults} labels={labels} />
-    <Card>
-      <Form action={action}>
-        <Field
-          name="url"
-          label={labels.url}
-          value={values["url"] ?? ""}
-          faults={faults}
-          hint="Where Parlance sends events, such as https://shop.example.com/parlance."
-        />
-        <Field
-          name="description"
-          label={labels.description}
-          value={values["description"] ?? ""}
-          required={false}
-          faults={faults}
-          hint="Purpose of the endpoint, such as “CRM, production”."
-        />
-        <Choices
-          name="events"
-          label={labels.events}
-          type="checkbox"
-          faults={faults}
-          hint="None chosen: all events, also those that later releases add."
-          values={(values["events"] ?? "").split("\n")}
-          options={chosenTypes.map((type) => [type, type, `${eventSummaries[type]}.`] as const)}
-        />
-        <div>
-          <Submit>{button}</Submit>
-        </div>
-      </Form>
-    </Card>
-  </>
-)
-
-const inputOf = (fields: Fields) =>
-  decoded(decodeInput({
-    url: (fields["url"] ?? "").trim(),
-    description: (fields["description"] ?? "").trim(),
-    events: (fields["events"] ?? "").split("\n").filter((type) => type !== ""),
-  }))
-
-const newPage = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []): Effect.Effect<View> =>
+const newPage = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []): Effect.Effect<View> =>
   Effect.succeed({
     title: "Add a webhook endpoint",
     body: (
       <>
         <PageHead title="Add a webhook endpoint" />
-        <EndpointForm
-          action={`${listPath(visit)}/-/new`}
-          button="Add endpoint"
-          faults={faults}
-          values={fields}
-        />
+        <endpointForm.Card action={`${listPath(visit)}/-/new`} submit="Add endpoint" faults={faults} values={fields} />
       </>
     ),
   })
@@ -243,9 +198,9 @@ const editPage = Effect.fnUntraced(function* (
           title={`Edit ${nameOf(endpoint)}`}
           back={backTo(visit, endpoint)}
         />
-        <EndpointForm
+        <endpointForm.Card
           action={`${pathOf(visit, endpoint)}/edit`}
-          button="Save"
+          submit="Save"
           faults={faults}
           values={fields ?? { url, description, events: events.join("\n") }}
         />
@@ -315,15 +270,15 @@ const disable = acting((endpoints, org, id) =>
 
 const ping = acting((endpoints, org, id) => Effect.as(endpoints.ping(org, id), "endpoint-tested"))
 
-const replay = acting((endpoints, org, id, fields) =>
+const replay = acting((endpoints, org, id, { event_id: message = "" }) =>
   Effect.map(
-    endpoints.replay(org, id, { message: fields["event_id"] ?? "" }),
+    endpoints.replay(org, id, { message }),
     (replayed) => replayed > 0 ? "event-replayed" : "event-not-replayed",
   )
 )
 
 const create = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const input = yield* inputOf(fields)
+  const input = yield* endpointForm.decode(fields)
   const { endpoint, secret } = yield* (yield* Endpoints).create(visit.org.slug, {
     description: "",
     events: [],
@@ -335,7 +290,7 @@ const create = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const endpoint = yield* existing(visit)
-  yield* (yield* Endpoints).update(visit.org.slug, endpoint.id, yield* inputOf(fields))
+  yield* (yield* Endpoints).update(visit.org.slug, endpoint.id, yield* endpointForm.decode(fields))
   return { to: pathOf(visit, endpoint), done: "endpoint-saved" }
 })
 
