@@ -7,6 +7,7 @@ import { DayOfWeek } from "../../domain/Season.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
+import { ifSent, list, orNull, readForm, text, typed } from "../FormReaders.ts"
 import { PageHead } from "../components/PageHead.tsx"
 import { percentText, shareOf } from "../FieldShare.ts"
 import { pages } from "../Pages.ts"
@@ -57,59 +58,53 @@ const fieldsOf = (org: Organization): Fields => ({
 
 /** Settings of tracking and of the unsubscribe page, as the API takes them. No text at all is the page of the service. */
 const trackingOf = (fields: Fields) => {
-  const measured = (fields["tracking"] ?? "").split("\n")
-  const url = (fields["tracking_url"] ?? "").trim()
-  const texts = pageTexts.map((name) => [name, (fields[`unsubscribe_page_${name}`] ?? "").trim()] as const)
+  const { tracking = "", tracking_url: url = "" } = fields
+  const measured = tracking.split("\n")
+  const texts = pageTexts.map((name) => [name, text(fields[`unsubscribe_page_${name}`])] as const)
   return {
     tracking: {
       opens: measured.includes("opens"),
       clicks: measured.includes("clicks"),
-      url: url === "" ? null : url,
+      url: url.trim() === "" ? null : url.trim(),
     },
     unsubscribe_page: texts.every(([, text]) => text === "") ? null : Object.fromEntries(texts),
   }
 }
 
 /** An empty text is no number, though JavaScript takes it for 0. */
-const numberOf = (text: string) => text.trim() === "" ? text : Number(text)
+const numberOf = (sent = "") => sent.trim() === "" ? sent : Number(sent)
 
-/** The lines of a text area that hold something. */
-export const linesOf = (text: string): ReadonlyArray<string> =>
-  text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== "")
+const share = (sent = "") => shareOf(sent)
+
+/** The fields that are read as the member of their name. */
+const readers = {
+  name: text,
+  time_zone: text,
+  exploration_floor: share,
+  conversion_events: ifSent(list()),
+  currency: ifSent(orNull((sent = "") => sent.trim().toUpperCase())),
+  template_approval: ifSent(typed),
+  delivery_failure_threshold: ifSent(share),
+  delay_horizon_hours: numberOf,
+  suppression: ifSent((sent) => sent === "true"),
+  soft_bounce_limit: ifSent(orNull(numberOf)),
+  retention_days: numberOf,
+  inbox_retention_days: numberOf,
+}
 
 /** The settings in a form as API input: no times of day are no quiet hours, all days are no limit. */
 export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, ReadonlyArray<Fault>> => {
-  const { allowed_days: allowed = "", delay_horizon_hours: horizon = "", exploration_floor: floor = "" } = fields
-  const from = (fields["quiet_hours-from"] ?? "").trim()
-  const to = (fields["quiet_hours-to"] ?? "").trim()
+  const { allowed_days: allowed = "", holdout_content: content, holdout_share: heldOut, tracking_url: url } = fields
+  const { "quiet_hours-from": from = "", "quiet_hours-to": to = "" } = fields
   const chosen = chosenDays(allowed)
   const isEveryDay = days.every(([day]) => chosen.includes(day)) && chosen.length === days.length
   return Result.mapError(
     decodePatch({
-      name: fields["name"] ?? "",
-      time_zone: fields["time_zone"] ?? "",
-      exploration_floor: shareOf(floor),
-      ...(fields["holdout_share"] === undefined ? {} : {
-        holdout: { share: shareOf(fields["holdout_share"]), content: fields["holdout_content"] },
-      }),
-      ...(fields["conversion_events"] === undefined ? {} : { conversion_events: linesOf(fields["conversion_events"]) }),
-      ...(fields["currency"] === undefined ? {} : { currency: fields["currency"].trim().toUpperCase() || null }),
-      ...(fields["template_approval"] === undefined ? {} : { template_approval: fields["template_approval"] }),
-      ...(fields["delivery_failure_threshold"] === undefined
-        ? {}
-        : { delivery_failure_threshold: shareOf(fields["delivery_failure_threshold"]) }),
-      ...(fields["tracking_url"] === undefined ? {} : trackingOf(fields)),
-      delay_horizon_hours: numberOf(horizon),
-      quiet_hours: from === "" && to === "" ? null : { from, to },
+      ...readForm(readers, fields),
+      ...(heldOut === undefined ? {} : { holdout: { share: share(heldOut), content } }),
+      ...(url === undefined ? {} : trackingOf(fields)),
+      quiet_hours: from.trim() === "" && to.trim() === "" ? null : { from: from.trim(), to: to.trim() },
       allowed_days: isEveryDay ? null : chosen,
-      ...(fields["suppression"] === undefined ? {} : {
-        suppression: fields["suppression"] === "true",
-        soft_bounce_limit: (fields["soft_bounce_limit"] ?? "").trim() === ""
-          ? null
-          : numberOf(fields["soft_bounce_limit"]!),
-      }),
-      retention_days: numberOf(fields["retention_days"] ?? ""),
-      inbox_retention_days: numberOf(fields["inbox_retention_days"] ?? ""),
     }),
     (faults) =>
       faults.map((fault) =>

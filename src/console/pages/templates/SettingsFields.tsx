@@ -6,6 +6,7 @@ import type { Template } from "../../../domain/Template.ts"
 import { percentText, shareOf } from "../../FieldShare.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
+import { checked, ifFilled, ifSent, list, number, orNull, readForm, text, typed } from "../../FormReaders.ts"
 import type { Fields } from "../../Routes.tsx"
 import { Advanced } from "./EditorParts.tsx"
 
@@ -44,20 +45,28 @@ const weightNames = {
   revenue_cap: "Revenue cap",
 }
 
-/** An empty text is no number, though JavaScript takes it for 0. */
-const number = (text: string): unknown => text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text)
+/** The fields that are read as the member of their name. */
+const readers = {
+  name: text,
+  strict: checked,
+  ignore_unsubscribes: checked,
+  sticky_hours: number,
+  link_domains: list(/[\s,]+/),
+  tags: ifSent(list(/[,\r\n]/)),
+  owner: ifSent(orNull(typed)),
+  conversion_events: ifSent(list()),
+}
+
+const weightReaders = Object.fromEntries(weights.map((name) => [name, ifFilled(number)]))
 
 /** The holdout of the form, as the API takes it: null as the organization. */
-const holdoutOf = (fields: Fields) => {
-  if (fields["holdout"] === "organization") return null
-  const copyId = (fields["holdout_copy_id"] ?? "").trim()
-  return {
-    share: shareOf(fields["holdout_share"] ?? ""),
-    content: fields["holdout"],
+const holdoutOf = ({ holdout: content, holdout_copy_id: copyId = "", holdout_share: share = "" }: Fields) =>
+  content === "organization" ? null : {
+    share: shareOf(share),
+    content,
     // Of another content it is not asked for.
-    ...(fields["holdout"] === "fixed" && copyId !== "" ? { copy_id: copyId } : {}),
+    ...(content === "fixed" && copyId.trim() !== "" ? { copy_id: copyId.trim() } : {}),
   }
-}
 
 /** Tracking of the form, as the API takes it: null as the organization. */
 const trackingOf = (choice: string) =>
@@ -77,32 +86,18 @@ const trackingChoice = (tracking: Template["tracking"]): string =>
     : "none"
 
 /** The form as input of the API. */
-export const settingsInput = (fields: Fields) => ({
-  name: (fields["name"] ?? "").trim(),
-  strict: "strict" in fields,
-  ignore_unsubscribes: "ignore_unsubscribes" in fields,
-  sticky_hours: number(fields["sticky_hours"] ?? ""),
-  objective: fields["objective"] === "mix"
-    ? Object.fromEntries(
-      weights.filter((name) => (fields[name] ?? "").trim() !== "").map((name) => [name, number(fields[name]!)]),
-    )
-    : fields["objective"],
-  ...(fields["holdout"] === undefined ? {} : { holdout: holdoutOf(fields) }),
-  ...(fields["tracking"] === undefined ? {} : {
-    tracking: trackingOf(fields["tracking"]),
-    list_unsubscribe: "list_unsubscribe" in fields,
-  }),
-  link_domains: (fields["link_domains"] ?? "").split(/[\s,]+/).filter((domain) => domain !== ""),
-  ...(fields["tags"] === undefined ? {} : {
-    tags: fields["tags"].split(/[,\r\n]/).map((tag) => tag.trim()).filter((tag) => tag !== ""),
-  }),
-  ...(fields["owner"] === undefined ? {} : { owner: fields["owner"] === "" ? null : fields["owner"] }),
-  ...(fields["conversion_events"] === undefined ? {} : {
-    conversion_events: fields["conversion_events"].split(/\r?\n/).map((line) => line.trim()).filter((line) =>
-      line !== ""
-    ),
-  }),
-})
+export const settingsInput = (fields: Fields) => {
+  const { holdout, objective, tracking } = fields
+  return {
+    ...readForm(readers, fields),
+    objective: objective === "mix" ? readForm(weightReaders, fields) : objective,
+    ...(holdout === undefined ? {} : { holdout: holdoutOf(fields) }),
+    ...(tracking === undefined ? {} : {
+      tracking: trackingOf(tracking),
+      list_unsubscribe: "list_unsubscribe" in fields,
+    }),
+  }
+}
 
 /** Faults at the controls of the form: those of a weight at the weight, of a part of the holdout at that part. */
 export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
@@ -156,24 +151,22 @@ export const settingsOf = (template: Template): Fields => {
   }
 }
 
-const WeightFields = ({ faults, fields }: {
+/** Properties of the field of a setting. */
+type FieldOf = (name: keyof typeof settingsLabels, initial?: string) => {
+  readonly name: string
+  readonly label: string
+  readonly value: string
   readonly faults: ReadonlyArray<Fault>
-  readonly fields: Fields
-}) => (
+}
+
+const WeightFields = ({ field }: { readonly field: FieldOf }) => (
   <fieldset class="quarters weights">
     <legend class="small muted">
       Weights of the mix; empty counts nothing, costs (unsubscribes, complaints) are below zero. Revenue is the value of
       conversions, for each decision up to the revenue cap
     </legend>
     {weights.map((name) => (
-      <Field
-        name={name}
-        label={weightNames[name]}
-        type="number"
-        required={false}
-        value={fields[name] ?? ""}
-        faults={faults}
-      />
+      <Field key={name} {...field(name)} label={weightNames[name]} type="number" required={false} />
     ))}
   </fieldset>
 )
@@ -185,92 +178,41 @@ const variantOptions = (variants: Template["variants"], chosen: string) => [
   ...chosen === "" || variants.some(({ id }) => id === chosen) ? [] : [[chosen, `${chosen} (not a variant)`] as const],
 ]
 
-const HoldoutFields = ({ faults, fields, variants }: {
-  readonly faults: ReadonlyArray<Fault>
-  readonly fields: Fields
+const HoldoutFields = ({ field, variants }: {
+  readonly field: FieldOf
   readonly variants: Template["variants"]
 }) => (
   <fieldset class="quarters">
     <legend class="small muted">Only for a holdout of its own</legend>
-    <Field
-      name="holdout_share"
-      label={settingsLabels.holdout_share}
-      type="number"
-      required={false}
-      value={fields["holdout_share"] ?? ""}
-      faults={faults}
-      hint="From 0 (no holdout) to 50 %."
-    />
+    <Field {...field("holdout_share")} type="number" required={false} hint="From 0 (no holdout) to 50 %." />
     <SelectField
-      name="holdout_copy_id"
-      label={settingsLabels.holdout_copy_id}
-      value={fields["holdout_copy_id"] ?? ""}
-      faults={faults}
+      {...field("holdout_copy_id")}
       hint={variants.length === 0
         ? "Add variants first, then choose one in the settings."
         : "What everyone in the holdout gets."}
-      options={variantOptions(variants, fields["holdout_copy_id"] ?? "")}
+      options={variantOptions(variants, field("holdout_copy_id").value)}
     />
   </fieldset>
 )
 
-const UnsubscribeChoice = ({ faults, fields }: {
-  readonly faults: ReadonlyArray<Fault>
+/** A setting that is on or off. `value`: what the ticked box sends. */
+const Box = ({ fields, hint, name, text, value, ...common }: ReturnType<FieldOf> & {
   readonly fields: Fields
+  readonly text: string
+  readonly hint: string
 }) => (
   <Choices
-    name="list_unsubscribe"
-    label={settingsLabels.list_unsubscribe}
+    {...common}
+    name={name}
     type="checkbox"
-    values={"list_unsubscribe" in fields ? ["list_unsubscribe"] : []}
-    faults={faults}
-    options={[[
-      "list_unsubscribe",
-      "Offer to unsubscribe beside the sender",
-      "E-mails carry List-Unsubscribe and List-Unsubscribe-Post, so that mail programs show an unsubscribe link.",
-    ]]}
+    values={name in fields ? [value] : []}
+    options={[[value, text, hint]]}
   />
 )
 
-const StrictChoice = ({ faults, fields }: {
-  readonly faults: ReadonlyArray<Fault>
-  readonly fields: Fields
-}) => (
-  <Choices
-    name="strict"
-    label={settingsLabels.strict}
-    type="checkbox"
-    values={"strict" in fields ? ["strict"] : []}
-    faults={faults}
-    options={[[
-      "strict",
-      "Fail if a field is missing",
-      "When off, missing fields are left blank.",
-    ]]}
-  />
-)
-
-const TransactionalChoice = ({ faults, fields }: {
-  readonly faults: ReadonlyArray<Fault>
-  readonly fields: Fields
-}) => (
-  <Choices
-    name="ignore_unsubscribes"
-    label={settingsLabels.ignore_unsubscribes}
-    type="checkbox"
-    values={"ignore_unsubscribes" in fields ? ["ignore"] : []}
-    faults={faults}
-    options={[[
-      "ignore",
-      "Also send to people who unsubscribed",
-      "For transactional messages such as receipts. People who complained and addresses that bounce still get nothing.",
-    ]]}
-  />
-)
-
-const LinkDomains = ({ domains, fields }: {
+const LinkDomains = ({ domains, value }: {
   readonly domains: ReadonlyArray<Fault>
-  readonly fields: Fields
+  readonly value: string
 }) => (
   <div class="field">
     <label for="link_domains">{settingsLabels.link_domains}</label>
@@ -285,7 +227,7 @@ const LinkDomains = ({ domains, fields }: {
       aria-describedby={domains.length === 0 ? "link_domains-hint" : "link_domains-hint link_domains-error"}
       {...(domains.length === 0 ? {} : { "aria-invalid": "true" as const })}
     >
-      {fields["link_domains"] ?? ""}
+      {value}
     </textarea>
     {domains.length === 0 ? null : (
       <p class="error" id="link_domains-error">
@@ -299,28 +241,21 @@ const LinkDomains = ({ domains, fields }: {
 )
 
 /** The tags and the owner of a template. */
-const Keeping = ({ faults, fields, members }: {
-  readonly faults: ReadonlyArray<Fault>
-  readonly fields: Fields
+const Keeping = ({ field, members }: {
+  readonly field: FieldOf
   readonly members: ReadonlyArray<Member>
 }) => {
-  const owner = fields["owner"] ?? ""
+  const { value: owner } = field("owner")
   const hasLeft = owner !== "" && !members.some(({ email }) => email === owner)
   return (
     <>
       <Field
-        name="tags"
-        label={settingsLabels.tags}
+        {...field("tags")}
         required={false}
-        value={fields["tags"] ?? ""}
-        faults={faults}
         hint="Words to filter the list of templates by, separated by commas, such as onboarding, spring."
       />
       <SelectField
-        name="owner"
-        label={settingsLabels.owner}
-        value={owner}
-        faults={faults}
+        {...field("owner")}
         hint="The member who looks after the template."
         options={[
           ["", "No owner"],
@@ -348,14 +283,17 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
   readonly children?: ComponentChildren
 }) => {
   const domains = faults.filter(({ pointer }) => pointer.startsWith("/link_domains"))
+  const field: FieldOf = (name, initial = "") => ({
+    name,
+    label: settingsLabels[name],
+    value: fields[name] ?? initial,
+    faults,
+  })
   return (
     <>
-      <Field name="name" label={settingsLabels.name} value={fields["name"] ?? ""} faults={faults} />
+      <Field {...field("name")} />
       <SelectField
-        name="objective"
-        label={settingsLabels.objective}
-        value={fields["objective"] ?? "click"}
-        faults={faults}
+        {...field("objective", "click")}
         hint="The outcome that Parlance improves."
         options={[
           ["click", "Clicks"],
@@ -364,23 +302,17 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
           ["mix", "A mix, weighted below"],
         ]}
       />
-      <WeightFields faults={faults} fields={fields} />
-      {members === undefined ? null : <Keeping faults={faults} fields={fields} members={members} />}
+      <WeightFields field={field} />
+      {members === undefined ? null : <Keeping field={field} members={members} />}
       <Advanced isOpen={!isFolded || faults.some(({ pointer }) => !basicFields.includes(pointer))}>
         {children}
         <Field
-          name="sticky_hours"
-          label={settingsLabels.sticky_hours}
+          {...field("sticky_hours", "0")}
           type="number"
-          value={fields["sticky_hours"] ?? "0"}
-          faults={faults}
           hint="A person keeps the same variant for this many hours. 0: Parlance chooses for every message."
         />
         <SelectField
-          name="holdout"
-          label={settingsLabels.holdout}
-          value={fields["holdout"] ?? "organization"}
-          faults={faults}
+          {...field("holdout", "organization")}
           hint="Results compare people in the holdout with everyone else, to measure the lift."
           options={[
             ["organization", "Organization default"],
@@ -389,12 +321,9 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
             ["no_message", "Own: no message"],
           ]}
         />
-        <HoldoutFields faults={faults} fields={fields} variants={variants} />
+        <HoldoutFields field={field} variants={variants} />
         <SelectField
-          name="tracking"
-          label={settingsLabels.tracking}
-          value={fields["tracking"] ?? "organization"}
-          faults={faults}
+          {...field("tracking", "organization")}
           hint="Events that Parlance measures itself in e-mails sent with Deliver: opens with a pixel, clicks with redirected links."
           options={[
             ["organization", "Organization default"],
@@ -404,18 +333,33 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
             ["none", "Nothing"],
           ]}
         />
-        <UnsubscribeChoice faults={faults} fields={fields} />
-        <StrictChoice faults={faults} fields={fields} />
-        <TransactionalChoice faults={faults} fields={fields} />
-        <LinkDomains domains={domains} fields={fields} />
+        <Box
+          {...field("list_unsubscribe")}
+          fields={fields}
+          value="list_unsubscribe"
+          text="Offer to unsubscribe beside the sender"
+          hint="E-mails carry List-Unsubscribe and List-Unsubscribe-Post, so that mail programs show an unsubscribe link."
+        />
+        <Box
+          {...field("strict")}
+          fields={fields}
+          value="strict"
+          text="Fail if a field is missing"
+          hint="When off, missing fields are left blank."
+        />
+        <Box
+          {...field("ignore_unsubscribes")}
+          fields={fields}
+          value="ignore"
+          text="Also send to people who unsubscribed"
+          hint="For transactional messages such as receipts. People who complained and addresses that bounce still get nothing."
+        />
+        <LinkDomains domains={domains} value={field("link_domains").value} />
         <TextAreaField
-          name="conversion_events"
-          label={settingsLabels.conversion_events}
+          {...field("conversion_events")}
           required={false}
           rows={3}
           code
-          value={fields["conversion_events"] ?? ""}
-          faults={faults}
           hint="Events that count as conversions besides purchase and order_completed, one name per line, such as trial_started. They count for all templates of the organization."
         />
       </Advanced>
