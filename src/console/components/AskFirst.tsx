@@ -34,7 +34,7 @@ export const askFirst = ({ back, button, question, text, title = question }: {
   readonly title?: string
   readonly back: Crumb
   readonly button: string
-  /** What will happen. */
+  /** Explains the consequences of the action. */
   readonly text: ComponentChildren
 }) => ({
   title,

@@ -29,7 +29,7 @@ export const Form = ({ action, children, inline = false, submit }: {
 )
 
 /** Looks of a button that sends a form. */
-export type SubmitKind = "primary" | "plain" | "danger" | "compact" | "compact danger"
+type SubmitKind = "primary" | "plain" | "danger" | "compact" | "compact danger"
 
 /** The button that sends a form. */
 export const Submit = ({ children, kind = "primary", label, wide = false }: {

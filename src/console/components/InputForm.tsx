@@ -16,7 +16,7 @@ import { TextAreaField } from "./TextAreaField.tsx"
 type Look = "text" | "email" | "number" | "password" | "lines" | "select" | "radio" | "checkboxes"
 
 /** The field of a member. */
-export interface InputField {
+interface InputField {
   readonly label: string
   readonly hint?: ComponentChildren
   /** Default: `text`. */
@@ -103,7 +103,7 @@ export const inputForm = <S extends Schema.ConstraintDecoder<unknown>>(
     /** The input of a form that was sent. `more` replaces members. */
     decode: (sent: Fields, more: object = {}): Effect.Effect<S["Type"], InvalidInput> =>
       decoded(decode({ ...readForm(reading, sent), ...more })),
-    /** The fields with the texts that were sent, or those of a new form. */
+    /** Shows the fields with the texts that were sent, or with the initial texts of a new form. */
     Fields: InputFields,
     /** A card with the form, below the summary of its faults. */
     Card: ({ action, children, faults, submit, values }: Shown & {

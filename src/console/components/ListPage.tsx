@@ -16,7 +16,7 @@ import type { FirstRows } from "./MoreRows.tsx"
 import { type Cell, type SortHeading, Table } from "./Table.tsx"
 
 /** A list as the query of its page asks for it. */
-export interface AskedPage<Row> {
+interface AskedPage<Row> {
   readonly shape: ListShape<Row>
   /** The address of the list. */
   readonly at: string
@@ -39,7 +39,7 @@ export const narrowedCaption = <Row,>({ asked, page }: AskedPage<Row>, noun: str
   isNarrowed(asked) ? `${counted(page.found, noun)} of ${count(page.all)}` : all
 
 /**
- * A list on its page: search and filters, the table, the links to more rows, and what stands there while it has no rows.
+ * A list on its page: search and filters, the table, the links to more rows, and the text of an empty list.
  */
 export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, placeholder, row, search }: {
   readonly list: AskedPage<Row>

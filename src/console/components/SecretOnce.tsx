@@ -8,7 +8,7 @@ interface Copied {
   readonly id: string
   readonly label: string
   readonly value: string
-  /** What the text is for. */
+  /** Explains the use of the text. */
   readonly hint: ComponentChildren
 }
 
