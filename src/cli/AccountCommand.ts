@@ -8,13 +8,13 @@ import { bodyOf, decodeInput } from "./Inputs.ts"
 import { linkTo } from "./Links.ts"
 import { installationCommand, organizationCommand } from "./ManagementCommand.ts"
 
-/** What follows a link that was mailed as well. */
+/** The note after a printed link. Empty if no mail with the link was sent. */
 const mailedText = (mailed: boolean) => mailed ? "\n\nA mail with the link is on its way to the person." : ""
 
 const email = argument("email", "E-mail address")
 const account = argument("account", "E-mail address or id")
 
-/** The account of an e-mail address, or of an id. */
+/** Finds an account by its id or e-mail address. Fails with `CommandFailed` if there is no such account. */
 const accountOf = Effect.fnUntraced(function* (name: string) {
   const client = yield* ManagementClient
   const { accounts } = yield* client.accounts.listAccounts()

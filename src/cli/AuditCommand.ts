@@ -7,7 +7,7 @@ import { given, optionalWhole, text, toggle } from "./Flags.ts"
 import { organization, print } from "./Root.ts"
 import { changesFlag } from "./TemplateIndexCommands.ts"
 
-/** The most entries of a request. */
+/** The largest number of entries in one response. */
 const atOnce = 200
 
 const list = Command.make(

@@ -8,7 +8,7 @@ import { CommandFailed } from "./Connection.ts"
 
 const file = argument("file", "The file of the backup")
 
-/** The folder of the embedded database. Fails where `DATABASE_URL` names another one. */
+/** The folder of the embedded database. Fails if `DATABASE_URL` names another database. */
 const dataDir = Effect.gen(function* () {
   const { dataDir, database } = yield* Settings
   if (Option.isNone(database)) return dataDir

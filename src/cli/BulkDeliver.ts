@@ -8,7 +8,7 @@ import { table } from "./Table.ts"
 
 const filter = (name: string, description: string) => text(name, description.replaceAll("`", ""))
 
-/** The flags that narrow a command to some deliveries, beside their state. */
+/** The flags that select deliveries by properties other than their state. */
 export const filterFlags = {
   since: filter("since", filterDescriptions.since),
   until: filter("until", filterDescriptions.until),
@@ -20,11 +20,11 @@ export const filterFlags = {
 
 type Given = { readonly [name in keyof typeof filterFlags]: Option.Option<string> }
 
-/** The members of the flags that are given. */
+/** The members of a filter, for the flags that are present. */
 export const membersGiven = ({ template, ...filters }: Given): FilterMembers =>
   given({ ...filters, template_id: template })
 
-/** The flags of a command on many deliveries. */
+/** The flags of a command that changes many deliveries. */
 export const bulkFlags = {
   ...filterFlags,
   all: toggle("all", "All deliveries that match the other flags"),
@@ -62,7 +62,7 @@ const describeAction = ({ changed, id, kind, matched }: BulkActionResource) =>
   `${words[kind].done}: ${changed} of ${messages(matched)} (bulk action ${id})` +
   (changed < matched ? "\n\nThe rest had already been sent or changed." : "")
 
-/** Shows a preview of a bulk action, or carries it out and waits for its end. */
+/** Prints a preview of a bulk action, or carries the action out and waits until it ends. */
 export const bulk = Effect.fnUntraced(function* (
   kind: keyof typeof words,
   { all, yes, ...filters }: Given & { readonly all: boolean; readonly yes: boolean },

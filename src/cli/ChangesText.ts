@@ -7,7 +7,7 @@ const textOf = (value: unknown): string => typeof value === "string" ? value : J
 
 const marks = { same: "  ", removed: "- ", added: "+ " } as const
 
-/** A field before and after, text as a difference of its lines. */
+/** The lines about a changed field: its values before and after, or the changed lines of a long text. */
 export const fieldText = ({ after, before, cut, field, line }: FieldChange): ReadonlyArray<string> => {
   const remark = `${line === undefined ? "" : ` from line ${line}`}${cut === true ? ", shortened" : ""}`
   const of = (mark: string, value: unknown) => textOf(value).split("\n").map((one) => mark + one)
@@ -21,7 +21,7 @@ export const fieldText = ({ after, before, cut, field, line }: FieldChange): Rea
   return [`  ${field}${remark}`, ...lines.map((one) => `    ${one}`)]
 }
 
-/** The fields an entry changed, by name. */
+/** The names of the fields that an entry changed. */
 const names = ({ changes }: AuditEntry): string => {
   if (changes === null) return ""
   const all = changes.fields.map(({ field }) => field.slice(1))
@@ -29,7 +29,7 @@ const names = ({ changes }: AuditEntry): string => {
   return `${all.slice(0, 4).join(", ")}${more > 0 ? ` and ${more} more` : ""}`
 }
 
-/** Entries of the audit log: as a table, or with `whole` each with its changes. */
+/** Entries of the audit log as a table. With `whole`, each entry is followed by its changed fields. */
 export const changesText = (entries: ReadonlyArray<AuditEntry>, whole: boolean): string =>
   whole
     ? entries.map((entry) =>

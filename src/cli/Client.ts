@@ -12,15 +12,15 @@ import type { Api } from "../api/Api.ts"
 import { endpoints } from "./Endpoints.ts"
 import { jsonOf } from "./ResponseJson.ts"
 
-// `HttpApiClient` would load the schemas of the whole API, which takes longer than all the rest of a command. JSON is the
-// encoded and the decoded form of the management API alike, which a test checks, so that paths and types are enough.
+// `HttpApiClient` would load the schemas of the whole API, which takes longer than the rest of a command. In the management
+// API, the encoded and the decoded form are the same JSON (a test checks this), so paths and types are enough.
 
-/** A command cannot be carried out; the message gives the next step. */
+/** A command cannot be carried out. The message names the next step. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   message: Schema.String,
 }) {}
 
-/** The management API, wherever it is answered. */
+/** A client of the management API, of this process or of a service elsewhere. */
 export class ManagementClient extends Context.Service<ManagementClient, HttpApiClient.ForApi<typeof Api>>()(
   "parlance/cli/ManagementClient",
 ) {}
@@ -45,7 +45,10 @@ const tagOf = (type: string): string =>
 const isProblem = (value: unknown): value is { readonly type: string } =>
   typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
 
-/** The problem of a response. A response without one, or with status 503, stays with its headers: they say when to retry. */
+/**
+ * The failure for a response: its problem, or the response itself if it has no problem or the status 503. The headers of such a
+ * response contain the time of the next attempt.
+ */
 const failureOf = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
   const problem = response.status !== 503 && response.headers["content-type"]?.startsWith("application/problem+json")
     ? yield* Effect.orElseSucceed(jsonOf(response), () => undefined)
@@ -75,7 +78,7 @@ const contentOf = (
   return response.headers["content-type"]?.startsWith("application/json") ? jsonOf(response) : response.text
 }
 
-/** Says in a refusal of the token where the token came from: with two variables and profiles, it may be an unexpected place. */
+/** Adds the variable or profile of the token to a refusal, because the token may come from an unexpected place. */
 const namingToken = (failure: object, tokenFrom: string | undefined): object =>
   "_tag" in failure && failure._tag === "Unauthorized" && "detail" in failure && tokenFrom !== undefined
     ? { ...failure, detail: `${failure.detail}. The command read it from ${tokenFrom}` }

@@ -5,7 +5,7 @@ import * as Connection from "./Connection.ts"
 import { layerQuiet } from "./Logs.ts"
 import { root } from "./RootCommand.ts"
 
-// Opening the store is quiet as well: its progress would stand before the JSON of a command.
+// Opening the store also logs errors only, so that no progress is printed before the JSON of a command.
 const managed = Layer.provideMerge(
   Layer.unwrap(Effect.map(root, ({ profile }) => Connection.layerOf(profile))),
   layerQuiet,
@@ -13,13 +13,13 @@ const managed = Layer.provideMerge(
 
 const local = Layer.merge(Settings.layer, layerQuiet)
 
-/** Every command, by its name. A command loads its modules alone, so that it starts sooner. */
+/** Loaders of all commands, by name. A command loads only its own modules, so that it starts faster. */
 const loaders = {
   serve: async () => (await import("./ServeCommand.ts")).serveCommand.pipe(Command.provide(Settings.layer)),
   migrate: async () => (await import("./MigrateCommand.ts")).migrateCommand.pipe(Command.provide(local)),
   backup: async () => (await import("./BackupCommand.ts")).backupCommand.pipe(Command.provide(local)),
   restore: async () => (await import("./BackupCommand.ts")).restoreCommand.pipe(Command.provide(local)),
-  // It diagnoses the failures of what other commands are given.
+  // Without the services of other commands: `doctor` diagnoses why they fail to start.
   doctor: async () => (await import("./DoctorCommand.ts")).doctorCommand.pipe(Command.provide(layerQuiet)),
   login: async () => (await import("./LoginCommand.ts")).loginCommand,
   logout: async () => (await import("./LoginCommand.ts")).logoutCommand,
@@ -63,13 +63,13 @@ const isName = (text: string): text is Name => Object.hasOwn(loaders, text)
 /** Flags before a command whose value is the next argument. */
 const flagsWithValue = new Set(["--org", "--profile", "--log-level", "--completions"])
 
-/** The command that the arguments call. Undefined where they call none, as with `--help`. */
+/** The name of the command in the arguments. Undefined for arguments without a command, such as `--help`. */
 export const commandName = (args: ReadonlyArray<string>): Name | undefined => {
   const called = args.find((text, i) => !text.startsWith("-") && !flagsWithValue.has(args[i - 1] ?? ""))
   return called !== undefined && isName(called) ? called : undefined
 }
 
-/** The command that the arguments call, or all commands where they call none. */
+/** Loads the command in the arguments, or all commands if the arguments contain no command. */
 export const loadCommands = (args: ReadonlyArray<string>) => {
   const name = commandName(args)
   const names = name === undefined ? Object.keys(loaders).filter(isName) : [name]

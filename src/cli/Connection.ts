@@ -6,8 +6,8 @@ import { remoteService } from "./Remote.ts"
 export { CommandFailed, ManagementClient, ServiceFetch } from "./Client.ts"
 
 /**
- * Runs commands at the service of `profile`, of `PARLANCE_URL` or of the last login (see `remoteService`). Without one they run
- * within this process on the store of the settings, which a running service uses as well.
+ * Provides the management API: of the service of `profile`, of `PARLANCE_URL` or of the last login (see `remoteService`), or
+ * else within this process, on the store of the settings. A running service may use the same store.
  */
 export const layerOf = (profile: Option.Option<string>) =>
   Layer.effectContext(
@@ -19,11 +19,11 @@ export const layerOf = (profile: Option.Option<string>) =>
           Context.add(ServiceFetch, (path, init) => fetch(`${url}${path}`, init)),
         )
       }
-      // The whole service, which commands at another one do without.
+      // Loads the whole service, which a command for a service elsewhere does not need.
       const { inProcess } = yield* Effect.promise(() => import("./InProcess.ts"))
       return yield* inProcess.pipe(Effect.provide(Settings.layer))
     }),
   )
 
-/** Runs commands where the environment and the last login say. */
+/** Provides the management API without the flag `--profile`. */
 export const layer = layerOf(Option.none())

@@ -11,7 +11,7 @@ import { organizationCommand } from "./ManagementCommand.ts"
 import { organization, print } from "./Root.ts"
 import { testMessageText } from "./TestMessageText.ts"
 
-// The adapters themselves would take long to load.
+// The names are repeated here because loading the adapters would delay every command.
 const platformNames: { readonly [name in PlatformName]: true } = {
   smtp: true,
   braze: true,

@@ -11,7 +11,7 @@ import { organization, print } from "./Root.ts"
 const connection = argument("name", "The connection")
 const selector = argument("selector", "The selector of the key")
 
-/** A key with the record to publish, for a web form and for a zone file. */
+/** A DKIM key with its DNS record, as the fields of a web form and as a line of a zone file. */
 const keyText = ({ record, signing, ...key }: DkimKeyResource): string =>
   [
     `${key.selector} of ${key.domain}, ${key.bits} bits, ${signing ? "signs" : "does not sign"}`,

@@ -20,13 +20,13 @@ export interface Diagnosis {
     | "dns"
     | "mail"
     | "template"
-  /** What it is about, such as `acme / braze`; empty for the installation. */
+  /** The organization and the source, connection or template, such as `acme / braze`. Empty for the installation. */
   readonly subject: string
   /** `fault`: something does not work. `warning`: something may not work as intended. */
   readonly status: "ok" | "warning" | "fault"
   /** The observation, in sentences. */
   readonly detail: string
-  /** The next step; null if none is needed. */
+  /** The next step. Null if nothing has to be done. */
   readonly remedy: string | null
 }
 
@@ -44,10 +44,10 @@ export const ok = made("ok")
 export const warning = made("warning")
 export const fault = made("fault")
 
-/** Differences between clocks from which on a warning, and a fault, is reported. Unit: milliseconds. */
+/** The differences between two clocks at which a warning and a fault begin. Unit: milliseconds. */
 const clockLimits = { warning: 2_000, fault: 60_000 }
 
-/** Judges the difference between this machine's clock and that of the service or database. */
+/** Judges the difference between the clocks of this machine and of the service or database. */
 export const clockDiagnosis = (other: string, differenceMillis: number): Diagnosis => {
   const size = Math.abs(differenceMillis)
   if (size < clockLimits.warning) return ok("clock", "", `The clocks of this machine and ${other} agree.`)
@@ -83,10 +83,10 @@ export const schemaDiagnosis = (
     )
 }
 
-/** Age of the oldest mail of the service from which on it is reported. Unit: seconds. */
+/** A warning begins at this age of the oldest queued mail of the service. Unit: seconds. */
 const longMailWait = 300
 
-/** Judges the server for mail of the service by a test of its settings. */
+/** Judges the mail server of the service by a test of its settings. */
 export const mailServerDiagnosis = (test: TestResult): Diagnosis =>
   test.ok ? ok("mail", "", `Mail of the service: ${test.detail}`) : fault(
     "mail",
@@ -95,7 +95,7 @@ export const mailServerDiagnosis = (test: TestResult): Diagnosis =>
     "Correct MAIL_URL or MAIL_CA, then start the service again.",
   )
 
-/** Judges mails of the service that wait or were given up. */
+/** Judges the mails of the service that are queued or have failed. */
 export const mailBacklogDiagnoses = (
   { failed, oldestSeconds, pending, reason }: MailBacklog,
 ): ReadonlyArray<Diagnosis> => {
@@ -133,10 +133,10 @@ export const refusedBySource = (
   return refused
 }
 
-/** Age of the oldest unread body from which on it is reported. Unit: seconds. */
+/** A warning begins at this age of the oldest unread body. Unit: seconds. */
 const longLag = 60
 
-/** Judges a source by its last 24 hours. `refused`: requests with a wrong signature. */
+/** Judges a source by its last 24 hours. `refused` is the number of requests with a wrong signature. */
 export const sourceDiagnoses = (
   org: string,
   source: WebhookSource,
@@ -146,7 +146,7 @@ export const sourceDiagnoses = (
   if (!source.enabled) return []
   const findings: Array<Diagnosis> = []
   if (refused > 0) {
-    // Anybody can send such requests, so they are a fault only if nothing else comes in.
+    // Anyone can send such requests, so they are a fault only if the source sends no valid request.
     findings.push((source.last_received_at === null ? fault : warning)(
       "source",
       subject,
@@ -187,7 +187,7 @@ export const sourceDiagnoses = (
   )]
 }
 
-/** Judges the tracking ids that callers gave to a template in the last 24 hours. */
+/** Judges the tracking ids in the requests for a template of the last 24 hours. */
 export const trackingIdDiagnoses = (
   org: string,
   templates: ReadonlyArray<Pick<FoundTemplate, "id" | "repeated_tracking_ids">>,
@@ -203,7 +203,7 @@ export const trackingIdDiagnoses = (
     )]
   )
 
-/** Judges what callers left open in their requests for a template in the last 24 hours. */
+/** Judges unfilled placeholders in the requests for a template of the last 24 hours. */
 export const placeholderDiagnoses = (
   org: string,
   templates: ReadonlyArray<Pick<FoundTemplate, "id" | "unfilled_requests">>,
@@ -257,7 +257,7 @@ export const connectionDiagnoses = (
   ]
 }
 
-/** The diagnosis of a DNS record, whose finding has its remedy in the text. */
+/** The diagnosis of a DNS record. Its remedy is the record to publish, if the finding has one. */
 export const recordDiagnosis = (org: string, connection: string, { check, detail, record, status }: RecordFinding) =>
   made(status === "ok" ? "ok" : status === "unknown" ? "warning" : "fault")(
     "dns",

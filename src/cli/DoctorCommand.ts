@@ -39,10 +39,10 @@ import { print } from "./Root.ts"
 import { root } from "./RootCommand.ts"
 import * as Json from "../domain/Json.ts"
 
-/** How far back sources are judged. Unit: milliseconds. */
+/** Sources are judged by requests of this period. Unit: milliseconds. */
 const dayMillis = 86_400_000
 
-/** Pages of the audit log that are read, of 200 entries each. */
+/** Number of pages of the audit log that are read, each with 200 entries. */
 const auditPages = 5
 
 /** Turns the failure of a check into its diagnosis. */
@@ -55,7 +55,7 @@ const orFault = <A, E, R>(
     (cause) => Effect.map(messageOf(Cause.squash(cause)), (text): ReadonlyArray<Diagnosis> => [diagnose(text)]),
   )
 
-/** The settings of this process; undefined if they have faults, which are diagnosed. */
+/** The settings of this process, undefined if they have faults, with a diagnosis of each fault. */
 const checkSettings = Effect.gen(function* () {
   const built = yield* Effect.exit(Layer.build(Settings.layer))
   if (Exit.isSuccess(built)) {
@@ -94,7 +94,7 @@ const checkStore = (settings: Settings["Service"]) =>
         fault("store", "", text, "Check that the database of DATABASE_URL or DATA_DIR runs and accepts connections.")),
   )
 
-/** Checks the server for mail of the service, where one is configured. */
+/** Checks the mail server of the service, if `MAIL_URL` is set. */
 const checkMail = ({ mail }: Settings["Service"]) =>
   Option.isNone(mail)
     ? Effect.succeed([])
@@ -111,7 +111,7 @@ const checkService = ({ url }: RemoteService) =>
         return { date: response.headers.get("date"), reasons: body.reasons ?? [], status: response.status }
       })
       const after = yield* Clock.currentTimeMillis
-      // The header has whole seconds, so the time is half a second later on average.
+      // The header is truncated to seconds, so the real time is half a second later on average.
       const difference = date === null ? undefined : Date.parse(date) + 500 - (before + after) / 2
       return [
         status === 200 && reasons.length === 0 ? ok("service", "", `The service at ${url} is ready.`) : fault(
@@ -146,7 +146,7 @@ const checkSources = Effect.fnUntraced(function* (org: OrgSlug) {
   return webhooks.flatMap((source) => sourceDiagnoses(org, source, refused.get(source.segment) ?? 0))
 })
 
-/** Checks the templates of an organization, at most 200 with each fault. */
+/** Checks the templates of an organization: up to 200 with each fault. */
 const checkTemplates = Effect.fnUntraced(function* (org: OrgSlug) {
   const client = yield* ManagementClient
   const failing = (kind: ProblemKind) =>
@@ -162,7 +162,7 @@ const domainOf = (address: unknown) =>
 
 const keyOf = ({ bits, domain, record, selector }: DkimKeyResource) => ({ bits, domain, record, selector })
 
-/** Checks the records of an SMTP connection's domains, as name servers answer on this machine. */
+/** Checks the DNS records of an SMTP connection's domains by the name servers of this machine. */
 const checkRecords = Effect.fnUntraced(
   function* (txt: LookUpTxt, org: OrgSlug, { name, settings }: ConnectionResource) {
     const client = yield* ManagementClient
@@ -207,7 +207,7 @@ const checkConnections = Effect.fnUntraced(function* (txt: LookUpTxt, org: OrgSl
   return each.flat()
 })
 
-/** Checks the sources and connections of an organization, or of all. */
+/** Checks the sources and connections of one organization, or of all organizations. */
 const checkOrganizations = Effect.fnUntraced(function* (txt: LookUpTxt, only: Option.Option<string>) {
   const client = yield* ManagementClient
   const { organizations } = yield* client.organizations.listOrganizations()
@@ -249,13 +249,13 @@ const diagnose: Effect.Effect<ReadonlyArray<Diagnosis>, unknown, Scope.Scope | C
       ? []
       : [...yield* checkStore(here.settings), ...yield* checkMail(here.settings)]
     const found = [...here?.found ?? [], ...below]
-    // Commands in this process would migrate the database, and neither they nor a service can do without it.
+    // Commands in this process would migrate the database. They and the service cannot run without it.
     if (
       found.some(({ check, status }) =>
         (check !== "mail" && status === "fault") || (check === "store" && status !== "ok")
       )
     ) return found
-    // At a service elsewhere no other setting of this machine matters, and a database may be missing.
+    // Only the name servers of this machine matter for a service elsewhere, and this machine may have no database.
     const txt = lookUpAt(here?.settings?.dnsServers ?? (yield* dnsServers))
     const more = yield* checkOrganizations(txt, org).pipe(
       Effect.provide(Connection.layerOf(profile)),

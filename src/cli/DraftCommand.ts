@@ -22,7 +22,7 @@ const columns: TableColumns<DraftSummary> = {
   "begun from": ({ base }) => base ?? "",
 }
 
-/** The fields of a difference before and after. */
+/** The changed fields of a draft or version, each with its value before and after. */
 export const differenceText = ({ fields, omitted }: Difference): string =>
   fields.length === 0
     ? "No differences"

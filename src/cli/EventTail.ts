@@ -9,30 +9,30 @@ import { messageOf } from "./Report.ts"
 import { organization } from "./Root.ts"
 import { root } from "./RootCommand.ts"
 
-/** Pause between two rounds. */
+/** Pause between two rounds of requests. */
 const pause = "1 second"
 
-/** Events of a request. */
+/** Largest number of events in one response. */
 const pageSize = 1000
 
-/** Latest events from which the first lines of one source are chosen. */
+/** Number of latest events that are searched for the first lines of one source. */
 const lookBack = 200
 
 /**
- * Rounds after which a cursor is passed. Bodies can be read in another order than they arrive, so an event can be stored behind
- * the cursor of the latest round.
+ * Number of rounds that read again from the same cursor. Bodies may be read in another order than they arrive, so an event
+ * may be stored behind the cursor of the latest round.
  */
 const rounds = 10
 
-/** State of a follower between two rounds. */
+/** The state between two rounds. */
 export interface Followed {
-  /** Ends of the latest rounds, oldest first. The next round begins at the oldest. */
+  /** End cursors of the latest rounds, oldest first. The next round begins at the oldest cursor. */
   readonly cursors: ReadonlyArray<string>
-  /** Events of the latest round, as they were. */
+  /** Events of the latest round, each as JSON. An event whose JSON has changed is printed again. */
   readonly seen: ReadonlySet<string>
 }
 
-/** The events of a round that are new or have changed, and the state for the next round. `end` is null without any event. */
+/** The new and changed events of a round, and the state for the next round. `end` is null if the round has no event. */
 export const follow = (
   { cursors, seen }: Followed,
   events: ReadonlyArray<ListedEvent>,
@@ -66,7 +66,7 @@ const listPage = Effect.fnUntraced(function* (query: Readonly<Record<string, str
   return yield* client.sources.listEvents({ params: { org: yield* organization }, query })
 })
 
-/** All events after a cursor. */
+/** Reads all events after a cursor, page by page. */
 const readRound = Effect.fnUntraced(function* (after: string | undefined) {
   const events: Array<ListedEvent> = []
   let end: string | null = null
@@ -82,7 +82,7 @@ const readRound = Effect.fnUntraced(function* (after: string | undefined) {
   }
 })
 
-/** Whether a later request can succeed: the service did not respond, or has too much to do. */
+/** Whether a later request can succeed: the service did not respond, or is overloaded. */
 const isPassing = (error: unknown): boolean => isHttpClientError(error)
 
 /** `parlance event tail` */

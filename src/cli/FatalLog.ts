@@ -3,16 +3,16 @@ import { partsOf } from "../telemetry/Discreet.ts"
 import { jsonOf } from "../telemetry/LogLine.ts"
 import { messageOf, report } from "./Report.ts"
 
-// The last line of the log, which has the form of all others although the logger may not exist yet.
+// Writes the last line of the log in the form of all other lines, even if the logger does not exist yet.
 
-/** Writes the last line. `cause` is that of a defect, whose stack is needed to find it; empty for other failures. */
+/** Writes the last line. `cause` is the cause of a defect, logged with its stack, or empty for an expected failure. */
 const writeFatal = (message: string, cause: Cause.Cause<unknown>): void => {
   const parts = partsOf(message, cause)
   const stacks = parts.cause.reasons.length === 0 ? "" : Cause.pretty(parts.cause)
   console.log(jsonOf({ date: new Date(), level: "Fatal", message: parts.text, annotations: {}, cause: stacks }))
 }
 
-/** Logs why the service ends, and makes the process end with status 1. In a terminal the reason is printed as text. */
+/** Logs the reason why the service ends, and sets the exit status 1. A terminal shows the reason as text. */
 export const logFatal = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const error = Cause.squash(cause)
   const isShowHelp = error !== null && typeof error === "object" && "_tag" in error && error._tag === "ShowHelp"
@@ -24,7 +24,7 @@ export const logFatal = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   })
 }
 
-/** Logs errors that nothing catches before they end the process with status 1, as they would without a log. */
+/** Logs uncaught errors, and then ends the process with status 1 as the runtime would. */
 export const endOnUncaught = (): void => {
   if (process.stdout.isTTY) return
   for (const event of ["uncaughtException", "unhandledRejection"]) {

@@ -9,7 +9,7 @@ export const argument = (name: string, description: string) =>
 export const text = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
-/** An optional flag with one of several texts. */
+/** An optional flag with one of the `choices`. */
 export const choice = <const Choices extends ReadonlyArray<string>>(
   name: string,
   choices: Choices,
@@ -24,15 +24,15 @@ export const number = (name: string, description: string) =>
 export const optionalWhole = (name: string, description: string) =>
   Flag.Int(name).pipe(Flag.withDescription(description), Flag.optional)
 
-/** A flag with a whole number, which is `otherwise` by default. */
+/** A flag with a whole number. Default: `otherwise`. */
 export const whole = (name: string, description: string, otherwise: number) =>
   Flag.Int(name).pipe(Flag.withDescription(description), Flag.withDefault(otherwise))
 
-/** A flag without a value, which is off by default. */
+/** A flag without a value. Default: off. */
 export const toggle = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
 
-/** A flag without a value that can also be turned off, with `--no-` before its name. */
+/** An optional flag without a value. `--no-` before its name turns it off. */
 export const switchable = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.optional)
 
@@ -43,7 +43,7 @@ export const texts = (name: string, description: string) =>
 /** The argument of most commands about templates. */
 export const template = argument("template", "The template's id")
 
-/** The values of the flags that are given, by name. */
+/** The values of the flags that are present, by name. */
 export const given = <Values extends Readonly<Record<string, Option.Option<unknown>>>>(values: Values) =>
   Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => Option.isSome(value) ? [[name, value.value]] : []),

@@ -8,9 +8,9 @@ import { Settings } from "../Settings.ts"
 import { clientFor, ManagementClient, ServiceFetch } from "./Client.ts"
 import { inProcessUrl } from "./Report.ts"
 
-/** A client of the API within this process, on the store of the settings. */
+/** Starts the API within this process, on the store of the settings, and returns a client of it. */
 export const inProcess = Effect.gen(function* () {
-  // Only this process can send requests, so the token need not outlive it.
+  // Only this process can send requests, so a random token is enough.
   const token = Redacted.make(randomBytes(24).toString("hex"))
   const settings = yield* Settings
   const services = yield* Layer.build(

@@ -7,7 +7,7 @@ import { organizationCommand } from "./ManagementCommand.ts"
 
 const source = text("source", "The source: events, mail, or the id or name of a platform. Default: all")
 
-/** The named source, or all sources: bodies of removed sources are kept, too. */
+/** The named source, or all sources. Sources that were removed are included, because their bodies are kept. */
 const sourcesOf = (source: Option.Option<string>): ReadonlyArray<string> =>
   Option.match(source, {
     onNone: () => [...Object.keys(platforms), mailSource],
@@ -30,7 +30,7 @@ const list = organizationCommand({
           client.learning.listInbox({ params: { org, segment }, query }),
           ({ inbox }) => inbox.map((entry) => ({ source: segment, ...entry })),
         ))
-      // Ids rise with the time of arrival across all sources.
+      // Ids of all sources increase with the time of arrival.
       return inboxes.flat().sort((a, b) => b.id - a.id).slice(0, limit)
     }),
 }).table({

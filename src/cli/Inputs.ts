@@ -4,7 +4,7 @@ import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
 import * as Json from "../domain/Json.ts"
 
-/** Decodes the input of a command. Fails with `CommandFailed` and every fault, one on each line. */
+/** Decodes the input of a command. Fails with `CommandFailed`, whose message has one line for each fault. */
 export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   input: unknown,
@@ -16,7 +16,7 @@ export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
   })
 }
 
-/** The body of a request as an argument or a file has it. The service checks it, and its schema would take long to load. */
+/** Types an unchecked body of a request. The service checks it. Loading its schema here would delay the command. */
 export const bodyOf = <A>(body: unknown): A => body as A
 
 /** Reads standard input until its end. */
@@ -24,7 +24,7 @@ export const StandardInput = Context.Reference<() => string>("parlance/cli/Stand
   defaultValue: () => () => readFileSync(0, "utf8"),
 })
 
-/** The text of a file, or of standard input for `-`. */
+/** Reads a file, or standard input for `-`. */
 export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
   Effect.flatMap(StandardInput, (readInput) =>
     Effect.try({
@@ -35,14 +35,14 @@ export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
         }),
     }))
 
-/** A JSON object given on the command line under `flag`. */
+/** Parses the JSON value of `flag`. Fails with `CommandFailed`. */
 export const readJson = (flag: string, text: string): Effect.Effect<unknown, CommandFailed> =>
   Effect.try({
     try: (): unknown => Json.parse(text),
     catch: () => new CommandFailed({ message: `${flag} must be JSON, such as '{"name":"Ann"}'` }),
   })
 
-/** A JSON value given on the command line under `flag`, if the flag is given. */
+/** Parses the JSON value of an optional `flag`. Fails with `CommandFailed`. */
 export const readJsonFlag = (
   flag: string,
   text: Option.Option<string>,

@@ -9,7 +9,7 @@ import { organizationCommand } from "./ManagementCommand.ts"
 
 const rateLimit = text("rate-limit", "Rate limit, such as 100/second or 5000/minute; default: KEY_RATE_LIMIT")
 
-/** The limit as members of a body. */
+/** Parses the rate limit of a key into the members of a request's body. */
 const limitIn = Effect.fnUntraced(function* (text: Option.Option<string>) {
   if (Option.isNone(text)) return {}
   if (text.value === "default") return { rate_limit: null }

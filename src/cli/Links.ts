@@ -4,7 +4,7 @@ import * as LocalAddress from "../store/LocalAddress.ts"
 import { remoteService } from "./Remote.ts"
 import { root } from "./RootCommand.ts"
 
-/** A link of the console with the address people reach it under, as far as the settings and this machine tell. */
+/** A link of the console with the public address of the service, or else with an address of this machine. */
 export const linkTo = Effect.fnUntraced(function* (path: string) {
   const remote = yield* remoteService((yield* root).profile)
   const publicUrl = yield* Config.option(Config.URL("PUBLIC_URL"))

@@ -24,7 +24,7 @@ const question = Prompt.Hidden({
   validate: (text) => text.trim() === "" ? Effect.fail("Enter the token") : Effect.succeed(text.trim()),
 })
 
-/** The token that a person types, or that a program writes to standard input. */
+/** Reads the token: typed in a terminal, or from standard input. */
 const askToken = Effect.gen(function* () {
   if (process.stdin.isTTY) return yield* Prompt.run(question)
   const token = (yield* readText("-")).trim()

@@ -4,23 +4,23 @@ import * as Progress from "../runtime/Progress.ts"
 import { Settings } from "../Settings.ts"
 import { discreet, jsonLogger } from "../telemetry/Discreet.ts"
 
-/** The least level that is logged: the one of `--log-level`, or else `level`. */
+/** Sets the lowest logged level: the value of `--log-level`, or else `level`. */
 const layerFrom = (level: LogLevel.LogLevel) =>
   Layer.effect(
     References.MinimumLogLevel,
-    // Every command has the flag's service, which only the types of handlers know.
+    // Every command provides the flag's service, but the types show it only to handlers.
     Effect.map(
       Effect.serviceOption(GlobalFlag.LogLevel),
       (flag) => Option.getOrElse(Option.flatten(flag), () => level),
     ),
   )
 
-/** The log of the service: lines for people in a terminal, JSON for machines. */
+/** The log of the service: text in a terminal, otherwise JSON. */
 export const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
   Layer.merge(
     Logger.layer([process.stdout.isTTY ? discreet(Logger.consolePretty()) : Logger.withConsoleLog(jsonLogger)]),
     layerFrom(logLevel),
   )))
 
-/** The log of a command, which prints its result: errors alone. Progress goes to standard error. */
+/** The log of a command: errors only, because the command prints its result. Progress goes to standard error. */
 export const layerQuiet = Layer.merge(layerFrom("Error"), Progress.layerCommand)

@@ -15,7 +15,7 @@ type ValuesOf<F extends Flags> = Command.Command.Config.Infer<F>
 /** The services that a command may use. */
 type Services = Effect.Services<typeof organization>
 
-/** A command that calls the management API once. `Given` has the values of its flags, and the organization. */
+/** A command that calls the management API once. `Given` has the values of its flags and the organization. */
 interface Definition<F extends Flags, Given, Payload, Response, Shown> {
   readonly name: string
   readonly description: string
@@ -88,7 +88,7 @@ const commandIn =
           return print(shown, typeof empty === "string" ? empty : empty(given))
         }),
 
-      /** Prints the text of a live change, or that the change waits for approval. */
+      /** Prints `textOf` of a live change, or a note that the change needs approval. */
       change: (textOf: (live: Exclude<Shown, WaitingChange>, given: Given, response: Response) => string) =>
         commandOf(
           scope,
@@ -101,8 +101,8 @@ const commandIn =
     }
   }
 
-/** A command about the organization of `--org`, or about the only one there is. */
+/** A command for the organization of `--org`. Default: the only organization. */
 export const organizationCommand = commandIn(Effect.map(organization, (org) => ({ org })))
 
-/** A command about the whole installation. */
+/** A command for the whole installation. */
 export const installationCommand = commandIn(Effect.succeed({}))

@@ -70,7 +70,7 @@ const quietHoursOf = (text: string) => {
   return { from, to }
 }
 
-/** Parses texts as JSON; a text that is not JSON is refused. */
+/** Parses JSON, and `default` as null. Returns any other text unchanged, which the service then refuses. */
 const textsOf = (text: string): unknown => {
   if (text === "default") return null
   try {

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 
-/** The items of all pages. `read` reads the page at a cursor; the first page has none. */
+/** Reads the items of all pages. `read` returns the page at a cursor, or the first page for `undefined`. */
 export const allPages = Effect.fnUntraced(function* <Item, E, R>(
   read: (
     cursor: Option.Option<string>,

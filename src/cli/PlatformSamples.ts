@@ -5,29 +5,29 @@ import type { Platform } from "../domain/Source.ts"
 
 // Webhook bodies as the platforms send and sign them, for `parlance webhook trigger`.
 
-/** A message that a person got. */
+/** A message that a person received. */
 export interface SampleMessage {
   readonly trackingId: string
   readonly user: string
   readonly email: string
-  /** Id of the message on the platform, which its events share. */
+  /** The platform's id of the message, which all its events contain. */
   readonly messageId: string
-  /** Time of the event, in Unix milliseconds. */
+  /** Time of the event. Unit: Unix milliseconds. */
   readonly at: number
 }
 
 /** One item of a body. Undefined for events that the platform does not report. */
 type Item = Readonly<Record<string, unknown>> | undefined
 
-/** Names of events on a platform. */
+/** The platform's names of events. */
 type Names = { readonly [event in EventName]?: string }
 
 interface Sender {
   readonly names: Names
   readonly item: (event: EventName, name: string, message: SampleMessage) => Item
-  /** Bodies of one request each. */
+  /** Returns the bodies for items, one for each request. */
   readonly bodies: (items: ReadonlyArray<Item>) => ReadonlyArray<unknown>
-  /** Whether only the report of the send has the tracking id, so that the platform reports a send before other events. */
+  /** Whether only the report of the send contains the tracking id. If so, a sample of another event begins with a send. */
   readonly startsWithSend: boolean
 }
 
@@ -244,7 +244,7 @@ export const sampleBodies = (
 
 const hmac = (algorithm: string, key: string | Uint8Array, text: string) => createHmac(algorithm, key).update(text)
 
-/** The headers with which a source accepts a body, by its secret and the settings of the source. `now`: Unix milliseconds. */
+/** The headers that authenticate a body by the secret and the settings of its source. `now`: Unix milliseconds. */
 export const signedHeaders = (
   platform: Platform,
   secret: string,

@@ -15,7 +15,7 @@ const Profile = Schema.Struct({
 })
 type Profile = typeof Profile.Type
 
-/** All profiles, and the one that commands use without `--profile`. */
+/** All profiles, and the name of the current profile, which commands use without `--profile`. */
 export const StoredProfiles = Schema.Struct({
   current: Schema.NullOr(Schema.String),
   profiles: Schema.Record(Schema.String, Profile),
@@ -28,7 +28,7 @@ const decode = Schema.decodeUnknownResult(StoredProfiles)
 export const profilesFile = (): string =>
   join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "parlance", "profiles.json")
 
-/** The stored profiles; none if the file does not exist. Fails with a message if the file is damaged. */
+/** Reads the stored profiles. Returns no profiles if the file does not exist. Fails with a message if the file is damaged. */
 export const readProfiles = (file: string): Result.Result<StoredProfiles, string> => {
   let text: string
   try {
@@ -43,30 +43,32 @@ export const readProfiles = (file: string): Result.Result<StoredProfiles, string
   )
 }
 
-/** Stores the profiles so that only this user can read them. A crash leaves the previous file. */
+/** Writes the profiles, readable only by this user. If the process crashes, the previous file remains. */
 export const writeProfiles = (file: string, profiles: StoredProfiles): void => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const next = `${file}.${process.pid}`
   writeFileSync(next, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 })
-  // The mode above does not apply to a file that a crash left.
+  // The mode above does not apply to a file that remains from a crash.
   chmodSync(next, 0o600)
   renameSync(next, file)
 }
 
-/** The profiles with one added or replaced, which becomes the current one. */
+/** Adds or replaces a profile, and makes it the current profile. */
 export const addProfile = ({ profiles }: StoredProfiles, name: string, profile: Profile): StoredProfiles => ({
   current: name,
   profiles: { ...profiles, [name]: profile },
 })
 
-/** The profiles without one. If it was the current one, the only remaining profile takes its place. */
+/**
+ * Removes a profile. If it was the current profile, a single remaining profile becomes current. Otherwise `current` is null.
+ */
 export const removeProfile = ({ current, profiles }: StoredProfiles, name: string): StoredProfiles => {
   const { [name]: _, ...rest } = profiles
   const names = Object.keys(rest)
   return { current: current !== name ? current : names.length === 1 ? names[0]! : null, profiles: rest }
 }
 
-/** The variables that say where a command without a profile works. */
+/** The flags and variables that select the service of a command. */
 interface ProfileChoice {
   /** `--profile`. */
   readonly flag: Option.Option<string>
@@ -76,7 +78,7 @@ interface ProfileChoice {
   readonly namesStore: boolean
 }
 
-/** The name of the profile of a command. None if it works within this process. */
+/** The name of a command's profile. `Option.none` if the command runs within this process. */
 export const profileName = ({ current }: StoredProfiles, { flag, namesStore, variable }: ProfileChoice) =>
   Option.orElse(
     Option.orElse(flag, () => variable),

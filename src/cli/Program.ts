@@ -7,7 +7,7 @@ import { logFatal } from "./FatalLog.ts"
 import { report } from "./Report.ts"
 import { root } from "./RootCommand.ts"
 
-/** The command line with these arguments, such as `["key", "list"]`. Reports its failures, and sets `process.exitCode`. */
+/** Runs the command line with arguments such as `["key", "list"]`. Prints its failures and sets `process.exitCode`. */
 export const program = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
   const commands = yield* Effect.promise(() => loadCommands(args))
   yield* Command.runWith(root.pipe(Command.withSubcommands(commands)), { version })(args)

@@ -6,7 +6,7 @@ import { given, text, toggle } from "./Flags.ts"
 import { organization, print } from "./Root.ts"
 import { tableOf } from "./Table.ts"
 
-/** Differences shown to people; JSON has them all. */
+/** Number of differences in the text. `--json` prints all differences. */
 const shown = 20
 
 const columns = {

@@ -2,18 +2,18 @@ import { Config, Effect, Option, Redacted, Result } from "effect"
 import { CommandFailed } from "./Client.ts"
 import { profileName, profilesFile, readProfiles } from "./Profiles.ts"
 
-/** A service elsewhere that commands talk to. */
+/** A service elsewhere, to which commands send their requests. */
 export interface RemoteService {
-  /** Without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly url: string
   readonly token: Redacted.Redacted<string>
-  /** The variable or profile that the token was read from, for messages. */
+  /** The variable or profile of the token, for messages. */
   readonly tokenFrom: string
-  /** The organization of commands without `--org`. */
+  /** Slug of the organization for commands without `--org`. */
   readonly org: Option.Option<string>
 }
 
-// Compose files and unit files pass unset values as an empty text.
+// Compose files and unit files set an unset variable to an empty text.
 const secret = (name: string) =>
   Config.option(Config.Redacted(name)).pipe(Config.map(Option.filter((value) => Redacted.value(value) !== "")))
 
@@ -43,8 +43,8 @@ const fromEnvironment = Effect.fnUntraced(function* (url: URL) {
 })
 
 /**
- * The service that a command talks to: that of `--profile`, of `PARLANCE_URL`, of `PARLANCE_PROFILE`, or of the last login.
- * None if there is none, or if the environment names a store in place of the last one.
+ * The service of a command: the service of `--profile`, of `PARLANCE_URL`, of `PARLANCE_PROFILE`, or of the last login.
+ * Undefined if no service is known, or if the environment names a store and only the last login would apply.
  */
 export const remoteService = Effect.fnUntraced(function* (flag: Option.Option<string>) {
   const url = yield* Config.option(Config.URL("PARLANCE_URL"))

@@ -6,7 +6,7 @@ import { jsonOf } from "./ResponseJson.ts"
 const member = (value: unknown, name: string): unknown =>
   value !== null && typeof value === "object" && name in value ? (value as Record<string, unknown>)[name] : undefined
 
-/** The text of a problem: each of its faults, or else its detail; undefined for other values. */
+/** The text of a problem: its faults, or else its detail. Undefined for a value that is not a problem. */
 export const faultText = (problem: unknown): string | undefined => {
   const faults = member(problem, "errors")
   if (Array.isArray(faults) && faults.length > 0) {
@@ -16,7 +16,7 @@ export const faultText = (problem: unknown): string | undefined => {
   return typeof detail === "string" && detail !== "" ? detail : undefined
 }
 
-/** The text about a response outside the contract, such as that of an overloaded service. */
+/** The message for a response outside the contract, such as a 503 of an overloaded service. */
 const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
   const { headers, status } = response
   const problem = headers["content-type"]?.startsWith("application/problem+json")
@@ -33,7 +33,7 @@ const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientRespo
       `Look up the request id ${headers["x-request-id"]} in its logs.`
 })
 
-/** The base URL of requests that this process answers itself, on the store of the settings. No network is involved. */
+/** The base URL of requests that are answered within this process, without a network. */
 export const inProcessUrl = "http://parlance.local"
 
 /** The message of the first cause of an error. */
@@ -44,7 +44,7 @@ const firstCause = (error: unknown): string => {
   return (typeof message === "string" && message !== "" ? message : String(error)).replace(/\.$/, "")
 }
 
-/** The text about a request without a response. */
+/** The message for a request without a response. */
 const messageOfRequest = ({ reason, request }: HttpClientError.HttpClientError): string =>
   request.url.startsWith(inProcessUrl)
     ? `The command failed within this process: ${firstCause(reason)}. ` +
@@ -52,7 +52,7 @@ const messageOfRequest = ({ reason, request }: HttpClientError.HttpClientError):
     : `The service at ${new URL(request.url).origin} did not answer: ${firstCause(reason)}. ` +
       "Check that it runs and that PARLANCE_URL is its address."
 
-/** The text of an error for people: its cause, its place, and the next step. */
+/** The message of an error for people: its cause, its place, and the next step. */
 export const messageOf = (error: unknown): Effect.Effect<string> => {
   if (HttpClientError.isHttpClientError(error)) {
     return error.response !== undefined ? messageOfResponse(error.response) : Effect.succeed(messageOfRequest(error))
@@ -61,9 +61,9 @@ export const messageOf = (error: unknown): Effect.Effect<string> => {
   return Effect.succeed(typeof message === "string" && message !== "" ? message : String(error))
 }
 
-/** Prints the error of a command to standard error and makes the process end with status 1. */
+/** Prints the error of a command to standard error, and sets the exit status 1. */
 export const report = (error: unknown) =>
-  // Faults of the command line have been printed with the help.
+  // Faults of the command line are already printed with the help.
   member(error, "_tag") === "ShowHelp" ? Effect.sync(() => void (process.exitCode = 1)) : Effect.flatMap(
     messageOf(error),
     (message) => Effect.andThen(Console.error(`parlance: ${message}`), Effect.sync(() => void (process.exitCode = 1))),

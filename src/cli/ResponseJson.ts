@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpClientError, type HttpClientResponse } from "effect/http"
 import * as Json from "../domain/Json.ts"
 
-/** The JSON of a response. Fails with `HttpClientError` if the body does not arrive or is not JSON. */
+/** Reads the JSON of a response. Fails with `HttpClientError` if the body does not arrive or is not JSON. */
 export const jsonOf = (
   response: HttpClientResponse.HttpClientResponse,
 ): Effect.Effect<unknown, HttpClientError.HttpClientError> =>

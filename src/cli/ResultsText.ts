@@ -15,7 +15,7 @@ import type {
 } from "../results/TemplateResults.ts"
 import { table } from "./Table.ts"
 
-// The results of a template as a terminal shows them. Pure.
+// Formats the results of a template for a terminal. Pure.
 
 const statusText: { readonly [status in VariantStatus]: string } = {
   active: "active",
@@ -24,7 +24,7 @@ const statusText: { readonly [status in VariantStatus]: string } = {
   removed: "removed",
 }
 
-/** Outcomes with a column of their own; one without events is left out unless it is the objective. */
+/** Outcomes with a column of their own. A column without events is omitted unless its outcome is the objective. */
 const shownOutcomes: ReadonlyArray<readonly [keyof OutcomeCounts, string]> = [
   ...columnEvents.filter((event) => event !== "sent").map((event) =>
     [event, eventKinds[event].words.column!.toLowerCase()] as const
@@ -46,14 +46,14 @@ export const percent = (share: number): string => {
   return `${value.toFixed(value >= 1 ? 1 : 2)} %`
 }
 
-/** Shows rates of the size of `largest` with three digits: in percent, or as they are for the value of a mix. */
+/** Returns a format with three digits for rates up to `largest`: in percent, or a plain number for a mix. */
 const rateFormat = (objective: Objective, largest: number): (rate: number) => string => {
   const inPercent = typeof objective === "string"
   const decimals = rateDecimals(inPercent, largest)
   return (rate) => `${(inPercent ? 100 * rate : rate).toFixed(decimals)}${inPercent ? " %" : ""}`
 }
 
-/** An interval and its estimate on a scale: `╶──●─╴`. */
+/** Draws an interval with its estimate on a scale: `╶──●─╴`. */
 export const bar = (
   [low, high]: readonly [number, number],
   rate: number,
@@ -70,7 +70,7 @@ export const bar = (
   return cells.join("")
 }
 
-/** Texts of one column brought to the same width, numbers to the right. */
+/** Pads the texts of a column on the left to one width, so that numbers align on the right. */
 const right = (heading: string, texts: ReadonlyArray<string>): { heading: string; texts: ReadonlyArray<string> } => {
   const width = Math.max(heading.length, ...texts.map((text) => text.length))
   return { heading: heading.padStart(width), texts: texts.map((text) => text.padStart(width)) }
@@ -80,7 +80,7 @@ const byRate = (a: VariantResults, b: VariantResults): number =>
   Number(b.status === "active") - Number(a.status === "active") || (b.rate ?? -1) - (a.rate ?? -1) ||
   (a.copy_id < b.copy_id ? -1 : a.copy_id > b.copy_id ? 1 : 0)
 
-/** The variants as a table, the active ones first, by their rate. */
+/** A table of the variants: active variants first, then by rate. */
 export const variantsTable = (variants: ReadonlyArray<VariantResults>, objective: Objective): string => {
   const sorted = [...variants].sort(byRate)
   const weights: { readonly [outcome: string]: number } = weightsOf(objective)
@@ -143,7 +143,7 @@ const list = (parts: ReadonlyArray<string>): string =>
 
 const days = (count: number): string => `${Math.floor(count * 10) / 10} ${count === 1 ? "day" : "days"}`
 
-/** How much better the leader is than the next best. */
+/** The lift of the leader over the second-best variant. */
 const liftText = ({ objective, winner: { leader, lift } }: Pick<TemplateResults, "objective" | "winner">): string => {
   if (lift === null) return ""
   const signed = (text: string, value: number) => value < 0 ? text : `+${text}`
@@ -158,7 +158,7 @@ const liftText = ({ objective, winner: { leader, lift } }: Pick<TemplateResults,
   } (${unit(low)} to ${unit(high)}).`
 }
 
-/** The verdict, and where there is none yet, why. */
+/** A sentence with the verdict, or with the reason why there is no verdict yet. */
 export const winnerSentence = (results: Pick<TemplateResults, "objective" | "variants" | "winner">): string => {
   const { variants, winner } = results
   const { leader } = winner
@@ -198,7 +198,7 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
             return []
         }
       })
-      // Before any outcome one variant is as good as another.
+      // Before the first outcome, no variant leads.
       const now = leader === null
         ? "there is no data yet"
         : `${leader} leads, the best with a probability of ${best}.${liftText(results)}`
@@ -214,10 +214,10 @@ const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateR
     : `${lookback_days} days, ${date(from)} to ${date(to)} UTC`
 }
 
-/** Attribute values as `--segment` takes them. */
+/** Attribute values in the form that `--segment` accepts. */
 export const segmentText = (segment: Readonly<Record<string, string>>): string => encodeContext(Object.entries(segment))
 
-/** Counted events that are not learned from; empty without such events. */
+/** Lines about counted events that the model does not learn from. Empty without such events. */
 const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string> => {
   const machines = columnEvents.flatMap((event) =>
     eventKinds[event].category === "engagement" && automated[event] > 0
@@ -234,7 +234,7 @@ const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string
   ]
 }
 
-/** The gain of following advised times, in a sentence; empty without advice. */
+/** A sentence with the gain of messages sent at advised times. Empty without advice. */
 export const timingText = (
   { explored, followed, gain, missed }: TimedTemplateResults["timing"],
 ): ReadonlyArray<string> => {
@@ -254,7 +254,7 @@ export const timingText = (
   ]
 }
 
-/** The lift over held-out people, a sentence for each outcome; empty without a holdout. */
+/** The lift over held-out people: a line for each outcome. Empty without a holdout. */
 export const holdoutLines = (holdout: TimedTemplateResults["holdout"]): ReadonlyArray<string> => {
   if (holdout === null) return []
   const { content, control, copy_id, outcomes, running, share, treated } = holdout
@@ -279,7 +279,7 @@ export const holdoutLines = (holdout: TimedTemplateResults["holdout"]): Readonly
   ]
 }
 
-/** Effects of the components as a table; no lines where variants have none in common. */
+/** A table with the effects of components. Empty if the variants share no component. */
 export const componentLines = (components: TemplateResults["components"]): ReadonlyArray<string> => {
   if (components.length === 0) return []
   const signed = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(1)} %`
@@ -301,7 +301,7 @@ export const componentLines = (components: TemplateResults["components"]): Reado
   ]
 }
 
-/** How rates change by earlier messages, in a line each; empty without evidence for any change. */
+/** Lines about the effect of earlier messages on rates. Empty without evidence of an effect. */
 export const fatigueLines = (fatigue: TimedTemplateResults["fatigue"]): ReadonlyArray<string> => {
   if (fatigue.length === 0) return []
   const signed = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(0)} %`
@@ -315,14 +315,14 @@ export const fatigueLines = (fatigue: TimedTemplateResults["fatigue"]): Readonly
   ]
 }
 
-/** The health of the test: a line, and one for each check that found something. */
+/** The health of the test: one line, and a line for each check with a finding. */
 const healthLines = (health: TimedTemplateResults["health"]): ReadonlyArray<string> => [
   `Health: ${healthLine(health)}`,
   ...health.checks.filter(({ state }) => state === "red" || state === "amber")
     .map(({ state, summary }) => `  ${healthWords[state]}: ${summary}`),
 ]
 
-/** All of it; with `segments` a table for each of them. */
+/** The whole text of a template's results. With `segments`, it contains a table for each segment. */
 export const resultsText = (
   results: TemplateResults & Partial<Pick<TimedTemplateResults, "health" | "timing" | "holdout" | "fatigue">>,
   options: { readonly segments: boolean },

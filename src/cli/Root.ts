@@ -5,7 +5,7 @@ import { CommandFailed, ManagementClient } from "./Client.ts"
 import { remoteService } from "./Remote.ts"
 import { root } from "./RootCommand.ts"
 
-/** The organization a command is about: that of `--org`, or the only one there is. */
+/** The organization of a command: the value of `--org`, or else the only organization. */
 export const organization = Effect.gen(function* () {
   const { org, profile } = yield* root
   const remote = Option.isSome(org) ? Option.none() : yield* remoteService(profile)
@@ -33,7 +33,7 @@ export const print = Effect.fnUntraced(function* (value: unknown, text: string) 
   yield* Console.log(json ? JSON.stringify(value, null, 2) : text)
 })
 
-/** Prints that a change waits for approval, with the commands that show it. */
+/** Prints that a change needs approval, with the commands that show the change. */
 export const printProposed = (waiting: WaitingChange) =>
   print(
     waiting,
@@ -43,10 +43,10 @@ export const printProposed = (waiting: WaitingChange) =>
     ].join("\n"),
   )
 
-/** Prints `text` for a live change, or that the change waits for approval. */
+/** Prints `text` for a live change, or a note that the change needs approval. */
 export const printChange = <A>(result: A | WaitingChange, text: (live: A) => string) =>
   isProposed(result) ? printProposed(result) : print(result, text(result))
 
-/** Whether a change waits for approval instead of being live. */
+/** Whether a change needs approval before it is live. */
 export const isProposed = (result: unknown): result is WaitingChange =>
   typeof result === "object" && result !== null && "proposals" in result

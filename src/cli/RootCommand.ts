@@ -1,6 +1,6 @@
 import { Command, Flag } from "effect/cli"
 
-/** The command `parlance`, with the flags that every subcommand takes. */
+/** The command `parlance` with the flags of all subcommands. */
 export const root = Command.make("parlance").pipe(
   Command.withSharedFlags({
     json: Flag.Boolean("json").pipe(Flag.withDescription("Print JSON instead of tables"), Flag.withDefault(false)),

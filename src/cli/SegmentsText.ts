@@ -2,14 +2,14 @@ import type { SegmentComparisonAnswer } from "../results/SegmentAnswer.ts"
 import { percent } from "./ResultsText.ts"
 import { table } from "./Table.ts"
 
-// A comparison of two variants by segment as a terminal shows it. Pure.
+// Formats a comparison of two variants by segment for a terminal. Pure.
 
 const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(2)}`
 
 const share = (counts: { readonly decisions: number; readonly outcomes: number }) =>
   `${counts.outcomes} of ${counts.decisions}`
 
-/** A row for each segment, and what the marks mean. */
+/** A table with a row for each segment, followed by an explanation of the marks. */
 export const segmentsText = (answer: SegmentComparisonAnswer): string => {
   const { against, attributes, comparisons, from, outcome, segments, template_id, to, variant } = answer
   const days = `${from.slice(0, 10)} to ${to.slice(0, 10)}`

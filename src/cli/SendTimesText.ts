@@ -2,7 +2,7 @@ import type { TemplateSendTimes } from "../results/TemplateSendTimes.ts"
 import { percent, timingText } from "./ResultsText.ts"
 import { table } from "./Table.ts"
 
-// When people look at a template as a terminal shows it. Pure.
+// Formats the hours in which people read the messages of a template, for a terminal. Pure.
 
 const dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const
 
@@ -19,7 +19,7 @@ const nothing: { readonly [basis in TemplateSendTimes["basis"]]?: string } = {
   default: "There is no data yet about when people engage with messages.",
 }
 
-/** A row for each hour of the day, with hours in which sending is not allowed in brackets; then the variants. */
+/** A row for each hour of the day, in brackets if sending is not allowed in that hour, followed by the variants. */
 export const sendTimesText = (found: TemplateSendTimes): string => {
   const { basis, best, hours, levels, template_id, time_zone, variants } = found
   const none = nothing[basis]

@@ -3,13 +3,13 @@ import type { TemplateSeries } from "../results/TemplateSeries.ts"
 import { percent } from "./ResultsText.ts"
 import { table } from "./Table.ts"
 
-// How a template did over time as a terminal shows it. Pure.
+// Formats the results of a template over time for a terminal. Pure.
 
 const date = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`
 
 const worth = (value: number) => `${value > 0 ? "+" : ""}${Math.abs(value) < 10 ? value.toFixed(1) : Math.round(value)}`
 
-/** The gain by propensities beside that of the model; nothing where it is too uncertain. */
+/** The gain measured by propensities, compared with the model's estimate. Empty if the gain is too uncertain. */
 const weightedGainLines = (gain: TemplateSeries["weighted_gain"]): ReadonlyArray<string> => {
   if (gain === null) return []
   const day = (time: string) => time.slice(0, 10)
@@ -23,7 +23,7 @@ const weightedGainLines = (gain: TemplateSeries["weighted_gain"]): ReadonlyArray
   ]
 }
 
-/** A row for each stretch: each variant's share of the traffic, its rate and probability of being best so far, and the gain. */
+/** A row for each period: share of traffic, rate so far and probability to be best of each variant, and the gain. */
 export const seriesText = (series: TemplateSeries): string => {
   const { left_out, objective, points, step, template_id, variants, weighted_gain } = series
   if (points.length === 0) return `${template_id}: no decisions in this window.`

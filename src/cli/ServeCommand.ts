@@ -9,7 +9,7 @@ import * as AccessLog from "../telemetry/AccessLog.ts"
 import { endOnUncaught } from "./FatalLog.ts"
 import { layerLogs } from "./Logs.ts"
 
-/** Runs the service until it is interrupted. Loads its modules while its database starts: each takes about as long. */
+/** Runs the service until it is interrupted. Loads its modules while the database starts, which takes about as long. */
 const serve = Effect.gen(function* () {
   endOnUncaught()
   yield* keepNewFilesPrivate

@@ -31,12 +31,12 @@ const percent = (value: number) => `${(100 * value).toFixed(1)} %`
 const percentWithin = (mean: number, halfWidth: number) =>
   Number.isNaN(halfWidth) ? percent(mean) : `${(100 * mean).toFixed(1)} ± ${(100 * halfWidth).toFixed(1)} %`
 
-/** Decisions asked for at a time. */
+/** Number of decisions in one response. */
 const pageSize = 5_000
 
 type Outcomes = Readonly<Partial<Record<"click" | "open" | "conversion", string>>>
 
-/** The outcome of a decision by the template's objective. A mix is known when its last part is known. */
+/** The outcome of a decision for the template's objective. The outcome of a mix is known once its last part is known. */
 const outcomeOf = (objective: Objective, outcomes: Outcomes): Pick<LoggedDecision, "outcome" | "outcomeAt"> => {
   const weights: { readonly [outcome: string]: number | undefined } = weightsOf(objective)
   let outcome = 0
@@ -50,7 +50,7 @@ const outcomeOf = (objective: Objective, outcomes: Outcomes): Pick<LoggedDecisio
   return { outcome, outcomeAt }
 }
 
-/** Decisions of a template that were drawn by known weights, up to `limit` of all, by tracking id. */
+/** Reads up to `limit` decisions of a template, ordered by tracking id, and returns those drawn with known weights. */
 const readDecisions = Effect.fnUntraced(function* (options: {
   readonly org: string
   readonly template: string
@@ -77,10 +77,10 @@ const readDecisions = Effect.fnUntraced(function* (options: {
     for (const { decided_at, failed, segment, outcomes, ...chosen } of page.decisions) {
       const at = Date.parse(decided_at)
       if (at < options.since) continue
-      // A variant that could not be rendered was drawn all the same, and has no outcome.
+      // A variant whose rendering failed was drawn, too. It has no outcome.
       const draws = [{ ...chosen, outcomes }, ...(failed ?? []).map((one) => ({ ...one, outcomes: {} }))]
       for (const { copy_id, mode, outcomes, propensity, weights } of draws) {
-        // Forced choices and fixed content of a holdout were not drawn; with one variant there was no choice.
+        // Forced variants and the fixed content of a holdout were not drawn. A single variant had probability 1.
         if (mode === "forced" || mode === "single" || propensity === null || weights === null) continue
         const choice = { at, context: segment, copyId: copy_id, propensity, weights, control: mode === "control" }
         read.push({ ...choice, ...outcomeOf(options.objective, outcomes) })
@@ -206,7 +206,7 @@ const simulateWorlds = (scenario: Scenario, seeds: number, days: number) =>
         decisions = world.decisions
         for (const policy of all) {
           yield* report({ done, total: seeds * all.length, unit: "runs" })
-          // A timer lets the line be written, and signals interrupt the command.
+          // Lets the event loop write the line and handle signals.
           yield* letOthersRun
           const outcome = yield* Effect.sync(() => run(world, policy, seed))
           outcomes.set(policy.name, [...(outcomes.get(policy.name) ?? []), outcome])
@@ -286,7 +286,7 @@ export const simulateCommand = Command.make(
     if (limit < 1) return yield* outOfRange("--limit", "at least 1")
     if (Option.isSome(lookbackDays) && !(lookbackDays.value > 0)) return yield* outOfRange("--lookback-days", "above 0")
     if (Option.isSome(template)) {
-      // A simulation needs no store, so that only a replay connects to one.
+      // A simulation needs no store. Only a replay connects to one.
       yield* replayLog(template.value, lookbackDays, limit).pipe(Effect.provide(Connection.layer))
     }
   }),

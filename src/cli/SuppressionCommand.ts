@@ -63,14 +63,14 @@ const remove = organizationCommand({
   result: (_, { address }) => ({ removed: address }),
 }).text(({ removed }) => `Removed ${removed} from the suppression list`)
 
-/** Largest number of characters in one request, with room for UTF-8's further bytes. */
+/** Largest number of UTF-16 code units in one request. In UTF-8 they are at most 750,000 bytes of the limit of 1 MiB. */
 const maxRequest = 250_000
 
-/** A file in parts that one request takes each, with its header repeated. */
+/** Splits a CSV file into the bodies of several requests. Each part begins with the header of the file. */
 export const partsOf = (text: string): ReadonlyArray<string> => {
   if (text.length <= maxRequest && text.split("\n").length <= maxRows) return [text]
   const parsed = csvRows(text)
-  // The service returns its faults.
+  // The service reports the faults of the file.
   if (parsed._tag === "Failure") return [text]
   const written = ({ values }: { readonly values: ReadonlyArray<string> }) =>
     `${values.map((value) => `"${value.replaceAll('"', '""')}"`).join(",")}\n`

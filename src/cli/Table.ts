@@ -1,4 +1,4 @@
-/** Rows under their headings, in columns as wide as they need; a number column stands to the right. */
+/** Formats a table. Each column is as wide as its longest text, and numbers are aligned on the right. */
 export const table = (
   headings: ReadonlyArray<string>,
   rows: ReadonlyArray<ReadonlyArray<string | number | boolean | null>>,
@@ -20,18 +20,18 @@ export const table = (
 
 const yes = (value: boolean) => value ? "yes" : "no"
 
-// Code points rather than UTF-16 units; wide scripts are not told apart.
+// Counts code points. A wide character, such as a Chinese one, counts as one column.
 const width = (text: string): number => [...text].length
 
 /** A value of a table. */
 type Cell = string | number | boolean | null
 
-/** The columns of a table: for each heading, the member that its cells show, or a function of the row. */
+/** The columns of a table by heading: the name of a member of the row, or a function of the row. */
 export type TableColumns<Row> = { readonly [heading: string]: CellMember<Row> | ((row: Row) => Cell) }
 
 type CellMember<Row> = keyof Row & { [Name in keyof Row]-?: Row[Name] extends Cell ? Name : never }[keyof Row] & string
 
-/** A table with a line for each row. */
+/** Formats a table with a line for each row. */
 export const tableOf = <Row>(columns: TableColumns<Row>, rows: ReadonlyArray<Row>): string =>
   table(
     Object.keys(columns),

@@ -5,10 +5,10 @@ import { argument, choice, text, texts } from "./Flags.ts"
 import { decodeInput } from "./Inputs.ts"
 import { organizationCommand } from "./ManagementCommand.ts"
 
-/** The owner of a template. */
+/** The flag with the owner of a template. */
 export const ownerFlag = text("owner", 'E-mail address of the member who looks after the template, "" for no owner')
 
-/** The owner as the API takes it. */
+/** The owner as a member of a request's body: null for an empty text. */
 export const ownerInput = (owner: Option.Option<string>) =>
   Option.isNone(owner) ? {} : { owner: owner.value === "" ? null : owner.value }
 

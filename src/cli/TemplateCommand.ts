@@ -18,7 +18,7 @@ const objectiveText = (objective: Objective) =>
     ? objective
     : Object.entries(objective).map(([key, value]) => `${key} ${value}`).join(", ")
 
-/** Parses an objective as the flag takes it; a text of another form is refused. */
+/** Parses the value of `--objective`. The service refuses a text of another form. */
 const objectiveInput = (text: string): unknown =>
   text.includes("=")
     ? Object.fromEntries(
@@ -86,7 +86,7 @@ const settings = {
   owner: ownerFlag,
 }
 
-/** The values of a repeated flag, if it is given. An empty value clears the list. */
+/** The values of a repeated flag, or `Option.none` without the flag. An empty value clears the list. */
 const repeated = (values: ReadonlyArray<string>) =>
   values.length === 0 ? Option.none() : Option.some(values.filter((value) => value !== ""))
 

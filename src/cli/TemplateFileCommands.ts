@@ -15,7 +15,7 @@ import { organization, printChange } from "./Root.ts"
 
 type FileFault = TemplateFile.FileFault
 
-/** Exit status of `template diff` for a file that an import would change something with. */
+/** Exit status of `template diff` if an import of the file would change something. */
 const statusOfDifferences = 2
 
 const placed = (faults: ReadonlyArray<FileFault>) =>
@@ -34,7 +34,7 @@ const send = Effect.fnUntraced(function* (templates: ReadonlyArray<TemplateInput
   })
 })
 
-/** The faults that the service finds in templates, at their places in the file; empty if the service does not answer. */
+/** The faults that the service finds in templates, at their places in the file. Empty if the service does not respond. */
 const faultsOfService = (
   templates: CheckedImport<FileFault>["templates"],
   faultAt: TemplateFile.ReadFile["faultAt"],
@@ -56,12 +56,12 @@ const faultsOfService = (
   )
 }
 
-/** Sends the templates of a file. Fails with `CommandFailed` and all faults, each with its place in the file. */
+/** Imports the templates of a file. Fails with `CommandFailed`, which lists all faults with their places in the file. */
 const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
   const text = yield* readText(file)
   const { faultAt, faults, templates } = TemplateFile.examine(text, file)
   if (faults.length > 0) {
-    // Loaded here alone: the parser of Liquid would delay the start of every command.
+    // Loaded on demand, because the parser of Liquid would delay the start of every command.
     const { checkFile } = yield* Effect.promise(() => import("../checker/Imports.ts"))
     const checked = checkFile(text, file, () => {})
     const ofService = yield* faultsOfService(checked.templates, faultAt)

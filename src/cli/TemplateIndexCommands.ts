@@ -6,7 +6,7 @@ import { argument, choice, given, template, text, toggle } from "./Flags.ts"
 import { organizationCommand } from "./ManagementCommand.ts"
 import { allPages } from "./Pages.ts"
 
-/** Only archived templates. */
+/** The flag that selects archived templates. */
 export const archivedFlag = toggle("archived", "Archived templates instead of those in use")
 
 const filters = {
@@ -64,7 +64,7 @@ export const find = organizationCommand({
   updated: "updated_at",
 })
 
-/** The changed members of a variant. */
+/** The flag that prints the changed fields. */
 export const changesFlag = toggle("changes", "Show each field before and after instead of a table")
 
 /** `parlance template history ID` */

@@ -3,7 +3,7 @@ import type { TestMessageReport } from "../api/deliveries/DeliverabilityApi.ts"
 
 const marks = { ok: "ok      ", missing: "missing ", wrong: "wrong   ", unknown: "unknown " } as const
 
-/** The result of a test message for people: the server's reply, and a line for each finding. */
+/** The text about a test message: the reply of the mail server, and a line for each finding. */
 export const testMessageText = ({ detail, findings, ok }: TestMessageReport): string =>
   [
     `${ok ? "The test succeeded" : "The test failed"}: ${detail}`,

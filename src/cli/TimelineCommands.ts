@@ -9,7 +9,7 @@ import { tableOf } from "./Table.ts"
 
 const percent = (share: number | null) => share === null ? "–" : `${(share * 100).toFixed(1)} %`
 
-/** A story as a terminal shows it. */
+/** Formats a timeline for a terminal. */
 const textOf = (story: TimelineResource): string => {
   const parts: Array<string> = []
   for (const { email, traits, updated_at, user_id } of story.profiles) {

@@ -126,7 +126,7 @@ const test = organizationCommand({
   `\`parlance webhook-endpoint events ${id}\` shows the response.`
 )
 
-/** A row for each attempt, and one for an event without attempts. */
+/** The rows of an event: one for each attempt, or one row without an attempt. */
 const rowsOf = ({ attempts, created_at, id, next_attempt_at, state, type }: SentEvent) => {
   const about = [id, type, state === "pending" ? `pending until ${next_attempt_at}` : state]
   return attempts.length === 0

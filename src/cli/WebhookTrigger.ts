@@ -14,12 +14,12 @@ import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 import * as Json from "../domain/Json.ts"
 
-/** How long the service may take to read the bodies. */
+/** The command asks this often, and this many times, whether the service has read the bodies. */
 const patience = { interval: "250 millis", times: 80 } as const
 
 type StoredEvent = TimelineResource["loose"][number]
 
-/** A variable of the environment; an empty one counts as unset. */
+/** A variable of the environment. An empty variable counts as unset. */
 const variable = (name: string) =>
   Effect.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
 
@@ -28,7 +28,7 @@ const question = Prompt.Hidden({
   validate: (text) => text.trim() === "" ? Effect.fail("Enter the secret") : Effect.succeed(text.trim()),
 })
 
-/** The secret of `WEBHOOK_SECRET`, or that a person types, or that a program writes to standard input. */
+/** Reads the secret: from `WEBHOOK_SECRET`, typed in a terminal, or from standard input. */
 const askSecret = Effect.gen(function* () {
   const given = yield* variable("WEBHOOK_SECRET")
   if (Option.isSome(given)) return given.value
@@ -40,7 +40,10 @@ const askSecret = Effect.gen(function* () {
   })
 })
 
-/** Sends a request. Fails with `CommandFailed`, beginning with `what`, when the service refuses it or does not respond. */
+/**
+ * Sends a request. Fails with `CommandFailed`, whose message begins with `what`, if the service refuses it or does not
+ * respond.
+ */
 const post = Effect.fnUntraced(function* (
   what: string,
   path: string,
@@ -85,7 +88,7 @@ const source = Effect.fnUntraced(function* (name: string) {
   return { sourceId, settings: found.settings }
 })
 
-/** A decision to report events of: the one of `--tracking-id`, or a new one of `--template`. */
+/** The tracking id of the reported decision: the value of `--tracking-id`, or of a new decision for `--template`. */
 const trackingIdOf = Effect.fnUntraced(function* (
   given: Option.Option<string>,
   template: Option.Option<string>,
@@ -123,7 +126,7 @@ const storyOf = Effect.fnUntraced(function* (trackingId: string) {
 const keyOf = ({ event, event_id, occurred_at, received_at, source }: StoredEvent) =>
   JSON.stringify([source, event, event_id, occurred_at, received_at])
 
-/** Waits until the service has read `expected` events of a source that were not stored before. */
+/** Waits until the service has stored `expected` new events of a source. Returns the new events. */
 const awaitEvents = (
   trackingId: string,
   sourceId: SourceId,
@@ -161,7 +164,7 @@ const recordedText = (
       "bodies were read. A running service must read them."
 }
 
-/** A message of the platform to the person of a decision. */
+/** The platform's message for a decision and its person. */
 const messageOf = (
   trackingId: string,
   { email, user }: { readonly email: string; readonly user: string },
@@ -233,7 +236,7 @@ export const webhookTrigger = Command.make(
   ]),
 )
 
-/** The items of a body: one, a list, or those within `events`. */
+/** The items of a body: the members of a list or of `events`, or else the body itself. */
 const itemsOf = (body: unknown): ReadonlyArray<unknown> => {
   if (Array.isArray(body)) return body
   const { events } = body as { readonly events?: unknown }
