@@ -1,9 +1,9 @@
-// Reads e-mail addresses as headers, directories and platforms write them: with names, comments, prefixes and punctuation.
+// Reads e-mail addresses in the forms of headers, directories and platforms: with names, comments, prefixes and punctuation.
 
 /** Longest text that is read. Unit: UTF-16 code units. */
 const maxText = 1_000
 
-/** An address with nothing around it. */
+/** A bare address. */
 const bare = /^[^\s@<>()[\]\\,;:"]+@(?:[^\s@<>()[\]\\,;:"]+|\[[0-9a-f.:]+\])$/i
 
 /** Schemes and address types that precede an address: RFC 6068, RFC 3464, RFC 6533, and proxy addresses of Exchange. */
@@ -17,7 +17,7 @@ const entities: Readonly<Record<string, string>> = {
   "&amp;": "&",
 }
 
-/** Signs of word processors and keyboards of other scripts, by the plain sign that they replace. */
+/** The plain signs for signs of word processors and of keyboards of other scripts. */
 const plainSigns: Readonly<Record<string, string>> = {
   "\u201c": '"',
   "\u201d": '"',
@@ -30,14 +30,14 @@ const plainSigns: Readonly<Record<string, string>> = {
   "\uff20": "@",
 }
 
-/** Text without signs that are not seen, such as zero-width spaces: no message is sent to an address that has one. */
+/** Removes invisible characters, such as zero-width spaces, which make an address unusable. Also replaces typographic signs. */
 const withPlainSigns = (text: string): string =>
   text.replaceAll(/\p{Cf}/gu, "").replaceAll(
     /[\u201c\u201d\u201e\u00ab\u00bb\uff02\uff1c\uff1e\uff20]/g,
     (sign) => plainSigns[sign]!,
   )
 
-/** Most layers around an address that are removed, such as a prefix in angle brackets. */
+/** The largest number of layers that are removed around an address. A prefix in angle brackets has two layers. */
 const layersMax = 5
 
 const decoded = (text: string): string => {
@@ -48,7 +48,7 @@ const decoded = (text: string): string => {
   }
 }
 
-/** The text without comments in parentheses. Comments may be nested. Parentheses in quotes are text. */
+/** Removes comments in parentheses. Comments may be nested. Parentheses in quotes are text. */
 const withoutComments = (text: string): string => {
   let kept = ""
   let depth = 0
@@ -68,10 +68,10 @@ const withoutComments = (text: string): string => {
   return kept
 }
 
-/** Quoted texts, in which brackets and commas mean nothing. */
+/** Quoted texts. Brackets and commas in them are text. */
 const quoted = /"(?:[^"\\]|\\.)*"/g
 
-/** The address in angle brackets behind a name; null if there is more than one address; undefined without brackets. */
+/** The address in angle brackets behind a name. Null if the text has several addresses, undefined without brackets. */
 const inBrackets = (text: string): string | null | undefined => {
   const plain = text.replace(quoted, (name) => "_".repeat(name.length))
   const open = plain.indexOf("<")
@@ -84,7 +84,7 @@ const inBrackets = (text: string): string | null | undefined => {
   return isOne && !isList ? text.slice(open + 1, close) : null
 }
 
-/** A text without one layer around its address; undefined if it has more than one address. */
+/** Removes one layer around an address. Returns undefined if the text has several addresses. */
 const unwrapped = (text: string): string | undefined => {
   const inner = inBrackets(text)
   if (inner === null) return undefined
@@ -100,8 +100,8 @@ const unwrapped = (text: string): string | undefined => {
 }
 
 /**
- * The one address in a text such as `Ann <ann@shop.example>`, `mailto:ann@shop.example` or `rfc822;ann@shop.example`, as it is
- * spelled there; undefined if the text has none, or more than one.
+ * The address in a text such as `Ann <ann@shop.example>`, `mailto:ann@shop.example` or `rfc822;ann@shop.example`, in its
+ * original spelling. Undefined if the text has no address or several addresses.
  */
 export const readAddress = (text: string): string | undefined => {
   if (text.length > maxText) return undefined

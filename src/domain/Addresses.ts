@@ -1,14 +1,14 @@
 import ipaddr from "ipaddr.js"
 
-// IP addresses and ranges of them, as settings and connections name them.
+// IP addresses, and ranges of IP addresses, of settings and connections.
 
 export type Address = ReturnType<typeof ipaddr.parse>
-/** A range of addresses: its base, and how many bits of that count. */
+/** A range of addresses: its base address, and the number of leading bits that must match. */
 export type AddressRange = ReturnType<typeof ipaddr.parseCIDR>
 
-/** The address a text is in its usual form, without brackets or zone; undefined for any other text. */
+/** Parses an IP address without its brackets and zone. Returns undefined for any other text. */
 export const addressOf = (text: string): Address | undefined => {
-  // A zone names a network card of this machine; the address is judged without it.
+  // A zone names a network interface of this machine and is not part of the address.
   const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
   const plain = bare.split("%", 1)[0]!
   return ipaddr.IPv4.isValidFourPartDecimal(plain)
@@ -21,15 +21,15 @@ export const addressOf = (text: string): Address | undefined => {
 /** The IPv4 address in the last 32 bits. */
 export const innerIPv4 = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.toByteArray().slice(12))
 
-/** The address of a connected socket; an IPv4-mapped IPv6 address is converted to IPv4. */
+/** Converts an IPv4-mapped IPv6 address, such as the address of a connected socket, to IPv4. */
 export const unmapped = (address: Address): Address =>
   address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? innerIPv4(address) : address
 
-/** Whether a range holds an address of the same kind. */
+/** Whether an address is in a range. False if one is IPv4 and the other is IPv6. */
 export const isIn = (address: Address, [base, bits]: AddressRange): boolean =>
   address.kind() === base.kind() && address.match(base, bits)
 
-/** The range a text such as `10.0.0.0/8` or `fd00::1` is; undefined for any other text. */
+/** Parses a range such as `10.0.0.0/8`, or a single address. Returns undefined for any other text. */
 export const addressRangeOf = (entry: string): AddressRange | undefined => {
   try {
     if (entry.includes("/")) {
@@ -43,8 +43,8 @@ export const addressRangeOf = (entry: string): AddressRange | undefined => {
 }
 
 /**
- * The network an address is counted under: an IPv4 address itself, of an IPv6 address its /64, since one customer holds at
- * least that much. A text that is no address stands for itself, cut to 100 characters.
+ * The network by which requests of an address are counted: an IPv4 address, or the /64 of an IPv6 address, because one
+ * customer has at least a /64. Returns a text that is no address unchanged, cut to 100 characters.
  */
 export const networkOf = (text: string): string => {
   const address = addressOf(text)

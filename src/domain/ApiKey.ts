@@ -27,7 +27,7 @@ const dataScopes = ["generate", "deliver", "events"] as const
 export const Scope = Schema.Literals([...dataScopes, ...managementScopeNames])
 export type Scope = typeof Scope.Type
 
-/** All scopes, those of the management API last. */
+/** All scopes. The scopes of the management API come last. */
 export const scopeNames: ReadonlyArray<Scope> = Scope.literals
 
 /** Whether a scope opens the management API. */
@@ -58,7 +58,7 @@ export const defaultScopes: ReadonlyArray<Scope> = ["generate", "deliver"]
 /** Windows over which a limit counts, and their length in milliseconds. */
 export const windowMillis = { second: 1000, minute: 60_000 }
 
-/** How often a key may be used: so many requests in every sliding window, 1 to 1,000,000. */
+/** The largest number of requests in every sliding window: 1 to 1,000,000. */
 export const RateLimit = Schema.Struct({
   requests: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })),
   per: Schema.Literals(["second", "minute"]),
@@ -77,8 +77,8 @@ export const parseRateLimit = (text: string): RateLimit | undefined => {
 export const formatRateLimit = ({ per, requests }: RateLimit): string => `${requests}/${per}`
 
 /**
- * A stored key without its secret, times as ISO 8601 UTC. `last_used_at` is exact to a minute; without a `rate_limit` of its
- * own a key has the installation's default.
+ * A stored key without its secret. Times are ISO 8601 in UTC, and `last_used_at` is accurate to a minute. A key without
+ * `rate_limit` has the default of the installation.
  */
 export const ApiKey = Schema.Struct({
   id: KeyId,

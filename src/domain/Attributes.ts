@@ -26,24 +26,24 @@ export const maxCharacters = 1_000
 /** Most characters of all texts in one attribute's array together, which leaves room for 500 UUIDs. */
 export const maxListCharacters = 20_000
 
-/** Most faults reported of one request, so that a small hostile body cannot ask for an answer many times its size. */
+/** Most faults of one response, so that the response to a small hostile body stays small. */
 export const maxFaults = 100
 
 /** The attributes of a request without `attrs`. */
 export const empty: Attributes = new Map()
 
-/** Texts that people see as they are written: printable ASCII with single spaces between its words. */
+/** Matches texts that need more than a lower case: all except printable ASCII with single spaces. */
 const hasMore = /[^ -~]| {2}/
 
-/** Invisible characters and controls. Tags stay, which make the flags of some countries. */
+/** Invisible characters and control characters, without tags (U+E0020 to U+E007F), which are part of some flags. */
 const invisible = /(?![\s\u{e0020}-\u{e007f}])[\p{Default_Ignorable_Code_Point}\p{Cc}]|\ufeff/gu
 
-/** White space of any width, which people cannot tell from a space. */
+/** White space of any width. */
 const spaces = /\s+/g
 
 /**
- * The comparison text of a text within which white space counts, such as an operand of `contains`: see `textOf`. White space
- * around it becomes one space.
+ * The comparison text (see `textOf`) of an operand in which white space counts, such as an operand of `contains`. White space
+ * at the ends becomes one space.
  */
 export const innerTextOf = (text: string): string =>
   hasMore.test(text)
@@ -51,9 +51,8 @@ export const innerTextOf = (text: string): string =>
     : text.toLowerCase()
 
 /**
- * The comparison text of a scalar: lowercase by the rules of Unicode, independent of the process's locale, and without what
- * nobody can see. White space around it and invisible characters are left out, other white space is one space, and accents are
- * composed (NFC).
+ * The comparison text of a scalar: lowercase by the rules of Unicode, independent of the process's locale. Invisible
+ * characters and white space at the ends are removed, other white space becomes one space, and accents are composed (NFC).
  */
 export const textOf = (value: string | number | boolean): string =>
   typeof value === "string" ? innerTextOf(value).trim() : String(value).toLowerCase()
@@ -62,8 +61,8 @@ const nameFault = "the name must be well-formed Unicode without control characte
 const unstorable = "must be well-formed Unicode without NUL"
 
 /**
- * Whether Postgres can store a text: it has no NUL and no lone surrogate. Attributes become segments, and one that
- * cannot be stored would sink the whole group commit it takes part in.
+ * Whether PostgreSQL can store a text: it has no NUL and no lone surrogate. Attributes become segments, and a segment that
+ * cannot be stored would make its whole group commit fail.
  */
 export const isStorable = (text: string) => text.isWellFormed() && !text.includes("\u0000")
 
@@ -71,7 +70,7 @@ const isName = (name: string) => name.isWellFormed() && !hasControl(name)
 
 const segment = (name: string) => `/${JsonPointer.escapeToken(name.toWellFormed())}`
 
-/** The reason why a value other than `null` cannot be (an element of) an attribute, if there is one. */
+/** The reason why a value other than `null` cannot be an attribute or an element of one. Undefined for a valid value. */
 const faultOf = (value: unknown, expected: string): string | undefined => {
   switch (typeof value) {
     case "string":
@@ -96,7 +95,7 @@ const isScalar = (value: unknown): value is string | number | boolean =>
 const charactersOf = (elements: ReadonlyArray<unknown>): number =>
   elements.reduce((sum: number, element) => typeof element === "string" ? sum + element.length : sum, 0)
 
-/** Every fault of `attrs`, in the order of its members. Run only once something is known to be wrong. */
+/** Lists every fault of `attrs`, in the order of its members. Called only for `attrs` with a fault. */
 const explain = (input: object): ReadonlyArray<AttributeFault> => {
   const faults: Array<AttributeFault> = []
   const entries = Object.entries(input)
@@ -124,15 +123,14 @@ const explain = (input: object): ReadonlyArray<AttributeFault> => {
 }
 
 /**
- * Normalises a request's `attrs`. A value is a string, a finite number, a boolean, or an array of these; each becomes
- * lowercase text (`true` is `"true"`, `1.50` is `"1.5"`). Absent, as if it had not been sent, is an attribute that is
- * `null`, an array without elements, and a `null` element; an empty string is a value like any other. `undefined`
- * (no `attrs`) gives no attributes.
+ * Normalizes a request's `attrs`. A value is a string, a finite number, a boolean, or an array of these. Each becomes
+ * lowercase text (`true` is `"true"`, `1.50` is `"1.5"`). An attribute that is `null` or an empty array is absent, and so is
+ * a `null` element. An empty string is an ordinary value. Without `attrs` (`undefined`), the result is empty.
  *
  * Fails with all faults, up to 100: not an object, over 1,000 attributes, over 1,000 elements or 20,000 characters in an
- * array, a nested object or array, a number out of range, a text of over 1,000 characters, or one that cannot be stored
- * (NUL, a lone surrogate). Longer texts are refused rather than cut: a cut text could match another audience. Values are read from
- * parsed JSON: only own members count, and names such as `__proto__` are names like any other.
+ * array, a nested object or array, a number out of range, a text of over 1,000 characters, or one that cannot be stored (NUL,
+ * a lone surrogate). Longer texts are refused, because a cut text could match another audience. Only own members of parsed
+ * JSON count, and `__proto__` is an ordinary name.
  */
 export const parse = (input: unknown): Result.Result<Attributes, ReadonlyArray<AttributeFault>> => {
   if (input === undefined) return Result.succeed(empty)

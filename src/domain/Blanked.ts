@@ -2,14 +2,14 @@ import { JsonPointer } from "effect"
 import { isDeepStrictEqual } from "node:util"
 import type { RecordFields } from "./Difference.ts"
 
-/** Whether a setting of this name may be secret: credentials, and addresses that can contain one. */
+/** Whether a setting of this name may be a secret: a credential, or an address that can contain one. */
 export const soundsSecret = (name: string): boolean =>
   /secret|password|token|credential|key|authorization|dsn|_url$|^url$/i.test(name)
 
 /** Placeholder for a secret. */
 export const blank = "•••"
 
-/** A copy with everything blanked that sounds like a secret. */
+/** Copies a value, and replaces every member whose name sounds secret by `blank`. */
 const blanked = (value: unknown): unknown => {
   if (value === null || typeof value !== "object") return value
   if (Array.isArray(value)) return value.map(blanked)
@@ -39,5 +39,5 @@ export const comparedSettings = (before: Settings, after: Settings): readonly [R
   return [a, b]
 }
 
-/** Placeholders for an existing secret and for a changed one. */
+/** Placeholders for an unchanged and for a changed secret. */
 export const secretIs = { set: "set", replaced: "replaced" } as const

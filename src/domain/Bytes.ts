@@ -1,6 +1,6 @@
 import { ByteSize, Option } from "effect"
 
-/** Parses a number of bytes such as `10 GiB`, `500MB` or `1048576`; undefined for invalid text. */
+/** Parses a number of bytes such as `10 GiB`, `500MB` or `1048576`. Returns undefined for any other text. */
 export const parseBytes = (text: string): number | undefined => {
   const plain = /^\d+$/.test(text.trim()) ? `${text.trim()} B` : text.trim()
   const bytes = Option.match(ByteSize.fromString(plain), { onNone: () => NaN, onSome: Number })
@@ -9,7 +9,7 @@ export const parseBytes = (text: string): number | undefined => {
 
 const units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"]
 
-/** A number of bytes for people, such as `1.5 GiB`. */
+/** Formats a number of bytes, such as `1.5 GiB`. */
 export const formatBytes = (bytes: number): string => {
   let value = bytes
   let unit = 0

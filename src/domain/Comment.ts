@@ -3,7 +3,7 @@ import { isStorable } from "./Attributes.ts"
 import { described } from "./described.ts"
 import { CopyId } from "./Ids.ts"
 
-/** Plain text that people write: up to 5,000 characters on any number of lines, not blank. */
+/** Plain text of up to `most` characters on any number of lines. It may be blank only if `isBlankAllowed`. */
 const written = (most: number, isBlankAllowed: boolean) =>
   Schema.String.check(
     Schema.makeFilter<string>((value) =>
@@ -22,7 +22,7 @@ const CommentText = described(
   "Plain text of up to 5,000 characters. `@` with the name or e-mail address of a member mentions the member",
 )
 
-/** A remark of an author or a reviewer; may be empty. */
+/** A remark of an author or a reviewer. It may be empty. */
 export const ReviewNote = described(written(2_000, true), "Plain text of up to 2,000 characters")
 
 /** A new comment. */
@@ -41,7 +41,7 @@ export const CommentPatch = Schema.Struct({
 }).annotate({ identifier: "CommentPatch" })
 export type CommentPatch = typeof CommentPatch.Type
 
-/** A comment on a template, times as ISO 8601 UTC. Names are those of present members; others are `former member`. */
+/** A comment on a template. Times are ISO 8601 in UTC. Members who left the organization are named `former member`. */
 export const Comment = Schema.Struct({
   id: Schema.Int,
   template_id: Schema.String,

@@ -5,7 +5,7 @@ export const hasControl = (text: string): boolean => /[\u0000-\u001f\u007f]/.tes
 /** Fault of a member whose name has a control character. */
 export const controlFault = "the name must not contain control characters"
 
-// A small body must not ask for an answer many times its size.
+// Keeps the response to a small body small.
 const maxPointers = 100
 const maxPointerLength = 1_000
 
@@ -21,7 +21,7 @@ interface Place {
  */
 export const controlNamesIn = (value: unknown): ReadonlyArray<string> => {
   const pointers: Array<string> = []
-  // Its own stack, because parsed JSON has any depth.
+  // An explicit stack, because parsed JSON may have any depth.
   const open: Array<Place> = [{ value, name: "", pointer: "" }]
   for (let place = open.pop(); place !== undefined && pointers.length < maxPointers; place = open.pop()) {
     const { name, pointer } = place

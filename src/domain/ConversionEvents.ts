@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { isStorable } from "./Attributes.ts"
 
-/** Stands for every name: an event of any name that carries a tracking id is a conversion. */
+/** Matches every name: an event of any name with a tracking id is a conversion. */
 export const anyName = "*"
 
 const Name = Schema.String.check(

@@ -1,17 +1,17 @@
 const quoted = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
-/** Values as a line of CSV (RFC 4180). */
+/** Formats values as a line of CSV (RFC 4180). */
 export const csvLine = (values: ReadonlyArray<string>): string => `${values.map(quoted).join(",")}\r\n`
 
-/** Whether a spreadsheet may take a text for a formula. */
+/** Whether a spreadsheet may run a text as a formula. */
 const isFormula = (text: string): boolean => /^[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text)
 
 /**
- * A text that people wrote, for CSV that is opened as a spreadsheet: one that a spreadsheet would run as a formula begins with an
- * apostrophe. Files for other programs keep texts as they are.
+ * Prepares a text for CSV that people open in a spreadsheet: puts an apostrophe before a text that would run as a formula.
+ * Files for other programs contain the unchanged text.
  */
 export const spreadsheetText = (text: string): string => isFormula(text) ? `'${text}` : text
 
-/** A text of a file that may have been written for spreadsheets, without the apostrophe of `spreadsheetText`. */
+/** Removes the apostrophe of `spreadsheetText` from a text of a file. */
 export const textOfSpreadsheet = (text: string): string =>
   text.startsWith("'") && isFormula(text.slice(1)) ? text.slice(1) : text

@@ -15,21 +15,21 @@ export interface Encryption {
    * trusts.
    */
   readonly authorities: string | "system" | undefined
-  /** Checks of the server's certificate: none, its authority, or its authority and the host that it is for. */
+  /** Checks of the server's certificate: nothing, its authority, or its authority and its host name. */
   readonly check: "nothing" | "authority" | "authority and host"
-  /** The client's own certificate with its key, both PEM. */
+  /** The client's certificate and key, in PEM format. */
   readonly client: { readonly cert: string; readonly key: Redacted.Redacted } | undefined
 }
 
-/** Location of the database of `DATABASE_URL`, and connection settings. */
+/** The database of `DATABASE_URL`, and the settings of its connections. */
 export interface DatabaseTarget {
-  /** A name or address, or the folder of a socket. */
+  /** A host name, an IP address, or the folder of a Unix socket. */
   readonly host: string
   readonly port: number
-  /** Unset: the name of the user of the operating system, as the client library finds it. */
+  /** Undefined: the user of the operating system, as found by the client library. */
   readonly username: string | undefined
   readonly password: Redacted.Redacted | undefined
-  /** Unset: the one with the user's name. */
+  /** Undefined: the database with the name of the user. */
   readonly database: string | undefined
   readonly applicationName: string
   /** Command line options for the server's process. */
@@ -41,23 +41,23 @@ export interface DatabaseTarget {
 /** Whether `host` is the folder of a Unix socket. */
 export const isSocketFolder = (host: string): boolean => host.startsWith("/")
 
-/** Input besides the URL. */
+/** Input in addition to the URL. */
 interface DatabaseUrlOptions {
   /** `DATABASE_CA`: PEM, or the path of a file. */
   readonly authorities: string | undefined
-  /** Reads a file; throws when it cannot. */
+  /** Reads a file. Throws the error of the file system. */
   readonly readFile: ReadPem
 }
 
 const defaultConnectTimeout = Duration.seconds(3)
 
-/** Parameters of libpq that are carried out. */
+/** Parameters of libpq that the service supports. */
 const understood = new Set([
   ...["host", "port", "user", "password", "dbname", "application_name", "connect_timeout", "options"],
   ...["sslmode", "sslrootcert", "sslcert", "sslkey"],
 ])
 
-/** Parameters with values that change nothing, since the service behaves so in any case. */
+/** Accepted values of parameters that describe what the service always does. */
 const inEffect: Readonly<Record<string, ReadonlyArray<string>>> = {
   channel_binding: ["disable", "prefer"],
   client_encoding: ["UTF8", "utf8", "UTF-8", "utf-8", "auto"],
@@ -113,7 +113,7 @@ const parametersOf = (search: string): { readonly parameters: Parameters; readon
       faults.push(`the parameter ${pair.slice(0, at)} is not percent-encoded correctly`)
       continue
     }
-    // libpq takes this one of JDBC.
+    // libpq accepts this parameter of JDBC.
     const isJdbc = given === "ssl" && value === "true"
     const name = isJdbc ? "sslmode" : given
     if (parameters.has(name)) faults.push(`the parameter ${name} is given twice. Keep one`)
@@ -147,7 +147,7 @@ const trustedOf = (
   return authoritiesOf("DATABASE_CA", authorities, readFile, faults)
 }
 
-/** Faults of an sslmode that contradicts other settings, which would then have no effect. */
+/** Faults of a `sslmode` with which other settings would have no effect. */
 const modeFaults = (mode: EncryptionMode, parameters: Parameters, hasOwnSetting: boolean): ReadonlyArray<string> => {
   const roots = parameters.get("sslrootcert")
   const source = hasOwnSetting ? "DATABASE_CA" : "DATABASE_URL: sslrootcert"
@@ -176,7 +176,7 @@ const modeFaults = (mode: EncryptionMode, parameters: Parameters, hasOwnSetting:
 
 const isMode = (text: string): text is EncryptionMode => modes.some((mode) => mode === text)
 
-/** The mode without `sslmode`: libpq's, and the strictest where an authority is set by itself. */
+/** The mode without `sslmode`: `verify-full` for `DATABASE_CA` or `sslrootcert=system`, otherwise `prefer` as in libpq. */
 const defaultMode = (parameters: Parameters, hasOwnSetting: boolean): EncryptionMode =>
   hasOwnSetting || parameters.get("sslrootcert") === "system" ? "verify-full" : "prefer"
 
@@ -231,7 +231,7 @@ const encryptionOf = (
   }
 }
 
-/** Faults of the part before the `?`. They do not show the URL, which holds a password. */
+/** Faults of the part before the `?`. Their texts omit the URL, which may contain a password. */
 const urlFaults = (text: string): ReadonlyArray<string> => {
   const example = "postgres://user:password@host:5432/database"
   const url = URL.parse(text)
@@ -252,13 +252,13 @@ const urlFaults = (text: string): ReadonlyArray<string> => {
     : []
 }
 
-/** A part of the URL, percent-decoded; undefined where it is empty. */
+/** A part of the URL, percent-decoded. Undefined if the part is empty. */
 const part = (text: string): string | undefined => text === "" ? undefined : decode(text)
 
-/** The service sets this for every session. That wins over `options`, which would have no effect. */
+/** The service sets this parameter for every session, so that a value in `options` would have no effect. */
 const reserved = "idle_in_transaction_session_timeout"
 
-/** A whole number from `least` to `most`; for another, `otherwise` and a fault. */
+/** Parses a whole number from `least` to `most`. For any other text, adds a fault and returns `otherwise`. */
 const wholeNumber = (
   name: string,
   text: string | undefined,

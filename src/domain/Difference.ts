@@ -18,32 +18,34 @@ export const FieldChange = Schema.Struct({
 }).annotate({ identifier: "FieldChange" })
 export type FieldChange = typeof FieldChange.Type
 
-/** The change of a record: the fields that differ. `omitted` names further fields whose values are not kept. */
+/** The change of a record: the fields that differ. `omitted` is the number of other changed fields, which are not stored. */
 export const Difference = Schema.Struct({ fields: Schema.Array(FieldChange), omitted: Schema.Int }).annotate({
   identifier: "Difference",
 })
 export type Difference = typeof Difference.Type
 
-/** Most characters kept of one side of a field. Unit: UTF-16 code units, as for all limits here. */
+/** Most characters that are stored of one side of a field. Unit of all limits in this file: UTF-16 code units. */
 const maxValue = 8_192
 
-/** Most characters kept of all fields together. Of further fields only the name is kept, as long as names fit. */
+/**
+ * Most characters that are stored of all fields together. Of the remaining fields only names are stored, as long as they fit.
+ */
 const maxAll = 32_768
 const maxNames = 8_192
 
-/** Fields without room after which no other field is tried: comparing long texts takes milliseconds. */
+/** After this number of fields that do not fit, no other field is compared: comparing long texts takes milliseconds. */
 const maxMisses = 8
 
-/** Texts are kept whole up to this length. */
+/** Texts up to this length are stored in full. */
 const wholeUpTo = 2_000
 
-/** Lines that are kept before and after the place of a change. */
+/** Number of lines that are stored before and after a change. */
 const context = 3
 
-/** Characters that are kept before the place of a change within one long line. */
+/** Number of characters that are stored before a change within one long line. */
 const lead = 200
 
-/** A value as it is kept: a text as it is, something else as JSON where that is short, or else as a text of JSON. */
+/** The stored form of a value: a text or a short JSON value unchanged, a longer JSON value as a text. */
 const kept = (value: unknown): unknown => {
   if (value === undefined || typeof value === "string") return value
   return JSON.stringify(value).length <= maxValue ? value : JSON.stringify(value, null, 1)
@@ -55,7 +57,7 @@ const commonStart = <A>(a: ArrayLike<A>, b: ArrayLike<A>): number => {
   return at
 }
 
-/** The lines in which two texts differ with surrounding lines, and the position of their beginning. */
+/** The lines in which two texts differ, with surrounding lines, and the line where they begin. */
 const excerpts = (before: string, after: string) => {
   const [a, b] = [before.split("\n"), after.split("\n")]
   const same = commonStart(a, b)
@@ -66,7 +68,7 @@ const excerpts = (before: string, after: string) => {
   return { before: part(a), after: part(b), line: from + 1 }
 }
 
-/** A field that differs, as far as it is kept. */
+/** The stored form of a changed field. */
 const fieldChange = (field: string, before: unknown, after: unknown): FieldChange => {
   let [a, b] = [kept(before), kept(after)]
   let line: number | undefined
@@ -90,9 +92,9 @@ const fieldChange = (field: string, before: unknown, after: unknown): FieldChang
 }
 
 /**
- * The fields in which a record differs, in the order of `after`, then those that are gone; undefined stands for a record
- * that is not there. Takes up to some 40,000 characters of JSON, whatever the records: long texts are kept around the
- * place where they differ, and of what is more than that only names and a number.
+ * Compares two states of a record: the changed fields in the order of `after`, then the removed fields. `undefined` is a
+ * record that does not exist. The result has at most about 40,000 characters of JSON for records of any size: it contains
+ * long texts only around their changes. Of fields that do not fit, it contains the names, and after that only their number.
  */
 export const difference = (before: RecordFields | undefined, after: RecordFields | undefined): Difference => {
   const names = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])]
@@ -120,11 +122,11 @@ export const difference = (before: RecordFields | undefined, after: RecordFields
   return { fields, omitted: differing.length - fields.length }
 }
 
-/** The parts of a JSON pointer, as they were before they became one. */
+/** Splits a JSON pointer into its unescaped parts. */
 export const pointerParts = (pointer: string): ReadonlyArray<string> =>
   pointer.split("/").slice(1).map(JsonPointer.unescapeToken)
 
-/** Like `difference`, with every field and text whole, for one who has to judge the change. */
+/** Compares like `difference`, but contains every field and text in full, for a reviewer of the change. */
 export const wholeDifference = (before: RecordFields | undefined, after: RecordFields | undefined): Difference => {
   const names = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])]
   const side = (name: "before" | "after", fields: RecordFields | undefined, field: string) =>

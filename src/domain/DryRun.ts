@@ -1,20 +1,20 @@
 import type { NormalizedEvent, SkippedItem } from "./Event.ts"
 
-/** A body of which nothing was understood, and why. */
+/** The reason why a body was not understood. */
 export interface NotUnderstood {
   readonly reason: string
 }
 
-/** An item that became nothing, and why. */
+/** An item without an event, with the reason. */
 export type Skipped = Omit<SkippedItem, "pointer">
 
-/** A value and where it was found. */
+/** A value with its place in the body. */
 export interface Found {
   readonly from: string
   readonly value: string
 }
 
-/** The result of an item, and the place of each value; null if the value was not found. */
+/** The result of an item, with the place of each value. Null for a value that was not found. */
 export interface Explained {
   /** JSON pointer of the item. */
   readonly pointer: string

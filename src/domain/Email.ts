@@ -7,9 +7,9 @@ export interface Mailbox {
   readonly name?: string | undefined
 }
 
-/** The key that signs the e-mails of a connection, and where receivers find its public half. */
+/** The key that signs the e-mails of a connection, and the DNS name of its public key. */
 export interface DkimSigner {
-  /** The domain that takes responsibility for the message, in its ASCII form. */
+  /** The signing domain, in its ASCII form. */
   readonly domain: string
   readonly selector: string
   /** PEM, PKCS #8. */
@@ -21,34 +21,34 @@ export interface Email {
   readonly to: string
   readonly replyTo?: string | undefined
   readonly subject: string
-  /** At least one of `html` and `text` is given. Without `text`, the plain text part is made from the HTML. */
+  /** At least one of `html` and `text` is present. Without `text`, the plain text is generated from the HTML. */
   readonly html: string | undefined
   readonly text: string | undefined
-  /** The line that mail programs show beside the subject. It is inserted, hidden, at the start of the HTML body. */
+  /** The line that mail programs show after the subject. It is inserted, hidden, at the start of the HTML body. */
   readonly preheader?: string | undefined
   /** Without angle brackets. */
   readonly messageId: string
   /** `X-Tracking-Id`. */
   readonly trackingId: string
   readonly unsubscribe?: { readonly url?: string | undefined; readonly mailto?: string | undefined } | undefined
-  /** `Feedback-ID`, as `feedbackIdOf` makes it. */
+  /** `Feedback-ID`, made by `feedbackIdOf`. */
   readonly feedbackId?: string | undefined
-  /** `Auto-Submitted: auto-generated`: programs do not answer such a message. Default false. */
+  /** Whether to add `Auto-Submitted: auto-generated`, so that programs do not reply. Default: false. */
   readonly isAutomatic?: boolean | undefined
   readonly date: Date
   /** Undefined: the message is not signed. */
   readonly dkim?: DkimSigner | undefined
-  /** Whether people will look at the e-mail here, so that its parts are answered as well. */
+  /** Whether the e-mail is a preview, so that the result also contains its parts. Default: false. */
   readonly isShown?: boolean
 }
 
-/** The parts of an e-mail, for people to look at. */
+/** The parts of an e-mail, for a preview. */
 export interface EmailParts {
   readonly text: string
   readonly html: string | undefined
   /** The distinct targets of its links, in order. */
   readonly links: ReadonlyArray<string>
-  /** The distinct addresses of its links as they are written, empty ones included; the first 1,000. */
+  /** The first 1,000 distinct values of `href`, unchanged. An empty value is included. */
   readonly hrefs: ReadonlyArray<string>
 }
 
@@ -58,7 +58,7 @@ export interface Composed {
   readonly to: string
   /** RFC 5322, CRLF line breaks. */
   readonly bytes: Uint8Array
-  /** Of an e-mail that `isShown`. */
+  /** Present if `isShown`. */
   readonly shown?: EmailParts
 }
 
@@ -70,7 +70,7 @@ const bidi = /[\u202a-\u202e\u2066-\u2069]/
 // deno-lint-ignore no-control-regex
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 
-/** Why a text cannot stand in a header where nothing may be changed about it, such as a name; undefined when it can. */
+/** The reason why a text, such as a name, cannot be used in a header without a change. Undefined for a valid text. */
 export const headerFault = (text: string): string | undefined =>
   !text.isWellFormed()
     ? "must be whole characters: it has half of a surrogate pair"
@@ -83,8 +83,8 @@ export const headerFault = (text: string): string | undefined =>
     : undefined
 
 /**
- * A subject or a preheader as it is sent. They come from templates, where line breaks are a matter of layout: white space and
- * control characters become single spaces, and characters that turn the direction of text vanish.
+ * Prepares a subject or a preheader. Line breaks in templates are only layout, so white space and control characters become
+ * single spaces. Characters that change the direction of text are removed.
  */
 export const lineOf = (text: string): string =>
   isPlainLine.test(text) ? text : text.toWellFormed().replace(anyBidi, "").replace(anyGap, " ").trim()
@@ -94,7 +94,7 @@ const anyGap = new RegExp(`(?:${controls.source}|\\s)+`, "g")
 /** Words of ASCII with single spaces between them. */
 const isPlainLine = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
 
-/** A domain that is its own ASCII form; those with `xn--` are checked when they are converted. */
+/** Matches an ASCII domain without `xn--`, which needs no conversion. */
 const isPlainDomain = /^(?!.*xn--)[a-z0-9.-]+$/
 
 const isDomain = (domain: string): boolean => {
@@ -109,8 +109,8 @@ const encoder = new TextEncoder()
 const isWide = /[\u0080-\uffff]/
 
 /**
- * Why a text is no address of one recipient, to stand after its name; undefined when it is. One bare address of 254
- * characters at most: no list, no display name, no comment, no quoted local part, no IP address for a domain.
+ * The fault of the address of a recipient, worded to follow the name of the field. Undefined for a valid address: one bare
+ * address of up to 254 characters, without a list, display name, comment, quoted local part, or IP address as its domain.
  */
 export const validateAddress = (email: string): string | undefined => {
   if (email === "") return "must not be empty"

@@ -7,7 +7,7 @@ import { Variant } from "./Template.ts"
 export const Fault = Schema.Struct({ pointer: Schema.String, detail: Schema.String })
 export type Fault = typeof Fault.Type
 
-/** Understood as JSON and by shape, yet not acceptable; lists every fault. */
+/** The input has faults. Lists every fault. */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
   faults: Schema.Array(Fault),
 }) {}
@@ -50,7 +50,7 @@ export class VariantNotFound extends Schema.TaggedError<VariantNotFound>()("Vari
   }
 }
 
-/** Somebody has saved the variant since the version that a change was made from. */
+/** The variant was saved after the version that the change is based on. */
 export class VariantChanged extends Schema.TaggedError<VariantChanged>()("VariantChanged", {
   id: Schema.String,
   base: Schema.String,
@@ -70,7 +70,7 @@ export class DraftNotFound extends Schema.TaggedError<DraftNotFound>()("DraftNot
   }
 }
 
-/** The stored draft is not the one that a draft may replace. */
+/** The stored draft is newer than the draft that the save would replace. */
 export class DraftChanged extends Schema.TaggedError<DraftChanged>()("DraftChanged", {}) {
   override get message() {
     return "The stored draft is newer than the one to be replaced: another window of the author has stored it."
@@ -163,7 +163,7 @@ export class DeliveryNotFound
   }
 }
 
-/** The delivery is in a state in which that cannot be done. */
+/** The state of the delivery does not allow the action. */
 export class DeliveryFixed
   extends Schema.TaggedError<DeliveryFixed>()("DeliveryFixed", { id: Schema.String, reason: Schema.String }) {
   override get message() {
@@ -191,7 +191,7 @@ export class BulkKeyReused extends Schema.TaggedError<BulkKeyReused>()("BulkKeyR
 
 /** Templates, previews and mappings cannot be checked at this time. Nothing is known to be wrong with them. */
 export class ChecksBusy extends Schema.TaggedError<ChecksBusy>()("ChecksBusy", {
-  /** The state of the process that checks them; absent if too many checks wait for it. */
+  /** The state of the checking process. Absent if too many checks are queued. */
   reason: Schema.optional(Schema.String),
 }) {
   override get message() {
@@ -225,7 +225,7 @@ export class ProposalNotFound
   }
 }
 
-/** The proposed change is in a state in which that cannot be done, or has changed since it was read. */
+/** The state of the proposed change does not allow the action, or the change was edited after it was read. */
 export class ProposalConflict extends Schema.TaggedError<ProposalConflict>()("ProposalConflict", {
   reason: Schema.Literals(["closed", "changed", "live_changed"]),
   detail: Schema.String,
@@ -235,14 +235,14 @@ export class ProposalConflict extends Schema.TaggedError<ProposalConflict>()("Pr
   }
 }
 
-/** The caller may not do that with this proposed change or comment, such as approve a change of their own. */
+/** The caller may not do this, such as approve their own proposed change. */
 export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { detail: Schema.String }) {
   override get message() {
     return this.detail
   }
 }
 
-/** The template has no link to its results by that id that still works. */
+/** The template has no valid link to its results by that id. */
 export class ShareNotFound extends Schema.TaggedError<ShareNotFound>()("ShareNotFound", { id: Schema.String }) {
   override get message() {
     return `There is no link ${JSON.stringify(this.id)} here.`

@@ -1,6 +1,6 @@
 /**
- * The value of a decimal number in JSON or Liquid. An integer that is not safe as a double (beyond 2^53 - 1) is its digits as
- * a string, because it is probably an id: see decision 0126.
+ * The value of a decimal number in JSON or Liquid. An integer beyond 2^53 - 1 becomes a string of its digits, because a
+ * double would change it and it is probably an id: see decision 0126.
  */
 export const exactNumber = (text: string): number | string => {
   const value = Number(text)

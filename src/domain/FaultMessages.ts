@@ -18,28 +18,28 @@ const bounds: ReadonlyArray<readonly [expected: RegExp, requirement: string]> = 
   [/^<filter>$|^a valid value$/, "is not valid"],
 ]
 
-/** Alternatives such as `"text" | "html"`. Bars within quotes separate nothing. */
+/** Splits alternatives such as `"text" | "html"`. A bar within quotes is text. */
 const alternativesOf = (expected: string): ReadonlyArray<string> =>
   expected.match(/(?:"(?:[^"\\]|\\.)*"|[^|"])+/g)?.map((one) => one.trim()) ?? [expected]
 
 const listed = (words: ReadonlyArray<string>): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
 
-/** The type that a fault of a schema expects. A name with a capital is that of a schema in the OpenAPI document: an object. */
+/** The type in the fault of a schema. A capitalized name is an object schema of the OpenAPI document. */
 export const expectedType = (name: string): string => /^[A-Z]\w*$/.test(name) ? "object" : name
 
 const requirementOf = (expected: string): string => {
   const bound = bounds.find(([form]) => form.test(expected))
   if (bound !== undefined) return expected.replace(bound[0], bound[1])
   const alternatives = alternativesOf(expected)
-  // A member that may be null may also be absent, which its documentation says.
+  // `null` is not listed: a member that may be null may also be absent.
   const named = alternatives.length > 1 ? alternatives.filter((one) => one !== "null") : alternatives
   return `must be ${listed(named.map((one) => kinds[expectedType(one)] ?? one))}`
 }
 
 /**
  * The message of a schema issue as a predicate that follows the name of the faulty member: `is required` for
- * `Missing key`, `must be an object` for `Expected object | null`. Messages that a schema words itself stay as they are.
+ * `Missing key`, `must be an object` for `Expected object | null`. Returns messages of our own schemas unchanged.
  */
 export const plainMessage = (message: string): string => {
   if (message === "Missing key") return "is required"

@@ -4,7 +4,7 @@ import { plainMessage } from "./FaultMessages.ts"
 import { unknownMembersIn } from "./UnknownMembers.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1({
-  // Callers that refuse unknown members word that fault themselves.
+  // Callers that refuse unknown members have a message of their own.
   leafHook: (issue) => issue._tag === "UnexpectedKey" ? "is unknown" : SchemaIssue.defaultLeafHook(issue),
 })
 
@@ -12,17 +12,17 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1({
 export const pointerTo = (path: ReadonlyArray<PropertyKey>): string =>
   path.map((segment) => `/${JsonPointer.escapeToken(String(segment))}`).join("")
 
-/** Most faults one answer lists, so that a small body cannot ask for an answer many times its size. */
+/** Most faults of one response, so that the response to a small body stays small. */
 const maxFaults = 100
 
-/** Every fault of `issue`, up to 100, with JSON pointers. */
+/** Up to 100 faults of `issue`, with JSON pointers. */
 export const fromIssue = (issue: SchemaIssue.Issue): ReadonlyArray<Fault> =>
   format(issue).issues.slice(0, maxFaults).map(({ message, path }) => ({
     pointer: pointerTo((path ?? []).map((segment) => typeof segment === "object" ? segment.key : segment)),
     detail: plainMessage(message),
   }))
 
-/** Whether a value holds more than `limit` values, itself and those at every depth included. */
+/** Whether a value consists of more than `limit` values, counted at every depth. */
 export const hasMoreValuesThan = (value: unknown, limit: number): boolean => {
   const open: Array<unknown> = [value]
   for (let seen = 1; open.length > 0; seen++) {
@@ -36,13 +36,13 @@ export const hasMoreValuesThan = (value: unknown, limit: number): boolean => {
   return false
 }
 
-/** Most values of an input whose faults are all collected: each fault costs about 10 microseconds. */
+/** All faults are collected only for inputs of up to this many values, because each fault takes about 10 µs. */
 const maxCollected = 20_000
 
 /** Decodes an input, or lists every fault. */
 export interface Decode<A> {
   (input: unknown): Result.Result<A, ReadonlyArray<Fault>>
-  /** JSON pointers of the members that are not in the schema and therefore have no effect. */
+  /** Returns JSON pointers of members that are not in the schema and therefore have no effect. */
   readonly unknownMembers?: (input: unknown) => ReadonlyArray<string>
 }
 
@@ -52,7 +52,7 @@ const noNames: ReadonlyArray<string> = []
 export const unknownMembersOf = (fields: object) => (input: unknown, at = ""): ReadonlyArray<string> => {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return noNames
   let unknown: Array<string> | undefined
-  // Every input is parsed JSON, so that all members which `in` finds are its own.
+  // The input is parsed JSON, so all members that `in` finds are own members.
   for (const name in input) {
     if (!Object.hasOwn(fields, name)) (unknown ??= []).push(`${at}/${JsonPointer.escapeToken(name)}`)
   }
@@ -60,13 +60,12 @@ export const unknownMembersOf = (fields: object) => (input: unknown, at = ""): R
 }
 
 /**
- * Decodes `input`, or lists every fault, up to 100; the first fault alone of an input with more than 20,000 values. Members
- * that the schema does not name are ignored; `unknownMembers` finds them.
+ * Decodes `input`, or lists up to 100 faults. For an input of more than 20,000 values, lists only the first fault. Ignores
+ * members that are not in the schema, which `unknownMembers` finds.
  */
 export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Decode<S["Type"]> => {
   const decode = Schema.decodeUnknownResult(schema)
-  // The first pass stops at the first fault, which costs nothing for valid input. Only invalid input gets a second pass
-  // for all faults.
+  // The first pass stops at the first fault. Only invalid input needs the second pass, which collects all faults.
   const decodeAll = (input: unknown): Result.Result<S["Type"], ReadonlyArray<Fault>> => {
     const quick = decode(input)
     if (Result.isSuccess(quick)) return Result.succeed(quick.success)

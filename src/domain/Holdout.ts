@@ -9,7 +9,7 @@ const HoldoutShare = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum:
 
 const share = described(HoldoutShare, "Share of the people who are held out, 0 to 0.5. 0: no holdout")
 
-/** The holdout of an organization, which holds for its templates without one of their own. */
+/** The holdout of an organization. It applies to templates without a holdout of their own. */
 export const OrganizationHoldout = Schema.Struct({
   share,
   content: described(
@@ -21,7 +21,7 @@ export const OrganizationHoldout = Schema.Struct({
 })
 export type OrganizationHoldout = typeof OrganizationHoldout.Type
 
-/** The holdout of a template. `copy_id` is there exactly if the content is `fixed`. */
+/** The holdout of a template. `copy_id` is present only if the content is `fixed`. */
 export const TemplateHoldout = Schema.Struct({
   share,
   content: described(
@@ -43,7 +43,7 @@ export const TemplateHoldout = Schema.Struct({
 })
 export type TemplateHoldout = typeof TemplateHoldout.Type
 
-/** Why a template with these variants cannot have this holdout; undefined if it can. */
+/** The reason why a template with these variants cannot have this holdout. Undefined for a valid holdout. */
 export const holdoutFault = (
   holdout: TemplateHoldout | null | undefined,
   variants: ReadonlyArray<{ readonly id?: string }>,
@@ -52,11 +52,11 @@ export const holdoutFault = (
     ? undefined
     : "names no variant of this template"
 
-/** A holdout as decisions and tallies record it, such as `0.05 even` or `0.1 fixed welcome-a`. */
+/** The text of a holdout in decisions and tallies, such as `0.05 even` or `0.1 fixed welcome-a`. */
 export const holdoutText = ({ content, copy_id, share }: TemplateHoldout): string =>
   [share, content, ...(copy_id === undefined ? [] : [copy_id])].join(" ")
 
-/** A holdout as a person types it: `0.05` (even content), `0.05 no_message`, `0.1 fixed welcome-a`; not checked. */
+/** Parses a holdout typed by a person: `0.05` (even content), `0.05 no_message`, `0.1 fixed welcome-a`. Checks nothing. */
 export const holdoutInput = (text: string) => {
   const [share = "", content = "even", ...copyId] = text.trim().split(/\s+/)
   return {
@@ -66,7 +66,7 @@ export const holdoutInput = (text: string) => {
   }
 }
 
-/** The holdout that `holdoutText` has written. */
+/** Parses a text of `holdoutText`. */
 export const parseHoldout = (text: string): TemplateHoldout => {
   const [share = "", content = "", ...copyId] = text.split(" ")
   return {

@@ -3,8 +3,8 @@ import { Schema } from "effect"
 import { idFault } from "./Placeholders.ts"
 
 /**
- * A string the store can keep and give back unchanged: no NUL (Postgres `text` refuses it), no other control
- * character (logs, headers, terminals), no lone surrogate (UTF-8 cannot carry it).
+ * The fault of a string that the service cannot store and return unchanged: NUL (PostgreSQL refuses it), another control
+ * character (logs, headers, terminals), or a lone surrogate (UTF-8 cannot encode it). Undefined for a valid string.
  */
 const faultIn = (value: string): string | undefined =>
   !value.isWellFormed()
@@ -52,14 +52,14 @@ export type TrackingId = typeof TrackingId.Type
 export const UserId = text(1, maxIdLength).pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 
-// Ids in requests. A placeholder that nobody filled in is refused there; what was stored under such an id before stays.
+// Ids in requests. An unfilled placeholder is refused. Rows that were stored under such an id earlier remain.
 const given = () => text(1, maxIdLength, filledIn)
 export const GivenTemplateId = given().pipe(Schema.brand("TemplateId"))
 export const GivenCopyId = given().pipe(Schema.brand("CopyId"))
 export const GivenTrackingId = given().pipe(Schema.brand("TrackingId"))
 export const GivenUserId = given().pipe(Schema.brand("UserId"))
 
-/** Whether a value is the text of an id in a request, without the work of a schema. */
+/** Whether a value is a valid id in a request. Faster than a schema. */
 export const isIdText = (value: unknown): value is string =>
   typeof value === "string" && value.length > 0 && value.length <= maxIdLength && faultIn(value) === undefined &&
   idFault(value) === undefined
@@ -68,12 +68,12 @@ export const isIdText = (value: unknown): value is string =>
 export const KeyId = Schema.String.check(Schema.isPattern(/^[a-z0-9]{16}$/)).pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
-/** A name people read, 1 to 200 characters. */
+/** A name for people, 1 to 200 characters. */
 export const DisplayName = text(1, 200)
 
-/** A remark that people read, up to 200 characters. */
+/** A remark for people, up to 200 characters. */
 export const Remark = text(0, 200)
 
-/** An id for something its author did not name: the prefix, `_` and 14 random lowercase letters and digits (72 bits). */
+/** Generates an id: the prefix, `_`, and 14 random lowercase letters and digits (72 bits). */
 export const randomId = (prefix: string): string =>
   `${prefix}_${Array.from({ length: 14 }, () => randomInt(36).toString(36)).join("")}`

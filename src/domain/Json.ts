@@ -4,8 +4,7 @@ import { ControlNames, NamesCollide, parse as parseWith, parseRequest } from "./
 export { ControlNames, NamesCollide, parseRequest }
 
 /**
- * The message for a text for which `parse` threw `error`, such as `is not valid JSON: expected a value, found "}" at
- * …`.
+ * The message for an error of `parse`, such as `is not valid JSON: expected a value, found "}" at …`.
  */
 export const explain = (error: unknown): string =>
   error instanceof NamesCollide || error instanceof ControlNames
@@ -14,8 +13,8 @@ export const explain = (error: unknown): string =>
 
 /**
  * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If a
- * name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes its digits as a string; all
- * other values are those of `JSON.parse`.
+ * name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes a string of its digits. All other
+ * values are equal to the values of `JSON.parse`.
  *
  * Throws a `SyntaxError` with the position of the first fault, or `NamesCollide`.
  */

@@ -6,7 +6,7 @@ export interface DiffLine {
   readonly text: string
 }
 
-/** Lines that differ at most for the shortest difference; a longer one is found faster and may be longer than needed. */
+/** Up to this many changed lines, the difference is the shortest. Beyond, it is found faster and may be longer than needed. */
 const maxEdits = 200
 
 const kinds = { Equal: "same", Delete: "removed", Insert: "added" } as const

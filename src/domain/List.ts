@@ -1,6 +1,5 @@
-// A list of a page: what is searched, filtered and sorted, and which part of it is shown. Lists whose rows all fit in memory,
-// such as templates and keys, are cut here. Lists without a bound, such as deliveries, only read the query here and page in
-// the database.
+// Search, filters, sorting and paging of lists. Lists whose rows fit in memory, such as templates and keys, are paged here.
+// Unbounded lists, such as deliveries, use only the reading of the query, and are paged by the database.
 
 /** A way to sort a list. */
 interface Sort<Row> {
@@ -22,19 +21,19 @@ export interface ListFilter<Row> {
 /** How a list can be searched, filtered and sorted. */
 export interface ListShape<Row> {
   readonly idOf: (row: Row) => string
-  /** The texts that a search looks in. */
+  /** Returns the searched texts of a row. */
   readonly textsOf: (row: Row) => ReadonlyArray<string>
   readonly filters: Readonly<Record<string, ListFilter<Row>>>
   readonly sorts: Readonly<Record<string, Sort<Row>>>
-  /** The name of the sort that is used unless asked otherwise. */
+  /** The name of the default sort. */
   readonly sort: string
 }
 
 /** The parameters of a list in a query. */
 export interface AskedList {
-  /** Empty: everything. */
+  /** Empty: all rows. */
   readonly search: string
-  /** Values by the name of the filter, only known ones. */
+  /** Values by the name of the filter. Unknown filters and values are left out. */
   readonly filters: Readonly<Record<string, string>>
   readonly sort: string
   readonly descending: boolean
@@ -42,16 +41,16 @@ export interface AskedList {
   readonly cursor: { readonly id: string; readonly after: string | null } | undefined
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface ListPage<Row> {
   readonly rows: ReadonlyArray<Row>
-  /** Rows before any search or filter. */
+  /** Number of rows without a search or filter. */
   readonly all: number
-  /** Rows that the search and the filters find. */
+  /** Number of rows that match the search and the filters. */
   readonly found: number
-  /** Found rows before this part. */
+  /** Number of matching rows before this page. */
   readonly before: number
-  /** Whether more follow. */
+  /** Whether a next page exists. */
   readonly hasMore: boolean
 }
 
@@ -81,7 +80,7 @@ export const askedIn = <Row>(shape: ListShape<Row>, query: URLSearchParams): Ask
 /** Whether a search or a filter is used. */
 export const isNarrowed = ({ filters, search }: AskedList): boolean => search !== "" || Object.keys(filters).length > 0
 
-/** The query that asks for the same list from its start; `change` replaces members. */
+/** The query of the first page of a list. `change` replaces parameters. */
 export const queryOf = <Row>(
   shape: ListShape<Row>,
   asked: AskedList,
@@ -113,7 +112,7 @@ const compareValues = (a: string | number | null, b: string | number | null, des
 /** The text of a value in a link to the next page. */
 const textOf = (value: string | number | null): string | null => value === null ? null : `${value}`
 
-/** The part of the rows that is asked for, up to `size` rows. */
+/** Returns the requested page, up to `size` rows. */
 export const pageOf = <Row>(
   shape: ListShape<Row>,
   rows: ReadonlyArray<Row>,
@@ -139,7 +138,7 @@ export const pageOf = <Row>(
   }
 }
 
-/** The index of the first row after the cursor. A row that has been removed or changed since keeps its place by its value. */
+/** The index of the first row after the cursor. If the row of the cursor was removed or changed, its stored value is used. */
 const startOf = <Row>(shape: ListShape<Row>, sorted: ReadonlyArray<Row>, { cursor, descending, sort }: AskedList) => {
   if (cursor === undefined) return 0
   const { valueOf } = shape.sorts[sort]!
@@ -156,7 +155,7 @@ const startOf = <Row>(shape: ListShape<Row>, sorted: ReadonlyArray<Row>, { curso
   return index < 0 ? 0 : index
 }
 
-/** The query for the page after these rows; undefined if there is none. */
+/** The query of the next page. Undefined on the last page. */
 export const nextQuery = <Row>(
   shape: ListShape<Row>,
   asked: AskedList,

@@ -1,8 +1,8 @@
 import { SeededMap } from "./SeededMap.ts"
 
 /**
- * Values by key, of which the least recently used go once all together weigh more than `maxWeight`. It is synchronous and
- * takes keys that callers choose, unlike Effect's `Cache`: see `docs/decisions/0060-parts-of-effect.md`.
+ * Values by key. Removes the least recently used values while the sum of weights exceeds `maxWeight`. Unlike Effect's
+ * `Cache`, it is synchronous and safe with keys that callers choose: see `docs/decisions/0060-parts-of-effect.md`.
  */
 export class LruMap<V> {
   readonly #entries = new SeededMap<string, { readonly value: V; readonly weight: number }>()
@@ -13,7 +13,7 @@ export class LruMap<V> {
   get(key: string): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
-    // Iteration is in the order of insertion, so that the least recently used comes first.
+    // Inserts the entry again: iteration is in the order of insertion, so the least recently used entry comes first.
     this.#entries.delete(key)
     this.#entries.set(key, entry)
     return entry.value

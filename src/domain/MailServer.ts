@@ -7,10 +7,10 @@ import { authoritiesOf, type ReadPem } from "./PemFiles.ts"
 export interface MailServer {
   readonly host: string
   readonly port: number
-  /** `tls`: encrypted from the start; `starttls`: before anything else is said, or not at all. */
+  /** `tls`: encrypted from the start. `starttls`: encrypts before any other command, or fails. */
   readonly tls: "tls" | "starttls" | "none"
   readonly login: { readonly user: string; readonly password: Redacted.Redacted<string> } | undefined
-  /** PEM certificates of authorities to trust instead of the public ones. */
+  /** PEM certificates of trusted authorities, in place of the public authorities. */
   readonly authorities: string | undefined
   readonly from: Mailbox
 }
@@ -32,7 +32,7 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** A mailbox such as `Parlance <parlance@example.com>`, or a bare address; undefined for other texts. */
+/** Parses a mailbox such as `Parlance <parlance@example.com>`, or a bare address. Returns undefined for any other text. */
 const parseMailbox = (text: string): Mailbox | undefined => {
   const [, name = "", named] = /^\s*"?([^"<>]*?)"?\s*<([^<>]*)>\s*$/.exec(text) ?? []
   const email = (named ?? text).trim()
@@ -44,7 +44,7 @@ const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, "$1")
 
 const isHost = (host: string): boolean => /^[a-z0-9._-]{1,253}$/i.test(host) || isIPv6(host)
 
-/** Faults of a URL of the right scheme. Messages do not repeat its values, which contain the password. */
+/** Faults of a URL with a valid scheme. The messages do not repeat values, because one of them is the password. */
 const faultsOf = (url: URL): ReadonlyArray<string> => {
   const { password, pathname, search, username } = url
   const hasLogin = username !== "" || password !== ""

@@ -7,7 +7,7 @@ export type ValuedOutcome = typeof valuedOutcomes[number]
 /** The value of one outcome of each kind, and of one unit of revenue. */
 export type ObjectiveWeights = { readonly [outcome in ValuedOutcome]: number } & {
   readonly revenue: number
-  /** The most revenue that one decision counts for; 0 for an objective without revenue. */
+  /** The largest counted revenue of one decision. 0 for an objective without revenue. */
   readonly revenueCap: number
 }
 
@@ -20,7 +20,7 @@ export const weightsOf = (objective: Objective): ObjectiveWeights => {
   return { click, conversion, negative, open, revenue, revenueCap }
 }
 
-/** The value of outcomes by these weights, given their counts; the count of `revenue` is the revenue itself. */
+/** The weighted sum of counts of outcomes. The count of `revenue` is the revenue itself. */
 export const valueOf = (
   weights: ObjectiveWeights,
   countOf: (outcome: ValuedOutcome | "revenue") => number,
@@ -28,14 +28,14 @@ export const valueOf = (
   valuedOutcomes.reduce((sum, outcome) => sum + weights[outcome] * countOf(outcome), 0) +
   (weights.revenue === 0 ? 0 : weights.revenue * countOf("revenue"))
 
-/** Whether an objective values outcomes of this kind, by their number or by their revenue. */
+/** Whether the number or the revenue of these outcomes has a weight in the objective. */
 export const isValued = (weights: ObjectiveWeights, outcome: ValuedOutcome): boolean =>
   weights[outcome] !== 0 || (outcome === "conversion" && weights.revenue !== 0)
 
-/** Whether the delays of an outcome are those of the objective: it, or its revenue, is worth more than nothing. */
+/** Whether the objective learns from the delays of an outcome: the weight of its number or revenue is positive. */
 export const isTimed = (weights: ObjectiveWeights, outcome: ValuedOutcome): boolean =>
   weights[outcome] > 0 || (outcome === "conversion" && weights.revenue > 0)
 
-/** The number of outcomes that are valued. */
+/** The number of outcomes with a weight. */
 export const learnedOutcomes = (weights: ObjectiveWeights, countOf: (outcome: ValuedOutcome) => number): number =>
   valuedOutcomes.reduce((sum, outcome) => sum + (isValued(weights, outcome) ? countOf(outcome) : 0), 0)

@@ -8,7 +8,7 @@ import { OrganizationTracking, UnsubscribePage } from "./Tracking.ts"
 const zones = new Map<string, boolean>()
 
 const isTimeZone = (name: string): boolean => {
-  // An offset such as +02:00 is accepted by Intl but is no IANA zone: it knows no daylight-saving time.
+  // Intl also accepts an offset such as +02:00, which is no IANA zone and has no daylight-saving time.
   if (/^[+-]/.test(name)) return false
   let known = zones.get(name)
   if (known === undefined) {
@@ -33,7 +33,7 @@ const TimeZone = Schema.String.check(
 /** Share of traffic for uniform exploration: 0 to 0.2, default 0.01. */
 export const ExplorationFloor = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.2 }))
 
-/** How far from now a send time lies at most. Unit: hours, 1 to 168, 24 unless changed. */
+/** Latest advised send time, counted from the request: 1 to 168. Default: 24. Unit: hours. */
 const DelayHorizonHours = Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: 168 }))
 
 const TimeOfDay = Schema.String.check(
@@ -42,7 +42,9 @@ const TimeOfDay = Schema.String.check(
   ),
 )
 
-/** When nothing is sent, on the recipient's clocks, half-open; wraps past midnight where `from` is not before `to`. */
+/**
+ * Period without messages, in the recipient's local time: from `from`, before `to`. It passes midnight unless `from` < `to`.
+ */
 export const QuietHours = Schema.Struct({ from: TimeOfDay, to: TimeOfDay }).check(
   Schema.makeFilter<{ readonly from: string; readonly to: string }>(({ from, to }) =>
     from === to ? { path: ["to"], issue: "must differ from `from`, or no time of the day is left" } : undefined
@@ -50,30 +52,30 @@ export const QuietHours = Schema.Struct({ from: TimeOfDay, to: TimeOfDay }).chec
 )
 export type QuietHours = typeof QuietHours.Type
 
-/** Days on which may be sent, on the recipient's calendar: at least one. */
+/** Days of the week on which messages may be sent, in the recipient's local time. At least one. */
 export const AllowedDays = Schema.NonEmptyArray(DayOfWeek)
 export type AllowedDays = typeof AllowedDays.Type
 
-/** Tallies look back 180 days in weeks, so their source data is kept at least slightly longer. Unit: days. */
+/** Shortest retention. Tallies need their source data for 180 days, rounded up to weeks. Unit: days. */
 export const leastRetentionDays = 200
 
-/** For how long decisions and events are kept. Unit: days, 200 to 3,650, 400 unless changed. */
+/** Retention of decisions and events: 200 to 3,650. Default: 400. Unit: days. */
 const RetentionDays = Schema.Int.check(Schema.isBetween({ minimum: leastRetentionDays, maximum: 3650 }))
 
-/** For how long received bodies are kept that were understood. Unit: days, 1 to 365, 30 unless changed. */
+/** Retention of understood webhook bodies: 1 to 365. Default: 30. Unit: days. */
 const InboxRetentionDays = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 365 }))
 
-/** Whether members who sign in with a password must have a second factor. False unless changed. */
+/** Whether members who sign in with a password must have a second factor. Default: false. */
 const RequireSecondFactor = Schema.Boolean.annotate({
   description: "Whether members who sign in with a password must have a second factor",
 })
 
-/** Whether nothing is sent to addresses on the suppression list. True unless changed. */
+/** Whether addresses on the suppression list receive no messages. Default: true. */
 const SuppressionSetting = Schema.Boolean.annotate({
   description: "Whether nothing is sent to addresses on the suppression list. The list is kept in any case",
 })
 
-/** Who approves changes to live templates. `none` unless changed. */
+/** The role that approves changes to live templates. Default: `none`. */
 export const TemplateApproval = Schema.Literals(["none", "editor", "admin"]).annotate({
   description:
     "Who approves changes to live templates. `none`: changes go live at once. `editor`: an editor or admin " +
@@ -81,12 +83,12 @@ export const TemplateApproval = Schema.Literals(["none", "editor", "admin"]).ann
 })
 export type TemplateApproval = typeof TemplateApproval.Type
 
-/** Soft bounces in a row after which an address is suppressed: 1 to 100, 5 unless changed. */
+/** Number of consecutive soft bounces that suppress an address: 1 to 100. Default: 5. */
 const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
   description: "Soft bounces in a row after which an address is suppressed; null: no number of them does",
 })
 
-/** Share of failed deliveries from which on members are notified: 0.001 to 1, 0.1 unless changed. */
+/** Members are notified at this share of failed deliveries: 0.001 to 1. Default: 0.1. */
 const DeliveryFailureThreshold = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 1 })).annotate({
   description:
     "Share of failed deliveries, of those that ended in this and the previous hour, from which on members are notified. " +
@@ -103,7 +105,7 @@ const Currency = Schema.String.check(
     "without value. null: values count whatever their currency",
 })
 
-/** A request to create an organization. Default of `time_zone`: UTC. */
+/** A request to create an organization. `time_zone` is UTC by default. */
 export const OrganizationInput = Schema.Struct({
   slug: OrgSlug,
   name: DisplayName,
@@ -134,7 +136,7 @@ export const OrganizationPatch = Schema.Struct({
 }).annotate({ identifier: "OrganizationPatch" })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
-/** A stored organization, times as ISO 8601 UTC. */
+/** A stored organization. Times are ISO 8601 in UTC. */
 export const Organization = Schema.Struct({
   slug: OrgSlug,
   name: Schema.String,

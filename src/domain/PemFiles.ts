@@ -18,7 +18,7 @@ const reasonOf = (error: unknown, variable: string): string => {
 
 const certificates = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-/** The fault of the certificates in `pem`; undefined for valid ones. */
+/** The fault of the certificates in `pem`. Undefined for valid certificates. */
 export const faultOfCertificates = (pem: string): string | undefined => {
   const found = pem.match(certificates) ?? []
   if (found.length === 0) return "holds no certificate. A certificate begins with -----BEGIN CERTIFICATE-----"
@@ -29,7 +29,7 @@ export const faultOfCertificates = (pem: string): string | undefined => {
   }
 }
 
-/** The fault of a private key; undefined for a valid one. */
+/** The fault of a private key. Undefined for a valid key. */
 export const faultOfKey = (pem: string): string | undefined => {
   try {
     createPrivateKey(pem)
@@ -38,7 +38,7 @@ export const faultOfKey = (pem: string): string | undefined => {
   }
 }
 
-/** Reads files and collects their faults in `faults`. `variable`: the setting that takes the content of a certificate. */
+/** Reads files, and adds faults to `faults`. `variable`: the setting that accepts the content of a certificate. */
 export const makeFiles = (readFile: ReadPem, faults: Array<string>, variable: string) => ({
   read: (setting: string, path: string, check: (pem: string) => string | undefined): string => {
     try {
@@ -63,7 +63,7 @@ export const authoritiesOf = (
   faults: Array<string>,
 ): string => {
   if (!isPem(text)) return makeFiles(readFile, faults, variable).read(variable, text, faultOfCertificates)
-  // Files of environment variables have one line for each.
+  // A value in a file of environment variables is one line, with a backslash and `n` for each line break.
   const pem = text.replaceAll("\\n", "\n")
   const fault = faultOfCertificates(pem)
   if (fault !== undefined) faults.push(`${variable}: ${fault}`)

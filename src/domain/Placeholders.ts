@@ -1,9 +1,9 @@
 import { JsonPointer } from "effect"
 
-// Placeholders that nobody filled in: texts that other systems write in place of an absent value. One list for all calls. As an id
-// such a text would merge all people, so it is refused. In a value it causes a warning.
+// Unfilled placeholders: texts that other systems send in place of an absent value. All calls use this list. An unfilled id is
+// refused, because it would merge all people into one. An unfilled value causes a warning.
 
-/** Words for an absent value. They count in any case, in quotes and in brackets. */
+/** Words for an absent value, in upper or lower case, also in quotes or brackets. */
 const words: ReadonlySet<string> = new Set([
   "null",
   "undefined",
@@ -37,11 +37,11 @@ const suspectParts: ReadonlySet<string> = new Set(["undefined", "null"])
 
 interface Notation {
   readonly pattern: RegExp
-  /** Where it counts; absent: anywhere in an id or a value. */
+  /** Restricts the notation to whole texts or to ids. Absent: anywhere in an id or a value. */
   readonly only?: "whole" | "id"
 }
 
-/** How platforms and programs write a place for a value. */
+/** Notations of placeholders in platforms and programs. */
 const notations: ReadonlyArray<Notation> = [
   // Liquid, Handlebars (two or three braces), Jinja, Braze, HubSpot, Marketo
   { pattern: /\{\{[^]*?\}\}+/ },
@@ -77,7 +77,7 @@ const notations: ReadonlyArray<Notation> = [
   { pattern: /^<[a-z]+(?:[_ -][a-z]+)+>$/i, only: "id" },
 ]
 
-/** One pattern for all of them that agree in the use of case. */
+/** Combines notations into one pattern for each flag. */
 const combined = (some: ReadonlyArray<Notation>): ReadonlyArray<RegExp> =>
   ["", "i"].flatMap((flags) => {
     const sources = some.flatMap(({ pattern }) => pattern.flags === flags ? [pattern.source] : [])
@@ -86,11 +86,11 @@ const combined = (some: ReadonlyArray<Notation>): ReadonlyArray<RegExp> =>
 const inValues = combined(notations.filter(({ only }) => only !== "id"))
 const inIds = combined(notations)
 
-/** Longest value that is searched. Longer values are texts for people, such as a paragraph. Unit: UTF-16 code units. */
+/** Longer values are not searched: they are texts for people, such as a paragraph. Unit: UTF-16 code units. */
 const longestValue = 1_000
 const longestWord = 40
 
-/** Without the invisible characters, white space, quotes and brackets around a text. */
+/** Removes invisible characters, white space, quotes and brackets around a text. */
 const bare = (text: string): { readonly word: string; readonly hasBrackets: boolean } => {
   const trimmed = text.replace(/\p{Default_Ignorable_Code_Point}/gu, "").trim().toLowerCase()
   const unquoted = /^(["'`])(.*)\1$/s.exec(trimmed)?.[2] ?? trimmed
@@ -100,7 +100,7 @@ const bare = (text: string): { readonly word: string; readonly hasBrackets: bool
     : { word: (inner[1] ?? inner[2] ?? inner[3] ?? inner[4] ?? "").trim(), hasBrackets: true }
 }
 
-/** Has one of the words or a character that may be invisible, or begins with a sign that may precede one. */
+/** Matches texts that contain a word or a possibly invisible character, or begin with a sign that may precede a word. */
 const mayBeWord = /null|none|nil|nan|n\/a|undefined|^\W|[\u0080-\uffff]/i
 
 const isWord = (text: string): boolean => {
@@ -111,7 +111,7 @@ const isWord = (text: string): boolean => {
 
 const partsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean)
 
-/** Whether a text is made of several words, as a first and a last name would be: `undefined undefined`, `null-null`. */
+/** Whether a text consists of several words for absent values, such as an unfilled first and last name: `null-null`. */
 const hasOnlyWords = (text: string): boolean => {
   const parts = partsOf(text)
   return parts.length > 1 && parts.every((part) => words.has(part))
@@ -127,7 +127,7 @@ const notationIn = (text: string, patterns: ReadonlyArray<RegExp>): string | und
   return undefined
 }
 
-// Classes of characters that placeholders consist of, found in one pass over a text.
+// Classes of characters in placeholders. One pass over a text finds all its classes.
 const sign = 1
 const signAtStart = 2
 const wordStart = 4
@@ -135,10 +135,10 @@ const classes = new Uint8Array(128)
 const mark = (characters: string, of: number) => {
   for (const character of characters) classes[character.charCodeAt(0)]! |= of
 }
-// Every notation has one of the first, or begins with one of the second.
+// Every notation contains a character of the first class, or begins with one of the second class.
 mark("{%*<[&", sign)
 mark("@~$_", signAtStart)
-// Every word begins with one of these, or with an invisible character.
+// Every word begins with a character of this class, or with an invisible character.
 mark("nuNU#\\\"'`(<[{ \t\r\n", wordStart)
 
 /** The classes of all characters of a text. Characters beyond ASCII may precede a word invisibly. */
@@ -156,7 +156,7 @@ const startOf = (text: string): number => {
   return code < 128 ? classes[code]! : wordStart
 }
 
-/** The placeholder that a value is, or has in it; undefined for any other text. */
+/** The placeholder in a value. Undefined for a text without one. */
 export const placeholderIn = (text: string): string | undefined => {
   if (text.length > longestValue) return undefined
   const start = startOf(text)
@@ -172,7 +172,7 @@ const isSuspicious = (id: string): boolean => {
   return (all & sign) !== 0 || (startOf(id) & signAtStart) !== 0 || ((all & wordStart) !== 0 && mayBeWord.test(id))
 }
 
-/** The placeholder that an id is, or has in it; undefined for any other text. */
+/** The placeholder in an id. Undefined for a text without one. */
 export const placeholderInId = (id: string): string | undefined => {
   if (!isSuspicious(id)) return undefined
   const found = notationIn(id, inIds)
@@ -184,10 +184,10 @@ export const placeholderInId = (id: string): string | undefined => {
 export const suspectPartOf = (id: string): string | undefined =>
   isSuspicious(id) ? partsOf(id).find((part) => suspectParts.has(part)) : undefined
 
-/** A text as messages quote it. */
+/** Quotes a text for a message, cut to 60 characters. */
 const excerpt = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** Why an id is refused, worded to follow its name; undefined for a valid id. */
+/** The reason why an id is refused, worded to follow its name. Undefined for a valid id. */
 export const idFault = (id: string): string | undefined => {
   const found = placeholderInId(id)
   if (found !== undefined) {
@@ -196,23 +196,23 @@ export const idFault = (id: string): string | undefined => {
   return id !== "" && id.trim() === "" ? "must not be white space alone" : undefined
 }
 
-/** A place where a value was not filled in. */
+/** An unfilled placeholder with its place. */
 export interface Placeholder {
   /** JSON pointer of the member, or the name of a parameter. */
   readonly at: string
-  /** The text as it was sent. */
+  /** The original text. */
   readonly text: string
   /** Whether the text is a name and not a value. */
   readonly isName?: boolean
 }
 
-/** Most values that are searched in one request, and most placeholders that are named. */
+/** Most searched values of one request. */
 const mostValues = 2_000
 const mostNamed = 10
 
 const pointerTo = (at: string, name: string) => `${at}/${JsonPointer.escapeToken(name.toWellFormed())}`
 
-/** Whether a member has a placeholder at any depth. Most have none, and need no pointers. */
+/** Whether a member has a placeholder at any depth. Faster than `collectPlaceholders`, which builds pointers. */
 const hasPlaceholder = (value: object): boolean => {
   let left = mostValues
   const open = [value]
@@ -254,7 +254,7 @@ const collectSuspect = (id: unknown, at: string, name: string, found: Array<Plac
   if (text !== undefined) found.push({ at: at + name, text })
 }
 
-/** Finds ids of a person or a message with a part that looks unfilled, which is no reason to refuse them. */
+/** Finds ids of a person or a message with a part that looks unfilled. Such ids are accepted with a warning. */
 export const collectSuspects = (
   ids: { readonly user_id?: unknown; readonly tracking_id?: unknown; readonly email?: unknown },
   at: string,

@@ -4,7 +4,7 @@ import { described } from "./described.ts"
 import { Difference } from "./Difference.ts"
 import { Template, TemplateInput, Variant } from "./Template.ts"
 
-/** `requested` waits for approval; the other states are final. */
+/** States of a proposal. `requested` needs approval, and the other states are final. */
 const ProposalStates = Schema.Literals(["requested", "approved", "rejected", "withdrawn"])
 
 const head = {
@@ -26,7 +26,7 @@ const head = {
   comment: Schema.NullOr(Schema.String).annotate({ description: "The comment of the reviewer" }),
 }
 
-/** A change to a live template that waits for approval, and what became of it. */
+/** A proposed change to a live template, with its state. */
 export const Proposal = Schema.Struct(head).annotate({ identifier: "Proposal" })
 export type Proposal = typeof Proposal.Type
 
@@ -82,16 +82,16 @@ const waiting = {
   }),
 }
 
-/** The answer to a change that waits for approval instead of going live. */
+/** The response to a change that needs approval before it is live. */
 export const WaitingChange = Schema.Struct(waiting).annotate({ identifier: "WaitingChange" })
 export type WaitingChange = typeof WaitingChange.Type
 
-/** As `WaitingChange`, with the template as it will be. */
+/** A `WaitingChange` with the template after the change. */
 export const ProposedTemplate = Schema.Struct({ ...Template.fields, ...waiting }).annotate({
   identifier: "ProposedTemplate",
 })
 
-/** As `WaitingChange`, with the variant as it will be. */
+/** A `WaitingChange` with the variant after the change. */
 export const ProposedVariant = Schema.Struct({ ...Variant.fields, ...waiting }).annotate({
   identifier: "ProposedVariant",
 })

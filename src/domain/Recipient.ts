@@ -70,17 +70,17 @@ const otherChannels: ReadonlySet<string> = new Set([
 
 const plainChannel = (channel: string): string => channel.toLowerCase().replaceAll(/[\s_./-]/g, "")
 
-/** Whether a channel is known to be e-mail. An event that names none concerns e-mail. */
+/** Whether a channel is known to be e-mail. An event without a channel concerns e-mail. */
 export const isEmailChannel = (channel: string | undefined): boolean =>
   channel === undefined || ["email", "mail"].includes(plainChannel(channel))
 
 /**
- * Whether a channel may be e-mail: no other one is known by its name. Opt-outs count for such a channel, so that none is lost by
- * a name such as `newsletter`.
+ * Whether a channel may be e-mail: its name is not a known name of another channel. Opt-outs of such a channel count, so that
+ * a name such as `newsletter` loses no opt-out.
  */
 export const mayBeEmail = (channel: string | undefined): boolean =>
   channel === undefined || !otherChannels.has(plainChannel(channel))
 
-/** Marks a suppressing event of a message that was no e-mail, which says nothing about an address. */
+/** Marks a suppressing event of a message on another channel, so that it does not suppress an e-mail address. */
 export const channelOf = (event: EventName, isEmail: boolean): Pick<NormalizedEvent, "otherChannel"> =>
   isSuppressing(event) && !isEmail ? { otherChannel: true } : {}

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** For how long a link to results can work. Unit: days. */
+/** The possible lifetimes of a link to results. Unit: days. */
 export const shareDays = [1, 7, 30, 90] as const
 
 export const defaultShareDays = 7

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { DisplayName } from "./Ids.ts"
 
-/** Characters of the attributes and of the fields of a person, as JSON. */
+/** Most characters of the attributes of a person, and of the fields, each as JSON. */
 const maxCharacters = 100_000
 
 const Values = Schema.Record(Schema.String, Schema.Unknown).check(

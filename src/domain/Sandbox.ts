@@ -1,17 +1,17 @@
 import type { OrgSlug } from "./Ids.ts"
 
-// Every organization can have a sandbox for the decisions, events and messages caused by test keys. It has an
-// organization key of its own, so that no query or count by organization includes it.
+// Every organization can have a sandbox for the decisions, events and messages of test keys. The sandbox has a slug of its
+// own, so that no query or count by organization includes it.
 
-/** Ends the slug of every sandbox. No organization has such a slug: `~` is not allowed there. */
+/** The end of every sandbox's slug. Slugs of organizations cannot contain `~`. */
 export const sandboxSuffix = "~test"
 
 /** Whether a slug belongs to a sandbox. */
 export const isSandbox = (org: string): boolean => org.endsWith(sandboxSuffix)
 
-/** The organization of a sandbox; other slugs are returned unchanged. */
+/** The slug of a sandbox's organization. Returns any other slug unchanged. */
 export const liveOf = <Slug extends string>(org: Slug): Slug =>
   isSandbox(org) ? org.slice(0, -sandboxSuffix.length) as Slug : org
 
-/** The slug of an organization's sandbox; the slug of a sandbox is returned unchanged. */
+/** The slug of an organization's sandbox. Returns the slug of a sandbox unchanged. */
 export const sandboxOf = (org: string): OrgSlug => `${liveOf(org)}${sandboxSuffix}` as OrgSlug

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { described } from "./described.ts"
 
-/** `Mon` … `Sun` as the lowercase three-letter names of the days of the week. */
+/** A day of the week by its three-letter name in lowercase. */
 export const DayOfWeek = Schema.Literals(["mon", "tue", "wed", "thu", "fri", "sat", "sun"])
 export type DayOfWeek = typeof DayOfWeek.Type
 
@@ -20,8 +20,8 @@ export const MonthDay = described(Schema.String, "Day of the year as MM-DD, such
 export type MonthDay = typeof MonthDay.Type
 
 /**
- * A point in time: ISO 8601 with an offset or `Z`, or without one (`2026-11-15T09:00`, `2026-11-15`), which is read in
- * the organization's time zone.
+ * A point in time in ISO 8601. Without an offset or `Z` (`2026-11-15T09:00`, `2026-11-15`), it is read in the time zone of the
+ * organization.
  */
 export const SeasonInstant = described(Schema.String, "ISO 8601, such as 2026-11-15 or 2026-11-15T09:00:00Z").check(
   Schema.makeFilter<string>((value) =>
@@ -37,7 +37,7 @@ export type SeasonInstant = typeof SeasonInstant.Type
 
 const hasOffset = (value: SeasonInstant) => /(?:Z|[+-]\d{2}:\d{2})$/.test(value)
 
-/** The order of two instants written alike is known without a time zone; one with an offset and one without are not. */
+/** Compares two instants if both have an offset or neither has one. Other pairs have no order without a time zone. */
 const ends = Schema.makeFilter<{ readonly starts_at?: SeasonInstant; readonly ends_at?: SeasonInstant }>(
   ({ ends_at, starts_at }) => {
     if (starts_at === undefined || ends_at === undefined || hasOffset(starts_at) !== hasOffset(ends_at)) {
@@ -49,9 +49,9 @@ const ends = Schema.makeFilter<{ readonly starts_at?: SeasonInstant; readonly en
 )
 
 /**
- * When a variant is in season. All members given must hold at once; ranges are half-open (`from` counts, `to` does
- * not); everything is read in the organization's time zone. `annual` and `hours` wrap when `from` is not before `to`
- * (`11-15` to `01-06`, 22 to 6); equal ends span the whole year or day. `ends_at` is after `starts_at`.
+ * A period in which a variant is eligible. All members that are present must hold, in the time zone of the organization.
+ * Ranges include `from` and exclude `to`. `annual` and `hours` wrap around unless `from` is before `to` (`11-15` to `01-06`,
+ * 22 to 6). Equal ends mean the whole year or day. `ends_at` is after `starts_at`.
  */
 export const Season = Schema.Struct({
   starts_at: Schema.optionalKey(SeasonInstant),
@@ -71,6 +71,6 @@ export const Season = Schema.Struct({
 }).check(ends).annotate({ identifier: "Season" })
 export type Season = typeof Season.Type
 
-/** A variant's seasons: in season while any of them holds. Empty: always. At most 50. */
+/** Up to 50 seasons of a variant. One of them must hold. Empty: always in season. */
 export const Seasons = Schema.Array(Season).check(Schema.isMaxLength(50))
 export type Seasons = typeof Seasons.Type

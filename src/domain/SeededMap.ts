@@ -5,7 +5,7 @@ import { createHmac, getRandomValues, randomBytes } from "node:crypto"
 // multiplied by a random number of its place. The upper half of such a sum is the same for two different texts with a
 // probability of 2^-17, whoever chose them. Two sums make up a hash of 31 bits.
 
-/** Longer texts are hashed by HMAC, which takes 2 µs at least. */
+/** Longer texts are hashed by HMAC, which takes 2 µs or more. */
 const maxSummed = 512
 
 const factors = getRandomValues(new Int32Array(2 * maxSummed + 6))
@@ -52,8 +52,9 @@ interface Entry<K, V> {
  * A `Map` from texts or numbers whose time does not depend on who chose them. V8's `Map` hashes numbers and integer-like texts
  * by their value, and other texts with a seed that is part of Deno's executable file: 20,000 chosen texts take 18 s to add.
  *
- * Takes the time of a `Map` and 1 ns for each character. Iterates in the order of insertion, but for keys of the same hash
- * (of two keys with a probability of 2^-31). Use it wherever one caller chooses the keys and can choose thousands of them.
+ * An access takes the time of a `Map` and 1 ns for each character. Iterates in the order of insertion, except for keys with
+ * equal hashes (two keys have equal hashes with a probability of 2^-31). Use it wherever one caller can choose thousands of
+ * keys.
  */
 export class SeededMap<K extends string | number, V> {
   readonly #entries = new Map<number, Entry<K, V>>()
@@ -133,7 +134,7 @@ export class SeededMap<K extends string | number, V> {
   }
 }
 
-/** A `Set` of texts or numbers, as `SeededMap` is a `Map`. */
+/** A `Set` of texts or numbers with the hash of `SeededMap`. */
 export class SeededSet<K extends string | number> {
   readonly #keys: SeededMap<K, true>
 
@@ -163,7 +164,7 @@ export class SeededSet<K extends string | number> {
 const hashOf = (key: string | number): number =>
   typeof key === "string" ? hashOfText(key) : hashOfNumber(key === 0 ? 0 : key) // also for -0
 
-/** Whether two keys are the same, as a `Map` sees it. */
+/** Whether two keys are equal for a `Map`. */
 const isSame = (one: string | number, other: string | number): boolean =>
   one === other || (Number.isNaN(one) && Number.isNaN(other))
 

@@ -1,14 +1,14 @@
-// Collections of things that come and go with requests. A `Set` or `Map` makes a larger table when entries were added and removed
-// often enough, and V8 links each table to the next one. Once a first table is in the old generation, all later ones, and
-// what was in them, survive until the next full collection: about 8 kB for each Generate request (measured).
+// Collections of short-lived items, such as open requests. A `Set` or `Map` allocates a new table after enough additions and
+// removals, and V8 links each table to the next one. Once the first table is in the old generation, all later tables and
+// their items survive until the next full collection: about 8 kB for each Generate request (measured).
 
 /** An item of a `SlotSet`. */
 export interface Slotted {
-  /** Place in the set, for the set alone. -1 or undefined: not in it. */
+  /** Position in the set, maintained by the set. -1 or undefined: not in a set. */
   slot?: number
 }
 
-/** A set without order, of items that are in one such set at most. Adding and removing allocate nothing. */
+/** An unordered set. An item can be in one such set at a time. Adding and removing allocate no memory. */
 export class SlotSet<A extends Slotted> {
   readonly #items: Array<A> = []
 
@@ -16,12 +16,12 @@ export class SlotSet<A extends Slotted> {
     return this.#items.length
   }
 
-  /** Adds an item that is in no set. */
+  /** Adds an item, which must not be in a set. */
   add(item: A): void {
     item.slot = this.#items.push(item) - 1
   }
 
-  /** Removes an item; false if it is not in the set. */
+  /** Removes an item. Returns false if the item is not in the set. */
   delete(item: A): boolean {
     const { slot = -1 } = item
     if (slot === -1) return false
@@ -34,16 +34,16 @@ export class SlotSet<A extends Slotted> {
     return true
   }
 
-  /** The items. The array is a copy. */
+  /** Returns a copy of the items. */
   values(): ReadonlyArray<A> {
     return [...this.#items]
   }
 }
 
-/** Fewest removals after which a `ShortLivedMap` begins a new map. */
+/** A `ShortLivedMap` allocates a new map only after this many removals. */
 const leastRemoved = 64
 
-/** A map whose entries are removed soon. Begins a new map after each as many removals as it has entries. */
+/** A map of short-lived entries. Allocates a new map whenever the number of removals exceeds the number of entries. */
 export class ShortLivedMap<K, V> {
   #map = new Map<K, V>()
   #removed = 0
@@ -60,7 +60,7 @@ export class ShortLivedMap<K, V> {
     this.#map.set(key, value)
   }
 
-  /** Removes an entry; false if there is none. */
+  /** Removes an entry. Returns false if the key has no entry. */
   delete(key: K): boolean {
     if (!this.#map.delete(key)) return false
     if (++this.#removed > Math.max(leastRemoved, this.#map.size)) {

@@ -1,4 +1,4 @@
-/** Webhook sources, by the neutral name in paths and tables, with the platform's own name. */
+/** The platform of each webhook source, by the neutral name in paths and tables. */
 export const platforms = {
   provider_a: "braze",
   provider_b: "iterable",
@@ -8,13 +8,13 @@ export const platforms = {
   events: "events",
 } as const
 
-/** The neutral name of a source, as it stands in paths and tables. */
+/** The neutral name of a source in paths and tables. */
 export type SourceId = keyof typeof platforms
 
 /** The platform of a source. The platform of `events` is the caller's own code. */
 export type Platform = (typeof platforms)[SourceId]
 
-/** The names of the platforms as people know them. */
+/** The names of the platforms for people. */
 const platformTitles: { readonly [platform in Platform]: string } = {
   braze: "Braze",
   iterable: "Iterable",
@@ -24,7 +24,7 @@ const platformTitles: { readonly [platform in Platform]: string } = {
   events: "Custom events",
 }
 
-/** The name of a source as people know it. */
+/** The name of a source for people. */
 export const sourceTitle = (source: SourceId): string => platformTitles[platforms[source]]
 
 /** Every source under both names, for messages and documents: `provider_a (braze), …, events`. */
@@ -37,14 +37,16 @@ for (const [id, platform] of Object.entries(platforms) as ReadonlyArray<[SourceI
   byName.set(platform, id)
 }
 
-/** The id of a source by its neutral name or the name of its platform; undefined for other names. */
+/** The id of a source by its neutral name or the name of its platform. Undefined for any other name. */
 export const sourceIdOf = (name: string): SourceId | undefined => byName.get(name)
 
 /** Inbox name of the service's own reports about messages it sends. */
 export const deliverSource = "deliver"
 
-/** Mail about deliveries, such as bounces and complaints, stands in the inbox under this name. */
+/** Inbox name of mail about deliveries, such as bounces and complaints. */
 export const mailSource = "mail" as const
 
-/** Headers of a body that a sink makes for a magic address. Callers cannot send them: see `isKept` of the webhook routes. */
+/**
+ * Headers of a body that a sink generates for a magic address. Callers cannot send them: see `isKept` of the webhook routes.
+ */
 export const simulatedHeaders = { "parlance-simulated": "true" }

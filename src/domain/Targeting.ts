@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import { isStorable, textOf } from "./Attributes.ts"
 import { described } from "./described.ts"
 
-/** Operators of a targeting condition, with the values that each takes: none, one, one number, or a list of up to 1,000. */
+/** Operators of a targeting condition, with their values: no value, one value, one number, or a list of up to 1,000. */
 export const operands = {
   is: "one",
   is_not: "one",
@@ -25,16 +25,16 @@ const storable = Schema.makeFilter<string>((value) =>
   isStorable(value) ? undefined : "must be well-formed Unicode without NUL"
 )
 
-/** A value a condition compares with. Text is compared lowercased, as `attrs` are. */
+/** An operand of a condition. Text is compared in lowercase, like `attrs`. */
 export const ConditionValue = Schema.Union([Schema.String.check(storable), Schema.Finite, Schema.Boolean])
 export type ConditionValue = typeof ConditionValue.Type
 
-/** Most characters of a text that is read as a number. The longest that `String` makes of a number has 25. */
+/** Longer texts are no numbers. The longest text of a number by `String` has 25 characters. */
 const maxDecimal = 400
 
 /**
- * The number that a text is in decimal notation (`18`, `-0.5`, `1e3`), NaN for any other text: `""`, `0x10`, `1,5`,
- * ` 5 `, `infinity`, numbers too large to be finite, and texts of more than 400 characters.
+ * Parses decimal notation (`18`, `-0.5`, `1e3`). Returns NaN for any other text: `""`, `0x10`, `1,5`, ` 5 `, `infinity`,
+ * numbers too large to be finite, and texts of more than 400 characters.
  */
 export const decimalOf = (text: string): number => {
   if (text.length > maxDecimal) return Number.NaN
@@ -66,8 +66,8 @@ const arity = Schema.makeFilter<{
 )
 
 /**
- * One requirement on the request's `attrs`. `exists` and `not_exists` take no values; `in` and `not_in` 1 to 1,000;
- * the others exactly one, a number (or its decimal text) for `gt`, `gte`, `lt` and `lte`.
+ * One condition on a request's `attrs`. `exists` and `not_exists` have no values, `in` and `not_in` have 1 to 1,000, all
+ * others have one. The value of `gt`, `gte`, `lt` and `lte` is a number or its decimal text.
  */
 export const Condition = Schema.Struct({
   attribute: described(
@@ -82,6 +82,6 @@ export const Condition = Schema.Struct({
 }).check(arity).annotate({ identifier: "Condition" })
 export type Condition = typeof Condition.Type
 
-/** A variant's conditions: all must hold. Empty: everyone. At most 50. */
+/** Up to 50 conditions of a variant. All of them must hold. Empty: everyone. */
 export const Targeting = Schema.Array(Condition).check(Schema.isMaxLength(50))
 export type Targeting = typeof Targeting.Type

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { validateAddress } from "./Email.ts"
 import { DisplayName } from "./Ids.ts"
 
-/** Addresses of a test group at most. */
+/** Largest number of addresses in a test group. */
 export const mostGroupAddresses = 20
 
 /** The id of a test group or a sample person in paths, such as `design-team`. 1 to 64 characters. */

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 
 // Faults in texts that people write.
 
-/** A fault of one variable's source; `line` and `column` count from 1, columns in UTF-16 code units. */
+/** A fault in the source of a variable. `line` and `column` begin at 1. Unit of columns: UTF-16 code units. */
 export const SourceFault = Schema.Struct({
   variable: Schema.String,
   line: Schema.Int,
@@ -13,13 +13,13 @@ export type SourceFault = typeof SourceFault.Type
 
 /** One reason why a file was refused. */
 export interface FileFault {
-  /** The file's name, as given. */
+  /** The file's name in the command. */
   readonly file: string
-  /** Counted from 1. */
+  /** Begins at 1. */
   readonly line: number
-  /** Counted from 1, in UTF-16 code units. */
+  /** Begins at 1. Unit: UTF-16 code units. */
   readonly column: number
-  /** Place in the content, such as `templates[0].variants[1].vars.subject`; empty for the file as a whole. */
+  /** Place in the content, such as `templates[0].variants[1].vars.subject`. Empty for a fault of the whole file. */
   readonly path: string
   readonly message: string
 }

@@ -15,10 +15,10 @@ const urlFault = (text: string): string | undefined => {
     : undefined
 }
 
-/** Why a text is no address that tracked links can begin with; undefined when it is. */
+/** The fault of a base address for tracked links. Undefined for a valid address. */
 export const trackingUrlFault = urlFault
 
-/** Tracking of an organization, for its templates without settings of their own. Off unless changed. */
+/** Tracking of an organization. It applies to templates without settings of their own. Default: off. */
 export const OrganizationTracking = Schema.Struct({
   opens,
   clicks,
@@ -71,7 +71,7 @@ export const UnsubscribePage = Schema.Struct({
 })
 export type UnsubscribePage = typeof UnsubscribePage.Type
 
-/** Tracked events as a person types them: `opens,clicks`, `opens`, `clicks` or `none`; not checked. */
+/** Parses tracked events typed by a person: `opens,clicks`, `opens`, `clicks` or `none`. Checks nothing. */
 export const trackingInput = (text: string) => {
   const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "" && name !== "none")
   return Object.fromEntries([
@@ -80,6 +80,6 @@ export const trackingInput = (text: string) => {
   ])
 }
 
-/** Tracked events, such as `opens,clicks`, or `none`. */
+/** The text of tracked events: `opens,clicks`, `opens`, `clicks` or `none`. */
 export const trackingText = ({ clicks, opens }: TemplateTracking): string =>
   [...(opens ? ["opens"] : []), ...(clicks ? ["clicks"] : [])].join(",") || "none"

@@ -1,6 +1,6 @@
 import { JsonPointer, SchemaAST } from "effect"
 
-/** Most members that are reported of one input. */
+/** Most members in one report. */
 const maxFound = 100
 
 /** Collects JSON pointers of members below `at` that have no effect. */
@@ -36,12 +36,12 @@ const lookInArray = ({ elements, rest }: SchemaAST.Arrays): Look | undefined => 
   })
 }
 
-/** Whether a value has the type of a form of a union, and the members that the form requires. */
+/** Whether a value has the type and the required members of a form of a union. */
 const isOf = (form: SchemaAST.AST, value: unknown): boolean =>
   SchemaAST.isArrays(form) ? Array.isArray(value) : SchemaAST.isObjects(form) && isRecord(value) &&
     form.propertySignatures.every(({ name, type }) => SchemaAST.isOptional(type) || Object.hasOwn(value, name))
 
-/** Of the forms of a union that a value may have, the one with the fewest unknown members counts. */
+/** Reports the unknown members of the matching form of a union that has the fewest. */
 const lookInUnion = ({ types }: SchemaAST.Union): Look | undefined => {
   const forms = types.filter((type) => SchemaAST.isObjects(type) || SchemaAST.isArrays(type))
   const isFree = types.some((type) => SchemaAST.isUnknown(type) || SchemaAST.isAny(type))
@@ -59,7 +59,7 @@ const lookInUnion = ({ types }: SchemaAST.Union): Look | undefined => {
   }
 }
 
-/** Undefined for a schema whose values have no members that could be unknown. */
+/** The search for a schema. Undefined if values of the schema cannot have unknown members. */
 const lookOf = (ast: SchemaAST.AST): Look | undefined => {
   if (SchemaAST.isObjects(ast)) return lookInObject(ast)
   if (SchemaAST.isArrays(ast)) return lookInArray(ast)
@@ -67,8 +67,8 @@ const lookOf = (ast: SchemaAST.AST): Look | undefined => {
 }
 
 /**
- * Finds members of an input that `schema` accepts but does not have, at every depth, and which therefore have no effect: up to
- * 100 JSON pointers. Names of a record are free, and so is everything in a value of any type.
+ * Finds members of an input, at every depth, that `schema` accepts but does not declare, and which therefore have no effect.
+ * Returns up to 100 JSON pointers. All names of a record are declared, and so is everything in a value of type `Unknown`.
  */
 export const unknownMembersIn = (
   schema: { readonly ast: SchemaAST.AST },

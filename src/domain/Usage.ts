@@ -1,9 +1,9 @@
 import { Schema } from "effect"
 
-/** Bytes of webhook bodies that an organization may store in a day: 1 to 10^15. */
+/** Daily quota of webhook bodies of an organization: 1 to 10^15. Unit: bytes. */
 const WebhookDailyBytes = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1e15 }))
 
-/** The quotas of an organization, set by administrators of the installation. null: the installation's default. */
+/** The quotas of an organization, set by administrators of the installation. Null: the default of the installation. */
 export const Quota = Schema.Struct({ webhook_daily_bytes: Schema.NullOr(WebhookDailyBytes) }).annotate({
   identifier: "Quota",
 })

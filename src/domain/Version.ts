@@ -1,4 +1,4 @@
 import description from "../../package.json" with { type: "json" }
 
-/** The release this is, as `package.json` says. */
+/** The release of this service, from `package.json`. */
 export const { version } = description

@@ -1,11 +1,11 @@
-/** Most warnings of one response from one cause, and characters of a name in them. */
+/** Most warnings about one cause in one response. */
 export const namedAtMost = 10
 const nameLength = 40
 
-/** The escape of JSON, which also shows what cannot be seen, such as a zero-width space. */
+/** The JSON escape of a character, which shows invisible characters such as a zero-width space. */
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 
-/** The beginning of a name or value in characters that a header can carry, without the separator of warnings. */
+/** The beginning of a name or value in characters that a header allows, without the separator of warnings. */
 export const named = (name: string): string => {
   let text = ""
   for (const character of name.slice(0, nameLength).split("")) {
