@@ -65,7 +65,7 @@ export const RateLimit = Schema.Struct({
 })
 export type RateLimit = typeof RateLimit.Type
 
-/** Parses a rate limit such as `100/second`; undefined for invalid text. */
+/** Parses a rate limit such as `100/second`. Returns undefined for invalid text. */
 export const parseRateLimit = (text: string): RateLimit | undefined => {
   const [, requests, per] = /^([1-9]\d{0,6})\s*\/\s*(second|minute)$/.exec(text.trim()) ?? []
   return requests === undefined || Number(requests) > 1_000_000

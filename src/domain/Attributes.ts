@@ -9,7 +9,7 @@ export type Attributes = ReadonlyMap<string, ReadonlyArray<string>>
 
 /** One reason why `attrs` were refused. */
 export interface AttributeFault {
-  /** JSON pointer (RFC 6901) relative to `attrs`, such as `/tier/0`; empty for `attrs` itself. */
+  /** JSON pointer (RFC 6901) relative to `attrs`, such as `/tier/0`. Empty for `attrs` itself. */
   readonly pointer: string
   readonly detail: string
 }

@@ -11,7 +11,7 @@ export type EncryptionMode = (typeof modes)[number]
 export interface Encryption {
   readonly mode: EncryptionMode
   /**
-   * PEM certificates of the authorities that may sign the server's certificate; `system`: the authorities that Deno
+   * PEM certificates of the authorities that may sign the server's certificate. `system`: the authorities that Deno
    * trusts.
    */
   readonly authorities: string | "system" | undefined

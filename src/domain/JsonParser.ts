@@ -2,7 +2,7 @@ import { controlNamesIn, hasControl } from "./ControlNames.ts"
 import { exactNumber } from "./ExactNumber.ts"
 import { NameCost } from "./NameCost.ts"
 
-// `JSON.parse` must not read texts from outside of this process, for two reasons:
+// `JSON.parse` must not parse texts from outside of this process, for two reasons:
 //
 // - V8 15 mistakes names with escapes (nodejs/node#63785): if an earlier object of the same shape continued with another
 //   name, `JSON.parse` compares that name with the escaped text, so that one caller's names change those of another caller.
@@ -12,7 +12,7 @@ import { NameCost } from "./NameCost.ts"
 //
 // The parser below enters only names into the table, and stops when they collide.
 
-/** A text whose member names collide in V8's table of strings, and that was therefore not parsed to its end. */
+/** The member names of the text collide in V8's table of strings, so parsing stopped. */
 export class NamesCollide extends Error {
   override readonly name = "NamesCollide"
   constructor() {
@@ -20,7 +20,7 @@ export class NamesCollide extends Error {
   }
 }
 
-/** Member names of a request's text have control characters. */
+/** Member names of a request have control characters. */
 export class ControlNames extends Error {
   override readonly name = "ControlNames"
   constructor(
@@ -33,7 +33,8 @@ export class ControlNames extends Error {
 
 /**
  * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If a
- * name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes its digits as a string. Without `cost`, the text is a stored one: its names may collide, and large doubles may lack their exponent.
+ * name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes a string of its digits. Without
+ * `cost`, the text comes from the store: its names may collide, and large doubles may have no exponent.
  *
  * Throws a `SyntaxError` with the position of the first fault, or `NamesCollide`.
  */
@@ -43,7 +44,7 @@ export const parse = (text: string, cost: NameCost | undefined): unknown => new 
 export const parseRequest = (text: string): unknown => {
   const parser = new Parser(text, new NameCost())
   const value = parser.parse()
-  // The name of a member that a later one of its name has replaced is no longer in the value.
+  // Members with such names may be gone from the value, because a repeated name replaced their parent.
   const pointers = parser.hasControlName ? controlNamesIn(value) : []
   if (pointers.length > 0) throw new ControlNames(pointers)
   return value
@@ -62,7 +63,7 @@ const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39
 const isHex = (code: number) => isDigit(code) || ((code | 0x20) >= 0x61 && (code | 0x20) <= 0x66)
 
-/** The characters of the escapes of one letter, by the code of the letter. */
+/** The characters of one-letter escapes, by the code of the letter. */
 const escapes: ReadonlyMap<number, string> = new Map(
   Object.entries({ '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" })
     .map(([letter, character]) => [letter.charCodeAt(0), character]),
@@ -70,37 +71,37 @@ const escapes: ReadonlyMap<number, string> = new Map(
 
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
-/** V8 copies slices of up to 12 characters. A longer slice keeps the whole text in memory as long as the slice lives. */
+/** V8 copies slices of up to 12 characters. A longer slice keeps the whole text in memory. */
 const maxCopied = 12
 
 /** Integers of up to 15 digits are exact as doubles. */
 const maxExactDigits = 15
 
-/** The significant digits of a number: without sign, point, exponent and zeros at the end. */
+/** The significant digits of a number: without sign, decimal point, exponent and trailing zeros. */
 const significant = (text: string): string => text.replace(/e.*/, "").replace(/[-.]/g, "").replace(/0+$/, "")
 
-/** The value of a JSON number. PostgreSQL writes large doubles of stored rows without exponent; they stay numbers. */
+/** The value of a JSON number. Large doubles of stored texts remain numbers: PostgreSQL writes them without an exponent. */
 const numberOf = (text: string, isStored: boolean): number | string => {
   const value = Number(text)
   if (text.length <= maxExactDigits) return value
   return isStored && significant(text) === significant(value.toExponential()) ? value : exactNumber(text)
 }
 
-/** Recently seen names, two in each place, by a few of their characters. Most texts repeat the names of earlier texts. */
+/** A cache of recent names, two for each hash of a few characters. Most texts repeat the names of earlier texts. */
 const recentNames: Array<string> = new Array(512).fill("")
 const maxRecent = 64
 
 class Parser {
   private at = 0
-  /** Whether the string that was passed last has escapes. */
+  /** Whether the latest string has escapes. */
   private escaped = false
-  /** Elements of the arrays, names and values of the objects that are open. */
+  /** Elements of the open arrays, and names and values of the open objects. */
   private readonly pending: Array<unknown> = []
-  /** The places in `pending` where the open containers begin, with their kinds: see `enter`. */
+  /** The positions in `pending` where the open containers begin, with their kinds: see `enter`. */
   private readonly outer: Array<number> = []
   private start = 0
   private inObject = false
-  /** Whether the object has a name that did not come lately. */
+  /** Whether the object has a name that is not in `recentNames`. */
   private hasNewName = false
   hasControlName = false
 
@@ -108,10 +109,10 @@ class Parser {
 
   parse(): unknown {
     for (;;) {
-      // Begins a value; a container that is not empty begins another one.
+      // Begins a value. A container that is not empty begins another value.
       let value = this.value()
       if (value === undefined) continue
-      // Ends the value, and the containers it is the last of.
+      // Ends the value, and all containers that end with it.
       for (;;) {
         const code = this.skipSpace()
         if (this.outer.length === 0) {
@@ -131,7 +132,7 @@ class Parser {
     }
   }
 
-  /** Reads a scalar or an empty container. Enters any other container, and returns `undefined`. */
+  /** Reads a scalar or an empty container. Enters any other container and returns `undefined`. */
   private value(): unknown {
     const code = this.skipSpace()
     switch (code) {
@@ -172,7 +173,7 @@ class Parser {
     this.hasNewName = false
   }
 
-  /** Makes the innermost container and returns to the one around it. */
+  /** Builds the innermost container and continues in its parent. */
   private leave(): object {
     const { pending, start } = this
     const container = this.inObject ? this.object() : pending.slice(start)
@@ -207,7 +208,7 @@ class Parser {
     return object
   }
 
-  /** Reads a member up to its value. */
+  /** Reads the name and the colon of a member. */
   private member(): void {
     if (this.skipSpace() !== quote) this.fail("a member name in double quotes")
     this.pending.push(this.memberName())
@@ -227,7 +228,7 @@ class Parser {
     const earlier = recentNames[slot + 1]!
     if (earlier.length === length && text.startsWith(earlier, start)) return earlier
     const name = this.newName(start, end)
-    // A recent name is not searched for control characters again.
+    // A name with control characters is not cached, so cached names need no search.
     if (hasControl(name)) return name
     recentNames[slot + 1] = last
     return recentNames[slot] = name
@@ -246,7 +247,7 @@ class Parser {
     return this.escaped ? this.unescaped(start, end) : this.copied(start, end)
   }
 
-  /** The string between two places, with its escapes decoded. */
+  /** The string between two positions, with decoded escapes. */
   private unescaped(start: number, end: number): string {
     const { text } = this
     let whole = ""
@@ -261,16 +262,16 @@ class Parser {
     return from < end ? whole + this.copied(from, end) : whole
   }
 
-  /** The characters between two places of the text, none of which is an escape, as a string of their own. */
+  /** Copies the characters between two positions of the text, which have no escapes. */
   private copied(start: number, end: number): string {
     const { text } = this
     if (end - start <= maxCopied) return text.slice(start, end)
-    // The text of one string has no member names. `JSON.parse` is the fastest way to copy it.
+    // `JSON.parse` is the fastest way to copy a string, and safe for a text without member names.
     const isQuoted = text.charCodeAt(start - 1) === quote && text.charCodeAt(end) === quote
     return JSON.parse(isQuoted ? text.slice(start - 1, end + 1) : `"${text.slice(start, end)}"`)
   }
 
-  /** Checks a string and moves behind its closing quote, whose place it returns. */
+  /** Checks a string and moves behind its closing quote. Returns the position of that quote. */
   private passString(): number {
     const { text } = this
     this.escaped = false
@@ -312,7 +313,7 @@ class Parser {
       value = value * 10 + code - 0x30
       code = text.charCodeAt(++at)
     }
-    // Nearly every number is a short integer; its digits add up to it exactly.
+    // Nearly every number is a short integer, which the sum of its digits represents exactly.
     const digits = at - this.at
     const isInteger = digits > 0 && digits <= maxExactDigits && code !== 0x2e && (code | 0x20) !== 0x65
     if (isInteger && (first !== 0x30 || digits === 1)) {
@@ -332,7 +333,7 @@ class Parser {
     return value
   }
 
-  /** Moves to the next character that is no white space, and returns it; NaN at the end of the text. */
+  /** Moves to the next character that is no white space, and returns its code. Returns NaN at the end of the text. */
   private skipSpace(): number {
     const { text } = this
     let code = text.charCodeAt(this.at)

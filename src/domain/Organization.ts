@@ -113,7 +113,7 @@ export const OrganizationInput = Schema.Struct({
 }).annotate({ identifier: "OrganizationInput" })
 export type OrganizationInput = typeof OrganizationInput.Type
 
-/** A change of an organization. Absent members stay unchanged; null removes a limit. */
+/** A change of an organization. Absent members stay unchanged. Null removes a limit. */
 export const OrganizationPatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   time_zone: Schema.optionalKey(TimeZone),
