@@ -12,9 +12,9 @@ const Code = Schema.String.annotate({
   description: "Six digits of the authenticator app, or a recovery code if the second factor is on",
 })
 
-export const BeginBody = Schema.Struct({ current_password: CurrentPassword })
-export const CodeBody = Schema.Struct({ code: Code })
-export const BothBody = Schema.Struct({ current_password: CurrentPassword, code: Code })
+const BeginBody = Schema.Struct({ current_password: CurrentPassword })
+const CodeBody = Schema.Struct({ code: Code })
+const BothBody = Schema.Struct({ current_password: CurrentPassword, code: Code })
 
 const RecoveryCodes = Schema.Struct({
   recovery_codes: Schema.Array(Schema.String).annotate({

@@ -62,7 +62,7 @@ export const DeliverySummary = Schema.Struct({
 }).annotate({ identifier: "DeliverySummary" })
 
 /** Delivery over time, in intervals of equal length. */
-export const DeliverySeriesResource = Schema.Struct({
+const DeliverySeriesResource = Schema.Struct({
   hours: Schema.Int,
   step_minutes: Schema.Int.annotate({ description: "Length of an interval, in minutes" }),
   points: Schema.Array(Schema.Struct({
@@ -86,7 +86,6 @@ export const DeliverySeriesResource = Schema.Struct({
     }),
   })).annotate({ description: "Without gaps, oldest first" }),
 }).annotate({ identifier: "DeliverySeries" })
-export type DeliverySeriesResource = typeof DeliverySeriesResource.Type
 
 const inQuery = (name: keyof typeof filterDescriptions) =>
   Parameters.described(filterDescriptions[name], Parameters.valid(filterMembers[name]))

@@ -25,7 +25,7 @@ export const GroupTestRequest = Schema.Struct({
 }).annotate({ identifier: "GroupTestRequest" })
 
 /** The results of a test, in the order of the addresses of the group. */
-export const GroupTestReport = Schema.Struct({
+const GroupTestReport = Schema.Struct({
   sent: Schema.Array(Schema.Struct({
     email: Schema.String,
     ok: Schema.Boolean.annotate({ description: "Whether the mail server accepted the message" }),

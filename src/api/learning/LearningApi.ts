@@ -15,7 +15,7 @@ const inboxPath = { ...path, segment: Schema.String }
 const Count = Schema.NullOr(Schema.Int)
 
 /** A stored webhook body. Counts are null until the body has been processed. */
-export const InboxBody = Schema.Struct({
+const InboxBody = Schema.Struct({
   id: Schema.Int,
   received_at: Schema.String,
   status: Schema.Literals(["pending", "done", "partial", "rejected"]),
@@ -59,7 +59,7 @@ export const LoggedDecision = Schema.Struct({
 }).annotate({ identifier: "Decision" })
 
 /** The result of a rebuild. `differences` is empty if all counts were right. */
-export const RebuildResult = Schema.Struct({
+const RebuildResult = Schema.Struct({
   decisions: Schema.Int,
   templates: Schema.Int,
   written: Schema.Boolean,
@@ -92,8 +92,6 @@ const RebuildBody = Schema.Struct({
   template_id: Schema.optionalKey(Schema.String),
   check: Schema.optionalKey(Schema.Boolean),
 })
-export type RebuildBody = typeof RebuildBody.Type
-export const rebuildBody = RebuildBody
 
 export class LearningGroup extends managementGroup(
   "learning",

@@ -34,7 +34,7 @@ const NotificationResource = Schema.Struct({
 }).annotate({ identifier: "Notification" })
 
 /** Marks notifications as read. */
-export const ReadBody = Schema.Struct({
+const ReadBody = Schema.Struct({
   member: Member,
   ids: Schema.optionalKey(
     Schema.Array(Schema.Int).check(Schema.isMinLength(1), Schema.isMaxLength(1000)).annotate({
@@ -48,7 +48,7 @@ const modes = Object.fromEntries(notificationKinds.map((kind) => [kind, Schema.o
 }
 
 /** A change of preferences. Absent kinds stay as they are. */
-export const PreferencesBody = Schema.Struct({ member: Member, mail: Schema.Struct(modes) })
+const PreferencesBody = Schema.Struct({ member: Member, mail: Schema.Struct(modes) })
 
 const Preferences = Schema.Struct({
   mail: Schema.Record(NotificationKind, MailMode).annotate({

@@ -9,7 +9,7 @@ import * as Problems from "../Problems.ts"
 const path = { org: Schema.String }
 
 /** A message as lists show it. */
-export const SinkSummaryResource = Schema.Struct({
+const SinkSummaryResource = Schema.Struct({
   id: Schema.String.annotate({ description: "Id of the delivery and tracking id" }),
   test: Schema.Boolean.annotate({ description: "Whether it comes from a request with a test key" }),
   template_id: Schema.String,
@@ -22,10 +22,9 @@ export const SinkSummaryResource = Schema.Struct({
   }),
   received_at: Schema.String,
 }).annotate({ identifier: "SandboxMessageSummary" })
-export type SinkSummaryResource = typeof SinkSummaryResource.Type
 
 /** A message with all there is of it. */
-export const SinkMessageResource = Schema.Struct({
+const SinkMessageResource = Schema.Struct({
   ...SinkSummaryResource.fields,
   html: Schema.NullOr(Schema.String),
   text: Schema.NullOr(Schema.String),
@@ -33,7 +32,6 @@ export const SinkMessageResource = Schema.Struct({
   links: Schema.Array(Schema.String).annotate({ description: "Targets of its links, without duplicates" }),
   vars: Schema.Record(Schema.String, Schema.String).annotate({ description: "The rendered variables" }),
 }).annotate({ identifier: "SandboxMessage" })
-export type SinkMessageResource = typeof SinkMessageResource.Type
 
 export class SandboxGroup extends managementGroup(
   "sandbox",

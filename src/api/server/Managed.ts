@@ -77,7 +77,7 @@ type Handler<E> = E extends HttpApiEndpoint.ConstraintRequest
   : never
 
 /** The handlers of a group, by the names of its endpoints. */
-export type ManagedHandlers<Id> = {
+type ManagedHandlers<Id> = {
   readonly [Name in keyof GroupOf<Id>["endpoints"]]: Handler<GroupOf<Id>["endpoints"][Name]>
 }
 

@@ -8,7 +8,7 @@ import { plusFault } from "./QueryFaults.ts"
 export type ReadParameter<A> = (text: string | undefined) => Result.Result<A, string>
 
 /** A parameter of a query: its entry in the OpenAPI document, and its reader. */
-export type Parameter<A, S extends Schema.Top = Schema.optionalKey<Schema.String>> = S & {
+type Parameter<A, S extends Schema.Top = Schema.optionalKey<Schema.String>> = S & {
   readonly read: ReadParameter<A>
 }
 

@@ -86,7 +86,7 @@ export const DraftBody = Schema.Struct({
 export type DraftBody = typeof DraftBody.Type
 
 /** A version with the changes that restoring it would make. */
-export const ShownVersion = Schema.Struct({
+const ShownVersion = Schema.Struct({
   ...VariantVersion.fields,
   changes: Difference.annotate({ description: "What restoring the version would change of the variant as it is now" }),
 }).annotate({ identifier: "ShownVersion" })

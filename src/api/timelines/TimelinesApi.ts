@@ -15,7 +15,7 @@ import { DecisionMode, FailedRenderings } from "./FailedRendering.ts"
 
 const path = { org: Schema.String }
 /** An event and its effect. */
-export const TimelineEventResource = Schema.Struct({
+const TimelineEventResource = Schema.Struct({
   source: Schema.String,
   event_id: Schema.NullOr(Schema.String),
   event: EventName,
@@ -35,7 +35,7 @@ export const TimelineEventResource = Schema.Struct({
 }).annotate({ identifier: "StoryEvent" })
 
 /** A decision with its events. */
-export const TimelineDecisionResource = Schema.Struct({
+const TimelineDecisionResource = Schema.Struct({
   tracking_id: Schema.String,
   template_id: Schema.String,
   copy_id: Schema.String,

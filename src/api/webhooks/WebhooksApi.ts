@@ -74,7 +74,7 @@ export const ErasureBody = Schema.Struct({
 )
 
 /** The report of an erasure. */
-export const ErasureReport = Schema.Struct({
+const ErasureReport = Schema.Struct({
   id: Schema.Int,
   state: Schema.Literals(["running", "done", "failed"]).annotate({
     description: "`running`: request this id again. `failed`: three attempts failed, see `reason`",
