@@ -3,8 +3,8 @@ import type { ContextRates } from "./ContextRates.ts"
 // The gain of the policy over a random split of the variants. Pure.
 
 /** Counts of one variant in one context for the decisions of one period. Each is identified by its index, from 0. */
-export interface StretchCount {
-  readonly stretch: number
+export interface PeriodCount {
+  readonly period: number
   readonly variant: number
   readonly context: number
   /** Decisions that can have an outcome. */
@@ -31,23 +31,23 @@ const z = 1.959963984540054
 const pull = 10
 
 /** Average value of an outcome, or 1 without outcomes. */
-export const worthOf = (counts: ReadonlyArray<StretchCount>): number => {
+export const worthOf = (counts: ReadonlyArray<PeriodCount>): number => {
   const value = counts.reduce((sum, one) => sum + one.value, 0)
   return value > 0 ? counts.reduce((sum, one) => sum + one.square, 0) / value : 1
 }
 
 /** Returns for each period the ratio of its outcomes to the outcomes expected of the variants and contexts in it. */
-export const stretchFactors = (
-  counts: ReadonlyArray<StretchCount>,
-  stretches: number,
+export const periodFactors = (
+  counts: ReadonlyArray<PeriodCount>,
+  periods: number,
   rates: ContextRates,
 ): ReadonlyArray<number> => {
   const worth = worthOf(counts)
-  const had = new Float64Array(stretches)
-  const due = new Float64Array(stretches)
-  for (const { exposure, context, stretch, value, variant } of counts) {
-    had[stretch]! += value / worth
-    due[stretch]! += exposure * rates.of(variant, context) / worth
+  const had = new Float64Array(periods)
+  const due = new Float64Array(periods)
+  for (const { exposure, context, period, value, variant } of counts) {
+    had[period]! += value / worth
+    due[period]! += exposure * rates.of(variant, context) / worth
   }
   return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + pull) / (due[i]! + pull))
 }
@@ -63,27 +63,27 @@ export const stretchFactors = (
  * `runs` says whether a variant could be chosen in a period, `fits` whether in a context.
  */
 export const gainOver = (
-  counts: ReadonlyArray<StretchCount>,
+  counts: ReadonlyArray<PeriodCount>,
   factors: ReadonlyArray<number>,
   size: { readonly variants: number; readonly contexts: number },
   rates: ContextRates,
-  runs: (variant: number, stretch: number) => boolean,
+  runs: (variant: number, period: number) => boolean,
   fits: (variant: number, context: number) => boolean,
 ): ReadonlyArray<GainSoFar> => {
-  const byStretch = Map.groupBy(counts, ({ stretch }) => stretch)
+  const byPeriod = Map.groupBy(counts, ({ period }) => period)
   const all = Array.from({ length: size.variants }, (_, variant) => variant)
   /** Difference to the decisions of a random split so far, by variant and context, scaled to an average period. */
   const moved = all.map(() => new Float64Array(size.contexts))
   let even = 0
-  return factors.map((factor, stretch) => {
-    for (const [context, there] of Map.groupBy(byStretch.get(stretch) ?? [], ({ context }) => context)) {
+  return factors.map((factor, period) => {
+    for (const [context, there] of Map.groupBy(byPeriod.get(period) ?? [], ({ context }) => context)) {
       const had = new Float64Array(size.variants)
       let trials = 0
       for (const one of there) {
         had[one.variant]! += one.trials
         trials += one.trials
       }
-      const choices = all.filter((variant) => had[variant]! > 0 || (runs(variant, stretch) && fits(variant, context)))
+      const choices = all.filter((variant) => had[variant]! > 0 || (runs(variant, period) && fits(variant, context)))
       for (const variant of choices) {
         moved[variant]![context]! += factor * (had[variant]! - trials / choices.length)
         even += factor * rates.of(variant, context) * trials / choices.length

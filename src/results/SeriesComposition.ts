@@ -8,7 +8,7 @@ import { isTimed, learnedOutcomes, valuedOutcomes, weightsOf } from "../domain/O
 import type { Objective } from "../domain/Template.ts"
 import type { TimedOutcome } from "../journal/Ledger.ts"
 import type { SeriesCounts } from "../learning/TallyReports.ts"
-import { gainOver, stretchFactors, worthOf } from "./Gain.ts"
+import { gainOver, periodFactors, worthOf } from "./Gain.ts"
 import { ContextRates } from "./ContextRates.ts"
 import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
 import type { ComposedSeries } from "./TemplateSeries.ts"
@@ -23,7 +23,7 @@ const mostVariants = 20
 const completeFrom = 0.95
 
 /** Counts of a variant in a context in one period. */
-export interface CountedStretch extends SeriesCounts {
+export interface CountedPeriod extends SeriesCounts {
   /** Start of the first bucket, and the sum over decisions of the starts of their buckets. Unit: Unix milliseconds. */
   readonly first: number
   readonly moment: number
@@ -55,7 +55,7 @@ export interface SeriesInput {
   /** Name of the period's length, and the length in milliseconds. */
   readonly step: ComposedSeries["step"]
   readonly length: number
-  readonly rows: ReadonlyArray<CountedStretch>
+  readonly rows: ReadonlyArray<CountedPeriod>
   /** Whether the rows distinguish contexts. */
   readonly byContext: boolean
   readonly delays: ReadonlyArray<DelayedOutcomes>
@@ -75,7 +75,7 @@ const iso = (millis: number) => new Date(millis).toISOString()
  * Returns start and end of the period that contains a bucket. A daily bucket is longer than an hour and a weekly bucket
  * longer than a day, so such a bucket is its own period.
  */
-const stretchOf = (start: number, length: number, now: number): readonly [number, number] => {
+const periodOf = (start: number, length: number, now: number): readonly [number, number] => {
   const bucket = bucketAt(start, now)
   if (bucket.end - bucket.start >= length) return [bucket.start, bucket.end]
   const from = startOf(start, length)
@@ -105,7 +105,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     }]
   })
   const worths = weightsOf(objective)
-  const valueOf = (row: CountedStretch, power: 1 | 2) =>
+  const valueOf = (row: CountedPeriod, power: 1 | 2) =>
     valuedOutcomes.reduce((sum, outcome) => sum + worths[outcome] ** power * row[outcome], 0) +
     worths.revenue ** power *
       (power === 1 ? row.revenue * revenueUnit : row.revenue_square * squareUnit(worths.revenueCap))
@@ -127,34 +127,34 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const ids = [...new Set([...input.named.filter((id) => totals.has(id)), ...byDecisions])].slice(0, mostVariants)
     .sort()
   const place = new Map(ids.map((id, index) => [id, index]))
-  const stretches = new Map<
+  const periods = new Map<
     number,
     { readonly start: number; end: number; readonly rows: Array<typeof rows[0]> }
   >()
   for (const row of rows) {
     if (!place.has(row.copyId)) continue
-    const [start, end] = stretchOf(row.start, length, now)
-    const there = stretches.get(start)
-    if (there === undefined) stretches.set(start, { start, end, rows: [row] })
+    const [start, end] = periodOf(row.start, length, now)
+    const there = periods.get(start)
+    if (there === undefined) periods.set(start, { start, end, rows: [row] })
     else there.rows.push(row)
   }
-  const ordered = [...stretches.values()].sort((a, b) => a.start - b.start)
+  const ordered = [...periods.values()].sort((a, b) => a.start - b.start)
 
   // The periods in which each variant was running: from its first decision to its last.
   const seen = ids.map(() => ({ from: Infinity, to: -1 }))
   const places = new Map<string, number>()
-  const counts = ordered.flatMap((one, stretch) =>
+  const counts = ordered.flatMap((one, period) =>
     one.rows.map((row) => {
       const variant = place.get(row.copyId)!
       if (row.decisions > 0) {
-        seen[variant]!.from = Math.min(seen[variant]!.from, stretch)
-        seen[variant]!.to = Math.max(seen[variant]!.to, stretch)
+        seen[variant]!.from = Math.min(seen[variant]!.from, period)
+        seen[variant]!.to = Math.max(seen[variant]!.to, period)
       }
       let context = places.get(row.context)
       if (context === undefined) places.set(row.context, context = places.size)
       const trials = row.decisions - row.voided
       return {
-        stretch,
+        period,
         variant,
         context,
         trials,
@@ -168,13 +168,13 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const targeted = new Set(input.targeted.map((id) => place.get(id)))
   const size = { variants: ids.length, contexts: places.size }
   const rates = new ContextRates(model, ids, [...places.keys()])
-  const factors = stretchFactors(counts, ordered.length, rates)
+  const factors = periodFactors(counts, ordered.length, rates)
   const gains = gainOver(
     counts,
     factors,
     size,
     rates,
-    (variant, stretch) => seen[variant]!.from <= stretch && stretch <= seen[variant]!.to,
+    (variant, period) => seen[variant]!.from <= period && period <= seen[variant]!.to,
     // A targeted variant that was never chosen in a context counts as not eligible in it.
     (variant, context) => !targeted.has(variant) || chosen.has(`${variant}/${context}`),
   )
@@ -186,33 +186,33 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const worth = worthOf(counts)
   const standing = () => new Standing(rates, ids.length, weights, worth)
   const independence = ids.map((id) => model.variants.find((variant) => variant.id === id)?.independence ?? 1)
-  const addTo = (to: Standing, { context, exposure, stretch, value, variant }: typeof counts[0]) => {
+  const addTo = (to: Standing, { context, exposure, period, value, variant }: typeof counts[0]) => {
     const share = independence[variant]!
-    to.add(variant, share * value, share * exposure * factors[stretch]! * rates.of(variant, context))
+    to.add(variant, share * value, share * exposure * factors[period]! * rates.of(variant, context))
   }
   /** Goes through the periods, in which earlier outcomes are discounted, and returns the rates at the end of each. */
   const through = function* () {
     const state = standing()
     let before = ordered[0]?.start ?? now
-    for (const [stretch, one] of ordered.entries()) {
+    for (const [period, one] of ordered.entries()) {
       const end = Math.min(one.end, now)
       state.fade(halfLife === null ? 1 : 0.5 ** (Math.max(0, end - before) / dayMillis / halfLife))
       before = end
-      for (const count of byStretch.get(stretch) ?? []) addTo(state, count)
+      for (const count of byPeriod.get(period) ?? []) addTo(state, count)
       yield state
     }
   }
-  const byStretch = Map.groupBy(counts, ({ stretch }) => stretch)
+  const byPeriod = Map.groupBy(counts, ({ period }) => period)
   let last: ReadonlyArray<number> = []
   for (const state of through()) last = ids.map((_, v) => state.outcomes(v))
   const states = through()
   let outcomesSoFar = 0
-  const points = ordered.map((one, stretch) => {
+  const points = ordered.map((one, period) => {
     const state = states.next().value!
     const posteriors = ids.map((_, v) => state.posterior(v, last[v]!))
     outcomesSoFar += one.rows.reduce((sum, row) => sum + learnedOutcomes(worths, (outcome) => row[outcome]), 0)
     // Without outcomes, or before its first decision, a variant has no estimate.
-    const shown = ids.flatMap((_, v) => outcomesSoFar > 0 && seen[v]!.from <= stretch ? [v] : [])
+    const shown = ids.flatMap((_, v) => outcomesSoFar > 0 && seen[v]!.from <= period ? [v] : [])
     const best = probabilitiesOfBest(shown.map((v) => state.posterior(v, last[v]!, true)))
     const bestOf = new Map(shown.map((v, i) => [v, best[i]!]))
     const decisions = one.rows.reduce((sum, row) => sum + row.decisions, 0)
@@ -238,7 +238,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
           p_best: bestOf.get(v) ?? null,
         }
       }),
-      gain: outcomesSoFar > 0 ? gains[stretch]! : null,
+      gain: outcomesSoFar > 0 ? gains[period]! : null,
     }
   })
 

@@ -47,7 +47,7 @@ export const shownWhen = {
 } as const
 
 /** The members of a period of the series that the comparison reads. */
-interface Stretch {
+interface Period {
   readonly end: string
   readonly gain: { readonly gained: number } | null
 }
@@ -56,7 +56,7 @@ interface Stretch {
  * Returns the end of the last period that ends with a day (UTC) at or before `limit` (Unix milliseconds). Undefined
  * without such a period.
  */
-export const lastFullDay = (points: ReadonlyArray<Stretch>, limit: number): number | undefined =>
+export const lastFullDay = (points: ReadonlyArray<Period>, limit: number): number | undefined =>
   points.map(({ end }) => Date.parse(end)).findLast((end) => end <= limit && end % dayMillis === 0)
 
 /**
@@ -64,7 +64,7 @@ export const lastFullDay = (points: ReadonlyArray<Stretch>, limit: number): numb
  * `counts`. Null while it is too uncertain for a comparison with the model's gain.
  */
 export const weightedGain = (
-  points: ReadonlyArray<Stretch>,
+  points: ReadonlyArray<Period>,
   to: number,
   counts: EvenSplitCounts,
   objective: Objective,

@@ -5,16 +5,16 @@ import { type SeriesCounts, seriesMeasures } from "../learning/TallyReports.ts"
 import { answerAsWorker } from "../learning/WorkerThread.ts"
 import { type CountedContext, prepare } from "./Composition.ts"
 import type { ResultsRequest } from "./ResultsWorker.ts"
-import { composeSeries, type CountedStretch, type DelayedOutcomes } from "./SeriesComposition.ts"
+import { composeSeries, type CountedPeriod, type DelayedOutcomes } from "./SeriesComposition.ts"
 
 type Read<A> = ReadonlyArray<A>
 
 type ContextRow = readonly [copyId: string, context: string, track: CountedContext["track"], counts: Read<number>]
 const contextOf = ([copyId, context, track, counts]: ContextRow): CountedContext => ({ copyId, context, track, counts })
 
-type StretchRow = readonly [number, number, string, string, ...counts: ReadonlyArray<number>]
+type PeriodRow = readonly [number, number, string, string, ...counts: ReadonlyArray<number>]
 
-const stretchOf = ([first, moment, copyId, context, ...counts]: StretchRow): CountedStretch => ({
+const periodOf = ([first, moment, copyId, context, ...counts]: PeriodRow): CountedPeriod => ({
   first,
   moment,
   copyId,
@@ -44,7 +44,7 @@ answerAsWorker((request: ResultsRequest): unknown => {
       const { delays, rows, ...input } = request.input
       return composeSeries({
         ...input,
-        rows: (Json.parseStored(rows) as Array<StretchRow>).map(stretchOf),
+        rows: (Json.parseStored(rows) as Array<PeriodRow>).map(periodOf),
         delays: (Json.parseStored(delays) as Array<DelayRow>).map(delayOf),
       })
     }

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { gainOver, type StretchCount, stretchFactors } from "../../src/results/Gain.ts"
+import { gainOver, type PeriodCount, periodFactors } from "../../src/results/Gain.ts"
 import { ContextRates } from "../../src/results/ContextRates.ts"
 import { contextOf, model } from "./Samples.ts"
 
@@ -7,22 +7,22 @@ import { contextOf, model } from "./Samples.ts"
 const contexts = [contextOf("free", "morning"), contextOf("pro", "morning")]
 const rates = new ContextRates(model, ["a", "b"], contexts)
 
-/** Decisions by stretch, context and variant, with the outcomes that the model expects, times `day` of the stretch. */
+/** Decisions by period, context and variant, with the outcomes that the model expects, times `day` of the period. */
 const countsOf = (
-  trials: (stretch: number, context: number, variant: number) => number,
-  day: (stretch: number) => number = () => 1,
-): ReadonlyArray<StretchCount> =>
-  Array.from({ length: 10 }, (_, stretch) =>
+  trials: (period: number, context: number, variant: number) => number,
+  day: (period: number) => number = () => 1,
+): ReadonlyArray<PeriodCount> =>
+  Array.from({ length: 10 }, (_, period) =>
     [0, 1].flatMap((context) =>
       [0, 1].map((variant) => {
-        const n = trials(stretch, context, variant)
-        const value = n * rates.of(variant, context) * day(stretch)
-        return { stretch, context, variant, trials: n, exposure: n, value, square: value }
+        const n = trials(period, context, variant)
+        const value = n * rates.of(variant, context) * day(period)
+        return { period, context, variant, trials: n, exposure: n, value, square: value }
       })
     )).flat()
 
-const gainOf = (counts: ReadonlyArray<StretchCount>) => {
-  const factors = stretchFactors(counts, 10, rates)
+const gainOf = (counts: ReadonlyArray<PeriodCount>) => {
+  const factors = periodFactors(counts, 10, rates)
   return gainOver(
     counts,
     factors,
@@ -35,7 +35,7 @@ const gainOf = (counts: ReadonlyArray<StretchCount>) => {
 
 describe("the gain over a random split", () => {
   it("is zero for random splits, with any variation between days", () => {
-    for (const { gained, interval } of gainOf(countsOf(() => 500, (stretch) => 1 + stretch))) {
+    for (const { gained, interval } of gainOf(countsOf(() => 500, (period) => 1 + period))) {
       assert.approximately(gained, 0, 1e-9)
       assert.deepStrictEqual(interval.map(Math.abs), [0, 0])
     }
@@ -47,8 +47,8 @@ describe("the gain over a random split", () => {
       (sum, context) => sum + 1000 * (rates.of(context, context) - rates.of(1 - context, context)) / 2,
       0,
     )
-    gains.forEach(({ even, gained, interval: [low, high] }, stretch) => {
-      assert.approximately(gained, each * (stretch + 1), each * 0.02 * (stretch + 1))
+    gains.forEach(({ even, gained, interval: [low, high] }, period) => {
+      assert.approximately(gained, each * (period + 1), each * 0.02 * (period + 1))
       assert.isTrue(low < gained && gained < high && even > 0)
     })
     assert.isAbove(gains.at(-1)!.interval[0], 0, "so many decisions leave no doubt")
@@ -60,11 +60,11 @@ describe("the gain over a random split", () => {
   })
 
   it("does not count better days as a gain of the variants shown on them", () => {
-    const steady = gainOf(countsOf((stretch, _, variant) => variant === 0 ? 100 + 90 * stretch : 1000 - 90 * stretch))
+    const steady = gainOf(countsOf((period, _, variant) => variant === 0 ? 100 + 90 * period : 1000 - 90 * period))
     const rising = gainOf(
       countsOf(
-        (stretch, _, variant) => variant === 0 ? 100 + 90 * stretch : 1000 - 90 * stretch,
-        (stretch) => 1 + stretch / 5,
+        (period, _, variant) => variant === 0 ? 100 + 90 * period : 1000 - 90 * period,
+        (period) => 1 + period / 5,
       ),
     )
     const share = ({ even, gained }: typeof steady[0]) => gained / even

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { unlearned } from "../../src/learning/Learning.ts"
 import { seriesMeasures } from "../../src/learning/TallyReports.ts"
-import { composeSeries, type CountedStretch } from "../../src/results/SeriesComposition.ts"
+import { composeSeries, type CountedPeriod } from "../../src/results/SeriesComposition.ts"
 import { contextOf } from "./Samples.ts"
 
 const now = Date.parse("2026-11-20T12:00:00Z")
@@ -16,7 +16,7 @@ const row = (copyId: string, decisions: number) =>
     context: contextOf("free", "morning"),
     ...Object.fromEntries(seriesMeasures.map((measure) => [measure, 0])),
     decisions,
-  }) as CountedStretch
+  }) as CountedPeriod
 
 /** 25 variants: v01 has the most decisions, v25 the fewest. */
 const ids = Array.from({ length: 25 }, (_, i) => `v${String(i + 1).padStart(2, "0")}`)
