@@ -124,7 +124,7 @@ describe("DKIM keys and test messages", () => {
     assert.isAtLeast(Number(refused.headers.get("retry-after")), 3_000)
   })
 
-  it("answers nothing about connections that are not there", async () => {
+  it("answers 404 for unknown connections and keys", async () => {
     const call = await furnish("nothing")
     assertProblem(await call("GET", "/nowhere/dkim"), 404, "connection-not-found")
     assertProblem(await call("POST", "/nowhere/dkim", {}), 404, "connection-not-found")

@@ -55,7 +55,7 @@ describe("The document of the API", () => {
     assert.deepStrictEqual(bare.map(({ operationId, parameter }) => `${operationId}: ${parameter.name}`), [])
   })
 
-  it("shows an example of every operation, with a body where it takes one", () => {
+  it("shows an example of every operation, including its body", () => {
     for (const { operationId, parameters, requestBody, responses } of operations) {
       const { 200: ok, 201: made } = responses
       for (const content of [requestBody?.content, (ok ?? made)?.content]) {

@@ -35,7 +35,7 @@ layer(Layer.effect(Running, startInProcess(temporaryEnvironment)), { excludeTest
       }
     }))
 
-  it.effect("needs no script, and allows none", () =>
+  it.effect("works without scripts and allows none", () =>
     Effect.gen(function* () {
       const { response, text } = yield* get("/docs/guide/api")
       assert.match(response.headers.get("content-security-policy")!, /^default-src 'none'; style-src 'sha256-/)

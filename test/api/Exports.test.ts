@@ -37,7 +37,7 @@ describe("Exports over HTTP", () => {
     return slug
   }
 
-  it("gives NDJSON and CSV in pages that a cursor joins", async () => {
+  it("returns NDJSON and CSV in pages connected by a cursor", async () => {
     const { service } = running
     const org = await organization("exported")
     await insert(org, 25)

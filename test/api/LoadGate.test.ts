@@ -49,7 +49,7 @@ describe("Gate", () => {
     assert.strictEqual(gate.limit, 1000)
   })
 
-  it("tells requests apart by their path", () => {
+  it("classifies requests by their path", () => {
     const kinds = [
       "/api/generate/a",
       "/api/webhook/events/a",

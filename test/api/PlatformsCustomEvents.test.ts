@@ -6,7 +6,7 @@ import { organizationOf, suiteOnPlatforms } from "./platformSuite.ts"
 suiteOnPlatforms("Custom events of all shapes", (server) => {
   const organization = organizationOf(server)
 
-  it("takes custom events signed by Standard Webhooks, without an API key", async () => {
+  it("accepts custom events signed with Standard Webhooks without an API key", async () => {
     const org = await organization("standard")
     await org.decide("trk", "u")
     const body = JSON.stringify({ type: "mail.click.v1", data: { tracking_id: "trk" } })
@@ -38,7 +38,7 @@ suiteOnPlatforms("Custom events of all shapes", (server) => {
     assert.deepStrictEqual(listed.map(({ event_id }) => event_id).toSorted(), ["msg_1", "msg_a", "msg_b"])
   })
 
-  it("takes CloudEvents: structured, in batches, binary, and asked beforehand", async () => {
+  it("accepts CloudEvents: structured, in batches, binary, and with a preceding OPTIONS request", async () => {
     const org = await organization("cloud")
     for (let n = 1; n <= 4; n++) await org.decide(`trk-${n}`, `u-${n}`)
     const event = (n: number) => ({

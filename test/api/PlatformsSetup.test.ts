@@ -9,7 +9,7 @@ import { organizationOf, suiteOnPlatforms } from "./platformSuite.ts"
 suiteOnPlatforms("The setup of webhook sources", (server) => {
   const organization = organizationOf(server)
 
-  it("lists every fault of settings, and changes nothing", async () => {
+  it("reports every fault of settings without changing anything", async () => {
     const org = await organization("faults")
     const faults = async (segment: string, input: unknown, status = [400, 422]) => {
       const { body, status: is } = await org.manage("PUT", `/webhooks/${segment}`, input)
@@ -49,7 +49,7 @@ suiteOnPlatforms("The setup of webhook sources", (server) => {
     assert.isTrue((await org.manage("GET", "/webhooks")).body.webhooks.every(({ set_up }: Json) => !set_up))
   })
 
-  it("refuses options of signed custom events that are none, with or without a new secret", async () => {
+  it("rejects invalid options of signed custom events, with or without a new secret", async () => {
     const org = await organization("tolerance")
     await org.put("events", { secret: whsec("a") })
     for (const tolerance_seconds of ["soon", -1, 1e9]) {
@@ -58,7 +58,7 @@ suiteOnPlatforms("The setup of webhook sources", (server) => {
     }
   })
 
-  it("refuses settings that a platform does not have by their names, and tells those it has", async () => {
+  it("reports unknown settings of a platform by name, and lists the known ones", async () => {
     const org = await organization("unknown")
     const answer = await org.manage("PUT", "/webhooks/braze", {
       secret: "a".repeat(32),
@@ -289,7 +289,7 @@ suiteOnPlatforms("The setup of webhook sources", (server) => {
     }
   })
 
-  it("wants the admin token for all of it", async () => {
+  it("requires the admin token for every operation", async () => {
     const { service } = server()
     await organization("guarded")
     for (const path of ["webhooks", "events"]) {

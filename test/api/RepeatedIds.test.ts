@@ -18,7 +18,7 @@ const forms: Readonly<Record<string, (org: Organization, user: string, attrs: ob
 
 suiteOnService("A tracking id used for several people", (bench) => {
   for (const [name, ask] of Object.entries(forms)) {
-    it(`is named in Parlance-Warnings of ${name}, with what differs`, async () => {
+    it(`is reported in Parlance-Warnings of ${name}, with the differing members`, async () => {
       const org = await bench.organization(`people-${name.replaceAll(" ", "-").toLowerCase()}`)
       await org.template({ id: "t", variants: eight })
       assert.isNull(warningsOf(await ask(org, "ann", { tier: "gold" })), "the first")

@@ -88,7 +88,7 @@ suiteOnServer("The series of a template", (server) => {
     assert.strictEqual(await decisions("?segment=daypart%3Dnight"), 0)
   }, 120_000)
 
-  it("has the gain by propensities of settled decisions beside the model's", async () => {
+  it("contains the gain by propensities of settled decisions next to the model's gain", async () => {
     await organization("measured")
     await server().run(Effect.gen(function* () {
       const weights = { a: 0.75, b: 0.25 }

@@ -104,7 +104,7 @@ describe("an attribute with numeric values", () => {
     }])
   })
 
-  it("has fewer groups where one value is frequent", () => {
+  it("has fewer groups if one value is frequent", () => {
     const attributeCounts = taken(1000, (i) => ({ orders: i % 10 < 6 ? "0" : `${1 + i % 40}` }))
     assert.deepStrictEqual(scheme(attributeCounts).keys[0]!.cuts, [7, 19])
   })

@@ -39,7 +39,7 @@ describe("the Cholesky factor", () => {
     }))
   })
 
-  it("gives the inverse of its matrix", () => {
+  it("returns the inverse of its matrix", () => {
     fc.assert(fc.property(positive, ({ packed, size }) => {
       const inverse = packed.slice()
       factor(inverse, size)

@@ -252,7 +252,7 @@ describe("a fit", () => {
     assert.closeTo(weights.reduce((sum, weight) => sum + weight, 0), 1, 1e-9)
   })
 
-  it("takes the binomial variance of high rates into account", () => {
+  it("uses the binomial variance for high rates", () => {
     const sd = (share: number, sends: number) => {
       const model = fitRows(
         [row("a", 5, sends, share * sends), row("b", 5, sends, share * sends)],

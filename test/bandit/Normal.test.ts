@@ -44,7 +44,7 @@ describe("Phi", () => {
 })
 
 describe("lgamma", () => {
-  it("gives the logarithms of factorials and of the gamma function at halves", () => {
+  it("returns the logarithms of factorials and of the gamma function at half-integers", () => {
     let factorial = 0
     for (let n = 1; n <= 150; n++) {
       assert.closeTo(lgamma(n), factorial, 1e-12 * Math.max(1, factorial))

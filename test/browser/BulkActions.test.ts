@@ -27,7 +27,7 @@ const start = Effect.all({ service: startInProcess(temporaryEnvironment, deliver
 describeInBrowser("Bulk actions in a browser", start, (tried) => {
   const { administrator, inEveryLook, manage, signIn } = tried
 
-  it("retries 47 failures of 142 with three clicks from the overview, and cancels what waits with two", async () => {
+  it("retries 47 of 142 messages with three clicks, and cancels waiting ones with two", async () => {
     const { platform } = tried.started()
     const org = await furnish(tried.service(), "many")
     await connect(tried.service(), "many", platform.server.url)

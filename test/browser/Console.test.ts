@@ -131,7 +131,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     await context.close()
   })
 
-  it("lets an invited viewer see everything and change nothing", async () => {
+  it("lets an invited viewer read everything and change nothing", async () => {
     const email = await administrator("inviter@example.com")
     await manage("POST", "/organizations", { slug: "viewed", name: "Viewed" })
     const { id: key } = await manage("POST", "/organizations/viewed/keys", { name: "Theirs" })
@@ -230,7 +230,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     await context.close()
   })
 
-  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+  it("passes axe, fits phones, and supports light and dark colors", async () => {
     const email = await administrator("looks@example.com")
     await manage("POST", "/organizations", { slug: "looks", name: "Harbour Books", time_zone: "Europe/Berlin" })
     await manage("POST", "/organizations/looks/keys", { name: "Shop, production", scopes: ["generate", "deliver"] })

@@ -66,7 +66,7 @@ describeInBrowser("Lists and the command bar in a browser", startWith(), (tried)
     await context.close()
   })
 
-  it("opens pages and finds templates by Ctrl+K and the keyboard alone", async () => {
+  it("opens pages and finds templates with Ctrl+K and the keyboard only", async () => {
     const home = await organization("commanded")
     const context = await tried.browser().newContext()
     const page = await signIn(context, await administrator("commanded@example.com"))
@@ -93,7 +93,7 @@ describeInBrowser("Lists and the command bar in a browser", startWith(), (tried)
     await context.close()
   })
 
-  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+  it("passes axe, fits phones, and supports light and dark colors", async () => {
     const home = await organization("looked-at")
     const email = await administrator("looked-at@example.com")
     await inEveryLook(async (context, check) => {

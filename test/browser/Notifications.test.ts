@@ -23,7 +23,7 @@ const start = Effect.gen(function* () {
 describeInBrowser("Notifications and service mail in a browser", start, (tried) => {
   const { administrator, inEveryLook, manage, signIn, submit } = tried
 
-  it("let a person choose a new password by mail, and do not tell which addresses have an account", async () => {
+  it("let a person choose a new password by mail, without revealing which addresses have an account", async () => {
     const { mail, run, service } = tried.started()
     const email = await administrator("forgetful@example.com")
     await inEveryLook(async (context, check) => {

@@ -30,7 +30,7 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     })
   }
 
-  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+  it("passes axe, fits phones, and supports light and dark colors", async () => {
     const org = await furnish(tried.service(), "looks")
     await connect(tried.service(), "looks", tried.started().sink.url)
     await manage("PUT", "/organizations/looks/webhooks/provider_a", { secret: "braze-token" })
@@ -93,7 +93,7 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     })
   }, 400_000)
 
-  it("sets a source up, sees an event refused before and taken after, and replays what a mapping has mended", async () => {
+  it("sets up a source, shows a refused and an accepted event, and replays bodies after the mapping was corrected", async () => {
     const org = await furnish(tried.service(), "mended")
     const context = await tried.browser().newContext({ permissions: ["clipboard-read", "clipboard-write"] })
     const page = await signIn(context, await administrator("mended@example.com"))
@@ -163,7 +163,7 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
     await context.close()
   })
 
-  it("connects a platform, watches a message wait and leave without reloading, cancels one, and erases whom it was for", async () => {
+  it("connects a platform, shows a message wait and leave without reloading, cancels one, and erases its recipient", async () => {
     const org = await furnish(tried.service(), "sender")
     const context = await tried.browser().newContext()
     const page = await signIn(context, await administrator("sender@example.com"))

@@ -11,7 +11,7 @@ describeInBrowser("Signatures and test messages in a browser", mailWorld, (tried
     await manage("PUT", `/organizations/${slug}/connections/main`, tried.started().connection(`${slug}.example`))
   }
 
-  it("makes a key, publishes it, signs with it, and sends a test message that arrives signed", async () => {
+  it("creates a key, publishes it, signs with it, and sends a test message that arrives signed", async () => {
     const { dns, mail } = tried.started()
     await furnish("signs")
     const context = await tried.browser().newContext()
@@ -39,7 +39,7 @@ describeInBrowser("Signatures and test messages in a browser", mailWorld, (tried
     await context.close()
   })
 
-  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+  it("passes axe, fits phones, and supports light and dark colors", async () => {
     await furnish("looks")
     await manage("POST", "/organizations/looks/connections/main/dkim", { selector: "s1" })
     await inEveryLook(async (context, check, look) => {

@@ -262,7 +262,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await context.close()
   })
 
-  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+  it("passes axe, fits phones, and supports light and dark colors", async () => {
     const { path: shared } = await tried.manage("POST", "/organizations/shop/templates/t/result-shares", {})
     await tried.inEveryLook(async (context, check) => {
       const page = await open(context)

@@ -31,7 +31,7 @@ describeInBrowser("Reviews and comments in a browser", startWith(), (tried) => {
   }
 
   for (const javaScriptEnabled of [true, false]) {
-    it(`takes a change from an editor to recipients, ${javaScriptEnabled ? "with" : "without"} JavaScript`, async () => {
+    it(`publishes a change from an editor after approval, ${javaScriptEnabled ? "with" : "without"} JavaScript`, async () => {
       const slug = javaScriptEnabled ? "scripted" : "plain"
       const { home, key } = await organization(slug)
       const [ed, ann] = [await member(slug, "Ed Itor", "editor"), await member(slug, "Ann Smith", "editor")]
@@ -149,7 +149,7 @@ describeInBrowser("Reviews and comments in a browser", startWith(), (tried) => {
     await context.close()
   })
 
-  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+  it("passes axe, fits phones, and supports light and dark colors", async () => {
     const { home } = await organization("seen")
     const [ed, ann] = [await member("seen", "Ed Itor", "editor"), await member("seen", "Ann Smith", "admin")]
     const { key } = await manage("POST", "/organizations/seen/keys", { name: "ci", scopes: ["templates:write"] })

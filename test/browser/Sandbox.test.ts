@@ -71,7 +71,7 @@ describeInBrowser("The sandbox in a browser", start, (tried) => {
     manage("GET", `/organizations/${slug}~test/stories?email=${encodeURIComponent(email)}`)
 
   it(
-    "shows a message of a key made there, loads nothing, and leads to its person, deliveries and suppressions",
+    "shows a message of a sandbox key without loading content, and links to its person, deliveries and suppressions",
     async () => {
       await templated("tried")
       const context = await tried.browser().newContext()
@@ -148,7 +148,7 @@ describeInBrowser("The sandbox in a browser", start, (tried) => {
     200_000,
   )
 
-  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+  it("passes axe, fits phones, and supports light and dark colors", async () => {
     await templated("looks")
     const { key } = await manage("POST", "/organizations/looks/keys", {
       name: "Staging",

@@ -27,7 +27,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
 
   const preview = (page: Page) => page.frameLocator(".frame-holder iframe:not(.coming)")
 
-  it("writes a template and its variants from nothing, with a preview that follows what one types", async () => {
+  it("creates a template and its variants, with a preview that follows the typed text", async () => {
     const email = await organization("written", "Written")
     const context = await tried.browser().newContext()
     const page = await signIn(context, email)
@@ -209,7 +209,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await context.close()
   })
 
-  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+  it("passes axe, fits phones, and supports light and dark colors", async () => {
     const email = await organization("outdoor", "Fernweh Outdoor")
     const base = "/console/o/outdoor/templates"
     const context = await tried.browser().newContext()

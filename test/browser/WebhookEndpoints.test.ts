@@ -104,7 +104,7 @@ describeInBrowser("Webhook endpoints in a browser", start, (tried) => {
     await context.close()
   }, 200_000)
 
-  it("have nothing that axe objects to, fit phones, and can be looked at in light and dark", async () => {
+  it("pass axe, fit phones, and support light and dark colors", async () => {
     await furnish(tried.service(), "hooks")
     await manage("POST", "/organizations", { slug: "bare", name: "Bare" })
     const closed = await startServer()

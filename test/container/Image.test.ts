@@ -136,7 +136,7 @@ describe.runIf(available)("The container image", () => {
     }
   }, 240_000)
 
-  it("holds no development dependencies and starts with the permissions it needs", async () => {
+  it("contains no development dependencies and starts with the permissions that it needs", async () => {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
     const files = await docker(
       "run",
@@ -185,7 +185,7 @@ describe.runIf(available)("The container image", () => {
     assert.isAtMost((size! - base!) / 1e6, 130)
   })
 
-  it("does not start without DATABASE_URL or STORE=embedded, and says what to set", async () => {
+  it("does not start without DATABASE_URL or STORE=embedded, and names the remedy", async () => {
     const output = (error: { readonly stdout: string }) => error.stdout
     const started = await docker("run", "--rm", image).then(() => "it started", output)
     assert.match(started, /STORE: is external.*Set DATABASE_URL.*STORE=embedded/)
@@ -194,7 +194,7 @@ describe.runIf(available)("The container image", () => {
     assert.match(both, /STORE: is embedded.*DATABASE_URL/)
   })
 
-  it("runs as another user than root on a root file system it cannot write, and ends with 0 when stopped", async () => {
+  it("runs as a non-root user on a read-only root file system, and exits with 0 when stopped", async () => {
     const port = await freePort()
     const service = serviceAt(`http://127.0.0.1:${port}`)
     try {
@@ -250,7 +250,7 @@ describe.runIf(available)("The container image", () => {
 
   // These mostly wait for containers that start and stop.
   it.concurrent(
-    "answers from the compose file on Postgres, keeps its data over a restart, and leaves nothing behind",
+    "serves from the compose file on Postgres, keeps its data over a restart, and removes everything with it",
     async () => {
       const project = `${id}-single`
       const port = await freePort()
@@ -292,7 +292,7 @@ describe.runIf(available)("The container image", () => {
     300_000,
   )
 
-  it.concurrent("does not start from the compose file with the default password, and says what to do", async () => {
+  it.concurrent("does not start from the compose file with the default password, and names the remedy", async () => {
     const project = `${id}-refused`
     const compose = composeOf(project, {
       PARLANCE_IMAGE: image,
@@ -314,7 +314,7 @@ describe.runIf(available)("The container image", () => {
   }, 300_000)
 
   it.concurrent(
-    "runs three nodes and a load balancer from the profile, of which one node is enough to answer",
+    "runs three nodes and a load balancer from the profile, and answers with a single node",
     async () => {
       const project = `${id}-cluster`
       const port = await freePort()

@@ -119,7 +119,7 @@ describe("AttemptOutcome", () => {
     assert.strictEqual(after(Duration.hours(3), 30, 24 * hour)._tag, "failed")
   })
 
-  it("gives up sooner where the number of attempts is limited", () => {
+  it("fails after the maximum number of attempts if one is configured", () => {
     assert.strictEqual(outcome(failure, 2, 0, { attempts: 3 })._tag, "again")
     for (const [attempt, text] of [[3, "3 attempts"], [4, "4 attempts"]] as const) {
       assert.deepStrictEqual<unknown>(

@@ -144,7 +144,7 @@ describe.each(variants)("%s", (_, name, { objects, secret }) => {
   })
 })
 
-it("The kustomization names the files there are", () => {
+it("the kustomization lists all files of its folder", () => {
   const files = readdirSync(new URL("../../deploy/kubernetes", import.meta.url)).filter((file) =>
     file.endsWith(".yaml")
   )

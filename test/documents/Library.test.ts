@@ -14,13 +14,13 @@ const library = libraryOf([
   )!,
 ])
 
-describe("Documents", () => {
-  it("have ids of headings as GitHub makes them", () => {
+describe("documents", () => {
+  it("have heading ids like those of GitHub", () => {
     assert.strictEqual(slugOf("Lift and gain: 95 %"), "lift-and-gain-95-")
     assert.deepStrictEqual(render("# A b\n\n## A b", () => undefined).headings.map(({ id }) => id), ["a-b", "a-b-1"])
   })
 
-  it("escape HTML, and keep only the text of links that lead nowhere", () => {
+  it("escape HTML, and replace links without a target by their text", () => {
     const { html } = render(
       "x <script>x</script> [a](../x.ts) [b](https://b.example/?a=1&b=2) ![c](c.png)",
       (href) => href.startsWith("https") ? href : undefined,
@@ -30,7 +30,7 @@ describe("Documents", () => {
     assert.include(html, 'a <a href="https://b.example/?a=1&amp;b=2">b</a> c')
   })
 
-  it("link one another where they are served", () => {
+  it("link to one another at their served addresses", () => {
     assert.strictEqual(addressOf("docs/guide/api.md", "../model.md#choice"), "/docs/model#choice")
     assert.strictEqual(addressOf("docs/guide/api.md", "../../README.md"), "/docs/README")
     assert.strictEqual(addressOf("README.md", "docs/guide/api.md"), "/docs/guide/api")
@@ -38,7 +38,7 @@ describe("Documents", () => {
     assert.isUndefined(addressOf("docs/guide/api.md", "../../deploy/haproxy/haproxy.cfg"))
   })
 
-  it("are found by all words of a query, titles first", () => {
+  it("are found by all words of a query, matches in titles first", () => {
     const found = (query: string) => search(library, query).map(({ document, id }) => `${document.path}#${id}`)
     assert.deepStrictEqual(found("DELIVER email"), ["guide/api#deliver", "glossary#glossary"])
     assert.deepStrictEqual(found("deliver unicorn"), [])

@@ -12,7 +12,7 @@ describe("The link check", () => {
     ])
   })
 
-  it("finds files that are named in code and do not exist", () => {
+  it("finds names of missing files in code", () => {
     const text =
       "`src/a.ts` and `src/b` and src/c\n`schema/NNNN_verb.sql`, `/src/d`, `src/intake/NAME.ts` and `test/e.ts --x`"
     assert.deepStrictEqual(missingFiles("a.md", text, (file) => file === "src/a.ts"), [

@@ -91,7 +91,7 @@ describe("readAddress", () => {
     it(`reads no address in ${JSON.stringify(text.slice(0, 60))}`, () => assert.isUndefined(readAddress(text)))
   }
 
-  it("takes linear time for hostile texts of the greatest length", () => {
+  it("takes linear time for hostile texts of the maximum length", () => {
     for (const part of ["(", "<", '"', '\\"', "@", ",", "mailto:", "&lt;", "'", "a@b;", "<<>", "@a:"]) {
       assert.isUndefined(readAddress(part.repeat(Math.floor(1_000 / part.length))))
     }

@@ -15,19 +15,19 @@ describe("readCurrency", () => {
     }
   })
 
-  it("says which currencies a shared sign may mean", () => {
+  it("lists the possible currencies of a shared sign", () => {
     for (const sign of ["$", "£", "¥", "kr", "Rs."]) {
       const read = readCurrency(sign)
       assert.isTrue("wrong" in read && read.wrong.startsWith("may mean "), sign)
     }
   })
 
-  it("marks three letters that are no known code", () => {
+  it("reports three letters that are no known code", () => {
     assert.deepStrictEqual(readCurrency("PTS"), { value: { code: "PTS", isUnknown: true } })
     assert.deepStrictEqual(readCurrency("dem"), { value: { code: "DEM", isUnknown: true } })
   })
 
-  it("refuses everything else", () => {
+  it("rejects everything else", () => {
     for (const value of ["XXX", "XTS", "XAU", "978", 978, "", " ", "E", "EURUSD", "credits", true, null, {}, ["EUR"]]) {
       assert.isTrue("wrong" in readCurrency(value), String(value))
     }

@@ -20,7 +20,7 @@ describe("maySuppress", () => {
       '{"metric":"\\u0073pammed"}',
     ]
   ) {
-    it(`takes ${text} for a body that may suppress`, () => assert.isTrue(of(text)))
+    it(`returns true for ${text}`, () => assert.isTrue(of(text)))
   }
 
   for (
@@ -30,6 +30,6 @@ describe("maySuppress", () => {
       '{"event_type":"users.messages.email.Open","user":{"name":"Zo\\u00eb"}}',
     ]
   ) {
-    it(`takes ${text || "an empty body"} for one that does not`, () => assert.isFalse(of(text)))
+    it(`returns false for ${text || "an empty body"}`, () => assert.isFalse(of(text)))
   }
 })

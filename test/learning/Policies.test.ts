@@ -79,7 +79,7 @@ describe("Policies", () => {
     for (
       const { fresh, offsetDays } of [{ offsetDays: 0, fresh: 5_000 }, { offsetDays: 1, fresh: 60_000 }]
     ) {
-      it.effect(`uses a window that ends ${offsetDays} days ago for ${fresh / 1000} s, then while it is fitted anew`, () =>
+      it.effect(`reuses the fit of a window that ends ${offsetDays} days ago for ${fresh / 1000} s, and then while it is refitted`, () =>
         Effect.scoped(Effect.gen(function* () {
           const slug = `fresh-${offsetDays}`
           yield* makeOrg(slug)

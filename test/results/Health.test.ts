@@ -33,7 +33,7 @@ describe("the health of a test", () => {
     assert.include(healthLine(health), "Healthy")
   })
 
-  it("is red when a variant fails for one in ten people, and names the variant", () => {
+  it("is red if a variant fails for one in ten people, and names the variant", () => {
     const failing = { ...variant("b"), renderings: { some: 100, all: 1_000 } }
     const one = found({ variants: [variant("a"), failing] }, "failed_renderings")
     assert.strictEqual(one.state, "red")
@@ -41,20 +41,20 @@ describe("the health of a test", () => {
     assert.deepStrictEqual(one.variants, [{ copy_id: "b", count: 100, of: 1_000 }])
   })
 
-  it("is amber when a variant failed once", () =>
+  it("is amber if a variant failed once", () =>
     assert.strictEqual(
       found({ variants: [variant("a"), { ...variant("b"), renderings: { some: 1, all: 1_000 } }] }, "failed_renderings")
         .state,
       "amber",
     ))
 
-  it("is red when one variant is sent less often than another", () =>
+  it("is red if one variant is sent less often than another", () =>
     assert.strictEqual(
       found({ variants: [variant("a"), { ...variant("b"), sent: { some: 900, all: 1_000 } }] }, "sent").state,
       "red",
     ))
 
-  it("is amber when few decisions of every variant are sent", () => {
+  it("is amber if few decisions of every variant are sent", () => {
     const half = (id: string) => ({ ...variant(id), sent: { some: 500, all: 1_000 } })
     assert.strictEqual(found({ variants: [half("a"), half("b")] }, "sent").state, "amber")
   })
@@ -75,7 +75,7 @@ describe("the health of a test", () => {
       "red",
     ))
 
-  it("is red when one tester has a quarter of the decisions and most outcomes", () => {
+  it("is red if one tester has a quarter of the decisions and most outcomes", () => {
     const people = { people: 151, heaviest: 2, decisions: { some: 51, all: 200 }, outcomes: { some: 16, all: 20 } }
     const one = found({ people }, "people")
     assert.strictEqual(one.state, "red")
@@ -102,13 +102,13 @@ describe("the health of a test", () => {
   it("is unknown for people if no decision names one", () =>
     assert.strictEqual(found({ people: undefined }, "people").state, "unknown"))
 
-  it("is amber when machines make most opens and clicks", () =>
+  it("is amber if machines cause most opens and clicks", () =>
     assert.strictEqual(found({ machines: { some: 60, all: 100 } }, "machines").state, "amber"))
 
-  it("is red when a third of the events is outside the window", () =>
+  it("is red if a third of the events is outside the window", () =>
     assert.strictEqual(found({ outside: { some: 100, all: 300 } }, "outside_window").state, "red"))
 
-  it("is red when one id in seven is repeated for something else", () =>
+  it("is red if one id in seven is reused with different content", () =>
     assert.strictEqual(found({ repeated: { some: 300, all: 2_000 } }, "repeated_ids").state, "red"))
 
   it("reports the worst finding first, and counts the others in one line", () => {

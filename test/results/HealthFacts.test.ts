@@ -119,6 +119,6 @@ describe("sampleStart", () => {
 
   it("is the start of the window if its decisions are few", () => assert.strictEqual(sampleStart(buckets, 0, 100), 0))
 
-  it("is the start of the hour that goes beyond the sample", () =>
+  it("is the start of the hour that exceeds the sample", () =>
     assert.strictEqual(sampleStart(buckets, 0, 15), 2 * 3_600_000))
 })

@@ -82,7 +82,7 @@ describe("the table of the variants", () => {
     assert.strictEqual(lines[2]!.length, lines[3]!.length)
   })
 
-  it("has the revenue of a goal with revenue, and says how much is in another currency", () => {
+  it("shows the revenue of a goal with revenue, and the amount in another currency", () => {
     const objective = { revenue: 1, revenue_cap: 200 }
     const results = resultsOf({
       template: { ...input().template, objective },

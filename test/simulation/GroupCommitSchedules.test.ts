@@ -5,7 +5,7 @@ import { firstBroken, runSchedules } from "./support/runSchedules.ts"
 const runWith = (bugs: GroupCommitBugs) => (seed: number) => new GroupCommitWorld(seed, bugs).run()
 
 describe("Schedules of group commits", () => {
-  it("acknowledge only what is stored, and answer every write once", () =>
+  it("acknowledge only stored writes, and answer every write once", () =>
     runSchedules({
       file: "test/simulation/GroupCommitSchedules.test.ts",
       task: "test",

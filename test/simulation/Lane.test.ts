@@ -21,12 +21,12 @@ const bugs: ReadonlyArray<readonly [name: string, planted: Planted, broken: RegE
   ["a lost wake-up", { lostWake: true }, /is still (queued|sending)/],
 ]
 
-describe("Lane in simulated schedules", () => {
-  it("loses no message, sends none twice, keeps the ceiling, and has one owner", () => {
+describe("the lane in simulated schedules", () => {
+  it("loses no message, sends none twice, respects the rate limit, and has one owner", () => {
     runSchedules({ file, task: "test:system", count: 10_000, regressions, run: runLane })
   })
 
-  it("gives the same result for the same seed", () => {
+  it("is reproducible for the same seed", () => {
     const planted = { withoutRelease: true }
     for (let seed = 1; seed <= 20; seed++) assert.strictEqual(runLane(seed, planted), runLane(seed, planted))
   })

@@ -34,7 +34,7 @@ describe("Attempts", () => {
     assert.isFalse(isByCircumstance(Cause.combine(Cause.interrupt(1), Cause.die("a defect"))))
   })
 
-  it("gives a reason that can be stored, however long the message is", () => {
+  it("returns a reason of limited length that can be stored", () => {
     assert.strictEqual(reasonOf(Cause.die(new Error("no\0 \ud800"))), "no \ufffd")
     assert.strictEqual(reasonOf(Cause.fail(`${"x".repeat(999)}😀`)).length, 1_000)
     assert.isTrue(reasonOf(Cause.fail(`${"x".repeat(999)}😀`)).isWellFormed())

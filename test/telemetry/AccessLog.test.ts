@@ -14,7 +14,7 @@ const access: Access = {
 }
 
 describe("the access log", () => {
-  it("has one object per request, and words in a terminal", () => {
+  it("has one object per request, or a readable line in a terminal", () => {
     assert.deepStrictEqual(JSON.parse(lineOf(access, new Date(0), false)), {
       timestamp: "1970-01-01T00:00:00.000Z",
       level: "INFO",

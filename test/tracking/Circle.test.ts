@@ -15,7 +15,7 @@ const variants = ["plain", "bold"].map((id) => ({
 }))
 
 suiteOnTracking("From a message to learning from its events", (bench) => {
-  it("closes with nothing but SMTP: the better variant wins", async () => {
+  it("sends by SMTP and learns from its own events: the better variant wins", async () => {
     const shop = await bench.shop("circle", { template: { variants } })
     const round = async (name: string, count: number, more: object = {}) => {
       const emails = Array.from({ length: count }, (_, i) => `${name}${i}@example.com`)

@@ -31,7 +31,7 @@ describe("rewriteHtml", () => {
       ['<a href="a"href2="b">', "a", '<a href="T"href2="b">'],
     ] as const
   ) {
-    it(`gives ${JSON.stringify(html)} a new address`, () => {
+    it(`rewrites the address in ${JSON.stringify(html)}`, () => {
       assert.deepStrictEqual(rewritten(html), { seen: [url], text: after })
     })
   }
@@ -55,12 +55,12 @@ describe("rewriteHtml", () => {
       '<abbr href="a"><a-b href="a">',
     ]
   ) {
-    it(`leaves ${JSON.stringify(html)} as it is`, () => {
+    it(`keeps ${JSON.stringify(html)} unchanged`, () => {
       assert.deepStrictEqual(rewritten(html), { seen: [], text: html })
     })
   }
 
-  it("changes nothing but the addresses, whatever stands around them", () => {
+  it("changes only the addresses, for any surrounding text", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         "<",
@@ -104,7 +104,7 @@ describe("rewriteHtml", () => {
     )
   })
 
-  it("takes linear time for HTML made to be slow", () => {
+  it("takes linear time for hostile HTML", () => {
     for (const one of ['<a href="', "<a href='&amp;", "<!--", "<a ", "</body", "&amp", '<a href="x">']) {
       rewriteHtml(one.repeat(Math.ceil(1_000_000 / one.length)), () => "T", "P")
     }
@@ -128,7 +128,7 @@ describe("rewriteText", () => {
     ) assert.strictEqual(text(before), after ?? before)
   })
 
-  it("takes linear time for text made to be slow", () => {
+  it("takes linear time for hostile text", () => {
     for (const one of [")", "https://", "https://x)", ".", "("]) text(`https://${one.repeat(500_000)}`)
   })
 })

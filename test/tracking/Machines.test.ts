@@ -69,7 +69,7 @@ describe("Machines", () => {
       ["a browser without a window", chrome.replace("Chrome/", "HeadlessChrome/"), true, true],
     ] as const
   ) {
-    it(`takes ${name} for ${opens ? "a machine" : "a person"} at an open, ${clicks ? "a machine" : "a person"} at a click`, () => {
+    it(`classifies ${name} as ${opens ? "a machine" : "a person"} at an open and ${clicks ? "a machine" : "a person"} at a click`, () => {
       assert.deepStrictEqual(
         [isMachineOpen({ "user-agent": agent }), isMachineClick({ "user-agent": agent })],
         [opens, clicks],

@@ -126,7 +126,7 @@ const common: ReadonlyArray<readonly [Fault, string]> = [
 
 for (const [title, one] of all) {
   describe(title, () => {
-    it.effect("takes a message with our id, and the next", () =>
+    it.effect("accepts successive messages with the delivery id", () =>
       Effect.gen(function* () {
         const { connection, platform } = yield* opened(one)
         yield* sendTo(connection, "accepted", message({ id: "id-1" }))

@@ -209,7 +209,7 @@ describe("Smtp", () => {
       assert.isFalse(headers[0]!.has("dkim-signature"))
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("gives each attempt the Message-ID of the delivery, independent of the content", () =>
+  it.effect("uses the Message-ID of the delivery for each attempt, independent of the content", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ faults: [{ at: "data" }] }, { from: "news@shöp.example" })
       const vars = {
@@ -282,7 +282,7 @@ describe("Smtp", () => {
       assert.isFalse((yield* sendTo(connection, "retry")).uncertain)
     }).pipe(Effect.provide(layerLoopback)))
 
-  it.effect("sends to addresses beyond ASCII only where the server announces SMTPUTF8", () =>
+  it.effect("sends to non-ASCII addresses only if the server announces SMTPUTF8", () =>
     Effect.gen(function* () {
       const sent = message({ email: "用户@例え.example" })
       const wide = yield* opened()

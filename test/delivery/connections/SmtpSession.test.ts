@@ -110,7 +110,7 @@ const send = (
   })
 
 describe("SmtpSession", () => {
-  it("sends the commands in one write where the server announces PIPELINING", () =>
+  it("sends all commands in one write if the server announces PIPELINING", () =>
     withServer([envelope, "250 taken\r\n"], async (session, server) => {
       assert.isUndefined((await send(session)).fault)
       assert.strictEqual(

