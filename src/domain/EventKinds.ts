@@ -11,20 +11,20 @@ interface EventKind {
   /** `false`: the event has no count of its own in the tallies. A count is a column of the table `tallies`. */
   readonly counted?: false
   /**
-   * What the event means for learning, in addition to its count.
+   * Effect on learning, in addition to the event's own count.
    *
    *     engaged      a person saw the message
    *     undelivered  nobody saw the message: the decision is voided unless somebody engaged with it
    *     opt_out      counts as the outcome `negative`, which objectives can weigh
    */
   readonly learning?: "engaged" | "undelivered" | "opt_out"
-  /** The reason with which the event puts the recipient's address on the suppression list. */
+  /** Reason of the suppression entry that the event adds for the recipient's address. */
   readonly suppresses?: SuppressionReason
   /** The event suppresses only if it repeats as often in a row as the organization allows. */
   readonly suppressesRepeated?: true
   /** The event shows that the address works, so the count of repeated bounces starts again. */
   readonly provesAddress?: true
-  /** Names of the event in custom events and mappings, in lowercase. */
+  /** Accepted names in custom events and mappings, in lowercase. */
   readonly names: ReadonlyArray<string>
   /** Words for people: one event, several events, and the column of the event in tables of variants if it has a column. */
   readonly words: { readonly one: string; readonly many: string; readonly column?: string }

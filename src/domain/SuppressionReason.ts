@@ -4,7 +4,7 @@ import { Schema } from "effect"
 interface ReasonWords {
   /** Name in the console. */
   readonly name: string
-  /** What the recipient did, as part of a sentence: "The recipient unsubscribed". */
+  /** The clause after "The recipient" in messages, such as "The recipient unsubscribed". */
   readonly clause: string
 }
 

@@ -2,7 +2,7 @@ import { delayClass } from "../../bandit/Maturity.ts"
 import { revenueOf, type RevenueRule, type Valued } from "../../bandit/Revenue.ts"
 import { measures, type TallyCounts } from "../../bandit/Tally.ts"
 import { hourMillis } from "../../bandit/Window.ts"
-import { type CountedEvent, countedEvents, eventKinds, type EventName } from "../../domain/EventKinds.ts"
+import { type CountedEvent, eventKinds, type EventName } from "../../domain/EventKinds.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 
 /** An event that belongs to a decision. Only conversions and refunds have a value. */
@@ -74,9 +74,6 @@ const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some(
 
 const isVoiding = (event: EventName) => eventKinds[event].learning === "undelivered"
 
-const optOuts = countedEvents.filter((event) => eventKinds[event].learning === "opt_out")
-const engagements = countedEvents.filter((event) => eventKinds[event].learning === "engaged")
-
 /**
  * Returns the clicks that have a click on another known link within two seconds. Only the nearest click on another
  * link, before or after, matters, so one pass in each direction over the sorted clicks suffices.
@@ -140,11 +137,15 @@ export const outcomesOf = (
   const clicks: Array<AttributedEvent> = []
   let deliveredAt = Infinity
   let undelivered = false
+  let isEngaged = false
   const valued: Array<AttributedEvent> = []
 
   const countHuman = (one: AttributedEvent, event: CountedEvent) => {
     const { occurredAt, value } = one
     learned[event] = 1
+    const { learning } = eventKinds[event]
+    if (learning === "opt_out") learned.negative = 1
+    else if (learning === "engaged") isEngaged = true
     if (value !== undefined) valued.push(one)
     if (!isTimed(event)) return
     const hours = Math.max(0, occurredAt - decidedAt) / hourMillis
@@ -168,9 +169,7 @@ export const outcomesOf = (
     if (isMachine(click)) automated.click = 1
     else countHuman(click, "click")
   }
-  if (optOuts.some((event) => learned[event] === 1)) learned.negative = 1
-  const engaged = engagements.some((event) => learned[event] === 1)
-  if (undelivered && !engaged) learned.voided = 1
+  if (undelivered && !isEngaged) learned.voided = 1
   if (rule !== undefined && valued.length > 0) Object.assign(learned, revenueOf(rule, uniqueIn(valued)))
   const delays: { [outcome in TimedOutcome]?: number } = {}
   for (const outcome of timedOutcomes) {
