@@ -6,7 +6,7 @@ import type { Profiles } from "../profiles/Profiles.ts"
 import { type ItemFault, maxUnused, type Piece, type Unused } from "./BodyReading.ts"
 import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import type { Projections } from "../journal/Projection.ts"
-import type { Erasures } from "../people/Erasures.ts"
+import type { ErasureQueue } from "../erasure/ErasureQueue.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { type Incoming, storeEvents } from "../journal/events/EventStore.ts"
 import type { Body } from "../journal/inbox/IntakeBatches.ts"
@@ -59,7 +59,7 @@ export interface StoredSlice {
 export const make = (
   sql: SqlClient.SqlClient,
   profiles: Profiles["Service"],
-  erasures: Erasures["Service"],
+  erasures: ErasureQueue,
   bodies: ReadonlyArray<Body>,
 ) => {
   const byId = new Map(bodies.map((body) => [body.id, body]))

@@ -12,7 +12,7 @@ import { asJob } from "../telemetry/LoopWork.ts"
 import { current, linksTo, spanOf, stepOf, TraceShare } from "../telemetry/Tracing.ts"
 import { BodyReader, type Readable, type ReadingLane } from "./BodyReader.ts"
 import * as BodyStore from "./BodyStore.ts"
-import { Erasures } from "../people/Erasures.ts"
+import { type ErasureQueue, makeErasureQueue } from "../erasure/ErasureQueue.ts"
 import { type ArrivedBody, batchBytes, Inbox, stored } from "../journal/inbox/Inbox.ts"
 import * as IntakeBatches from "../journal/inbox/IntakeBatches.ts"
 import { type AttemptVerdict, verdictOf } from "../journal/inbox/IntakeRules.ts"
@@ -56,7 +56,7 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
   readonly derive: <A, E, R>(
     effect: Effect.Effect<A, E, R>,
   ) => Effect.Effect<A, E, Exclude<R, Projections | OnSuppressed>>
-  readonly erasures: Erasures["Service"]
+  readonly erasures: ErasureQueue
   readonly learning: Learning["Service"]
   readonly profiles: Profiles["Service"]
   readonly reader: BodyReader["Service"]
@@ -252,7 +252,7 @@ export class Intake extends Context.Service<Intake, {
       const inflow = yield* Inflow
       const webhooks = yield* WebhookSources
       const profiles = yield* Profiles
-      const erasures = yield* Erasures
+      const erasures = makeErasureQueue(sql, clock)
       const reader = yield* BodyReader
       const learning = yield* Learning
       const share = yield* TraceShare

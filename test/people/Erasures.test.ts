@@ -1,6 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { makeErasureQueue } from "../../src/erasure/ErasureQueue.ts"
 import { Erasures } from "../../src/people/Erasures.ts"
 import { erasedKinds } from "../../src/erasure/Report.ts"
 import { Inbox } from "../../src/journal/inbox/Inbox.ts"
@@ -281,13 +282,14 @@ describe("an erasure", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const erasures = yield* Erasures
+        const queue = makeErasureQueue(sql, yield* Clock.Clock)
         yield* furnish("asked")
         const people = Array.from({ length: 2500 }, (_, n) => ({ org: "asked", user: `nobody-${n}`, email: undefined }))
-        yield* erasures.request([...people, { org: "asked", user: "ann-17", email: undefined }, ...people])
+        yield* queue.request([...people, { org: "asked", user: "ann-17", email: undefined }, ...people])
         const requested = yield* sql<{ people: number }>`
           SELECT json_array_length(e.people) AS people FROM erasures e WHERE e.org_slug = 'asked' ORDER BY e.id`
         assert.deepStrictEqual(requested.map(({ people }) => people), [1000, 1000, 501])
-        for (const user of ["x", "y"]) yield* erasures.request([{ org: "asked", user, email: undefined }])
+        for (const user of ["x", "y"]) yield* queue.request([{ org: "asked", user, email: undefined }])
         yield* erasures.drain
         assert.deepStrictEqual(yield* sql`SELECT e.id FROM erasures e WHERE e.org_slug = 'asked'`, [])
         assert.notMatch(
@@ -301,7 +303,7 @@ describe("an erasure", () => {
         const sql = yield* SqlClient.SqlClient
         const erasures = yield* Erasures
         yield* makeOrg("crashed")
-        yield* erasures.request([{ org: "crashed", user: "x", email: undefined }])
+        yield* makeErasureQueue(sql, yield* Clock.Clock).request([{ org: "crashed", user: "x", email: undefined }])
         yield* sql`UPDATE erasures e SET attempts = 3, lease_until = now() WHERE e.org_slug = 'crashed'`
         yield* erasures.drain
         const [row] = yield* sql<{ state: string; reason: string }>`

@@ -2,7 +2,8 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { ErasureNotFound, type Fault } from "../../../domain/Errors.ts"
-import { type Erasure, Erasures } from "../../../people/Erasures.ts"
+import type { Erasure } from "../../../erasure/ErasureQueue.ts"
+import { Erasures } from "../../../people/Erasures.ts"
 import { erasedKinds, erasedLabels, keptLabels } from "../../../erasure/Report.ts"
 import { ErasureBody } from "../../../api/webhooks/WebhooksApi.ts"
 import { Card } from "../../components/Card.tsx"
