@@ -207,8 +207,8 @@ export class BulkActions extends Context.Service<BulkActions, {
       const { advance, fail } = makeBatches(sql)
 
       /**
-       * Processes one batch of the action that `locked` selects and locks. Returns whether the action is still running;
-       * false if `locked` finds no action. A failed batch changes nothing.
+       * Processes one batch of the action that `locked` selects and locks. Returns whether `locked` found an action. A
+       * failed batch changes nothing.
        */
       const work = (locked: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
         Effect.suspend(() => {

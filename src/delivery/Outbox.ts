@@ -68,7 +68,7 @@ export interface ExpiredMessage {
   readonly reason: string | null
 }
 
-/** The expiry of a claimed message, with the reason that it will get. */
+/** The expiry of a claimed message, and the data for its failure reason. */
 export interface Expiry extends ExpiredMessage {
   /** The expiry on this process's monotonic clock, which clock adjustments do not move. Unit: milliseconds. */
   readonly monotonicMillis: number
