@@ -188,9 +188,9 @@ const refusalOf = (request: DeliverRequest, outcome: Exclude<Answer, Chosen>) =>
 
 /** Stores a message in a commit that it shares with other messages. */
 const storeInGroup = Effect.fnUntraced(function* ({ commit }: EnqueueServices, message: NewMessage) {
-  const ticket = commit.submit(message)
-  if (ticket === undefined) return yield* new GroupCommit.BufferFull()
-  const committed = yield* commit.settled(ticket)
+  const write = commit.submit(message)
+  if (write === undefined) return yield* new GroupCommit.BufferFull()
+  const committed = yield* commit.settled(write)
   if (!committed.durable) return yield* new GroupCommit.BufferFull()
   return committed.value
 })

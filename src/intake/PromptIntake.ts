@@ -49,9 +49,9 @@ export class PromptIntake extends Context.Service<PromptIntake, {
       })
 
       const take = Effect.fn("PromptIntake.take")(function* (received: Received) {
-        const ticket = commit.submit({ ...received, receivedAt: clock.currentTimeMillisUnsafe() })
-        if (ticket === undefined) return yield* new GroupCommit.BufferFull()
-        const taken = yield* commit.settled(ticket)
+        const write = commit.submit({ ...received, receivedAt: clock.currentTimeMillisUnsafe() })
+        if (write === undefined) return yield* new GroupCommit.BufferFull()
+        const taken = yield* commit.settled(write)
         if (!taken.durable || !taken.value) return yield* new GroupCommit.BufferFull()
         yield* earlierAnswers.lapsed([received.org])
       })

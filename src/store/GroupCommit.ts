@@ -15,7 +15,7 @@ type Answer<B> = Exit.Exit<Committed<B>, BufferFull>
 class Defective extends Schema.TaggedError<Defective>()("Defective", { defect: Schema.Defect() }) {}
 
 /** A write in progress, and the callers that await it. */
-export class Ticket<A, B> {
+export class PendingWrite<A, B> {
   /** Undefined for an entry that no caller awaits. */
   waiters: Array<(answer: Answer<B>) => void> | undefined
   /** The final answer; set once, when the entry leaves memory. */
@@ -70,12 +70,12 @@ export interface GroupCommitOptions<A, B> {
 
 export interface GroupCommit<A, B> {
   /** Queues `entry`; await it with `settled`. Undefined if too many entries are queued. */
-  readonly submit: (entry: A) => Ticket<A, B> | undefined
+  readonly submit: (entry: A) => PendingWrite<A, B> | undefined
   /**
    * Waits until the entry is committed or, while the database is down, in memory. Fails with `BufferFull` if the entry
    * was refused.
    */
-  readonly settled: (ticket: Ticket<A, B>) => Effect.Effect<Committed<B>, BufferFull>
+  readonly settled: (write: PendingWrite<A, B>) => Effect.Effect<Committed<B>, BufferFull>
   /** Number of entries in memory. */
   readonly size: () => number
   /** Whether the last commit failed, so that entries are acknowledged from memory. */
@@ -99,7 +99,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const keepsNone = options.bufferSize === 0
   const bufferSize = Math.max(1, options.bufferSize)
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
-  let queue: Array<Ticket<A, B>> = []
+  let queue: Array<PendingWrite<A, B>> = []
   let inFlight = 0
   // Arrival of the oldest entry of each group that is being written. Unit: Unix milliseconds.
   const groupsSince: Array<number> = []
@@ -119,24 +119,24 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const notDurable: Answer<B> = Exit.succeed({ durable: false })
   const full: Answer<B> = Exit.fail(new BufferFull())
 
-  const answerAll = (ticket: Ticket<A, B>, answer: Answer<B>) => {
-    const { waiters } = ticket
+  const answerAll = (write: PendingWrite<A, B>, answer: Answer<B>) => {
+    const { waiters } = write
     if (waiters === undefined) return
-    ticket.waiters = undefined
+    write.waiters = undefined
     for (const resume of waiters) resume(answer)
   }
 
-  const settle = (ticket: Ticket<A, B>, answer: Answer<B>) => {
-    ticket.answer = answer
-    if (maxWeight !== undefined) heldWeight -= maxWeight.of(ticket.entry)
-    if (down && Exit.isSuccess(answer) && committedWhileDown.length < bufferSize) committedWhileDown.push(ticket.entry)
-    else options.onSettled(ticket.entry)
-    answerAll(ticket, answer)
+  const settle = (write: PendingWrite<A, B>, answer: Answer<B>) => {
+    write.answer = answer
+    if (maxWeight !== undefined) heldWeight -= maxWeight.of(write.entry)
+    if (down && Exit.isSuccess(answer) && committedWhileDown.length < bufferSize) committedWhileDown.push(write.entry)
+    else options.onSettled(write.entry)
+    answerAll(write, answer)
   }
 
   /** Ends an outage once every acknowledged entry is stored. */
   const endOutage = () => {
-    if (!down || queue.some((ticket) => ticket.promised)) return
+    if (!down || queue.some((write) => write.promised)) return
     down = false
     const entries = committedWhileDown
     committedWhileDown = []
@@ -144,46 +144,46 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   }
 
   /** Acknowledges an entry that stays in memory. From now on, it must not be dropped. */
-  const promise = (ticket: Ticket<A, B>) => {
-    ticket.promised = true
-    answerAll(ticket, notDurable)
+  const promise = (write: PendingWrite<A, B>) => {
+    write.promised = true
+    answerAll(write, notDurable)
   }
 
   /**
    * Keeps a group that could not be written, and answers all its callers. Acknowledged entries stay regardless of the
    * buffer's size, other entries only if the buffer has room.
    */
-  const keep = (group: ReadonlyArray<Ticket<A, B>>, reason: string): Effect.Effect<void> => {
+  const keep = (group: ReadonlyArray<PendingWrite<A, B>>, reason: string): Effect.Effect<void> => {
     const wasFailing = failing
     failing = true
     // Oldest first, even if the halves of a group return one after the other.
     const waiting = group.concat(queue).sort((a, b) => a.atMillis - b.atMillis)
     if (keepsNone) {
       queue = []
-      for (const ticket of waiting) settle(ticket, full)
+      for (const write of waiting) settle(write, full)
       return wasFailing
         ? Effect.void
         : Effect.logWarning("The database refuses writes. Requests that need them are refused", { reason })
     }
     down = true
-    let room = bufferSize - waiting.filter((ticket) => ticket.promised).length
-    const refused: Array<Ticket<A, B>> = []
-    queue = waiting.filter((ticket) => {
-      if (ticket.promised || room-- > 0) return true
-      refused.push(ticket)
+    let room = bufferSize - waiting.filter((write) => write.promised).length
+    const refused: Array<PendingWrite<A, B>> = []
+    queue = waiting.filter((write) => {
+      if (write.promised || room-- > 0) return true
+      refused.push(write)
       return false
     })
     // Answers only after the queue is updated, because an answered caller may submit its next entry at once.
-    for (const ticket of [...queue]) promise(ticket)
-    for (const ticket of refused) settle(ticket, full)
+    for (const write of [...queue]) promise(write)
+    for (const write of refused) settle(write, full)
     // Logged once per outage, because a group is retried four times a second.
     return wasFailing
       ? Effect.void
       : Effect.logWarning("The database refuses writes. They are kept in memory", { reason })
   }
 
-  const writeGroup = (group: ReadonlyArray<Ticket<A, B>>): Effect.Effect<void> =>
-    options.write(group.map((ticket) => ticket.entry)).pipe(
+  const writeGroup = (group: ReadonlyArray<PendingWrite<A, B>>): Effect.Effect<void> =>
+    options.write(group.map((write) => write.entry)).pipe(
       bounded(options.timeout),
       // A defect would end the writer and thereby all later writes.
       Effect.catchDefect((defect) => Effect.fail(isSqlError(defect) ? defect : new Defective({ defect }))),
@@ -288,7 +288,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
 
   const hasRoom = () => !keepsNone && !(down && isFull())
 
-  const submit = (entry: A): Ticket<A, B> | undefined => {
+  const submit = (entry: A): PendingWrite<A, B> | undefined => {
     if (down ? isFull() : queue.length >= options.maxWaiting) return undefined
     if (maxWeight !== undefined) {
       const weight = maxWeight.of(entry)
@@ -296,23 +296,23 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       if (heldWeight > 0 && heldWeight + weight > maxWeight.held) return undefined
       heldWeight += weight
     }
-    const ticket = new Ticket<A, B>(entry, clock.currentTimeMillisUnsafe())
-    queue.push(ticket)
+    const write = new PendingWrite<A, B>(entry, clock.currentTimeMillisUnsafe())
+    queue.push(write)
     wake()
-    return ticket
+    return write
   }
 
-  const settled = (ticket: Ticket<A, B>): Effect.Effect<Committed<B>, BufferFull> =>
+  const settled = (write: PendingWrite<A, B>): Effect.Effect<Committed<B>, BufferFull> =>
     Effect.suspend(() => {
-      if (ticket.answer !== undefined) return ticket.answer
+      if (write.answer !== undefined) return write.answer
       if (down) {
-        ticket.promised = true
+        write.promised = true
         return notDurable
       }
       return Effect.callback((resume) => {
-        if (ticket.waiters === undefined) ticket.waiters = [resume]
-        else ticket.waiters.push(resume)
-        return Effect.sync(() => ticket.waiters = ticket.waiters?.filter((waiter) => waiter !== resume))
+        if (write.waiters === undefined) write.waiters = [resume]
+        else write.waiters.push(resume)
+        return Effect.sync(() => write.waiters = write.waiters?.filter((waiter) => waiter !== resume))
       })
     })
 

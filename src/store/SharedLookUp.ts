@@ -23,10 +23,10 @@ export const make = Effect.fnUntraced(function* <Question, Answer>(
   })
   return (question: Question): Effect.Effect<Answer, GroupCommit.BufferFull> =>
     Effect.suspend(() => {
-      const ticket = shared.submit(question)
-      if (ticket === undefined) return Effect.fail(new GroupCommit.BufferFull())
+      const write = shared.submit(question)
+      if (write === undefined) return Effect.fail(new GroupCommit.BufferFull())
       return Effect.flatMap(
-        shared.settled(ticket),
+        shared.settled(write),
         (found) => found.durable ? Effect.succeed(found.value) : Effect.fail(new GroupCommit.BufferFull()),
       )
     })

@@ -122,10 +122,10 @@ export class GroupCommitWorld {
 
   private submit(entry: Entry): void {
     this.process.after(0, () => {
-      const ticket = this.commits.submit(entry)
-      if (ticket === undefined) return
+      const write = this.commits.submit(entry)
+      if (write === undefined) return
       this.accepted.push(entry)
-      this.process.run(this.commits.settled(ticket), (exit) => this.answered(entry, exit))
+      this.process.run(this.commits.settled(write), (exit) => this.answered(entry, exit))
     })
   }
 

@@ -45,8 +45,8 @@ const makeStore = Effect.fnUntraced(function* (
   })
   const put = (entry: string) =>
     Effect.suspend(() => {
-      const ticket = commit.submit(entry)
-      return ticket === undefined ? new GroupCommit.BufferFull() : commit.settled(ticket)
+      const write = commit.submit(entry)
+      return write === undefined ? new GroupCommit.BufferFull() : commit.settled(write)
     })
   // Closing waits for queued entries, and the test clock does not advance then.
   yield* Effect.addFinalizer(() =>

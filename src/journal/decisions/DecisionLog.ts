@@ -353,7 +353,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
-      const pending = new ShortLivedMap<string, GroupCommit.Ticket<Keyed, ExistingDecision>>()
+      const pending = new ShortLivedMap<string, GroupCommit.PendingWrite<Keyed, ExistingDecision>>()
       // The consumer also searches for waiting events at an interval, so a dropped id only delays them.
       const awaited = yield* Queue.dropping<Awaited>(10_000)
       yield* Metric.update(stored, 0)
@@ -379,53 +379,53 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       })
 
       const recordedAs = (
-        ticket: GroupCommit.Ticket<Keyed, ExistingDecision>,
+        write: GroupCommit.PendingWrite<Keyed, ExistingDecision>,
         committed: GroupCommit.Committed<ExistingDecision>,
       ): StoredDecision => {
         if (committed.durable) return { existing: committed.value, durable: true }
-        const { entry } = ticket
+        const { entry } = write
         // The caller receives the generated id while its decision is only in memory, and may send it in another
         // request.
-        if (entry.key === undefined && ticket.answer === undefined) {
-          pending.set(entry.key = keyOf(entry.decision), ticket)
+        if (entry.key === undefined && write.answer === undefined) {
+          pending.set(entry.key = keyOf(entry.decision), write)
         }
         return { existing: entry.decision, durable: false }
       }
 
       /** Submits the decision, or returns the pending write of an earlier decision with its key. */
-      const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, ExistingDecision> | undefined => {
+      const writeOf = (decision: Decision): GroupCommit.PendingWrite<Keyed, ExistingDecision> | undefined => {
         // No other request can refer to an id that was just generated.
         if (!decision.trackingIdGiven) return commit.submit({ key: undefined, decision })
         const key = keyOf(decision)
         const earlier = pending.get(key)
         if (earlier !== undefined) return earlier
-        const ticket = commit.submit({ key, decision })
-        if (ticket !== undefined) pending.set(key, ticket)
-        return ticket
+        const write = commit.submit({ key, decision })
+        if (write !== undefined) pending.set(key, write)
+        return write
       }
 
       const record = (decision: Decision): Effect.Effect<StoredDecision, GroupCommit.BufferFull> => {
-        const ticket = ticketOf(decision)
-        if (ticket === undefined) return new GroupCommit.BufferFull()
-        return Effect.map(step("commit")(commit.settled(ticket)), (committed) => recordedAs(ticket, committed))
+        const write = writeOf(decision)
+        if (write === undefined) return new GroupCommit.BufferFull()
+        return Effect.map(step("commit")(commit.settled(write)), (committed) => recordedAs(write, committed))
       }
 
       const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
-        const tickets: Array<GroupCommit.Ticket<Keyed, ExistingDecision>> = []
+        const writes: Array<GroupCommit.PendingWrite<Keyed, ExistingDecision>> = []
         for (const decision of decisions) {
-          const ticket = ticketOf(decision)
-          if (ticket === undefined) return yield* new GroupCommit.BufferFull()
-          tickets.push(ticket)
+          const write = writeOf(decision)
+          if (write === undefined) return yield* new GroupCommit.BufferFull()
+          writes.push(write)
         }
         const recorded: Array<StoredDecision> = []
         // All were submitted together and are committed together, so only the first wait takes long.
-        for (const ticket of tickets) recorded.push(recordedAs(ticket, yield* step("commit")(commit.settled(ticket))))
+        for (const write of writes) recorded.push(recordedAs(write, yield* step("commit")(commit.settled(write))))
         return recorded
       })
 
       const find = (org: OrgSlug, templateId: TemplateId, trackingId: string) => {
-        const ticket = pending.get(keyOf({ org, templateId, trackingId }))
-        if (ticket !== undefined) return Effect.succeed(ticket.entry.decision)
+        const write = pending.get(keyOf({ org, templateId, trackingId }))
+        if (write !== undefined) return Effect.succeed(write.entry.decision)
         return Effect.map(
           readStanding(sql, [toGiven({ org, templateId, trackingId })]),
           ([row]) => row && fromExistingRow(row),

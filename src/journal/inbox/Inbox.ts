@@ -159,10 +159,10 @@ export class Inbox extends Context.Service<Inbox, {
       })
 
       const store = (received: Received): Effect.Effect<void, GroupCommit.BufferFull> => {
-        const ticket = commit.submit({ ...received, receivedAt: clock.currentTimeMillisUnsafe() })
-        if (ticket === undefined) return new GroupCommit.BufferFull()
+        const write = commit.submit({ ...received, receivedAt: clock.currentTimeMillisUnsafe() })
+        if (write === undefined) return new GroupCommit.BufferFull()
         return Effect.flatMap(
-          commit.settled(ticket),
+          commit.settled(write),
           ({ durable }) => durable ? Effect.void : new GroupCommit.BufferFull(),
         )
       }
