@@ -1,6 +1,6 @@
 import { Context, type Duration, Effect, Layer } from "effect"
 import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
-import type { BodyToRead, Piece, ReadAnswer, ReadRequest } from "./BodyReading.ts"
+import type { BodyChunk, BodyToRead, ReadAnswer, ReadRequest } from "./BodyReading.ts"
 import type { Reading } from "./Sources.ts"
 
 /** Lanes for reading bodies: small bodies in batches; large bodies, and bodies whose batch failed, one at a time. */
@@ -27,7 +27,7 @@ export interface Readable extends Omit<BodyToRead, "reading"> {
 
 /** A slice of the content of bodies, and an effect that reads the next slice. */
 export interface Slice {
-  readonly pieces: ReadonlyArray<Piece>
+  readonly chunks: ReadonlyArray<BodyChunk>
   /**
    * Reads the next slice. Undefined for the last slice. Fails with `WorkFailed` if the process exits or exceeds its
    * deadline.
@@ -75,11 +75,11 @@ export class BodyReader extends Context.Service<BodyReader, {
         singles: yield* start("singles"),
       }
 
-      const sliceOf = (lane: ReadingLane, { isLast, pieces }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
-        pieces,
+      const sliceOf = (lane: ReadingLane, { isLast, chunks }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
+        chunks,
         next: isLast ? undefined : Effect.flatMap(processes[lane].ask({ type: "next" }), (answer) =>
           // A process that was restarted in the meantime has no content of these bodies.
-          answer.type === "slice" && answer.pieces.length > 0
+          answer.type === "slice" && answer.chunks.length > 0
             ? Effect.succeed(sliceOf(lane, answer))
             : new WorkFailed({ reason: "ended", detail: "The process ended before all was taken", note: undefined })),
       })

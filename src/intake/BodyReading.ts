@@ -34,7 +34,7 @@ export type ReadRequest =
   | { readonly type: "next" }
 
 export type ReadAnswer =
-  | { readonly type: "slice"; readonly pieces: ReadonlyArray<Piece>; readonly isLast: boolean }
+  | { readonly type: "slice"; readonly chunks: ReadonlyArray<BodyChunk>; readonly isLast: boolean }
   | { readonly type: "missing"; readonly readings: ReadonlyArray<string> }
 
 export type ItemFault = Omit<SkippedItem, "expected">
@@ -47,7 +47,7 @@ export interface Unused {
 }
 
 /** A part of a body's content. The parts of one slice fit into one transaction. */
-export interface Piece {
+export interface BodyChunk {
   readonly id: number
   readonly events: ReadonlyArray<NormalizedEvent>
   readonly profiles: ReadonlyArray<ProfileUpdate>
@@ -72,7 +72,7 @@ export const maxUnused = 20
 export const readBody = async (
   body: BodyToRead,
   normalize: Normalize | NormalizeMail | undefined,
-): Promise<Piece> => {
+): Promise<BodyChunk> => {
   const normalized = normalize === undefined
     ? { reason: `This release knows no source ${JSON.stringify(body.source)}` }
     : await normalize(body.body, body.headers, body.receivedAt)
@@ -115,9 +115,9 @@ const erasureWeight = 1
  * Splits the content of bodies into slices of about `most` events each, in order. Within a body, erasure requests come
  * last.
  */
-export const slicesOf = (bodies: ReadonlyArray<Piece>, most: number): ReadonlyArray<ReadonlyArray<Piece>> => {
-  const slices: Array<Array<Piece>> = []
-  let slice: Array<Piece> = []
+export const slicesOf = (bodies: ReadonlyArray<BodyChunk>, most: number): ReadonlyArray<ReadonlyArray<BodyChunk>> => {
+  const slices: Array<Array<BodyChunk>> = []
+  let slice: Array<BodyChunk> = []
   let weight = 0
   const cut = () => {
     if (slice.length > 0) slices.push(slice)
@@ -164,7 +164,7 @@ const maxCompiled = 1_000
 /** Answers the requests of the service one after another. Calls `note` with the id of the body being read. */
 export const bodyReader = () => {
   const compiled = new LruMap<Normalize>(maxCompiled)
-  let slices: ReadonlyArray<ReadonlyArray<Piece>> = []
+  let slices: ReadonlyArray<ReadonlyArray<BodyChunk>> = []
   let next = 0
 
   const keyOf = ({ reading = "", source }: BodyToRead) => `${source}/${reading}`
@@ -187,10 +187,10 @@ export const bodyReader = () => {
   }
 
   const slice = (): ReadAnswer => {
-    const pieces = slices[next++] ?? []
+    const chunks = slices[next++] ?? []
     const isLast = next >= slices.length
     if (isLast) slices = []
-    return { type: "slice", pieces, isLast }
+    return { type: "slice", chunks, isLast }
   }
 
   return async (request: ReadRequest, note: (id: number) => void): Promise<ReadAnswer> => {
@@ -200,12 +200,12 @@ export const bodyReader = () => {
       normalizers[i] === "missing" && reading !== undefined ? [reading] : []
     )
     if (missing.length > 0) return { type: "missing", readings: [...new Set(missing)] }
-    const pieces: Array<Piece> = []
+    const chunks: Array<BodyChunk> = []
     for (const [i, body] of request.bodies.entries()) {
       note(body.id)
-      pieces.push(await readBody(body, normalizers[i] as Normalize | NormalizeMail | undefined))
+      chunks.push(await readBody(body, normalizers[i] as Normalize | NormalizeMail | undefined))
     }
-    slices = slicesOf(pieces, request.sliceWeight)
+    slices = slicesOf(chunks, request.sliceWeight)
     next = 0
     return slice()
   }

@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSandbox } from "../domain/Sandbox.ts"
 import type { Profiles } from "../profiles/Profiles.ts"
-import { type ItemFault, maxUnused, type Piece, type Unused } from "./BodyReading.ts"
+import { type BodyChunk, type ItemFault, maxUnused, type Unused } from "./BodyReading.ts"
 import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import type { Projections } from "../journal/Projection.ts"
 import type { ErasureQueue } from "../erasure/ErasureQueue.ts"
@@ -77,8 +77,8 @@ export const make = (
   }
 
   /** Returns the events of a slice. They are reported as duplicates until the database confirms that they are new. */
-  const eventsOf = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Incoming> =>
-    pieces.flatMap(({ events, faults, id, ignored, unused }) => {
+  const eventsOf = (chunks: ReadonlyArray<BodyChunk>): ReadonlyArray<Incoming> =>
+    chunks.flatMap(({ events, faults, id, ignored, unused }) => {
       const { orgSlug, receivedAt, source } = byId.get(id)!
       const report = reports.get(id)!
       report.ignored += ignored
@@ -89,29 +89,29 @@ export const make = (
       return events.map((event): Incoming => ({ ...event, org: orgSlug, source, inboxId: id, receivedAt: at }))
     })
 
-  const applyProfiles = (pieces: ReadonlyArray<Piece>) =>
+  const applyProfiles = (chunks: ReadonlyArray<BodyChunk>) =>
     profiles.apply(
-      pieces.flatMap((piece) => piece.profiles.map((one) => ({ ...one, org: byId.get(piece.id)!.orgSlug }))),
+      chunks.flatMap((chunk) => chunk.profiles.map((one) => ({ ...one, org: byId.get(chunk.id)!.orgSlug }))),
     )
 
   /** Stores requests to erase people, after all other content of their body. They are carried out later. */
-  const requestErasures = (pieces: ReadonlyArray<Piece>) =>
+  const requestErasures = (chunks: ReadonlyArray<BodyChunk>) =>
     erasures.request(
-      pieces.flatMap((piece) => piece.erasures.map((person) => ({ ...person, org: byId.get(piece.id)!.orgSlug }))),
+      chunks.flatMap((chunk) => chunk.erasures.map((person) => ({ ...person, org: byId.get(chunk.id)!.orgSlug }))),
     )
 
   /**
-   * Stores events of a slice. After the last event, also stores the other content of `pieces`. Call this in a
+   * Stores events of a slice. After the last event, also stores the other content of `chunks`. Call this in a
    * transaction, repeatedly until `left` is empty.
    */
   const store = Effect.fnUntraced(function* (
-    pieces: ReadonlyArray<Piece>,
+    chunks: ReadonlyArray<BodyChunk>,
     events: ReadonlyArray<Incoming>,
   ): Effect.fn.Return<StoredSlice, SqlError, Projections | OnSuppressed> {
     const now = yield* Clock.currentTimeMillis
     const templates = new Map<string, readonly [string, string]>()
     const sorted = yield* moveTestEvents(sql, events)
-    yield* lockEvents(sql, [...pieces.map(({ id }) => byId.get(id)!.orgSlug), ...sorted.map(({ org }) => org)])
+    yield* lockEvents(sql, [...chunks.map(({ id }) => byId.get(id)!.orgSlug), ...sorted.map(({ org }) => org)])
     const { left, stored } = yield* storeEvents(sql, sorted, now)
     for (const { event, ignored, templates: named } of stored) {
       const { inboxId, org } = event
@@ -124,10 +124,10 @@ export const make = (
       for (const template of named) templates.set(`${org}/${template}`, [org, template])
     }
     if (left.length > 0) return { done: [], templates, left }
-    yield* applyProfiles(pieces)
-    const done = pieces.filter(({ isLast }) => isLast).map(({ id }) => byId.get(id)!)
+    yield* applyProfiles(chunks)
+    const done = chunks.filter(({ isLast }) => isLast).map(({ id }) => byId.get(id)!)
     if (done.length > 0) yield* note(done)
-    yield* requestErasures(pieces)
+    yield* requestErasures(chunks)
     return { done, templates, left }
   })
 

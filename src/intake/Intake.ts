@@ -97,11 +97,11 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
     const lane: ReadingLane = isSingle ? "singles" : "batches"
     let slice = yield* reader.read(lane, bodies.map(readableOf), sliceWeight)
     while (true) {
-      const { pieces } = slice
-      let events = bodyStore.eventsOf(pieces)
+      const { chunks } = slice
+      let events = bodyStore.eventsOf(chunks)
       do {
         const storeSlice = Effect.gen(function* () {
-          const stored = yield* bodyStore.store(pieces, events)
+          const stored = yield* bodyStore.store(chunks, events)
           const done = new Set(stored.done.map(({ id }) => id))
           const after = left.filter((id) => !done.has(id))
           const span = yield* current

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { bodyReader, type BodyToRead, type Piece, readBody, slicesOf } from "../../src/intake/BodyReading.ts"
+import { type BodyChunk, bodyReader, type BodyToRead, readBody, slicesOf } from "../../src/intake/BodyReading.ts"
 import { normalizer, type Reading } from "../../src/intake/Sources.ts"
 
 const bodyOf = (json: unknown, more: Partial<BodyToRead> = {}): BodyToRead => ({
@@ -26,17 +26,17 @@ describe("readBody", () => {
       ]),
       normalizer("events"),
     )
-    assert.deepStrictEqual(piece.events.map(({ trackingId }) => trackingId), ["a", undefined])
-    assert.strictEqual(piece.ignored, 4)
-    assert.deepStrictEqual(piece.unused.map(({ count, pointer }) => [count, pointer]), [[3, "/2"], [1, "/5"]])
-    assert.match(piece.unused[0]!.reason, /"drafted" says nothing/)
-    assert.strictEqual(piece.faults.length, 100)
+    assert.deepStrictEqual(chunk.events.map(({ trackingId }) => trackingId), ["a", undefined])
+    assert.strictEqual(chunk.ignored, 4)
+    assert.deepStrictEqual(chunk.unused.map(({ count, pointer }) => [count, pointer]), [[3, "/2"], [1, "/5"]])
+    assert.match(chunk.unused[0]!.reason, /"drafted" says nothing/)
+    assert.strictEqual(chunk.faults.length, 100)
   })
 
   it("returns at most 20 reasons of ignored items", async () => {
     const body = JSON.stringify(Array.from({ length: 50 }, (_, n) => ({ event_type: `users.behaviors.x${n}` })))
-    const piece = await readBody(bodyOf(JSON.parse(body), { source: "provider_a" }), normalizer("provider_a"))
-    assert.deepStrictEqual([piece.ignored, piece.unused.length], [50, 20])
+    const chunk = await readBody(bodyOf(JSON.parse(body), { source: "provider_a" }), normalizer("provider_a"))
+    assert.deepStrictEqual([chunk.ignored, chunk.unused.length], [50, 20])
   })
 
   it("explains why nothing in a body was understood", async () => {
@@ -54,7 +54,7 @@ const bodies = fc.array(
   fc.record({ events: fc.nat(30), profiles: fc.nat(6), erasures: fc.nat(3), ignored: fc.nat(5) }),
   { maxLength: 6 },
 ).map((all) =>
-  all.map(({ erasures, events, ignored, profiles }, id): Piece => ({
+  all.map(({ erasures, events, ignored, profiles }, id): BodyChunk => ({
     id,
     events: items(events, `e${id}.`),
     profiles: items(profiles, `p${id}.`),
@@ -69,9 +69,9 @@ const bodies = fc.array(
 describe("slicesOf", () => {
   it("returns every item once and in order, erasures last, and completes each body once", () => {
     fc.assert(fc.property(bodies, fc.integer({ min: 1, max: 25 }), (all, most) => {
-      const pieces = slicesOf(all, most).flat()
+      const chunks = slicesOf(all, most).flat()
       for (const body of all) {
-        const own = pieces.filter(({ id }) => id === body.id)
+        const own = chunks.filter(({ id }) => id === body.id)
         assert.deepStrictEqual(own.flatMap(({ events }) => events), body.events)
         assert.deepStrictEqual(own.flatMap(({ profiles }) => profiles), body.profiles)
         assert.deepStrictEqual(own.flatMap(({ erasures }) => erasures), body.erasures)
@@ -90,7 +90,7 @@ describe("slicesOf", () => {
     fc.assert(fc.property(bodies, fc.integer({ min: 1, max: 25 }), (all, most) => {
       for (const slice of slicesOf(all, most)) {
         const count = (of: "events" | "profiles" | "erasures") =>
-          slice.reduce((sum, piece) => sum + piece[of].length, 0)
+          slice.reduce((sum, chunk) => sum + chunk[of].length, 0)
         assert.isAtMost(count("events"), most)
         assert.isAtMost(count("profiles"), Math.ceil(most / 10))
         assert.isAtMost(count("erasures"), most)
@@ -114,7 +114,7 @@ describe("bodyReader", () => {
     })
     for (const readings of [new Map([["k", mapped]]), new Map<string, Reading>()]) {
       const slice = await answer({ ...request, readings }, note)
-      assert.deepStrictEqual(slice.type === "slice" && slice.pieces[0]!.events.map(({ trackingId }) => trackingId), [
+      assert.deepStrictEqual(slice.type === "slice" && slice.chunks[0]!.events.map(({ trackingId }) => trackingId), [
         "t",
       ])
     }
@@ -133,7 +133,7 @@ describe("bodyReader", () => {
     const counts = []
     for (const source of ["events", "provider_a"]) {
       const slice = await read(source)
-      counts.push(slice.type === "slice" && slice.pieces[0]!.events.length)
+      counts.push(slice.type === "slice" && slice.chunks[0]!.events.length)
     }
     assert.deepStrictEqual(counts, [1, 0])
   })
@@ -141,7 +141,7 @@ describe("bodyReader", () => {
   it("returns one slice after another, and an empty last slice when nothing is left", async () => {
     const answer = bodyReader()
     const none = await answer({ type: "next" }, () => {})
-    assert.deepStrictEqual(none, { type: "slice", pieces: [], isLast: true })
+    assert.deepStrictEqual(none, { type: "slice", chunks: [], isLast: true })
     const first = await answer({
       type: "read",
       bodies: [bodyOf(Array.from({ length: 25 }, (_, n) => click(`${n}`)))],
@@ -150,7 +150,7 @@ describe("bodyReader", () => {
     }, () => {})
     const all = [first, await answer({ type: "next" }, () => {}), await answer({ type: "next" }, () => {})]
     assert.deepStrictEqual(
-      all.map((slice) => slice.type === "slice" && [slice.pieces[0]!.events.length, slice.isLast]),
+      all.map((slice) => slice.type === "slice" && [slice.chunks[0]!.events.length, slice.isLast]),
       [[10, false], [10, false], [5, true]],
     )
   })
