@@ -8,7 +8,7 @@ import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import type { Projections } from "../journal/Projection.ts"
 import type { ErasureQueue } from "../erasure/ErasureQueue.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
-import { type Incoming, storeEvents } from "../journal/events/EventStore.ts"
+import { type IncomingEvent, storeEvents } from "../journal/events/EventStore.ts"
 import type { Body } from "../journal/inbox/IntakeBatches.ts"
 import { noteCompleted } from "../journal/inbox/Completed.ts"
 import { moveTestEvents } from "../journal/events/TestEvents.ts"
@@ -38,7 +38,7 @@ const statusOf = ({ duplicates, events, faults, ignored }: Report): Status =>
   faults.length === 0 ? "done" : events + duplicates + ignored === 0 ? "rejected" : "partial"
 
 /** Reports an event whose time does not count for its decision. */
-const noteIgnored = (report: Report, { event, key, trackingId }: Incoming, reason: string): void => {
+const noteIgnored = (report: Report, { event, key, trackingId }: IncomingEvent, reason: string): void => {
   report.ignored++
   if (report.unused.length >= maxUnused) return
   const name = key.startsWith("id:") ? key.slice("id:".length) : trackingId ?? ""
@@ -52,7 +52,7 @@ export interface StoredSlice {
   /** Organizations and templates of counted events. */
   readonly templates: ReadonlyMap<string, readonly [org: string, template: string]>
   /** Events that did not fit into the transaction. Their bodies are complete after these events are stored. */
-  readonly left: ReadonlyArray<Incoming>
+  readonly left: ReadonlyArray<IncomingEvent>
 }
 
 /** Stores the content of bodies slice by slice, and records the status of each body once it is complete. */
@@ -77,7 +77,7 @@ export const make = (
   }
 
   /** Returns the events of a slice. They are reported as duplicates until the database confirms that they are new. */
-  const eventsOf = (chunks: ReadonlyArray<BodyChunk>): ReadonlyArray<Incoming> =>
+  const eventsOf = (chunks: ReadonlyArray<BodyChunk>): ReadonlyArray<IncomingEvent> =>
     chunks.flatMap(({ events, faults, id, ignored, unused }) => {
       const { orgSlug, receivedAt, source } = byId.get(id)!
       const report = reports.get(id)!
@@ -86,7 +86,7 @@ export const make = (
       report.faults = [...report.faults, ...faults]
       report.duplicates += events.length
       const at = receivedAt.getTime()
-      return events.map((event): Incoming => ({ ...event, org: orgSlug, source, inboxId: id, receivedAt: at }))
+      return events.map((event): IncomingEvent => ({ ...event, org: orgSlug, source, inboxId: id, receivedAt: at }))
     })
 
   const applyProfiles = (chunks: ReadonlyArray<BodyChunk>) =>
@@ -106,7 +106,7 @@ export const make = (
    */
   const store = Effect.fnUntraced(function* (
     chunks: ReadonlyArray<BodyChunk>,
-    events: ReadonlyArray<Incoming>,
+    events: ReadonlyArray<IncomingEvent>,
   ): Effect.fn.Return<StoredSlice, SqlError, Projections | OnSuppressed> {
     const now = yield* Clock.currentTimeMillis
     const templates = new Map<string, readonly [string, string]>()

@@ -24,7 +24,7 @@ import { rulesFor } from "./RevenueRules.ts"
 // events' organizations: see `lockEvents`.
 
 /** An event to store, or a stored event without a decision. */
-export interface Incoming extends NormalizedEvent {
+export interface IncomingEvent extends NormalizedEvent {
   readonly org: string
   readonly source: string
   readonly inboxId: number
@@ -56,7 +56,7 @@ export const outcomeCounters = {
  * minutes after three times as long. Undefined after 7 days. This makes about twenty searches. An event that waits for
  * a link is searched for once, at the end of that wait, because the link itself makes it due.
  */
-export const retryAt = (event: Incoming, now: number): number | undefined => {
+export const retryAt = (event: IncomingEvent, now: number): number | undefined => {
   const age = Math.max(500, now - event.receivedAt)
   if (age > windowDays * 24 * hourMillis) return undefined
   if (waitsForLink(event)) {
@@ -72,8 +72,8 @@ const waitedDays = 31
 const eventKey = (org: string, source: string, key: string) => `${org}\0${source}\0${key}`
 
 /** Returns the events of `incoming` that are not stored yet, each once. */
-const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming: ReadonlyArray<Incoming>) {
-  const first = new SeededMap<string, Incoming>()
+const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming: ReadonlyArray<IncomingEvent>) {
+  const first = new SeededMap<string, IncomingEvent>()
   for (const event of incoming) {
     const key = eventKey(event.org, event.source, event.key)
     if (!first.has(key)) first.set(key, event)
@@ -86,7 +86,7 @@ const unknown = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, incoming:
 /** Stores which tracking id belongs to a platform's message id, and makes events that wait for that link due. */
 const link = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  events: ReadonlyArray<Incoming>,
+  events: ReadonlyArray<IncomingEvent>,
   now: number,
 ) {
   const links = events.flatMap(({ messageKey, org, source, trackingId }) =>
@@ -112,13 +112,13 @@ const link = Effect.fnUntraced(function* (
 
 /** An event, and the decision that it is attributed to, if any. */
 interface Placed {
-  readonly event: Incoming
+  readonly event: IncomingEvent
   readonly decision: DecisionRef | undefined
 }
 
 /** Returns the placed events that may change the suppression list, each once, with the users of its decisions. */
 const reportedOf = (placed: ReadonlyArray<Placed>) => {
-  const users = new Map<Incoming, Array<string>>()
+  const users = new Map<IncomingEvent, Array<string>>()
   for (const { decision, event } of placed) {
     if (!bearsOnSuppression(event)) continue
     let known = users.get(event)
@@ -153,7 +153,7 @@ const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
  * Returns the status of an event for its decision: `ignored` if its time is outside the time that counts for the
  * decision.
  */
-export const placedStatus = (decision: DecisionRef, event: Incoming): "attributed" | "ignored" =>
+export const placedStatus = (decision: DecisionRef, event: IncomingEvent): "attributed" | "ignored" =>
   ignoredReason(event, [decision.decidedAt]) === undefined ? "attributed" : "ignored"
 
 /** Returns the status of an event to store. An event that can belong to no decision is stored for its person only. */
@@ -289,7 +289,7 @@ export const readEarlier = Effect.fnUntraced(function* (
 })
 
 const storedEventOf = (
-  { automated, currency, event, key, link, occurredAt, source, value }: Incoming,
+  { automated, currency, event, key, link, occurredAt, source, value }: IncomingEvent,
 ): StoredEvent => ({
   source,
   key,
@@ -306,7 +306,7 @@ const storedEventOf = (
  */
 export const countEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly event: Incoming }>,
+  fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly event: IncomingEvent }>,
   earlier: EventsBefore,
 ): Effect.fn.Return<void, SqlError, Projections> {
   if (fresh.length === 0) return
@@ -342,7 +342,7 @@ export const countEvents = Effect.fnUntraced(function* (
 
 /** A newly stored event, and the templates whose tallies it changes. */
 export interface NewEvent {
-  readonly event: Incoming
+  readonly event: IncomingEvent
   readonly templates: ReadonlyArray<string>
   /** Why the event's time does not count for its decisions; undefined if it counts or has no decision. */
   readonly ignored: string | undefined
@@ -363,13 +363,13 @@ export interface StoredEvents {
   /** The new events. */
   readonly stored: ReadonlyArray<NewEvent>
   /** New events that did not fit into this transaction. Store them in the next. */
-  readonly left: ReadonlyArray<Incoming>
+  readonly left: ReadonlyArray<IncomingEvent>
 }
 
 /** Stores the new events of `incoming` with their decisions. Fails with `SqlError` if the database does not respond. */
 export const storeEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  incoming: ReadonlyArray<Incoming>,
+  incoming: ReadonlyArray<IncomingEvent>,
   now: number,
 ): Effect.fn.Return<StoredEvents, SqlError, Projections | OnSuppressed> {
   if (incoming.length === 0) return { stored: [], left: [] }
@@ -404,7 +404,7 @@ export const storeEvents = Effect.fnUntraced(function* (
   const personal = placed.filter((one) => statusOf(one) === "person").length
   yield* Metric.update(outcomeCounters.waiting, waiting)
   yield* Metric.update(outcomeCounters.person, personal)
-  const decided = new Map<Incoming, Array<number>>()
+  const decided = new Map<IncomingEvent, Array<number>>()
   for (const { decision, event } of placed) {
     if (decision === undefined) continue
     const times = decided.get(event)
@@ -418,7 +418,7 @@ export const storeEvents = Effect.fnUntraced(function* (
   yield* Metric.update(outcomeCounters.ignored, ignored.size)
   yield* Metric.update(outcomeCounters.attributed, stored.length - waiting - personal - ignored.size)
   yield* Metric.update(outcomeCounters.duplicate, incoming.length - left.length - stored.length)
-  const templates = new Map<Incoming, Array<string>>()
+  const templates = new Map<IncomingEvent, Array<string>>()
   for (const { decision, event } of placed) {
     const named = templates.get(event)
     if (named === undefined) templates.set(event, decision === undefined ? [] : [decision.templateId])

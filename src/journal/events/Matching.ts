@@ -12,7 +12,7 @@ import { suppressByEvents } from "./EventSuppressions.ts"
 import {
   countEvents,
   fitting,
-  type Incoming,
+  type IncomingEvent,
   insertEvents,
   linkHours,
   outcomeCounters,
@@ -47,7 +47,7 @@ interface Waiting {
   readonly currency: string | null
 }
 
-const incomingOf = (row: Waiting, now: number): Incoming => ({
+const incomingOf = (row: Waiting, now: number): IncomingEvent => ({
   org: row.orgSlug,
   source: row.source,
   key: row.eventKey,

@@ -5,7 +5,7 @@ import { dayMillis } from "../../bandit/Window.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
 import { sandboxesOf } from "../../organizations/Sandboxes.ts"
 import { recordset } from "../../store/Recordset.ts"
-import type { Incoming } from "./EventStore.ts"
+import type { IncomingEvent } from "./EventStore.ts"
 
 /**
  * Test decisions of up to this many days before an event are searched. Events do not count for older decisions. Unit:
@@ -30,8 +30,8 @@ const eventColumns = {
  */
 export const moveTestEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  events: ReadonlyArray<Incoming>,
-): Effect.fn.Return<ReadonlyArray<Incoming>, SqlError> {
+  events: ReadonlyArray<IncomingEvent>,
+): Effect.fn.Return<ReadonlyArray<IncomingEvent>, SqlError> {
   const orgs = [...new Set(events.map(({ org }) => org))].filter((org) => !isSandbox(org))
   if (orgs.length === 0) return events
   const sandboxes = yield* sandboxesOf(sql, orgs)
