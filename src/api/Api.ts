@@ -4,7 +4,7 @@ import { Template, TemplateBatchInput, TemplateInput, TemplatePatch } from "../d
 import { described } from "../domain/described.ts"
 import { ProposedTemplate, WaitingChange } from "../domain/Proposal.ts"
 import { TemplateChange } from "../templates/ImportPlan.ts"
-import { Verdict } from "../intake/Verdicts.ts"
+import { EventVerdict } from "../intake/Verdicts.ts"
 import { AccountsGroup } from "./accounts/AccountsApi.ts"
 import { reads, writes } from "../accounts/Access.ts"
 import { managementGroup } from "./admission/ManagementGroup.ts"
@@ -158,7 +158,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       success: Schema.Struct({
         status: Schema.Literal("ok"),
         received: Schema.Int,
-        items: described(Schema.Array(Verdict), "The verdict on each item, in the order of the items"),
+        items: described(Schema.Array(EventVerdict), "The verdict on each item, in the order of the items"),
       }),
       error: [...Problems.ofBody, ...keyProblems, Problems.QuotaExceeded],
     }).annotateMerge(withKey("events")).annotate(

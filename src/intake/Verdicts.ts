@@ -77,7 +77,7 @@ export const judge = (
   return { items, ...(unknown === undefined ? {} : { unknown }) }
 }
 
-export const Verdict = Schema.Struct({
+export const EventVerdict = Schema.Struct({
   index: Schema.Int.annotate({ description: "Its place among the items of the body, from 0" }),
   status: Schema.Literals(["accepted", "incomplete", "duplicate", "ignored", "rejected"]).annotate({
     description:
@@ -89,7 +89,7 @@ export const Verdict = Schema.Struct({
   pointer: Schema.optionalKey(Schema.String).annotate({ description: "JSON pointer of the item or member meant" }),
   reason: Schema.optionalKey(Schema.String),
 }).annotate({ identifier: "EventVerdict" })
-export type Verdict = typeof Verdict.Type
+export type EventVerdict = typeof EventVerdict.Type
 
 /**
  * Maximum length of all reasons in one response. 10,000 verdicts without reasons need about 500,000. Unit: characters.
@@ -136,14 +136,14 @@ export const verdictsOf = (
   known: SeededSet<string>,
   untimely: Pick<SeededMap<string, string>, "get">,
   currency: string | null,
-): ReadonlyArray<Verdict> => {
+): ReadonlyArray<EventVerdict> => {
   const seen = new SeededSet<string>()
   let left = maxReasons
   const told = (reason: string) => {
     left -= reason.length
     return left < 0 ? {} : { reason }
   }
-  return items.map((item, index): Verdict => {
+  return items.map((item, index): EventVerdict => {
     if ("status" in item) return { index, status: item.status, pointer: item.pointer, ...told(item.reason) }
     const isRepeated = known.has(item.key) || seen.has(item.key)
     seen.add(item.key)
