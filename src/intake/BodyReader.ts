@@ -75,7 +75,7 @@ export class BodyReader extends Context.Service<BodyReader, {
         singles: yield* start("singles"),
       }
 
-      const sliceOf = (lane: ReadingLane, { isLast, chunks }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
+      const sliceOf = (lane: ReadingLane, { chunks, isLast }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
         chunks,
         next: isLast ? undefined : Effect.flatMap(processes[lane].ask({ type: "next" }), (answer) =>
           // A process that was restarted in the meantime has no content of these bodies.
