@@ -29,7 +29,7 @@ import {
   NotEnabled,
   RecipientSuppressed,
 } from "./EnqueueErrors.ts"
-import type { RequestFacts, RequestKeys, StandingRequest } from "./KnownRequests.ts"
+import type { ExistingRequest, RequestFacts, RequestKeys } from "./KnownRequests.ts"
 import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
 
 // The steps of queueing a message: refuse repetitions and suppressed recipients, plan the decision, store both.
@@ -70,7 +70,7 @@ class Repetition extends Schema.TaggedError<Repetition>()("Repetition", {
  * Returns the id of the message with this idempotency key, if any. Fails with `KeyReused` if that request had another
  * body.
  */
-const findMessage = (found: StandingRequest | undefined, { digest, key }: Idempotency) =>
+const findMessage = (found: ExistingRequest | undefined, { digest, key }: Idempotency) =>
   found === undefined || found.digest === digest
     ? Effect.succeed(found?.deliveryId)
     : Effect.fail(new KeyReused({ key }))
@@ -95,7 +95,7 @@ const findEarlier = Effect.fnUntraced(function* (
     key: idempotency?.key,
     addressKeys: isChecked ? yield* addressKeys.of(email) : [],
   })
-  const earlier = idempotency && (yield* findMessage(found.standing, idempotency))
+  const earlier = idempotency && (yield* findMessage(found.existing, idempotency))
   if (earlier !== undefined) return earlier
   const suppression = suppressionFor(found.suppressions, view?.ignoresUnsubscribes === true)
   return suppression === undefined ? undefined : yield* new RecipientSuppressed(suppression)
@@ -205,16 +205,16 @@ const storeClaimed = (
   claim: StickyClaim,
 ): Effect.Effect<StoreResult | StickyChoice, GroupCommit.BufferFull> =>
   Effect.gen(function* () {
-    const isOwn = (standing: StickyChoice) => standing.trackingId === claim.decision.trackingId
-    const standing = yield* sql.withTransaction(Effect.gen(function* () {
-      const standing = yield* insertClaim(sql, claim)
-      if (!isOwn(standing)) return standing
+    const isOwn = (existing: StickyChoice) => existing.trackingId === claim.decision.trackingId
+    const existing = yield* sql.withTransaction(Effect.gen(function* () {
+      const existing = yield* insertClaim(sql, claim)
+      if (!isOwn(existing)) return existing
       const [result = "queued"] = yield* insertMessages(sql, targets, [message], clock.currentTimeMillisUnsafe())
       // Rolls back the claim, so that the choice and the message of the first request stay.
-      return result === "queued" ? standing : yield* new Repetition({ result })
+      return result === "queued" ? existing : yield* new Repetition({ result })
     }))
-    yield* sticky.committed(claim, standing)
-    if (!isOwn(standing)) return standing
+    yield* sticky.committed(claim, existing)
+    if (!isOwn(existing)) return existing
     yield* targets.remember([message])
     return "queued" as const
   }).pipe(
@@ -298,6 +298,6 @@ export const enqueue = Effect.fnUntraced(function* (
   const { result, warnings } = yield* storePlanned(services, draft, yield* decider.plan(org, decideRequestOf(draft)))
   if (result === "queued") return { id, repeated: false, warnings }
   if (result === "reused") return yield* new KeyReused({ key: idempotency!.key })
-  const { standing } = yield* known({ org, key: idempotency!.key, addressKeys: [] })
-  return { id: (yield* findMessage(standing, idempotency!)) ?? id, repeated: true }
+  const { existing } = yield* known({ org, key: idempotency!.key, addressKeys: [] })
+  return { id: (yield* findMessage(existing, idempotency!)) ?? id, repeated: true }
 })

@@ -20,24 +20,24 @@ export interface RequestKeys {
 }
 
 /** The message that an idempotency key belongs to, and the digest of its request. */
-export const StandingRequest = Schema.Struct({
+export const ExistingRequest = Schema.Struct({
   orgSlug: Schema.NonEmptyString,
   key: Schema.NonEmptyString,
   digest: Schema.NonEmptyString,
   deliveryId: Schema.NonEmptyString,
 })
-export type StandingRequest = typeof StandingRequest.Type
+export type ExistingRequest = typeof ExistingRequest.Type
 
 /** Reads a row of `idempotency_keys`. */
-export const readStanding = rowReader(
+export const readExisting = rowReader(
   "idempotency_keys",
-  StandingRequest,
-  ({ key, orgSlug }: StandingRequest) => `org_slug ${orgSlug} and key ${key}`,
+  ExistingRequest,
+  ({ key, orgSlug }: ExistingRequest) => `org_slug ${orgSlug} and key ${key}`,
 )
 
 /** Stored facts about a request. */
 export interface RequestFacts {
-  readonly standing: StandingRequest | undefined
+  readonly existing: ExistingRequest | undefined
   readonly suppressions: ReadonlyArray<Suppression>
 }
 
@@ -48,7 +48,7 @@ export const findKnown = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<RequestFacts>, SqlError> {
   const rows = asked.flatMap(({ key, org }, n) => key === undefined ? [] : [{ n, org_slug: org, key }])
   const found = yield* sql<
-    (StandingRequest & { readonly n: number; readonly id: null }) | SuppressionRow
+    (ExistingRequest & { readonly n: number; readonly id: null }) | SuppressionRow
   >`
     SELECT r.n, r.org_slug, r.key, k.digest, k.delivery_id, NULL::float8 AS id, NULL::text AS reason,
       NULL::timestamptz AS suppressed_at
@@ -61,12 +61,12 @@ export const findKnown = Effect.fnUntraced(function* (
     UNION ALL
     SELECT f.n, NULL, NULL, NULL, NULL, f.id, f.reason, f.suppressed_at
     FROM (${suppressionsOf(sql, asked.map(({ addressKeys, org }) => ({ org, keys: addressKeys })))}) f`
-  const known = asked.map((): { standing: StandingRequest | undefined; suppressions: Array<Suppression> } => ({
-    standing: undefined,
+  const known = asked.map((): { existing: ExistingRequest | undefined; suppressions: Array<Suppression> } => ({
+    existing: undefined,
     suppressions: [],
   }))
   for (const row of found) {
-    if (row.id === null) known[row.n]!.standing = yield* readStanding(row)
+    if (row.id === null) known[row.n]!.existing = yield* readExisting(row)
     else known[row.n]!.suppressions.push(yield* readSuppression(row))
   }
   return known

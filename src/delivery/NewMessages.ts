@@ -9,7 +9,7 @@ import type { CopyId, OrgSlug } from "../domain/Ids.ts"
 import { addressKey } from "../suppressions/AddressKey.ts"
 import type { Targets } from "../tracking/Targets.ts"
 import type { Idempotency } from "./DeliverRequest.ts"
-import { keptHours, readStanding, type StandingRequest } from "./KnownRequests.ts"
+import { type ExistingRequest, keptHours, readExisting } from "./KnownRequests.ts"
 
 // Stores the rows of new messages.
 
@@ -139,7 +139,7 @@ const claimKeys = Effect.fnUntraced(function* (
     digest: idempotency!.digest,
     delivery_id: id,
   }))
-  const found = yield* sql<StandingRequest>`
+  const found = yield* sql<ExistingRequest>`
     WITH given AS MATERIALIZED (
       SELECT r.* FROM ${recordset(rows, { org_slug: "text", key: "text", digest: "text", delivery_id: "text" })}
     ), taken AS (
@@ -154,8 +154,8 @@ const claimKeys = Effect.fnUntraced(function* (
       RETURNING k.org_slug, k.key, k.digest, k.delivery_id
     )
     SELECT t.org_slug, t.key, t.digest, t.delivery_id FROM taken t`
-  const standing = yield* Effect.forEach(found, readStanding)
-  const byKey = new Map(standing.map((row) => [`${row.orgSlug}\0${row.key}`, row]))
+  const existing = yield* Effect.forEach(found, readExisting)
+  const byKey = new Map(existing.map((row) => [`${row.orgSlug}\0${row.key}`, row]))
   for (const entry of entries) {
     if (entry.idempotency === undefined) continue
     const row = byKey.get(keyOf(entry))!

@@ -15,8 +15,8 @@ export const signingKey = (sql: SqlClient.SqlClient, name: string): Effect.Effec
     ([row]) => row?.key,
   )
   const readOrMake = Effect.gen(function* () {
-    const standing = yield* read
-    if (standing !== undefined) return standing
+    const existing = yield* read
+    if (existing !== undefined) return existing
     const now = yield* DateTime.nowAsDate
     yield* sql`
       INSERT INTO signing_keys (name, key, created_at) VALUES (${name}, ${randomBytes(32).toString("hex")}, ${now})
