@@ -99,17 +99,17 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
 
   const inputs = yield* Queue.unbounded<LaneInput>()
   const offer = (input: LaneInput) => void Queue.offerUnsafe(inputs, input)
-  const line = yield* makeLine(org, connections)
+  const laneConnection = yield* makeLaneConnection(org, connections)
   let state = start(laneSettings(settings), lane, askedAt, monotonic())
   const isHeld = () => !state.isLost && monotonic() < state.heldUntil
-  const execute = yield* makeExecutor(lane, line, surroundings, offer, monotonic, isHeld)
+  const execute = yield* makeExecutor(lane, laneConnection, surroundings, offer, monotonic, isHeld)
   const alarm = yield* makeAlarm(() => offer({ _tag: "woken" }), monotonic)
 
   const step = (input: LaneInput) =>
     Effect.suspend(() => {
       // Ignores inputs that were read together with the last input of the lane.
       if (state.phase._tag === "ended") return Effect.void
-      const moment = { millis: monotonic(), active: connections.active(org), granted: line.granted() }
+      const moment = { millis: monotonic(), active: connections.active(org), granted: laneConnection.granted() }
       const [after, commands] = next(state, input, moment)
       state = after
       // Executing has already begun most commands; these are the remaining effects.
@@ -180,7 +180,7 @@ const makeAlarm = Effect.fnUntraced(function* (ring: () => void, monotonic: () =
  */
 const makeExecutor = Effect.fnUntraced(function* (
   lane: Lane,
-  line: Line,
+  laneConnection: LaneConnection,
   { answers, connections, outbox, settings }: Surroundings,
   offer: (input: LaneInput) => void,
   monotonic: () => number,
@@ -246,7 +246,7 @@ const makeExecutor = Effect.fnUntraced(function* (
         return ask(
           outbox.claim(lane, command.limit, command.isBusy, command.choice),
           (messages) => {
-            const { prepare } = line.connection()
+            const { prepare } = laneConnection.connection()
             if (prepare !== undefined && messages.length > 0) fork(prepare(messages))
             return { _tag: "claimed", messages }
           },
@@ -270,7 +270,7 @@ const makeExecutor = Effect.fnUntraced(function* (
         )
       }
       case "open":
-        return ask(line.open(command.active), (input) => input)
+        return ask(laneConnection.open(command.active), (input) => input)
       case "check": {
         const { ahead, flight, message } = command
         giveUps.set(flight, new AbortController())
@@ -279,7 +279,7 @@ const makeExecutor = Effect.fnUntraced(function* (
       }
       case "attempt": {
         const { flight, message, platform } = command
-        const connection = line.connection()
+        const connection = laneConnection.connection()
         const endsAt = monotonic() + composeMillis + (connection.answerMillis ?? answerMillis)
         const gate = new Gate(message, checks, isHeld)
         const sending = attempt(connection, message, platform, giveUps.get(flight)!.signal, gate)
@@ -298,7 +298,7 @@ const makeExecutor = Effect.fnUntraced(function* (
         giveUps.get(command.flight)!.abort()
         return undefined
       case "leave":
-        line.connection().leave?.()
+        laneConnection.connection().leave?.()
         return undefined
       case "arrive":
         giveUps.delete(command.flight)
@@ -314,10 +314,10 @@ const makeExecutor = Effect.fnUntraced(function* (
   }
 })
 
-type Line = Effect.Success<ReturnType<typeof makeLine>>
+type LaneConnection = Effect.Success<ReturnType<typeof makeLaneConnection>>
 
 /** Opens the connection of a lane, and closes the previous connection. */
-const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connections["Service"]) {
+const makeLaneConnection = Effect.fnUntraced(function* (org: OrgSlug, connections: Connections["Service"]) {
   let opened: { readonly connection: Connection; readonly scope: Scope.Closeable } | undefined
   const close = Effect.suspend(() => {
     const scope = opened?.scope
