@@ -249,7 +249,7 @@ const fromExistingRow = ({ context, copyId, further, mode, userId }: ExistingRow
 })
 
 /** Reads the earlier decisions of given keys, each from the only partition that can contain it. */
-const readStanding = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<typeof toGiven>>) => {
+const readExisting = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<typeof toGiven>>) => {
   const wanted = recordset(keys, keyColumns)
   const found = sql`d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id`
   const read = sql.literal(
@@ -296,7 +296,7 @@ export const insertDecisions: (
   }
   // Another request inserted some of the keys first, so its decisions apply.
   const existing = new Map(
-    (yield* readStanding(sql, given.map(toGiven))).map((row) => [
+    (yield* readExisting(sql, given.map(toGiven))).map((row) => [
       keyOf({ org: row.orgSlug, templateId: row.templateId, trackingId: row.trackingId }),
       fromExistingRow(row),
     ]),
@@ -427,7 +427,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         const write = pending.get(keyOf({ org, templateId, trackingId }))
         if (write !== undefined) return Effect.succeed(write.entry.decision)
         return Effect.map(
-          readStanding(sql, [toGiven({ org, templateId, trackingId })]),
+          readExisting(sql, [toGiven({ org, templateId, trackingId })]),
           ([row]) => row && fromExistingRow(row),
         )
       }
