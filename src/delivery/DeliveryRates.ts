@@ -36,6 +36,7 @@ export interface DeliveryPoint {
   readonly oldestDueSeconds: number | null
 }
 
+/** Delivery over time, in intervals of equal length. */
 export interface DeliverySeries {
   readonly hours: number
   /** Length of an interval. Unit: minutes. */

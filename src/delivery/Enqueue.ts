@@ -34,6 +34,7 @@ import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages
 
 // The steps of queueing a message: refuse repetitions and suppressed recipients, plan the decision, store both.
 
+/** Services of the process that queueing a message uses. */
 export interface EnqueueServices {
   readonly sql: SqlClient.SqlClient
   readonly clock: Clock.Clock

@@ -65,6 +65,7 @@ export class MessageExpired extends Schema.TaggedError<MessageExpired>()("Messag
   }
 }
 
+/** Every reason why Deliver does not queue a message. */
 export type EnqueueError =
   | NotEnabled
   | MessageExpired

@@ -79,6 +79,7 @@ export interface Blames {
   readonly acceptedFrom: number
 }
 
+/** The record before the first answer about the connection. */
 export const noBlames: Blames = { messages: new Map(), acceptedFrom: -Infinity }
 
 /**

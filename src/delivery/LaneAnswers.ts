@@ -49,6 +49,9 @@ const heldBack = (
     : untried(message, connection, "The suppression list could not be read in time")
 }
 
+/**
+ * Processes the end of attempt `number`: updates the breakers, the brake and the rate limiter, and settles the message.
+ */
 export const takeAnswer = (turn: LaneTurn, number: number, answer: SendResult, jitter: number): void => {
   const { lane, now } = turn
   const { departure, flight, isProbe, message, setup } = lane.flights.get(number)!
@@ -130,6 +133,7 @@ const brakeToRemember = ({ brake: { state }, rememberedBrake, version }: LaneDra
   return isKnown ? undefined : { version, state }
 }
 
+/** Processes the commit of the record in progress. */
 export const endRecord = (lane: LaneDraft, now: number): void => {
   const { brake, settled } = lane.recording!
   lane.recording = undefined

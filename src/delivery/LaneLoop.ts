@@ -133,7 +133,7 @@ const mayGoOn = ({ active, lane }: LaneTurn): boolean =>
 const decide = (turn: LaneTurn): void => {
   const { active, commands, lane, now } = turn
   if (!mayGoOn(turn) || active === undefined) return land(turn)
-  // Any later input ends a rest that begins after this line.
+  // Only later inputs end a rest that begins after this line.
   lane.hasMoved = false
   if (lane.version !== active.version) beginAnew(lane, active.version)
   const { trip } = lane.brake

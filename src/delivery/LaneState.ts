@@ -44,7 +44,7 @@ export type Phase =
   /** Rests until this time, or until an event of this kind. Each kind includes the kinds before it. */
   | { readonly _tag: "resting"; readonly until: number; readonly wakesOn: "time" | "moved" | "due" }
   | { readonly _tag: "claiming"; readonly choice: ClaimChoice; readonly purpose: ClaimPurpose }
-  /** Returns messages to the queue. `purpose` is the purpose of the claim that continues after it. */
+  /** Returns messages to the queue. `purpose` is the purpose of the preceding claim. */
   | { readonly _tag: "returning"; readonly purpose: ClaimPurpose | undefined }
   | { readonly _tag: "refusing" }
   | { readonly _tag: "opening"; readonly active: ActiveConnection }
@@ -114,7 +114,10 @@ export interface LaneState {
   /** Messages being sent, by flight number. */
   readonly flights: ReadonlyMap<number, Leaving>
   readonly departed: number
-  /** Whether the latest message went to a suspected domain. Then no other message is sent before it is recorded. */
+  /**
+   * Whether the latest message is suspected of interruptions (`isSuspect`). Then no other message is sent before its
+   * result is recorded.
+   */
   readonly isAlone: boolean
   /** Outcomes to record (`settling`), outcomes being recorded, and the number of both plus the messages being sent. */
   readonly settling: ReadonlyArray<Settled>
@@ -250,6 +253,7 @@ export const proceed = (lane: LaneDraft): void => {
   lane.phase = { _tag: "deciding" }
 }
 
+/** Rests until `until`, or until an event of the kind `wakesOn`. */
 export const rest = (lane: LaneDraft, until: number, wakesOn: "time" | "moved" | "due"): void => {
   lane.phase = { _tag: "resting", until, wakesOn }
 }

@@ -29,6 +29,7 @@ export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
   sent: Schema.Boolean,
 }) {}
 
+/** A request to a server outside of this installation. */
 export interface OutboundRequest {
   readonly method: "GET" | "POST"
   readonly url: URL
@@ -37,6 +38,7 @@ export interface OutboundRequest {
   readonly body?: string
 }
 
+/** A complete answer, whose body may be truncated. */
 export interface OutboundResponse {
   /** 200 to 599. Redirects are not followed. */
   readonly status: number

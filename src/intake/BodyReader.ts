@@ -6,6 +6,7 @@ import type { Reading } from "./Sources.ts"
 /** Lanes for reading bodies: small bodies in batches; large bodies, and bodies whose batch failed, one at a time. */
 export type ReadingLane = "batches" | "singles"
 
+/** Options of the body reader, which tests change. */
 export interface BodyReaderOptions {
   /** Timeout of one request, by lane. Default: 5 seconds for a batch, 10 seconds for a single body. */
   readonly deadline?: { readonly [lane in ReadingLane]?: Duration.Input }

@@ -20,6 +20,7 @@ export interface BodyToRead {
   readonly reading: string | undefined
 }
 
+/** A request of the service to the reading process. */
 export type ReadRequest =
   /**
    * Reads bodies and returns the first slice. `readings` contains the settings that the process reported as missing.
@@ -33,10 +34,12 @@ export type ReadRequest =
   /** Returns the next slice of the bodies read last. */
   | { readonly type: "next" }
 
+/** An answer of the reading process: a slice, or the keys of missing settings. */
 export type ReadAnswer =
   | { readonly type: "slice"; readonly chunks: ReadonlyArray<BodyChunk>; readonly isLast: boolean }
   | { readonly type: "missing"; readonly readings: ReadonlyArray<string> }
 
+/** An item or member that was not understood, with its JSON pointer and the reason. */
 export type ItemFault = Omit<SkippedItem, "expected">
 
 /** A reason why items of a body were ignored, the number of these items, and the JSON pointer of the first. */

@@ -33,6 +33,7 @@ export interface CustomEventsOptions {
   readonly strict?: boolean | undefined
 }
 
+/** Members of a body that may contain the list of items, in order of precedence. */
 export const wrapperKeys: ReadonlyArray<string> = ["events", "batch", "data"] as const
 const eventKeys = ["event", "event_name", "event_type", "type", "name"]
 const trackingKeys = ["tracking_id", "trackingId"]

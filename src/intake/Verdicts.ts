@@ -77,6 +77,7 @@ export const judge = (
   return { items, ...(unknown === undefined ? {} : { unknown }) }
 }
 
+/** The verdict on one item of a body, as in the response. */
 export const EventVerdict = Schema.Struct({
   index: Schema.Int.annotate({ description: "Its place among the items of the body, from 0" }),
   status: Schema.Literals(["accepted", "incomplete", "duplicate", "ignored", "rejected"]).annotate({

@@ -194,7 +194,7 @@ export const recentEvents = (sql: SqlClient.SqlClient, org: OrgSlug, source: str
             ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d ON TRUE
           ORDER BY i.id DESC, e.occurred_at DESC, e.event_key LIMIT ${limit}`
 
-/** The tracking ids among `ids` that have events but no decision. */
+/** Returns the tracking ids among `ids` that have no decision. */
 export const undecided = (sql: SqlClient.SqlClient, org: OrgSlug, ids: ReadonlyArray<string>) =>
   Effect.map(
     sql<{ readonly id: string }>`

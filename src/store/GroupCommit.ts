@@ -25,6 +25,7 @@ export class PendingWrite<A, B> {
   constructor(readonly entry: A, readonly atMillis: number) {}
 }
 
+/** Options of a group commit. */
 export interface GroupCommitOptions<A, B> {
   /**
    * Writes a group in one commit and returns an answer for each entry, in order. Must be idempotent: a group may be
@@ -68,6 +69,7 @@ export interface GroupCommitOptions<A, B> {
   readonly drainTimeout: Duration.Duration
 }
 
+/** Commits entries of concurrent callers in groups. */
 export interface GroupCommit<A, B> {
   /** Queues `entry`; await it with `settled`. Undefined if too many entries are queued. */
   readonly submit: (entry: A) => PendingWrite<A, B> | undefined

@@ -26,6 +26,7 @@ export class WorkFailed extends Schema.TaggedError<WorkFailed>()("WorkFailed", {
 /** Whether the machine caused the failure, so that the work may succeed later. */
 export const isByMachine = ({ reason }: WorkFailed): boolean => reason === "start" || reason === "stalled"
 
+/** Options of a worker process. */
 export interface WorkerProcessOptions {
   /** The module that the process runs. It calls `answerAsProcess`. */
   readonly program: URL
@@ -46,6 +47,7 @@ export interface WorkerProcessOptions {
   readonly maxHeapMiB?: number
 }
 
+/** A process that runs requests one at a time. */
 export interface WorkerProcess<Request, Answer> {
   /**
    * Runs one request in the process. Requests run one at a time, in order. Values are structured clones. `deadline`

@@ -106,10 +106,13 @@ export const eventData = {
   ping: Schema.Struct({ org, endpoint_id: Schema.String }),
 } as const
 
+/** Type of an event, such as `delivery.failed`. */
 export type EventType = keyof typeof eventData
 
 /** Types that an endpoint can subscribe to. Every endpoint also receives `ping`. */
 export type ChosenType = Exclude<EventType, "ping">
+
+/** All types that an endpoint can subscribe to. */
 export const chosenTypes = Object.keys(eventData).filter((type): type is ChosenType => type !== "ping")
 
 /** An event of an organization. */

@@ -71,6 +71,7 @@ export const objectOf = ({ body }: OutboundResponse): Readonly<Record<string, un
   }
 }
 
+/** The result of a message that the platform accepted. */
 export const accepted = (
   messageId?: string,
   links: Extract<SendResult, { _tag: "accepted" }>["links"] = [],
@@ -79,6 +80,8 @@ export const accepted = (
   messageId,
   links,
 })
+
+/** The result of a failure that another attempt may overcome. It belongs to the connection. */
 export const retry = (reason: string, uncertain = false, wait?: Duration.Duration): SendResult => ({
   _tag: "retry",
   scope: "connection",
@@ -96,9 +99,17 @@ export const deferred = (reason: string): SendResult => ({
   deferred: true,
   wait: undefined,
 })
+
+/** The result of a message that the platform will never accept. */
 export const refused = (reason: string): SendResult => ({ _tag: "refused", reason })
+
+/** The result of a message that cannot be written in the platform's format. */
 export const unfit = (reason: string): SendResult => ({ _tag: "unfit", reason })
+
+/** The result of an attempt that shows that the connection cannot send any message. */
 export const broken = (reason: string): SendResult => ({ _tag: "broken", reason })
+
+/** The result of an attempt after which the platform requests fewer messages. */
 export const slowDown = (reason: string, wait?: Duration.Duration): SendResult => ({
   _tag: "slow-down",
   scope: "connection",
@@ -196,7 +207,10 @@ export const odd = (
   secrets: ReadonlyArray<string>,
 ): SendResult => retry(`${reasonOf(platform, answer, secrets)}; but there is no ${lacking}`, true)
 
+/** The result of a successful test of a connection. */
 export const works = (detail: string): TestResult => ({ ok: true, detail })
+
+/** The result of a failed test of a connection. */
 export const fails = (detail: string): TestResult => ({ ok: false, detail })
 
 /**

@@ -42,6 +42,7 @@ type Settings = typeof Settings.Type
 /** Secrets of a Braze connection: a REST API key with the permission `messages.send` or `transactional.send`. */
 export const Secrets = Schema.Struct({ api_key: Token })
 
+/** Validates an administrator's input for this platform: see `entry`. */
 export const decode = entry(Settings, Secrets, (settings) => {
   if (settings.transactional_campaign_id !== undefined) {
     return (["app_id", "from", "from_name", "reply_to", "campaign_id", "message_variation_id", "variables"] as const)

@@ -34,6 +34,7 @@ type Settings = typeof Settings.Type
 /** Secrets of a Customer.io connection: an App API key. */
 export const Secrets = Schema.Struct({ app_api_key: Token })
 
+/** Validates an administrator's input for this platform: see `entry`. */
 export const decode = entry(Settings, Secrets)
 
 const name = "Customer.io"

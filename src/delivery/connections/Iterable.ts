@@ -40,6 +40,7 @@ export const Settings = Schema.Struct({
 /** Secrets of an Iterable connection: a server-side API key. */
 export const Secrets = Schema.Struct({ api_key: Token })
 
+/** Validates an administrator's input for this platform: see `entry`. */
 export const decode = entry(Settings, Secrets)
 
 const name = "Iterable"

@@ -66,4 +66,5 @@ export const platforms = {
   sink: platform(Sink, ofEmail),
 } as const satisfies Readonly<Record<string, SendingPlatform>>
 
+/** Name of a platform in paths, settings and tables. */
 export type PlatformName = keyof typeof platforms

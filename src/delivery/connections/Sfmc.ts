@@ -48,6 +48,7 @@ type Settings = typeof Settings.Type
 /** Secrets of a Marketing Cloud connection: a server-to-server installed package with the scope `email_send`. */
 export const Secrets = Schema.Struct({ client_id: Secret, client_secret: Secret })
 
+/** Validates an administrator's input for this platform: see `entry`. */
 export const decode = entry(
   Settings,
   Secrets,

@@ -23,6 +23,7 @@ type Settings = typeof Settings.Type
 /** A sink accepts no secrets. */
 export const Secrets = Schema.Struct({})
 
+/** Validates an administrator's input for this platform: see `entry`. */
 export const decode = entry(
   Settings,
   Secrets,

@@ -99,6 +99,7 @@ type Settings = typeof Settings.Type
 /** Secrets of an SMTP connection. */
 export const Secrets = Schema.Struct({ password: Schema.optionalKey(Secret) })
 
+/** Validates an administrator's input for this platform: see `entry`. */
 export const decode = entry(Settings, Secrets, ({ tls, unsubscribe, user }, { password }) => [
   ...(user !== undefined && password === undefined
     ? [{ pointer: "/secrets/password", detail: "is required with a user" }]

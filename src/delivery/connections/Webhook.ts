@@ -32,6 +32,7 @@ export const Secrets = Schema.Struct({
   ),
 })
 
+/** Validates an administrator's input for this platform: see `entry`. */
 export const decode = entry(Settings, Secrets)
 
 const name = "The webhook"

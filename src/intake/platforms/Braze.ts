@@ -241,12 +241,12 @@ const isCurrents = (item: Item): boolean => {
 /**
  * Reads Braze's webhooks, which differ in shape. Facts: docs/integrations/facts/braze.md.
  * 1. `{"events": […]}` comes from a Currents connector. An empty body or an empty list tests the credentials and has no
- * items.
+ *    items.
  * 2. An object with `dispatch_id` and `status` is the postback of a transactional e-mail.
  * 3. Other bodies are written by a webhook step, in the default shape of custom events: see `CustomEvents.normalize`.
  *
- * Lists without the envelope are read item by item, each by its own shape. The message key of events is `["dispatch
- * id","user"]`, because all users of a scheduled campaign have one dispatch id.
+ * Lists without the envelope are read item by item, each by its own shape. The message key of events is
+ * `["dispatch id","user"]`, because all users of a scheduled campaign have one dispatch id.
  */
 export const make = (settings: BrazeSettings = {}): Normalize => (body, headers, receivedAt) => {
   if (isBlank(body)) return noItems

@@ -96,7 +96,7 @@ export interface Awaited {
 interface Inserted {
   /** The decision for each key, in order: the given decision or an earlier one. */
   readonly existing: ReadonlyArray<ExistingDecision>
-  /** Decisions whose events have already arrived. */
+  /** Tracking ids whose events have already arrived. */
   readonly awaited: ReadonlyArray<Awaited>
 }
 

@@ -125,11 +125,11 @@ const userColumns = {
  * Returns the decisions of each event, in the order of `claims`; empty if no decision is found.
  *
  * 1. By tracking id: every decision with this id, of all templates or of the template that the event names. If the
- * tracking id is an alias of a sticky choice, the decision of that choice, unless the id has a decision of its own.
+ *    tracking id is an alias of a sticky choice, the decision of that choice, unless the id has a decision of its own.
  * 2. Without a tracking id (see `resolveLinks`): the user's latest decision for the named template, within 7 days
- * before the event. Conversions and opt-outs that name no template match decisions of any template. An event with an
- * unknown tracking id is not attributed by user. If the user is in the holdout and received no message, only
- * conversions are attributed by user.
+ *    before the event. Conversions and opt-outs that name no template match decisions of any template. An event with an
+ *    unknown tracking id is not attributed by user. If the user is in the holdout and received no message, only
+ *    conversions are attributed by user.
  */
 export const attribute = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

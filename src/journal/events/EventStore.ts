@@ -43,6 +43,8 @@ export const linkHours = 1
  */
 const eventsOf = (outcome: string) =>
   Metric.counter("parlance_events_total", { incremental: true, attributes: { outcome } })
+
+/** Counters of events, by outcome. */
 export const outcomeCounters = {
   attributed: eventsOf("attributed"),
   waiting: eventsOf("waiting"),

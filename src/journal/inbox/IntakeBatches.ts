@@ -44,6 +44,10 @@ export interface Spent {
 
 const columns = "i.id::float8 AS id, i.org_slug, i.source, i.received_at, i.headers, i.body, i.attempts"
 
+/**
+ * Creates the statements that claim, renew and end batches. `batchBytes` is the maximum size of a small body. Unit:
+ * bytes.
+ */
 export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
   const body = sql.literal(columns)
   const lease = sql.literal(`now() + interval '${leaseSeconds} seconds'`)

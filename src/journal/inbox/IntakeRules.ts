@@ -28,6 +28,7 @@ export interface Taking {
   readonly isSingle: boolean
 }
 
+/** The next state of bodies after a failed attempt. */
 export type AttemptVerdict =
   /** The failure says nothing about the bodies, so no attempt counts. */
   | { readonly type: "release" }

@@ -19,6 +19,7 @@ export interface Partitioned {
   readonly period: "month" | "week"
 }
 
+/** The tables that are partitioned by time. */
 export const partitionedTables: ReadonlyArray<Partitioned> = [
   { table: "decisions", column: "decided_at", key: "org_slug, tracking_id, template_id", period: "month" },
   { table: "events", column: "received_at", key: "org_slug, source, event_key, template_id", period: "month" },
@@ -60,7 +61,10 @@ const periodStart = (period: Partitioned["period"], at: number, later = 0): numb
 const nameOf = ({ table }: Partitioned, start: number) =>
   `${table}_${new Date(start).toISOString().slice(0, 10).replaceAll("-", "")}`
 
+/** Returns the name of a table's first partition. */
 export const firstOf = ({ table }: Partitioned) => `${table}_first`
+
+/** Returns the name of a table's partition for rows that fit no other partition. */
 export const otherOf = ({ table }: Partitioned) => `${table}_other`
 
 /** Returns a time as an SQL literal, for statements that accept no parameters. */

@@ -53,6 +53,7 @@ export const sharedFolder = "/var/lib/parlance"
 /** Maximum length of a socket's path on all supported systems; macOS has the lowest limit. Unit: bytes. */
 const maxSocketPath = 103
 
+/** Name of the server's socket file. */
 export const socketName = ".s.PGSQL.5432"
 
 /**

@@ -13,6 +13,7 @@ interface ServerLog {
   readonly lines: () => ReadonlyArray<string>
 }
 
+/** Creates an empty log. */
 export const make = (): ServerLog => {
   const lines: Array<string> = []
   return {
