@@ -16,7 +16,7 @@ const click = (tracking_id: string) => ({ event: "click", tracking_id, event_id:
 
 describe("readBody", () => {
   it("returns events, profiles, erasures, reasons of ignored items, and at most 100 faults", async () => {
-    const piece = await readBody(
+    const chunk = await readBody(
       bodyOf([
         click("a"),
         { event: "open", user_id: "u" },
