@@ -2,9 +2,9 @@
 import { Effect } from "effect"
 import process from "node:process"
 import { compose } from "../src/delivery/Composition.ts"
-import type { Email } from "../src/domain/Email.ts"
+import type { Email } from "../src/text/Email.ts"
 import { makeKey } from "../src/delivery/dkim/DkimKey.ts"
-import type { DkimSigner } from "../src/domain/Email.ts"
+import type { DkimSigner } from "../src/text/Email.ts"
 
 const quick = Deno.args.includes("--quick")
 const seconds = quick ? 1 : 5

@@ -1,8 +1,8 @@
-// Parsing JSON with `domain/Json.ts` beside `JSON.parse`, and adding keys to a `SeededMap` beside a `Map`.
+// Parsing JSON with `json/Json.ts` beside `JSON.parse`, and adding keys to a `SeededMap` beside a `Map`.
 //
 //     deno task bench json
-import * as Json from "../src/domain/Json.ts"
-import { SeededMap } from "../src/domain/SeededMap.ts"
+import * as Json from "../src/json/Json.ts"
+import { SeededMap } from "../src/json/SeededMap.ts"
 import { integerText, seededText } from "../test/support/collisions.ts"
 
 const list = <A>(length: number, make: (index: number) => A): Array<A> =>

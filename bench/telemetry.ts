@@ -3,7 +3,7 @@
 //     deno task bench telemetry 2> /dev/null
 import { Context, Effect, Exit, Layer, Scope, Tracer } from "effect"
 import { randomUUID } from "node:crypto"
-import { measure } from "../src/api/server/RequestMetrics.ts"
+import { measure } from "../src/api/http/RequestMetrics.ts"
 import * as AccessLog from "../src/telemetry/AccessLog.ts"
 import { onlyBegun, step } from "../src/telemetry/Tracing.ts"
 

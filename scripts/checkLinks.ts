@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path/posix"
 import process from "node:process"
-import { headingsOf } from "../src/documents/Markdown.ts"
+import { headingsOf } from "../src/api/documents/Markdown.ts"
 
 // Part of `deno task check`: follows every relative link and anchor of the Markdown files that git knows, and looks for the files
 // that they name in code. Decision records keep the names that files had.

@@ -1,6 +1,6 @@
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
-import { layerServices } from "../../src/App.ts"
+import { layerServices } from "../../src/service/App.ts"
 import { BulkActions } from "../../src/delivery/BulkActions.ts"
 import { type BulkKind, changing, stateOf } from "../../src/delivery/BulkPreview.ts"
 import { type BulkFilter, matching } from "../../src/delivery/DeliveryFilter.ts"

@@ -1,7 +1,7 @@
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { hash } from "node:crypto"
-import { layerServices } from "../../src/App.ts"
+import { layerServices } from "../../src/service/App.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { DeliveryQueue } from "../../src/delivery/DeliveryQueue.ts"
 import { Outbox } from "../../src/delivery/Outbox.ts"

@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer"
 import { hash } from "node:crypto"
 import type { OrgSlug } from "../../src/domain/Ids.ts"
-import { hmacKey } from "../../src/domain/Hmac.ts"
+import { hmacKey } from "../../src/text/Hmac.ts"
 import { writeToken } from "../../src/tracking/Token.ts"
 import { loop, type LoopOptions } from "./Loop.ts"
 

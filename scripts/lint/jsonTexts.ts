@@ -1,10 +1,10 @@
 /**
  * Files of `src/` that may parse JSON with `JSON.parse`, with the reason. `JSON.parse` of V8 15 mistakes member names with
- * escapes (nodejs/node#63785), so that one caller's names change those of another caller: `domain/Json.ts` parses instead.
+ * escapes (nodejs/node#63785), so that one caller's names change those of another caller: `json/Json.ts` parses instead.
  * Libraries that call it by themselves read fixed names without escapes: `openid-client` (see `accounts/OpenId.ts`).
  */
 const allowed: ReadonlyMap<string, string> = new Map([
-  ["domain/JsonParser.ts", "Copies the text of one string, which has no member names"],
+  ["json/JsonParser.ts", "Copies the text of one string, which has no member names"],
 ])
 
 /** Code that runs in browsers, or in the programs of callers. */
@@ -29,7 +29,7 @@ const parsingModules: ReadonlySet<string> = new Set(["JsonArray", "Ndjson"])
 
 const messages = /^(?=[a-z])\w*(?:[Aa]nswer|[Ii]ncoming|[Mm]essage|[Rr]eply|[Rr]eq|[Rr]equest|[Rr]es|[Rr]esponse)$/
 
-const hint = 'Use `parse` of "domain/Json.ts" on the text'
+const hint = 'Use `parse` of "json/Json.ts" on the text'
 
 /** The name of a member, also of one in brackets; undefined for a computed one. */
 const nameOf = ({ property }: Deno.lint.MemberExpression): string | undefined =>

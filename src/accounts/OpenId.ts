@@ -2,8 +2,8 @@ import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import * as client from "openid-client"
 import { Buffer } from "node:buffer"
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
-import { Settings } from "../Settings.ts"
-import * as Json from "../domain/Json.ts"
+import { Settings } from "../settings/Settings.ts"
+import * as Json from "../json/Json.ts"
 
 // `openid-client` parses the provider's responses with `JSON.parse`, which confuses names with escapes: it then returns
 // a part of the escaped name, which contains a backslash. The names that this module reads contain no backslash, so

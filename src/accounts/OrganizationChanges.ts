@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import type { NoSecretKey, SecretFileFaulty } from "../auth/SecretBox.ts"
+import type { NoSecretKey, SecretFileFaulty } from "../store/SecretBox.ts"
 import { InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization, OrganizationPatch } from "../domain/Organization.ts"

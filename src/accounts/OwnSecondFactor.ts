@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import type { NoSecretKey, SecretFileFaulty, SecretUnreadable } from "../auth/SecretBox.ts"
+import type { NoSecretKey, SecretFileFaulty, SecretUnreadable } from "../store/SecretBox.ts"
 import type {
   AccountNotFound,
   NoPassword,

@@ -1,6 +1,6 @@
 import { Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { type NoSecretKey, SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../auth/SecretBox.ts"
+import { type NoSecretKey, SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../store/SecretBox.ts"
 import type { Account, SecondFactorState } from "./Account.ts"
 import { SecondFactorOff, SecondFactorOn, WrongCode } from "./AccountErrors.ts"
 import * as Totp from "./Totp.ts"

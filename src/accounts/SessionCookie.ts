@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Cookies, type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import { knownMillis } from "./Devices.ts"
 import { absoluteMillis, type Client } from "./Sessions.ts"
 import type { Entered } from "./SignIn.ts"

@@ -1,7 +1,7 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { SecretFileFaulty, SecretUnreadable } from "../auth/SecretBox.ts"
+import type { SecretFileFaulty, SecretUnreadable } from "../store/SecretBox.ts"
 import type { Account, SignInMethod } from "./Account.ts"
 import {
   type AccountNotFound,

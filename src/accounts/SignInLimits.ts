@@ -2,7 +2,7 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { hash } from "node:crypto"
 import { type AttemptWindow, AttemptWindows } from "../auth/AttemptWindows.ts"
-import { networkOf } from "../domain/Addresses.ts"
+import { networkOf } from "../text/Addresses.ts"
 import { normalizeEmail } from "./Account.ts"
 import { TooManyAttempts } from "./AccountErrors.ts"
 

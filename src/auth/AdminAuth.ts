@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
 import { AdminGuesses, type GuessLimits } from "./AdminGuesses.ts"
 

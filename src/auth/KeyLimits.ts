@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { type RateLimit, windowMillis } from "../domain/ApiKey.ts"
-import { defaultKeyLimit, Settings } from "../Settings.ts"
+import { defaultKeyLimit, Settings } from "../settings/Settings.ts"
 import { recordset } from "../store/Recordset.ts"
 import { RateWindow } from "./RateWindow.ts"
 

@@ -1,6 +1,6 @@
 import { Result } from "effect"
-import * as Json from "../domain/Json.ts"
-import type { SourceFault } from "../domain/TextFaults.ts"
+import * as Json from "../json/Json.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
 import { Budget } from "../rendering/Budget.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import type { Rendered, RenderRequest, Sources } from "../checking/Checks.ts"

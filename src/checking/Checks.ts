@@ -1,8 +1,8 @@
 import type { Fault } from "../domain/Errors.ts"
 import type { Formats, TemplateInput, Vars } from "../domain/Template.ts"
 import type { DryRun } from "../domain/DryRun.ts"
-import type { SourceFault } from "../domain/TextFaults.ts"
-import type { FileFault } from "../domain/TextFaults.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
+import type { FileFault } from "../text/TextFaults.ts"
 
 /** The Liquid of one variant. */
 export interface Sources {

@@ -1,6 +1,6 @@
 import { Console, Effect, Option } from "effect"
 import { Command } from "effect/cli"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as Backup from "../store/bundled/Backup.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import { argument } from "./Flags.ts"

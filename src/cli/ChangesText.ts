@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../accounts/Audit.ts"
 import type { FieldChange } from "../domain/Difference.ts"
-import { lineDiff } from "../domain/LineDiff.ts"
+import { lineDiff } from "../text/LineDiff.ts"
 import { table } from "./Table.ts"
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value, null, 2)

@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as Connection from "./Connection.ts"
 import { layerQuiet } from "./Logs.ts"
 import { root } from "./RootCommand.ts"

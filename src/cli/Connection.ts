@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option } from "effect"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import { clientFor, ManagementClient, ServiceFetch } from "./Client.ts"
 import { remoteService } from "./Remote.ts"
 

@@ -11,7 +11,7 @@ import { keyFindingOf } from "../delivery/receivers/KeyRecord.ts"
 import { mailBacklog } from "../mail/MailQueue.ts"
 import { testMailServer } from "../mailing/ServiceMail.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { dnsServers, Settings, SettingsFaulty } from "../Settings.ts"
+import { dnsServers, Settings, SettingsFaulty } from "../settings/Settings.ts"
 import { schemaVersion } from "../store/Migrations.ts"
 import { Store } from "../store/Store.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
@@ -37,7 +37,7 @@ import { type RemoteService, remoteService } from "./Remote.ts"
 import { messageOf } from "./Report.ts"
 import { print } from "./Root.ts"
 import { root } from "./RootCommand.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /** Sources are judged by requests of this period. Unit: milliseconds. */
 const dayMillis = 86_400_000

@@ -2,7 +2,7 @@ import { Context, Effect, Option, Result, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /** Decodes the input of a command. Fails with `CommandFailed`, whose message has one line for each fault. */
 export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(

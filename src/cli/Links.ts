@@ -1,5 +1,5 @@
 import { Config, Effect, Option } from "effect"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as LocalAddress from "../store/LocalAddress.ts"
 import { remoteService } from "./Remote.ts"
 import { root } from "./RootCommand.ts"

@@ -1,7 +1,7 @@
 import { Effect, Layer, Logger, type LogLevel, Option, References } from "effect"
 import { GlobalFlag } from "effect/cli"
 import * as Progress from "../runtime/Progress.ts"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import { discreet, jsonLogger } from "../telemetry/Discreet.ts"
 
 /** Sets the lowest logged level: the value of `--log-level`, or else `level`. */

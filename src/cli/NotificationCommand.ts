@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { kindWords, MailMode, notificationKinds } from "../notifications/Kinds.ts"
+import { kindWords, MailMode, notificationKinds } from "../accounts/notifications/Kinds.ts"
 import { CommandFailed } from "./Connection.ts"
 import { choice, given, texts, toggle, whole } from "./Flags.ts"
 import { organizationCommand } from "./ManagementCommand.ts"

@@ -2,7 +2,7 @@ import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
 import { OrganizationInput, OrganizationPatch } from "../domain/Organization.ts"
-import { formatBytes, parseBytes } from "../domain/Bytes.ts"
+import { formatBytes, parseBytes } from "../text/Bytes.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { trackingInput, trackingText } from "../domain/Tracking.ts"
 import { Quota, type Usage } from "../domain/Usage.ts"
@@ -11,7 +11,7 @@ import { decodeInput } from "./Inputs.ts"
 import { CommandFailed } from "./Connection.ts"
 import { installationCommand } from "./ManagementCommand.ts"
 import type { TableColumns } from "./Table.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 const columns: TableColumns<Organization> = {
   slug: "slug",

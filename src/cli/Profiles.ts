@@ -2,7 +2,7 @@ import { Option, Result, Schema } from "effect"
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /** A service that `parlance login` has stored. */
 const Profile = Schema.Struct({

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpClientError, type HttpClientResponse } from "effect/http"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /** Reads the JSON of a response. Fails with `HttpClientError` if the body does not arrive or is not JSON. */
 export const jsonOf = (

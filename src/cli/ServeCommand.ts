@@ -13,7 +13,9 @@ import { layerLogs } from "./Logs.ts"
 const serve = Effect.gen(function* () {
   endOnUncaught()
   yield* keepNewFilesPrivate
-  const modules = yield* Effect.forkChild(Effect.promise(() => import("../Serve.ts")), { startImmediately: true })
+  const modules = yield* Effect.forkChild(Effect.promise(() => import("../service/Serve.ts")), {
+    startImmediately: true,
+  })
   const layer = Layer.unwrap(
     Effect.map(Progress.withProgress("Loading the service", () => Fiber.join(modules)), (Serve) => Serve.layer),
   )

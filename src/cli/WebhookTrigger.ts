@@ -2,7 +2,7 @@ import { Clock, Config, Effect, Option, Redacted, Schedule } from "effect"
 import { Command, Flag, Prompt } from "effect/cli"
 import { randomBytes } from "node:crypto"
 import type { TimelineResource } from "../api/timelines/TimelinesApi.ts"
-import { alternatives } from "../domain/alternatives.ts"
+import { alternatives } from "../text/alternatives.ts"
 import { countedEvents, type EventName } from "../domain/EventKinds.ts"
 import { listOfSources, type Platform, platforms, type SourceId, sourceIdOf } from "../domain/Source.ts"
 import { CommandFailed, ManagementClient, ServiceFetch } from "./Connection.ts"
@@ -12,7 +12,7 @@ import { reportedEvents, sampleBodies, type SampleMessage, signedHeaders } from 
 import { faultText } from "./Report.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /** The command asks this often, and this many times, whether the service has read the bodies. */
 const patience = { interval: "250 millis", times: 80 } as const

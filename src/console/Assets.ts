@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { staticDocument } from "../api/server/StaticDocument.ts"
+import { staticDocument } from "../api/http/StaticDocument.ts"
 
 // The stylesheet, the scripts and the icon, read once, under names that hold a hash of their content: a browser keeps them for good.
 

@@ -2,7 +2,7 @@ import type { EarlierDecisions, Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import type { Budget } from "../rendering/Budget.ts"
-import type { Placeholder } from "../domain/Placeholders.ts"
+import type { Placeholder } from "../text/Placeholders.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 
 /** A request for a variant of one template. */

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Buffer } from "node:buffer"
-import { hmac, type HmacKey, hmacKey } from "../domain/Hmac.ts"
+import { hmac, type HmacKey, hmacKey } from "../text/Hmac.ts"
 import { signingKey } from "../store/SigningKey.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Exit, Layer, Request, RequestResolver } from "e
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { EarlierDecisions } from "../bandit/Policy.ts"
-import { LruMap } from "../domain/LruMap.ts"
+import { LruMap } from "../json/LruMap.ts"
 import { readEarlier } from "../journal/decisions/EarlierDecisions.ts"
 import { bounded } from "../store/bounded.ts"
 

@@ -1,6 +1,6 @@
 import { type Attributes, textOf } from "../domain/Attributes.ts"
-import type { Placeholder } from "../domain/Placeholders.ts"
-import { SeededMap } from "../domain/SeededMap.ts"
+import type { Placeholder } from "../text/Placeholders.ts"
+import { SeededMap } from "../json/SeededMap.ts"
 import { named, namedAtMost } from "../domain/WarningText.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest } from "./DecideRequest.ts"

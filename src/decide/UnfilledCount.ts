@@ -1,5 +1,5 @@
 import { Context, JsonPointer, Metric } from "effect"
-import type { Placeholder } from "../domain/Placeholders.ts"
+import type { Placeholder } from "../text/Placeholders.ts"
 
 /** Members that can contain unfilled placeholders. Ids are counted by their names. */
 const members = ["attrs", "fields", "user_id", "tracking_id", "email"] as const

@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import ipaddr from "ipaddr.js"
 import { lookup as systemLookup } from "node:dns"
 import type { LookupFunction } from "node:net"
-import { type Address, addressOf, addressRangeOf, innerIPv4, isIn, unmapped } from "../domain/Addresses.ts"
+import { type Address, addressOf, addressRangeOf, innerIPv4, isIn, unmapped } from "../text/Addresses.ts"
 
 /** `OUTBOUND_ALLOW` contains entries that are not address ranges. */
 class OutboundAllowFaulty extends Schema.TaggedError<OutboundAllowFaulty>()("OutboundAllowFaulty", {

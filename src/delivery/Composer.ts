@@ -1,7 +1,7 @@
 import { Context, Deferred, Duration, Effect, Exit, Layer, Schema, Semaphore } from "effect"
 import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
 import type { ComposeResult } from "./Composition.ts"
-import type { Composed, Email } from "../domain/Email.ts"
+import type { Composed, Email } from "../text/Email.ts"
 
 /** An e-mail could not be composed, so nothing was sent. */
 export class NotComposed extends Schema.TaggedError<NotComposed>()("NotComposed", {

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer"
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { rewriteHtml } from "../tracking/HtmlLinks.ts"
 import { rewriteText } from "../tracking/TextLinks.ts"
-import type { DkimSigner } from "../domain/Email.ts"
+import type { DkimSigner } from "../text/Email.ts"
 import { signMessage } from "./dkim/DkimSignature.ts"
 import { envelopeAddress, type Header, writeMessage } from "./Mime.ts"
 import {
@@ -15,7 +15,7 @@ import {
   headerFault,
   lineOf,
   validateAddress,
-} from "../domain/Email.ts"
+} from "../text/Email.ts"
 
 // Composition is untrusted work: its cost depends on HTML that a caller sends. Import this module in `compose.process.ts`
 // only; the service composes through `Composer`.

@@ -2,7 +2,7 @@ import type { Duration, Effect } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import type { SourceId } from "../domain/Source.ts"
 import type { NotComposed } from "./Composer.ts"
-import type { Composed } from "../domain/Email.ts"
+import type { Composed } from "../text/Email.ts"
 
 /** One rendered message that is due, addressed to one person. */
 export interface Message {

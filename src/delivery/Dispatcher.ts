@@ -1,7 +1,7 @@
 import { Duration, Effect, FiberMap, Latch, Layer, Metric, Queue, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import { AnswerValidity } from "./AnswerValidity.ts"
 import { Connections } from "./Connections.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"

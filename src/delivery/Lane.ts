@@ -16,7 +16,7 @@ import {
 } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { Settings } from "../Settings.ts"
+import type { Settings } from "../settings/Settings.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
 import type { AnswerValidity } from "./AnswerValidity.ts"

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { type Mailbox, validateAddress } from "../domain/Email.ts"
+import { type Mailbox, validateAddress } from "../text/Email.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Composer } from "./Composer.ts"
 import type { Message } from "./Connection.ts"

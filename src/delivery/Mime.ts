@@ -2,7 +2,7 @@ import { foldLines } from "nodemailer/lib/mime-funcs"
 import MimeNode from "nodemailer/lib/mime-node"
 import { Buffer } from "node:buffer"
 import { randomBytes } from "node:crypto"
-import type { Mailbox } from "../domain/Email.ts"
+import type { Mailbox } from "../text/Email.ts"
 
 // Messages in wire format (RFC 5322, RFC 2045 to 2049). Ordinary header values are written without changes; nodemailer
 // encodes and folds other values. `MimeNode.build` could do all of this, but uses ten streams per message.

@@ -1,7 +1,7 @@
 import { Clock, Duration, Effect, Layer, Random, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { SecretBox } from "../auth/SecretBox.ts"
+import { SecretBox } from "../store/SecretBox.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { purposeOf, type WebhookAttempt } from "../webhooks/Endpoints.ts"
 import { type Due, type Outcome, recordAttempt, takeDue } from "../webhooks/OutgoingQueue.ts"

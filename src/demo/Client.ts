@@ -1,7 +1,7 @@
 import { Effect, Schedule, Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { Agent, request } from "node:http"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /** The service refused a request, even after retries. */
 export class NotAnswered extends Schema.TaggedError<NotAnswered>()("NotAnswered", {

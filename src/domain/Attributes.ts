@@ -1,5 +1,5 @@
 import { JsonPointer, Result } from "effect"
-import { hasControl } from "./ControlNames.ts"
+import { hasControl } from "../json/ControlNames.ts"
 
 /**
  * Attributes of an end user in a request, for targeting and learning: lowercase values by attribute name. Names are

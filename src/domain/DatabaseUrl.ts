@@ -1,5 +1,5 @@
 import { Duration, Redacted, Result } from "effect"
-import { authoritiesOf, faultOfCertificates, faultOfKey, makeFiles, type ReadPem } from "./PemFiles.ts"
+import { authoritiesOf, faultOfCertificates, faultOfKey, makeFiles, type ReadPem } from "../text/PemFiles.ts"
 
 /** The values of `sslmode`, from the weakest to the strictest. */
 const modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const

@@ -1,5 +1,5 @@
 import { isStorable } from "./Attributes.ts"
-import { sha256 } from "./Sha256.ts"
+import { sha256 } from "../text/Sha256.ts"
 
 // Names and keys that platforms give people, messages and events.
 

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto"
 import { Schema } from "effect"
-import { idFault } from "./Placeholders.ts"
+import { idFault } from "../text/Placeholders.ts"
 
 /**
  * The fault of a string that the service cannot store and return unchanged: NUL (PostgreSQL refuses it), another control

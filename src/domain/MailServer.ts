@@ -1,7 +1,7 @@
 import { Redacted, Result } from "effect"
 import { isIPv6 } from "node:net"
-import { headerFault, type Mailbox, validateAddress } from "./Email.ts"
-import { authoritiesOf, type ReadPem } from "./PemFiles.ts"
+import { headerFault, type Mailbox, validateAddress } from "../text/Email.ts"
+import { authoritiesOf, type ReadPem } from "../text/PemFiles.ts"
 
 /** The SMTP server for mail of the service itself. */
 export interface MailServer {

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { validateAddress } from "./Email.ts"
+import { validateAddress } from "../text/Email.ts"
 import { DisplayName } from "./Ids.ts"
 
 /** Largest number of addresses in a test group. */

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 // The cursor of an export. An export has two positions: in the rows by time, and in the rows that were stored or
 // changed late, which are listed again.

@@ -1,4 +1,4 @@
-import { csvLine } from "../domain/Csv.ts"
+import { csvLine } from "../text/Csv.ts"
 import type { ExportedRow } from "./Exports.ts"
 
 // Rows of exports as text.

@@ -1,6 +1,6 @@
 import type { ErasureRequest, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
-import { LruMap } from "../domain/LruMap.ts"
-import { SeededMap } from "../domain/SeededMap.ts"
+import { LruMap } from "../json/LruMap.ts"
+import { SeededMap } from "../json/SeededMap.ts"
 import { sourceIdOf } from "../domain/Source.ts"
 import { isKept } from "../journal/events/Claim.ts"
 import type { Normalize, NormalizeMail } from "./Normalize.ts"

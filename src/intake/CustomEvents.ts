@@ -1,5 +1,5 @@
 import { JsonPointer } from "effect"
-import { readAddress } from "../domain/AddressText.ts"
+import { readAddress } from "../text/AddressText.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
 import type { MemberFault, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { isUtf8 } from "node:buffer"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { wrapperKeys } from "./CustomEvents.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"

@@ -1,4 +1,4 @@
-import { readAddress } from "../domain/AddressText.ts"
+import { readAddress } from "../text/AddressText.ts"
 import { isSuppressing } from "../domain/EventKinds.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import type {

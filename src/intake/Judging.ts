@@ -1,6 +1,6 @@
 import { Clock, Context, type Duration, Effect, Layer, Schema } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { LruMap } from "../domain/LruMap.ts"
+import { LruMap } from "../json/LruMap.ts"
 import * as Turns from "../store/Turns.ts"
 import { isByMachine, workerProcess, type WorkFailed } from "../store/WorkerProcess.ts"
 import { tooMuchWork } from "./mapping/Mapping.ts"

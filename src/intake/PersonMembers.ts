@@ -1,4 +1,4 @@
-import { readAddress } from "../domain/AddressText.ts"
+import { readAddress } from "../text/AddressText.ts"
 import type { MemberFault } from "../domain/Event.ts"
 import { nameOf } from "../domain/EventKeys.ts"
 import { type EventName, isSuppressing } from "../domain/EventKinds.ts"

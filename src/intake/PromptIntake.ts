@@ -1,6 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { type ArrivedBody, batchBytes, type Received } from "../journal/inbox/Inbox.ts"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { EarlierAnswers } from "../suppressions/EarlierAnswers.ts"
 import { Intake } from "./Intake.ts"

@@ -1,11 +1,11 @@
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { eventKinds, EventName } from "../domain/EventKinds.ts"
-import * as Json from "../domain/Json.ts"
-import { readAddress } from "../domain/AddressText.ts"
+import * as Json from "../json/Json.ts"
+import { readAddress } from "../text/AddressText.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import { maxName, nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
-import { textOfUtf8 } from "../domain/Utf8.ts"
+import { textOfUtf8 } from "../text/Utf8.ts"
 
 /** An object of parsed JSON, not an array. */
 export type Item = { readonly [name: string]: unknown }

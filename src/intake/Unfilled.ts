@@ -3,7 +3,7 @@ import type { ErasureRequest, MemberFault, NormalizedEvent, ProfileUpdate } from
 import { eventKinds } from "../domain/EventKinds.ts"
 import { digestKey } from "../domain/EventKeys.ts"
 import type { Skipped } from "../domain/DryRun.ts"
-import { idFault, placeholderInId } from "../domain/Placeholders.ts"
+import { idFault, placeholderInId } from "../text/Placeholders.ts"
 import { isItem } from "./Reading.ts"
 
 // Handles ids with an unfilled placeholder. An event with such an id would count as every other event with this id.

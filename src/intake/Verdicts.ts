@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
 import { isSuppressing } from "../domain/EventKinds.ts"
-import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
+import { SeededMap, SeededSet } from "../json/SeededMap.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalize } from "./Normalize.ts"
 

@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ContextKey } from "../bandit/Contexts.ts"
 import type { Measure, RepeatCounts, TallyCounts, Track } from "../bandit/Tally.ts"
-import { SeededMap } from "../domain/SeededMap.ts"
+import { SeededMap } from "../json/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { carried } from "../telemetry/Tracing.ts"
 

@@ -1,5 +1,5 @@
 import type { ContextKey } from "../bandit/Contexts.ts"
-import { sha256 } from "../domain/Sha256.ts"
+import { sha256 } from "../text/Sha256.ts"
 
 // An index row of PostgreSQL has at most 2,704 bytes, and the key of a context of six attributes can have 11 kB.
 

@@ -1,7 +1,7 @@
 import type { RevenueRule } from "../bandit/Revenue.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 // The objective of a template as text. Two texts are equal as long as the meaning of the counts has not changed, so the
 // learner compares texts.

@@ -14,7 +14,7 @@ import {
   type Track,
 } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
-import { SeededMap } from "../domain/SeededMap.ts"
+import { SeededMap } from "../json/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { Counted, HourDelays, VariantDelays } from "./Engine.ts"
 import type { DelayCounts } from "../journal/Ledger.ts"

@@ -4,7 +4,7 @@ import { ActorRequests } from "../cluster/ActorRequests.ts"
 import { Cluster } from "../cluster/Cluster.ts"
 import { Learner } from "./Learner.ts"
 import { LearningWindow } from "../domain/LearningWindow.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /** Requests from a node to an actor on another node. */
 const Request = Schema.Union([

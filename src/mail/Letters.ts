@@ -1,4 +1,4 @@
-import { escapeHtml, lineOf } from "../domain/Email.ts"
+import { escapeHtml, lineOf } from "../text/Email.ts"
 
 // The mails of the service itself, as text and as simple HTML.
 

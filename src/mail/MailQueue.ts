@@ -2,10 +2,10 @@ import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
-import { SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../auth/SecretBox.ts"
-import { Settings } from "../Settings.ts"
+import { SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../store/SecretBox.ts"
+import { Settings } from "../settings/Settings.ts"
 import type { Letter } from "./Letters.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /** The kind of a mail. The link of a `forgotten` mail is created when it is sent. */
 type MailKind = "invitation" | "password" | "forgotten" | "notification"

@@ -5,13 +5,13 @@ import { Accounts } from "../accounts/Accounts.ts"
 import { Signatures } from "../accounts/Signatures.ts"
 import { mostItems, notificationLetter } from "../mail/Letters.ts"
 import { MailQueue } from "../mail/MailQueue.ts"
-import { type MailGroup, type MailPreferences, Notifications } from "../notifications/Notifications.ts"
-import { notificationKinds } from "../notifications/Kinds.ts"
+import { type MailGroup, type MailPreferences, Notifications } from "../accounts/notifications/Notifications.ts"
+import { notificationKinds } from "../accounts/notifications/Kinds.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { digestDueAt } from "./Digest.ts"
 import { NotificationTexts } from "./NotificationTexts.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 /**
  * Notifications that could not be mailed for this long are left out, because old news is useless. Unit: milliseconds.

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { Notification } from "../notifications/Notifications.ts"
-import { describe, type NotificationWords } from "../notifications/Words.ts"
+import type { Notification } from "../accounts/notifications/Notifications.ts"
+import { describe, type NotificationWords } from "../accounts/notifications/Words.ts"
 import { TemplateIndex, variantKey } from "../templates/TemplateIndex.ts"
 
 /** A notification with its texts. */

@@ -9,7 +9,7 @@ import * as Smtp from "../delivery/connections/Smtp.ts"
 import type { MailServer } from "../domain/MailServer.ts"
 import type { Letter } from "../mail/Letters.ts"
 import { type DueMail, mailKinds, MailQueue } from "../mail/MailQueue.ts"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 
 /** Number of mails that a node sends concurrently. Each uses its own SMTP session. */

@@ -21,7 +21,7 @@ import {
 } from "../erasure/ErasureQueue.ts"
 import { Names } from "../erasure/Names.ts"
 import { eraseDeliveries, learnDeliveryNames } from "../delivery/ErasedDeliveries.ts"
-import { eraseNotifications } from "../notifications/ErasedNotifications.ts"
+import { eraseNotifications } from "../accounts/notifications/ErasedNotifications.ts"
 import { eraseProfiles } from "../profiles/ErasedProfiles.ts"
 import { eraseStickyChoices } from "../decide/ErasedChoices.ts"
 import { eraseOwners } from "../templates/ErasedOwners.ts"

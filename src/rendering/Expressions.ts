@@ -7,7 +7,7 @@ import {
   TypeGuards,
   type Value,
 } from "liquidjs"
-import { exactNumber } from "../domain/ExactNumber.ts"
+import { exactNumber } from "../json/ExactNumber.ts"
 import { escaped, filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
 import { Refused } from "./Refused.ts"

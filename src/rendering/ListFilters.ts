@@ -1,4 +1,4 @@
-import { SeededMap } from "../domain/SeededMap.ts"
+import { SeededMap } from "../json/SeededMap.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
 import type { Run } from "./Run.ts"
 import { elements, equals, isNothing, isTrue, list, member, number, order, text } from "./Values.ts"

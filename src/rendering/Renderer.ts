@@ -1,6 +1,6 @@
 import { Result, Schema } from "effect"
 import type { Format, Formats, Vars } from "../domain/Template.ts"
-import { SourceFault } from "../domain/TextFaults.ts"
+import { SourceFault } from "../text/TextFaults.ts"
 import { Budget } from "./Budget.ts"
 import { LimitReached } from "./LimitReached.ts"
 import * as Limits from "./Limits.ts"

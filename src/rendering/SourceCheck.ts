@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Result } from "effect"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
 import type { Sources } from "../checking/Checks.ts"
 import type { ChecksBusy } from "../domain/Errors.ts"
-import type { SourceFault } from "../domain/TextFaults.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
 import { LiquidFaults, parseVars } from "./Renderer.ts"
 import { hasLiquid } from "./Source.ts"
 

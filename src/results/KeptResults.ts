@@ -11,7 +11,7 @@ import type { ResultsOptions } from "./ResultsOptions.ts"
 import { Series } from "./Series.ts"
 import { comparedIn, type TimedTemplateResults } from "./TemplateResults.ts"
 import type { TemplateSeries } from "./TemplateSeries.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 // Results of a busy template need a second of arithmetic and queries. Pages therefore show the last results while newer
 // ones are computed.

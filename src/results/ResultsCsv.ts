@@ -1,4 +1,4 @@
-import { csvLine, spreadsheetText } from "../domain/Csv.ts"
+import { csvLine, spreadsheetText } from "../text/Csv.ts"
 import { OutcomeCounts, type TemplateResults, type VariantResults } from "./TemplateResults.ts"
 
 // The table of variants as CSV (RFC 4180), for spreadsheets.

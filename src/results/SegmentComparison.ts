@@ -1,6 +1,6 @@
 import { type ContextKey, type Contexts, decodeContext } from "../bandit/Contexts.ts"
 import { Phi } from "../bandit/Normal.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 import type { Objective } from "../domain/Template.ts"
 
 // Compares two variants in the segments of two attributes, from the counts alone. Pure.

@@ -1,6 +1,6 @@
 import "../runtime/leakGuard.ts"
 import { report } from "../bandit/Report.ts"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 import { type SeriesCounts, seriesMeasures } from "../learning/TallyReports.ts"
 import { answerAsWorker } from "../learning/WorkerThread.ts"
 import { type CountedContext, prepare } from "./Composition.ts"

@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { recordset } from "../store/Recordset.ts"
 

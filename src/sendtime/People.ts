@@ -1,7 +1,7 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { LruMap } from "../domain/LruMap.ts"
-import { SeededMap } from "../domain/SeededMap.ts"
+import { LruMap } from "../json/LruMap.ts"
+import { SeededMap } from "../json/SeededMap.ts"
 import { bounded } from "../store/bounded.ts"
 import { type PersonHistory, type PersonQuery, readPeople } from "./Histories.ts"
 

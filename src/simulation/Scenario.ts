@@ -1,9 +1,9 @@
 import { Result, Schema, SchemaIssue } from "effect"
-import type { FileFault } from "../domain/TextFaults.ts"
+import type { FileFault } from "../text/TextFaults.ts"
 import { type Located, type PlacedFault, read } from "../templates/TemplateFileSource.ts"
 import { makeWorld, type World } from "./World.ts"
 
-export type { FileFault } from "../domain/TextFaults.ts"
+export type { FileFault } from "../text/TextFaults.ts"
 
 /** Maximum size of a world. Unit: decisions. */
 const maxSends = 2_000_000

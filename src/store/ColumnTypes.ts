@@ -1,9 +1,9 @@
 import { PgTypes } from "@effect/sql-pg"
 import { Result } from "effect"
-import * as Json from "../domain/Json.ts"
+import * as Json from "../json/Json.ts"
 
 // PostgreSQL sends valid UTF-8, which needs no check. A `fatal` decoder needs two to four times as long: see
-// `domain/Utf8.ts`.
+// `text/Utf8.ts`.
 const decoder = new TextDecoder()
 
 const decode = (bytes: Uint8Array): Result.Result<unknown, PgTypes.CodecError> =>
@@ -12,7 +12,7 @@ const decode = (bytes: Uint8Array): Result.Result<unknown, PgTypes.CodecError> =
     catch: (cause) => new PgTypes.CodecError({ message: `A JSON column cannot be read: ${cause}` }),
   })
 
-/** The driver's types, except for JSON columns. They contain data of callers, which `domain/Json.ts` parses. */
+/** The driver's types, except for JSON columns. They contain data of callers, which `json/Json.ts` parses. */
 export const columnTypes: PgTypes.Registry = PgTypes.makeRegistry()
 
 columnTypes.register(PgTypes.OID.json, {

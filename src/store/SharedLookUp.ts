@@ -1,5 +1,5 @@
 import { Duration, Effect } from "effect"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 
 /**

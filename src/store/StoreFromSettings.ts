@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { isSqlError } from "effect/sql/SqlError"
-import { Settings } from "../Settings.ts"
+import { Settings } from "../settings/Settings.ts"
 import * as BundledPostgres from "./BundledPostgres.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"

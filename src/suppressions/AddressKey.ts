@@ -1,5 +1,5 @@
 import { domainToASCII } from "node:url"
-import { readAddress } from "../domain/AddressText.ts"
+import { readAddress } from "../text/AddressText.ts"
 
 /** An address, normalized for comparison: see `addressKey`. */
 export type AddressKey = string

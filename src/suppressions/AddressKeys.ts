@@ -1,8 +1,8 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHmac } from "node:crypto"
-import { SecretBox } from "../auth/SecretBox.ts"
-import { hmac, type HmacKey, hmacKey } from "../domain/Hmac.ts"
+import { SecretBox } from "../store/SecretBox.ts"
+import { hmac, type HmacKey, hmacKey } from "../text/Hmac.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
 
 /** Prefix of the key of an erased person's address. Without an `@`, such a key is no address. */

@@ -4,7 +4,7 @@ import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import { Formats, TemplateInput, type VariantInput, Vars } from "../domain/Template.ts"
-import type { SourceFault } from "../domain/TextFaults.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
 
 /** Maximum number of templates, and of their variants in total, in one import. */
 const maxTemplates = 1_000

@@ -9,7 +9,7 @@ import { NotAllowed, ProposalConflict, ProposalNotFound, TemplateNotFound } from
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { TemplateApproval } from "../domain/Organization.ts"
 import type { Template } from "../domain/Template.ts"
-import { notify } from "../notifications/Notify.ts"
+import { notify } from "../accounts/notifications/Notify.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { readTemplateApproval } from "../organizations/OrganizationRows.ts"
 import { tell, tellApart, tellSubject } from "../store/ChangeTrail.ts"

@@ -1,5 +1,5 @@
 import { type Attributes, innerTextOf, textOf } from "../domain/Attributes.ts"
-import { SeededSet } from "../domain/SeededMap.ts"
+import { SeededSet } from "../json/SeededMap.ts"
 import { type Condition, type ConditionValue, decimalOf, type Operator, type Targeting } from "../domain/Targeting.ts"
 import type { Budget } from "../rendering/Budget.ts"
 

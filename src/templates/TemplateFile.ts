@@ -6,11 +6,11 @@ import { expectedType } from "../domain/FaultMessages.ts"
 import type { Template, TemplateInput, VariantInput } from "../domain/Template.ts"
 import { changedSettings, TemplateInput as TemplateSchema } from "../domain/Template.ts"
 import { sizeFaults } from "./ImportInput.ts"
-import type { FileFault } from "../domain/TextFaults.ts"
+import type { FileFault } from "../text/TextFaults.ts"
 import { type FileMember, type Located, type PlacedFault, read } from "./TemplateFileSource.ts"
 
 export { format, joined } from "./TemplateFileText.ts"
-export type { FileFault } from "../domain/TextFaults.ts"
+export type { FileFault } from "../text/TextFaults.ts"
 
 /** Content of a file: `templates`, each in the form of the management API. */
 export const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })

@@ -15,7 +15,7 @@ import { contentWriter } from "./ContentWrite.ts"
 import { inputFaults, sizeFaults } from "./ImportInput.ts"
 import { AuditRoom, changesOf, planFaults, planTemplate, type TemplateChange, type TemplatePlan } from "./ImportPlan.ts"
 import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
-import type { FileFault } from "../domain/TextFaults.ts"
+import type { FileFault } from "../text/TextFaults.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
 /** Result of an import, by template id. A template that equals its import is `unchanged`. */

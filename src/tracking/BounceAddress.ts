@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { type HmacKey } from "../domain/Hmac.ts"
+import { type HmacKey } from "../text/Hmac.ts"
 import { readToken, writeToken } from "./Token.ts"
 
 // Addresses for mail about deliveries. Pure.

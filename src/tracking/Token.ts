@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer"
 import { hash, timingSafeEqual } from "node:crypto"
-import { hmac, type HmacKey } from "../domain/Hmac.ts"
-import { LruMap } from "../domain/LruMap.ts"
+import { hmac, type HmacKey } from "../text/Hmac.ts"
+import { LruMap } from "../json/LruMap.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { sha256 } from "../domain/Sha256.ts"
+import { sha256 } from "../text/Sha256.ts"
 
 // Tokens in the URLs and addresses of tracked messages. Pure.
 //

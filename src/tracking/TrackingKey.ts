@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
 import { signingKey } from "../store/SigningKey.ts"
-import { type HmacKey, hmacKey } from "../domain/Hmac.ts"
+import { type HmacKey, hmacKey } from "../text/Hmac.ts"
 
 /**
  * The key that signs all tokens: random, created by the first node that needs it, shared by all nodes on a database,

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { alternatives } from "../domain/alternatives.ts"
+import { alternatives } from "../text/alternatives.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
 
 // Types of events that webhook endpoints receive, and their data.

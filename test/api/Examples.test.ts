@@ -12,7 +12,7 @@ import { story } from "./examples/story.ts"
 // The examples of the OpenAPI document are calls that the service answered. `UPDATE_EXAMPLES=1` writes those that are missing
 // or have other members than before.
 
-const file = fileURLToPath(new URL("../../src/api/server/examples.json", import.meta.url))
+const file = fileURLToPath(new URL("../../src/api/openapi/examples.json", import.meta.url))
 
 /** The members of an example to a depth of two, by which stored and new examples are compared. */
 const membersOf = ({ request, response, ...rest }: Example) => {

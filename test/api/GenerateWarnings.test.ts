@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { warningsOfBatch } from "../../src/api/generate/GenerateAnswer.ts"
-import * as Warnings from "../../src/api/server/Warnings.ts"
+import * as Warnings from "../../src/api/http/Warnings.ts"
 import { type Answer, withWarnings } from "../../src/decide/Answer.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 import { ServedApi } from "../../src/api/Api.ts"
-import { pageOf } from "../../src/api/server/Paging.ts"
+import { pageOf } from "../../src/api/http/Paging.ts"
 import { suiteOnService } from "./harness.ts"
 
 interface Declared {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import * as Parameters from "../../src/api/server/Parameters.ts"
-import * as Warnings from "../../src/api/server/Warnings.ts"
+import * as Parameters from "../../src/api/http/Parameters.ts"
+import * as Warnings from "../../src/api/http/Warnings.ts"
 
 const isRefused = (read: Parameters.ReadParameter<unknown>, text: string) => Result.isFailure(read(text))
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { proxyAdvice } from "../../src/api/server/ProxyAdvice.ts"
+import { proxyAdvice } from "../../src/api/http/ProxyAdvice.ts"
 
 describe("proxyAdvice", () => {
   it("warns of an address that other machines reach, if no proxy is trusted", () => {

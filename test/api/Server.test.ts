@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { withPlainPath } from "../../src/api/server/PathText.ts"
+import { withPlainPath } from "../../src/api/http/PathText.ts"
 import { makeOrganization } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Buffer } from "node:buffer"
 import { gunzipSync } from "node:zlib"
 import { HttpServerRequest } from "effect/http"
-import { acceptsGzip, matchesTag, staticDocument } from "../../src/api/server/StaticDocument.ts"
+import { acceptsGzip, matchesTag, staticDocument } from "../../src/api/http/StaticDocument.ts"
 
 const text = JSON.stringify(Array.from({ length: 1000 }, (_, i) => ({ i })))
 const document = staticDocument(text, "application/json", { "cache-control": "no-cache" })

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { addressRangeOf } from "../../src/domain/Addresses.ts"
-import { seenThrough } from "../../src/api/server/TrustedProxies.ts"
+import { addressRangeOf } from "../../src/text/Addresses.ts"
+import { seenThrough } from "../../src/api/http/TrustedProxies.ts"
 import { adminToken, makeOrganization } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 

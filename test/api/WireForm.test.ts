@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { wireForm } from "../../src/api/server/WireForm.ts"
+import { wireForm } from "../../src/api/http/WireForm.ts"
 
 const Delivery = Schema.Struct({
   id: Schema.String,

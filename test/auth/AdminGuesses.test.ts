@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { AdminGuesses } from "../../src/auth/AdminGuesses.ts"
 import { AttemptWindows } from "../../src/auth/AttemptWindows.ts"
-import { networkOf } from "../../src/domain/Addresses.ts"
+import { networkOf } from "../../src/text/Addresses.ts"
 import { adminToken, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 

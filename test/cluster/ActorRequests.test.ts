@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { ActorFailed, ActorRequests } from "../../src/cluster/ActorRequests.ts"
 import { Cluster } from "../../src/cluster/Cluster.ts"
 import * as Nodes from "../../src/cluster/Nodes.ts"
-import { Settings } from "../../src/Settings.ts"
+import { Settings } from "../../src/settings/Settings.ts"
 import { Store } from "../../src/store/Store.ts"
 import { layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { helpFor } from "../../src/console/Help.ts"
-import { readLibrary } from "../../src/documents/Library.ts"
+import { readLibrary } from "../../src/api/documents/Library.ts"
 
 describe("the help link of a console page", () => {
   it("leads to the section about the page, or else to the guide for marketers", () => {

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { createHmac } from "node:crypto"
 import { sample } from "../../src/bandit/Weights.ts"
 import { drawOf, templateKey } from "../../src/decide/Draws.ts"
-import { hmacKey } from "../../src/domain/Hmac.ts"
+import { hmacKey } from "../../src/text/Hmac.ts"
 
 const secret = Uint8Array.from({ length: 32 }, (_, i) => 7 * i + 1)
 const key = hmacKey(secret)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { Buffer } from "node:buffer"
 import { Composer } from "../../src/delivery/Composer.ts"
-import type { Email } from "../../src/domain/Email.ts"
+import type { Email } from "../../src/text/Email.ts"
 import { read } from "../support/platformServers/MimeReader.ts"
 
 const emailWith = (change: Partial<Email>): Email => ({

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { Buffer } from "node:buffer"
 import { compose, outlineOf } from "../../src/delivery/Composition.ts"
-import { type Email, lineOf } from "../../src/domain/Email.ts"
+import { type Email, lineOf } from "../../src/text/Email.ts"
 import { read } from "../support/platformServers/MimeReader.ts"
 
 const email: Email = {

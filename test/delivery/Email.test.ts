@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { lineOf, validateAddress } from "../../src/domain/Email.ts"
+import { lineOf, validateAddress } from "../../src/text/Email.ts"
 
 describe("validateAddress", () => {
   for (

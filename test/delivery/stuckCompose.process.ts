@@ -1,7 +1,7 @@
 // Stands in for `compose.process.ts`: hangs, ends or throws as the subject says, and composes all other e-mails.
 import "../../src/runtime/leakGuard.ts"
 import { compose } from "../../src/delivery/Composition.ts"
-import type { Email } from "../../src/domain/Email.ts"
+import type { Email } from "../../src/text/Email.ts"
 import { answerAsProcess } from "../../src/store/WorkerProtocol.ts"
 
 const composeUnless = (email: Email) => {

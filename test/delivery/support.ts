@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { layerServices } from "../../src/App.ts"
+import { layerServices } from "../../src/service/App.ts"
 import { Connections } from "../../src/delivery/Connections.ts"
 import type { DeliveryState } from "../../src/delivery/Delivery.ts"
 import type { DeliverRequest } from "../../src/delivery/DeliverRequest.ts"

@@ -2,8 +2,8 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import process from "node:process"
-import { parseRequest } from "../../src/domain/JsonParser.ts"
-import * as Json from "../../src/domain/Json.ts"
+import { parseRequest } from "../../src/json/JsonParser.ts"
+import * as Json from "../../src/json/Json.ts"
 import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 // Compares `Json.parse` with two other parsers, and them with each other: V8's JSON.parse and PostgreSQL. None of the three

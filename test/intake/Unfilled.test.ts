@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { normalizer } from "../../src/intake/Sources.ts"
-import { SeededMap, SeededSet } from "../../src/domain/SeededMap.ts"
+import { SeededMap, SeededSet } from "../../src/json/SeededMap.ts"
 import { judge, verdictsOf } from "../../src/intake/Verdicts.ts"
 import type { SourceId } from "../../src/domain/Source.ts"
 import type { Mapping } from "../../src/intake/mapping/Mapping.ts"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { SeededMap, SeededSet } from "../../src/domain/SeededMap.ts"
+import { SeededMap, SeededSet } from "../../src/json/SeededMap.ts"
 import { normalizer } from "../../src/intake/Sources.ts"
 import { suggestionFor, unknownNameReason } from "../../src/intake/UnknownName.ts"
 import { eventsOf, judge, type JudgedItem, verdictsOf as verdictsOn } from "../../src/intake/Verdicts.ts"

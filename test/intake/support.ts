@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { layerServices } from "../../src/App.ts"
+import { layerServices } from "../../src/service/App.ts"
 import { type Measure, type Track } from "../../src/bandit/Tally.ts"
 import type { Decision, Mode } from "../../src/journal/decisions/Decision.ts"
 import { DecisionLog } from "../../src/journal/decisions/DecisionLog.ts"

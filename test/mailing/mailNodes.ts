@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import { layerNodeServices } from "../../src/App.ts"
+import { layerNodeServices } from "../../src/service/App.ts"
 import { certificate } from "../support/platformServers/Certificate.ts"
 import { type SmtpReceiver, startSmtp } from "../support/platformServers/SmtpReceiver.ts"
 import { layerSettings, temporaryEnvironment } from "../support/stores.ts"

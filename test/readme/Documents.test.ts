@@ -13,7 +13,7 @@ import {
   sampledDocuments,
   shapeDifference,
 } from "../support/documents.ts"
-import { greeting } from "../../src/FirstRun.ts"
+import { greeting } from "../../src/service/FirstRun.ts"
 import { commandPrograms, workIn } from "../support/cli.ts"
 import { adminToken, buildInProcess, scopedProcess } from "../support/service.ts"
 import { embeddedEnvironment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"

@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import type { Format, Formats, Vars } from "../../src/domain/Template.ts"
 import { Budget } from "../../src/rendering/Budget.ts"
-import type { SourceFault } from "../../src/domain/TextFaults.ts"
+import type { SourceFault } from "../../src/text/TextFaults.ts"
 import { parseVars, render, type RenderFault, type RenderOptions } from "../../src/rendering/Renderer.ts"
 
 export type Fields = Readonly<Record<string, unknown>>

@@ -24,7 +24,7 @@ const refused: Readonly<Record<string, string>> = {
 /** Code that resembles them. */
 const accepted: Readonly<Record<string, string>> = {
   written: 'export const a = JSON.stringify({ JSON: 1 }) + JSON.rawJSON("1")',
-  own: 'import * as Json from "./domain/Json.ts"\nexport const a = Json.parse("1")',
+  own: 'import * as Json from "./json/Json.ts"\nexport const a = Json.parse("1")',
   parsed: "export const a = (parsed: { json: unknown }) => parsed.json",
   decoded: "export const a = (request: object) => Body.json(request)",
   answered: "export const a = HttpServerResponse.json({})",
@@ -47,7 +47,7 @@ describe("the lint rule for JSON.parse", () => {
       ...filesOf(refused, "test"),
       ...filesOf(refused, "src/console/assets"),
       ...filesOf(refused, "clients/typescript/src"),
-      "src/domain/JsonParser.ts": refused["called"]!,
+      "src/json/JsonParser.ts": refused["called"]!,
     })
     assert.strictEqual(found, "")
   })

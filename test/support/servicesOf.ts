@@ -1,6 +1,6 @@
 import { Effect, Layer, type Scope } from "effect"
-import { layerRoutes, layerServices } from "../../src/App.ts"
-import * as Server from "../../src/api/server/Server.ts"
+import { layerRoutes, layerServices } from "../../src/service/App.ts"
+import * as Server from "../../src/api/http/Server.ts"
 import { adminToken, layerCheapPasswords, type LocalService, localService } from "./service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "./stores.ts"
 

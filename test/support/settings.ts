@@ -1,5 +1,5 @@
 import { ConfigProvider, Layer } from "effect"
-import { Settings } from "../../src/Settings.ts"
+import { Settings } from "../../src/settings/Settings.ts"
 import { layerSpares } from "./spares.ts"
 
 /** Environment variables of the service under test. */

@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { randomBytes, randomUUID } from "node:crypto"
 import { deliveryOfMailbox, readMailbox, writeMailbox } from "../../src/tracking/BounceAddress.ts"
-import { validateAddress } from "../../src/domain/Email.ts"
+import { validateAddress } from "../../src/text/Email.ts"
 import type { OrgSlug } from "../../src/domain/Ids.ts"
-import { hmacKey } from "../../src/domain/Hmac.ts"
+import { hmacKey } from "../../src/text/Hmac.ts"
 import { orgTag, readToken } from "../../src/tracking/Token.ts"
 
 const acme = "acme" as OrgSlug

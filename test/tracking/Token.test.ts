@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 import { Buffer } from "node:buffer"
 import { createHmac, randomBytes, randomUUID } from "node:crypto"
 import type { OrgSlug } from "../../src/domain/Ids.ts"
-import { hmac, hmacKey } from "../../src/domain/Hmac.ts"
+import { hmac, hmacKey } from "../../src/text/Hmac.ts"
 import { orgTag, readToken, targetKey, type TokenKind, writeToken } from "../../src/tracking/Token.ts"
 
 const org = (slug: string) => slug as OrgSlug

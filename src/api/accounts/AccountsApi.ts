@@ -6,7 +6,7 @@ import { DisplayName } from "../../domain/Ids.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for console accounts, sessions and the audit log.
 

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { OwnSecondFactor } from "../../accounts/OwnSecondFactor.ts"
 import { SecondFactors } from "../../accounts/SecondFactors.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
-import { managed } from "../server/Managed.ts"
+import { managed } from "../http/Managed.ts"
 import { ownSession } from "./ownSession.ts"
 
 export const layer = managed(

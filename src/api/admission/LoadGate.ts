@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Metric } from "effect"
-import { Settings } from "../../Settings.ts"
-import { countRefused } from "../server/RequestMetrics.ts"
+import { Settings } from "../../settings/Settings.ts"
+import { countRefused } from "../http/RequestMetrics.ts"
 
 /** Kind of a request, which decides when the request is refused. `health` is never refused. */
 export type RequestKind = "api" | "webhook" | "tracking" | "management" | "health"

@@ -1,7 +1,7 @@
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import { type HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { EndpointAccess, type Rule } from "../../accounts/Access.ts"
-import { managementSecurity } from "../server/Security.ts"
+import { managementSecurity } from "../openapi/Security.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 
 /** Endpoints of the management API, with the access to each of them. */

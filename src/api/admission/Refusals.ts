@@ -2,9 +2,9 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { SecurityLog } from "../../accounts/SecurityLog.ts"
 import type { Reason } from "../../accounts/SecurityTally.ts"
-import { networkOf } from "../../domain/Addresses.ts"
-import { Settings } from "../../Settings.ts"
-import { seenThrough } from "../server/TrustedProxies.ts"
+import { networkOf } from "../../text/Addresses.ts"
+import { Settings } from "../../settings/Settings.ts"
+import { seenThrough } from "../http/TrustedProxies.ts"
 
 /** Counts refused requests in the metrics and the audit log, under the client's address as trusted proxies report it. */
 export class Refusals extends Context.Service<Refusals, {

@@ -4,7 +4,7 @@ import { Comment, CommentInput, CommentPatch } from "../../domain/Comment.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 const params = { org: Schema.String, template: Schema.String }
 const at = "/organizations/:org/templates/:template/comments" as const

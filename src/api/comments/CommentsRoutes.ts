@@ -4,7 +4,7 @@ import { CommentNotFound } from "../../domain/Errors.ts"
 import { Comments, type ReadComment } from "../../team/Comments.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { idIn } from "../reviews/ReviewsRoutes.ts"
-import { managed } from "../server/Managed.ts"
+import { managed } from "../http/Managed.ts"
 
 const wire = ({ parts: _, ...comment }: ReadComment): Comment => comment
 

@@ -4,9 +4,9 @@ import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { CopyId, GivenCopyId, GivenTemplateId, GivenUserId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
 import * as Problems from "../Problems.ts"
-import { idFault } from "../../domain/Placeholders.ts"
-import { plusFault, separatorFaults } from "../server/QueryFaults.ts"
-import { withKey } from "../server/Security.ts"
+import { idFault } from "../../text/Placeholders.ts"
+import { plusFault, separatorFaults } from "../http/QueryFaults.ts"
+import { withKey } from "../openapi/Security.ts"
 import { described } from "../../domain/described.ts"
 
 /** A question about a send time, decoded. */

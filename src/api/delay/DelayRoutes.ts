@@ -3,13 +3,13 @@ import { HttpRouter } from "effect/http"
 import { KeyAuth } from "../../auth/KeyAuth.ts"
 import { type Advice, SendTime } from "../../sendtime/SendTime.ts"
 import { unfilledText } from "../../decide/RequestWarnings.ts"
-import { collectSuspects, type Placeholder } from "../../domain/Placeholders.ts"
+import { collectSuspects, type Placeholder } from "../../text/Placeholders.ts"
 import { delayQuery, type DelayRequest, isDelayParameter } from "./DelayApi.ts"
 import { type InvalidRequest, VariantNotFound } from "../Problems.ts"
-import { type Decoded, type PublicCall, responding, type Said } from "../server/PublicCall.ts"
-import { PublicCalls } from "../server/PublicCalls.ts"
-import { invalid, query } from "../server/Requests.ts"
-import { ofParameters } from "../server/Warnings.ts"
+import { type Decoded, type PublicCall, responding, type Said } from "../http/PublicCall.ts"
+import { PublicCalls } from "../http/PublicCalls.ts"
+import { invalid, query } from "../http/Requests.ts"
+import { ofParameters } from "../http/Warnings.ts"
 
 // Responses are for one person at one moment and must not be cached.
 const headers = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" }

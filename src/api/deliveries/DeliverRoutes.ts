@@ -8,9 +8,9 @@ import { DeliveryQueue } from "../../delivery/DeliveryQueue.ts"
 import type { DeliverRequest, Queued } from "../../delivery/DeliverRequest.ts"
 import type { EnqueueError } from "../../delivery/EnqueueErrors.ts"
 import { step } from "../../telemetry/Tracing.ts"
-import type { RequestHeaders } from "../server/RequestArrival.ts"
-import { type Decoded, type PublicCall, responding, type Said } from "../server/PublicCall.ts"
-import { PublicCalls } from "../server/PublicCalls.ts"
+import type { RequestHeaders } from "../http/RequestArrival.ts"
+import { type Decoded, type PublicCall, responding, type Said } from "../http/PublicCall.ts"
+import { PublicCalls } from "../http/PublicCalls.ts"
 import { deliverBody, unknownInDeliver } from "./DeliverWire.ts"
 import {
   HeldOut,
@@ -27,9 +27,9 @@ import {
   type UnsupportedMediaType,
   type VariantNotFound,
 } from "../Problems.ts"
-import { toProblem } from "../server/DomainProblems.ts"
-import { invalid } from "../server/Requests.ts"
-import * as Warnings from "../server/Warnings.ts"
+import { toProblem } from "../http/DomainProblems.ts"
+import { invalid } from "../http/Requests.ts"
+import * as Warnings from "../http/Warnings.ts"
 import { isIdempotencyKey, keyFault } from "./IdempotencyKey.ts"
 
 const ok = { status: "ok" }

@@ -5,8 +5,8 @@ import { decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { CopyId, GivenCopyId, GivenTemplateId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
 import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
 import { Priority } from "../../delivery/Delivery.ts"
-import type { Placeholder } from "../../domain/Placeholders.ts"
-import { validateAddress } from "../../domain/Email.ts"
+import type { Placeholder } from "../../text/Placeholders.ts"
+import { validateAddress } from "../../text/Email.ts"
 import {
   attrsOf,
   both,

@@ -4,7 +4,7 @@ import { DkimKeys, type DkimKeyView } from "../../delivery/dkim/DkimKeys.ts"
 import { TestMessages } from "../../delivery/receivers/TestMessages.ts"
 import { retryLater } from "../admission/RetryAfter.ts"
 import { RecipientSuppressed, TooManyTestMessages, Unprocessable } from "../Problems.ts"
-import { managed } from "../server/Managed.ts"
+import { managed } from "../http/Managed.ts"
 
 const shown = ({ isSigning, ...key }: DkimKeyView) => ({ ...key, signing: isSigning })
 

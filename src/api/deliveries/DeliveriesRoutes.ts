@@ -11,9 +11,9 @@ import { listQuery } from "./DeliveryApi.ts"
 import { DeliveryDetail, DeliveryResource } from "./DeliveryResource.ts"
 import { listDeliveries } from "./DeliveryRoutes.ts"
 import { authorize } from "../admission/KeyRequired.ts"
-import { problemOf } from "../server/DomainProblems.ts"
-import { lookedUp, readQuery } from "../server/Requests.ts"
-import { wireForm } from "../server/WireForm.ts"
+import { problemOf } from "../http/DomainProblems.ts"
+import { lookedUp, readQuery } from "../http/Requests.ts"
+import { wireForm } from "../http/WireForm.ts"
 
 const deliveryToWire = wireForm(DeliveryResource)
 const bulkToWire = wireForm(BulkResult)

@@ -9,8 +9,8 @@ import { managementGroup } from "../admission/ManagementGroup.ts"
 import { BulkCancelBody, bulkHeaders, BulkResult } from "./BulkActionsApi.ts"
 import { DeliveryDetail, DeliveryResource } from "./DeliveryResource.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
-import { withKey } from "../server/Security.ts"
+import * as Parameters from "../http/Parameters.ts"
+import { withKey } from "../openapi/Security.ts"
 
 // The part of the management API for managed delivery: connections and deliveries.
 

@@ -8,9 +8,9 @@ import type { OrgSlug } from "../../domain/Ids.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { complaintAddressOf } from "../../tracking/BounceAddress.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
-import { managed } from "../server/Managed.ts"
-import { pageOf } from "../server/Paging.ts"
-import type { ValuesOf } from "../server/Parameters.ts"
+import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
+import type { ValuesOf } from "../http/Parameters.ts"
 import type { listQuery } from "./DeliveryApi.ts"
 
 /** The page of deliveries that a query asks for. */

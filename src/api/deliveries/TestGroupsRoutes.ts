@@ -6,8 +6,8 @@ import { TestGroups } from "../../delivery/receivers/TestGroups.ts"
 import { TestMessages } from "../../delivery/receivers/TestMessages.ts"
 import { InvalidInput } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
-import { managed } from "../server/Managed.ts"
-import { body } from "../server/Requests.ts"
+import { managed } from "../http/Managed.ts"
+import { body } from "../http/Requests.ts"
 import { GroupTestRequest } from "./TestGroupsApi.ts"
 
 const decodeAsk = decoder(GroupTestRequest)

@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import { Endpoints, type OutgoingWebhook } from "../../webhooks/Endpoints.ts"
 import type { InvalidRequest } from "../Problems.ts"
-import { managed } from "../server/Managed.ts"
-import { pageOf } from "../server/Paging.ts"
-import { invalid, lookedUp } from "../server/Requests.ts"
+import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
+import { invalid, lookedUp } from "../http/Requests.ts"
 import type { ReplayInput } from "./EndpointsApi.ts"
 
 const sentEvent = (event: OutgoingWebhook) => ({

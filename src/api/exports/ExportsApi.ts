@@ -4,7 +4,7 @@ import { decode, type Stream } from "../../exports/Cursor.ts"
 import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 // Exports for data warehouses.
 

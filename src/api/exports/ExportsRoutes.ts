@@ -8,9 +8,9 @@ import { columnsOf, type ExportedRow, Exports } from "../../exports/Exports.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { letOthersRun } from "../../runtime/letOthersRun.ts"
 import type { InvalidRequest } from "../Problems.ts"
-import { managed } from "../server/Managed.ts"
-import type { ValuesOf } from "../server/Parameters.ts"
-import { invalid } from "../server/Requests.ts"
+import { managed } from "../http/Managed.ts"
+import type { ValuesOf } from "../http/Parameters.ts"
+import { invalid } from "../http/Requests.ts"
 import type { exportQuery } from "./ExportsApi.ts"
 
 /** Rows that are written at once. Other requests get a turn after them. */

@@ -1,8 +1,8 @@
 import { JsonPointer, Result, Schema } from "effect"
 import * as Attributes from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
-import { controlFault, hasControl } from "../../domain/ControlNames.ts"
-import * as Json from "../../domain/Json.ts"
+import { controlFault, hasControl } from "../../json/ControlNames.ts"
+import * as Json from "../../json/Json.ts"
 import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
 import {
   CopyId,
@@ -16,9 +16,9 @@ import {
   UserId,
 } from "../../domain/Ids.ts"
 import { type Decode, decoder, unknownMembersOf } from "../../domain/Faults.ts"
-import { NameCost } from "../../domain/NameCost.ts"
-import { collectPlaceholders, collectSuspects, type Placeholder } from "../../domain/Placeholders.ts"
-import { separatorFaults } from "../server/QueryFaults.ts"
+import { NameCost } from "../../json/NameCost.ts"
+import { collectPlaceholders, collectSuspects, type Placeholder } from "../../text/Placeholders.ts"
+import { separatorFaults } from "../http/QueryFaults.ts"
 
 // Bodies and parameters of Generate and Batch generate. `null` counts as absent, because platforms send it for unknown
 // values. Members that are not declared here are ignored, with a warning.

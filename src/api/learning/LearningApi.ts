@@ -4,7 +4,7 @@ import { DecisionMode, FailedRenderings } from "../timelines/FailedRendering.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for the inbox, decisions and learned counts.
 

@@ -6,9 +6,9 @@ import { Inbox } from "../../journal/inbox/Inbox.ts"
 import { Learning } from "../../learning/Learning.ts"
 import { Rebuild } from "../../projections/Rebuild.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
-import { managed } from "../server/Managed.ts"
-import { pageOf } from "../server/Paging.ts"
-import { inboxOf, lookedUp } from "../server/Requests.ts"
+import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
+import { inboxOf, lookedUp } from "../http/Requests.ts"
 
 const date = (millis: number | undefined) => millis === undefined ? undefined : new Date(millis)
 

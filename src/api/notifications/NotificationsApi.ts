@@ -1,11 +1,11 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, OpenApi } from "effect/http-api"
-import { MailMode, NotificationKind, notificationKinds } from "../../notifications/Kinds.ts"
+import { MailMode, NotificationKind, notificationKinds } from "../../accounts/notifications/Kinds.ts"
 import { described } from "../../domain/described.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for notifications of members.
 

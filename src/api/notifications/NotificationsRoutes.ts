@@ -5,11 +5,11 @@ import type { Actor } from "../../accounts/Actor.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { NotificationTexts } from "../../mailing/NotificationTexts.ts"
-import { Notifications } from "../../notifications/Notifications.ts"
+import { Notifications } from "../../accounts/notifications/Notifications.ts"
 import * as Problems from "../Problems.ts"
-import { managed } from "../server/Managed.ts"
-import { pageOf } from "../server/Paging.ts"
-import { invalid, lookedUp } from "../server/Requests.ts"
+import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
+import { invalid, lookedUp } from "../http/Requests.ts"
 
 export const layer = managed(
   "notifications",

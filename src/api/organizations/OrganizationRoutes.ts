@@ -4,7 +4,7 @@ import { OrganizationChanges } from "../../accounts/OrganizationChanges.ts"
 import { Keys } from "../../auth/Keys.ts"
 import { WebhookQuota } from "../../intake/WebhookQuota.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
-import { managed } from "../server/Managed.ts"
+import { managed } from "../http/Managed.ts"
 
 export const organizationsLayer = managed(
   "organizations",

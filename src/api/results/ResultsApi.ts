@@ -8,7 +8,7 @@ import { TemplateSeries } from "../../results/TemplateSeries.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 /** Which decisions an answer is about. */
 const windowQuery = {

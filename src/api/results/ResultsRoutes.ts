@@ -12,8 +12,8 @@ import { SegmentExplorer } from "../../results/SegmentExplorer.ts"
 import { SendTimes } from "../../results/SendTimes.ts"
 import { Series } from "../../results/Series.ts"
 import { Templates } from "../../templates/Templates.ts"
-import { managed } from "../server/Managed.ts"
-import { invalid, query } from "../server/Requests.ts"
+import { managed } from "../http/Managed.ts"
+import { invalid, query } from "../http/Requests.ts"
 import { resultsQuery } from "./ResultsQuery.ts"
 
 /** Faults of the attributes of a comparison. */

@@ -4,7 +4,7 @@ import { ApprovalInput, Proposal, ProposalDetail, ProposalPatch, RejectionInput 
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 const params = { org: Schema.String, proposal: Schema.String }
 const at = "/organizations/:org/proposals/:proposal" as const

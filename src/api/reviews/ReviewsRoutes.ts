@@ -10,8 +10,8 @@ import type { WholeContent } from "../../templates/Content.ts"
 import type { ProposalHead } from "../../templates/ProposalRows.ts"
 import { Proposals, type ProposalView } from "../../templates/Proposals.ts"
 import { fieldsOfTemplate } from "../../templates/TemplateFields.ts"
-import { managed } from "../server/Managed.ts"
-import { wireForm } from "../server/WireForm.ts"
+import { managed } from "../http/Managed.ts"
+import { wireForm } from "../http/WireForm.ts"
 
 type Members = ReadonlyMap<string, NamedMember>
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { type SinkMessage, SinkMessages, type SinkSummary } from "../../delivery/sandbox/SinkMessages.ts"
 import { DeliveryNotFound } from "../../domain/Errors.ts"
-import { managed } from "../server/Managed.ts"
+import { managed } from "../http/Managed.ts"
 
 const summary = ({ isTest, sender, ...message }: SinkSummary) => ({ ...message, test: isTest, from: sender })
 

@@ -1,14 +1,14 @@
 import { Result, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
-import { readAddress } from "../../domain/AddressText.ts"
+import { readAddress } from "../../text/AddressText.ts"
 import { isStorable } from "../../domain/Attributes.ts"
-import { validateAddress } from "../../domain/Email.ts"
+import { validateAddress } from "../../text/Email.ts"
 import { SuppressionReason } from "../../domain/SuppressionReason.ts"
 import { addressKey } from "../../suppressions/AddressKey.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for the suppression list.
 

@@ -11,7 +11,7 @@ import { Templates } from "../../templates/Templates.ts"
 import { ofVariant, read } from "../../templates/VariantForm.ts"
 import { restoredBy, VariantVersions } from "../../templates/VariantVersions.ts"
 import { asIs, orProposed } from "../reviews/Proposed.ts"
-import { managed } from "../server/Managed.ts"
+import { managed } from "../http/Managed.ts"
 import type { DraftBody } from "./DraftsApi.ts"
 
 type Request = HttpServerRequest.HttpServerRequest

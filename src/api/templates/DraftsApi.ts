@@ -9,7 +9,7 @@ import { ProposedVariant } from "../../domain/Proposal.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 import { waiting } from "../reviews/Proposed.ts"
 
 // The part of the management API about texts that are not served: drafts and earlier versions of variants.

@@ -4,8 +4,8 @@ import { SamplePersonInput } from "../../domain/SamplePerson.ts"
 import { tellSubject } from "../../store/ChangeTrail.ts"
 import { SamplePeople } from "../../templates/SamplePeople.ts"
 import { attrsOf, both } from "../generate/GenerateWire.ts"
-import { managed } from "../server/Managed.ts"
-import { body } from "../server/Requests.ts"
+import { managed } from "../http/Managed.ts"
+import { body } from "../http/Requests.ts"
 
 const decodePerson = decoder(SamplePersonInput)
 

@@ -4,11 +4,11 @@ import { HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { AuditEntry } from "../../accounts/Audit.ts"
 import { Objective } from "../../domain/Template.ts"
 import { described } from "../../domain/described.ts"
-import * as Json from "../../domain/Json.ts"
+import * as Json from "../../json/Json.ts"
 import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 import { problemKinds, templateStates } from "./TemplateListShape.ts"
 
 /** A template without its content. */

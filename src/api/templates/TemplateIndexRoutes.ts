@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { Buffer } from "node:buffer"
 import { ChangeHistory } from "../../accounts/ChangeHistory.ts"
 import { Templates } from "../../templates/Templates.ts"
-import { managed } from "../server/Managed.ts"
+import { managed } from "../http/Managed.ts"
 import { TemplateListing, type TemplatesPage } from "./TemplateListing.ts"
 import { type ListedTemplate, stateOf } from "./TemplateListShape.ts"
 

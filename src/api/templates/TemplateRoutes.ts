@@ -7,10 +7,10 @@ import { type Imported, TemplateImports } from "../../templates/TemplateImports.
 import { Templates } from "../../templates/Templates.ts"
 import { ImportBody } from "../Api.ts"
 import { asIs, orProposed } from "../reviews/Proposed.ts"
-import * as Body from "../server/Body.ts"
-import { managed } from "../server/Managed.ts"
-import { pageOf } from "../server/Paging.ts"
-import { ofMembers, warn } from "../server/Warnings.ts"
+import * as Body from "../http/Body.ts"
+import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
+import { ofMembers, warn } from "../http/Warnings.ts"
 
 const unknownInImport = unknownMembersIn(ImportBody)
 

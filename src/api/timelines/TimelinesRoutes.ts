@@ -6,8 +6,8 @@ import { type Timeline, Timelines } from "../../people/Timelines.ts"
 import { addressKey } from "../../suppressions/AddressKey.ts"
 import type { SuppressionEntry } from "../../suppressions/Suppression.ts"
 import { Suppressions } from "../../suppressions/Suppressions.ts"
-import { managed } from "../server/Managed.ts"
-import { invalid } from "../server/Requests.ts"
+import { managed } from "../http/Managed.ts"
+import { invalid } from "../http/Requests.ts"
 import { withBothNames } from "../suppressions/SuppressionsRoutes.ts"
 
 const shown = (

@@ -8,8 +8,8 @@ import { type Target, Targets } from "../../tracking/Targets.ts"
 import type { Token, TokenKind } from "../../tracking/Token.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import { laterPage, unknownLinkPage, unsubscribePage } from "../../tracking/UnsubscribePage.ts"
-import * as Body from "../server/Body.ts"
-import { PublicCalls } from "../server/PublicCalls.ts"
+import * as Body from "../http/Body.ts"
+import { PublicCalls } from "../http/PublicCalls.ts"
 
 /** A transparent GIF of one pixel. */
 const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")

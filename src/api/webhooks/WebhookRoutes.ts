@@ -18,13 +18,13 @@ import { handshakeOf } from "../../intake/signatures/SfmcSignature.ts"
 import type { SignatureVerdict } from "../../intake/signatures/Verdict.ts"
 import { WebhookSources } from "../../intake/WebhookSources.ts"
 import { carried, step } from "../../telemetry/Tracing.ts"
-import * as Body from "../server/Body.ts"
+import * as Body from "../http/Body.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { PathNotFound, QuotaExceeded, Unauthorized, Unavailable } from "../Problems.ts"
 import { Refusals } from "../admission/Refusals.ts"
-import { separatorFaults } from "../server/QueryFaults.ts"
-import { invalid, lookedUp, query } from "../server/Requests.ts"
-import { ofMembers, ofParameters, ofUnread, warn } from "../server/Warnings.ts"
+import { separatorFaults } from "../http/QueryFaults.ts"
+import { invalid, lookedUp, query } from "../http/Requests.ts"
+import { ofMembers, ofParameters, ofUnread, warn } from "../http/Warnings.ts"
 
 /** Items of one body of custom events at most; more are several requests. */
 export const maxItems = 10_000

@@ -9,7 +9,7 @@ import { SourceInput } from "../../intake/WebhookSources.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
+import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for webhook sources, events and erasures.
 

@@ -7,13 +7,13 @@ import { MailQueue } from "../../mail/MailQueue.ts"
 import { digestHour } from "../../mailing/Digest.ts"
 import { NotificationMail } from "../../mailing/NotificationMail.ts"
 import { NotificationTexts, type WordedNotification } from "../../mailing/NotificationTexts.ts"
-import { kindWords, MailMode, type NotificationKind, notificationKinds } from "../../notifications/Kinds.ts"
+import { kindWords, MailMode, type NotificationKind, notificationKinds } from "../../accounts/notifications/Kinds.ts"
 import {
   keptDays,
   type MailPreferences,
   type NotificationFilter,
   Notifications,
-} from "../../notifications/Notifications.ts"
+} from "../../accounts/notifications/Notifications.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"

@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect, Result } from "effect"
 import { Buffer } from "node:buffer"
-import * as Json from "../../domain/Json.ts"
+import * as Json from "../../json/Json.ts"
 import type { SendResult, TestResult } from "../Connection.ts"
 import { isAboutRecipient } from "../RefusalClass.ts"
 import type { NoAnswer, OutboundHttp, OutboundRequest, OutboundResponse } from "../OutboundHttp.ts"

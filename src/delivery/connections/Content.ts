@@ -1,6 +1,6 @@
 import { Result } from "effect"
 import type { Message } from "../Connection.ts"
-import { lineOf } from "../../domain/Email.ts"
+import { lineOf } from "../../text/Email.ts"
 import type { Variables } from "./Entry.ts"
 
 /** The parts of an e-mail. */

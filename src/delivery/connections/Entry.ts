@@ -2,7 +2,7 @@ import { Result, Schema } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { fromIssue } from "../../domain/Faults.ts"
 import type { ConnectionInput, Faults } from "../Connection.ts"
-import { headerFault, validateAddress } from "../../domain/Email.ts"
+import { headerFault, validateAddress } from "../../text/Email.ts"
 
 const checked = (fault: (text: string) => string | undefined) => Schema.String.check(Schema.makeFilter<string>(fault))
 

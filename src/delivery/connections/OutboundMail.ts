@@ -1,5 +1,5 @@
 import { Deferred, Effect, Result } from "effect"
-import type { Composed, Email } from "../../domain/Email.ts"
+import type { Composed, Email } from "../../text/Email.ts"
 import { aheadAtMost, aheadLength, type Composing, NotComposed } from "../Composer.ts"
 import type { Message } from "../Connection.ts"
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
 import { Readable } from "node:stream"
-import type { Composed } from "../../domain/Email.ts"
+import type { Composed } from "../../text/Email.ts"
 import type { SmtpFault } from "./SmtpReplies.ts"
 
 const isWide = /[\u0080-\uffff]/

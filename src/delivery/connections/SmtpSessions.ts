@@ -1,5 +1,5 @@
 import { Clock, Duration, Effect, Fiber, FiberSet } from "effect"
-import type { Composed } from "../../domain/Email.ts"
+import type { Composed } from "../../text/Email.ts"
 import { MayBegin } from "../MayBegin.ts"
 import { GrantedSessions } from "./GrantedSessions.ts"
 import { isSessionRefusal, type SmtpFault } from "./SmtpReplies.ts"

@@ -1,4 +1,4 @@
-import type { DkimSigner } from "../../domain/Email.ts"
+import type { DkimSigner } from "../../text/Email.ts"
 import { Buffer } from "node:buffer"
 import { createHash, createSign, type KeyObject } from "node:crypto"
 

@@ -1,8 +1,8 @@
 import { Effect, Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { SecretBox } from "../../auth/SecretBox.ts"
+import type { SecretBox } from "../../store/SecretBox.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import type { DkimSigner } from "../../domain/Email.ts"
+import type { DkimSigner } from "../../text/Email.ts"
 
 /** The purpose binds an encrypted private key to its selector, so that it cannot be decrypted in another place. */
 export const purposeOf = (org: string, connection: string, selector: string): string =>

@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import { Resolver } from "node:dns/promises"
-import { Settings } from "../../Settings.ts"
+import { Settings } from "../../settings/Settings.ts"
 
 /**
  * The result of a DNS query.

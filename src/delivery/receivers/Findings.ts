@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import type { DkimKeyView } from "../dkim/DkimKeys.ts"
 import type { DnsRecord } from "../dkim/DkimKey.ts"
-import type { Composed } from "../../domain/Email.ts"
+import type { Composed } from "../../text/Email.ts"
 import type { DnsAnswer } from "./DnsRecords.ts"
 import { type KeyRecordFinding, tagsOf, unavailableText } from "./KeyRecord.ts"
 

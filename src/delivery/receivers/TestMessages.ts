@@ -23,7 +23,7 @@ import { Tracking } from "../../tracking/Tracking.ts"
 import type { Connection, Message, SendResult, TestResult } from "../Connection.ts"
 import { Connections, type ConnectionSetup } from "../Connections.ts"
 import { DkimKeys, senderDomainOf } from "../dkim/DkimKeys.ts"
-import { type Composed, validateAddress } from "../../domain/Email.ts"
+import { type Composed, validateAddress } from "../../text/Email.ts"
 import { DnsRecords, lookUpPolicy } from "./DnsRecords.ts"
 import { type Finding, findingsOf } from "./Findings.ts"
 

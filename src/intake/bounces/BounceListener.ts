@@ -1,7 +1,7 @@
 import { Duration, Effect, Layer, Option, Schema } from "effect"
 import type { SMTPServerOptions, SMTPServerSession } from "smtp-server"
-import type { HostAndPort } from "../../SettingReaders.ts"
-import { Settings } from "../../Settings.ts"
+import type { HostAndPort } from "../../settings/SettingReaders.ts"
+import { Settings } from "../../settings/Settings.ts"
 import { Limits, type ListenerLimits, makeReception } from "./Reception.ts"
 import { initializeMetrics, refusals, refuse } from "./Replies.ts"
 

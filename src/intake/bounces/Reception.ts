@@ -1,7 +1,7 @@
 import { Clock, Context, Duration, Effect, FiberSet } from "effect"
 import { Buffer } from "node:buffer"
 import type { SMTPServerDataStream, SMTPServerSession } from "smtp-server"
-import { networkOf } from "../../domain/Addresses.ts"
+import { networkOf } from "../../text/Addresses.ts"
 import { batchBytes } from "../../journal/inbox/Inbox.ts"
 import { deliveryHeader, isReport } from "../mail/MailReports.ts"
 import { readHeaders } from "../mail/ReceivedMail.ts"

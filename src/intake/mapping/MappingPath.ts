@@ -1,5 +1,5 @@
 import { JsonPointer } from "effect"
-import * as Json from "../../domain/Json.ts"
+import * as Json from "../../json/Json.ts"
 
 /** A step of a path: a member by name, an element by index, or null for every element. */
 export type Step = string | number | null

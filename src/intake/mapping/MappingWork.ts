@@ -1,4 +1,4 @@
-import * as Json from "../../domain/Json.ts"
+import * as Json from "../../json/Json.ts"
 
 /** A mapping exceeded its limit of work for one body. */
 export class TooMuchWork extends Error {}

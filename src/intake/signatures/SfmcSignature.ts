@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
-import * as Json from "../../domain/Json.ts"
+import * as Json from "../../json/Json.ts"
 import * as Verdict from "./Verdict.ts"
 
 /**

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { dayMillis } from "../../bandit/Window.ts"
 import type { EventName } from "../../domain/EventKinds.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import * as Json from "../../domain/Json.ts"
+import * as Json from "../../json/Json.ts"
 
 /** A stored event, with its decision if that is known. */
 export interface PastEvent {

@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
 import { InboxEntryNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { Settings } from "../../Settings.ts"
+import { Settings } from "../../settings/Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
 import { recordset } from "../../store/Recordset.ts"
 

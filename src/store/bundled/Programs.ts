@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { canBeEntered } from "./Folders.ts"
-import * as Json from "../../domain/Json.ts"
+import * as Json from "../../json/Json.ts"
 
 /** There is no PostgreSQL for this machine, or it is not installed. */
 class NoPrograms extends Schema.TaggedError<NoPrograms>()("NoPrograms", { reason: Schema.String }) {

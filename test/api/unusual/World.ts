@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Buffer } from "node:buffer"
-import { hmacKey } from "../../../src/domain/Hmac.ts"
+import { hmacKey } from "../../../src/text/Hmac.ts"
 import type { OrgSlug } from "../../../src/domain/Ids.ts"
 import { signingKey } from "../../../src/store/SigningKey.ts"
 import { Targets } from "../../../src/tracking/Targets.ts"

@@ -8,7 +8,7 @@ import { buffer } from "node:stream/consumers"
 import { compose } from "../../../src/delivery/Composition.ts"
 import { type DkimKey, keyRecordOf, makeKey } from "../../../src/delivery/dkim/DkimKey.ts"
 import { signMessage } from "../../../src/delivery/dkim/DkimSignature.ts"
-import type { Email } from "../../../src/domain/Email.ts"
+import type { Email } from "../../../src/text/Email.ts"
 import { verifyDkim } from "../../support/dkimVerifier.ts"
 
 const domain = "shop.example"

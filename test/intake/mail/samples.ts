@@ -1,6 +1,6 @@
 import { writeMailbox } from "../../../src/tracking/BounceAddress.ts"
 import type { OrgSlug } from "../../../src/domain/Ids.ts"
-import { hmacKey } from "../../../src/domain/Hmac.ts"
+import { hmacKey } from "../../../src/text/Hmac.ts"
 
 // Reports in the formats of mail servers and mailbox providers, with invented hosts, people and ids.
 

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import type { Difference, FieldChange } from "../../../domain/Difference.ts"
-import { type DiffLine, lineDiff } from "../../../domain/LineDiff.ts"
+import { type DiffLine, lineDiff } from "../../../text/LineDiff.ts"
 import { labelOf, valueText } from "./FieldWords.ts"
 
 /** A displayed line of a difference, or a number of equal lines that are left out. */

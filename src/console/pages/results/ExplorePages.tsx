@@ -1,7 +1,7 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { lookedUp } from "../../../api/server/Requests.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
 import { type ComparedSegment, leastData, type SegmentQuestion } from "../../../results/SegmentComparison.ts"

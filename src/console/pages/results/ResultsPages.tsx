@@ -1,7 +1,7 @@
 /** @jsxImportSource preact */
 import { Clock, Effect, Result } from "effect"
 import type { Fault } from "../../../domain/Errors.ts"
-import { lookedUp } from "../../../api/server/Requests.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
 import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { Learning } from "../../../learning/Learning.ts"

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { explorationShare } from "../../../sendtime/Choice.ts"
 import { DayOfWeek } from "../../../domain/Season.ts"
-import { lookedUp } from "../../../api/server/Requests.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
 import { SendTimes } from "../../../results/SendTimes.ts"
 import type { SendTimeHour, TemplateSendTimes } from "../../../results/TemplateSendTimes.ts"
 import { Templates } from "../../../templates/Templates.ts"

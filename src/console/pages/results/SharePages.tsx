@@ -1,7 +1,7 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
-import { lookedUp } from "../../../api/server/Requests.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { defaultShareDays, ResultShareInput, shareDays } from "../../../domain/ResultShare.ts"
 import { ResultShares, sharePath } from "../../../results/ResultShares.ts"

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { lookedUp } from "../../../api/server/Requests.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { type Template, type Variant, VariantSwitch } from "../../../domain/Template.ts"

@@ -2,7 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { note, noteNothing } from "../../../accounts/Audit.ts"
-import * as Json from "../../../domain/Json.ts"
+import * as Json from "../../../json/Json.ts"
 import { isSandbox } from "../../../domain/Sandbox.ts"
 import { Inbox, type InboxEntry, type InboxStatus, replayedAtMost } from "../../../journal/inbox/Inbox.ts"
 import { mailSource } from "../../../domain/Source.ts"

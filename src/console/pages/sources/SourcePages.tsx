@@ -2,7 +2,7 @@
 import { Effect, Layer } from "effect"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors.ts"
-import * as Json from "../../../domain/Json.ts"
+import * as Json from "../../../json/Json.ts"
 import type { SourceId } from "../../../domain/Source.ts"
 import { EventHistory } from "../../../journal/events/EventHistory.ts"
 import { mailSource } from "../../../domain/Source.ts"

@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { MemberNames, type NamedMember } from "../../../accounts/MemberNames.ts"
 import { idIn } from "../../../api/reviews/ReviewsRoutes.ts"
-import { lookedUp } from "../../../api/server/Requests.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
 import { CommentInput, CommentPatch } from "../../../domain/Comment.ts"
 import { CommentNotFound, type Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"

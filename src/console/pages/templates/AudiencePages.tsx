@@ -2,7 +2,7 @@
 /** @jsxImportSource preact */
 import { Clock, Effect } from "effect"
 import type { Variant } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/server/Requests.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import { Templates } from "../../../templates/Templates.ts"

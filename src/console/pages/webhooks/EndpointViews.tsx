@@ -6,7 +6,7 @@ import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import * as Json from "../../../domain/Json.ts"
+import * as Json from "../../../json/Json.ts"
 
 /** The state of an endpoint. */
 export const EndpointBadge = ({ endpoint: { disabledReason, enabled, failingSince }, zone }: {

@@ -1,0 +1,119 @@
+import type { HttpServerRequest } from "effect/http"
+import * as AccountErrors from "../../accounts/AccountErrors.ts"
+import { HashingOverloaded } from "../../accounts/Passwords.ts"
+import { NoSecretKey, SecretFileFaulty, SecretUnreadable } from "../../store/SecretBox.ts"
+import { NotRendered } from "../../decide/Answer.ts"
+import * as Errors from "../../domain/Errors.ts"
+import * as Problems from "../Problems.ts"
+import { retryLater } from "../admission/RetryAfter.ts"
+import { invalid } from "./Requests.ts"
+
+/** A 422 that names the variable at fault, or the targeting. */
+export const notRendered = ({ copyId, faults, templateId }: NotRendered): Problems.Unprocessable => {
+  const template = `the template ${JSON.stringify(templateId)}`
+  if (copyId === null) {
+    return new Problems.Unprocessable({
+      detail: `The targeting of ${template} cannot be checked with these attrs: ${
+        faults.map(({ detail }) => detail).join("; ")
+      }`,
+      errors: faults.map(({ detail }) => ({ pointer: "/attrs", detail })),
+    })
+  }
+  return new Problems.Unprocessable({
+    detail: `The variant ${JSON.stringify(copyId)} of ${template} cannot be rendered with these fields: ${
+      faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")
+    }`,
+    errors: faults.map(({ detail, variable }) => ({ pointer: `/copy/vars/${variable}`, detail })),
+  })
+}
+
+/** The problems of domain errors that need no more than their messages. */
+const problems = [
+  [Errors.OrganizationNotFound, Problems.OrganizationNotFound],
+  [Errors.KeyNotFound, Problems.KeyNotFound],
+  [Errors.TemplateNotFound, Problems.TemplateNotFound],
+  [Errors.TemplateArchived, Problems.TemplateArchived],
+  [Errors.VariantNotFound, Problems.VariantNotFound],
+  [Errors.DraftChanged, Problems.VersionConflict],
+  [Errors.DraftNotFound, Problems.DraftNotFound],
+  [Errors.VersionNotFound, Problems.VersionNotFound],
+  [Errors.SamplePersonNotFound, Problems.SamplePersonNotFound],
+  [Errors.TestGroupNotFound, Problems.TestGroupNotFound],
+  [Errors.InboxEntryNotFound, Problems.InboxEntryNotFound],
+  [Errors.ErasureNotFound, Problems.ErasureNotFound],
+  [Errors.SourceNotFound, Problems.SourceNotFound],
+  [Errors.ConnectionNotFound, Problems.ConnectionNotFound],
+  [Errors.EndpointNotFound, Problems.EndpointNotFound],
+  [Errors.DkimKeyNotFound, Problems.DkimKeyNotFound],
+  [Errors.DeliveryNotFound, Problems.DeliveryNotFound],
+  [Errors.DeliveryFixed, Problems.DeliveryFixed],
+  [Errors.BulkActionNotFound, Problems.BulkActionNotFound],
+  [Errors.BulkKeyReused, Problems.IdempotencyKeyReused],
+  [NoSecretKey, Problems.Unprocessable],
+  [SecretFileFaulty, Problems.Unprocessable],
+  [Errors.AlreadyExists, Problems.Conflict],
+  [Errors.ChecksBusy, Problems.Unavailable],
+  [Errors.ProposalNotFound, Problems.ProposalNotFound],
+  [Errors.ProposalConflict, Problems.ProposalConflict],
+  [Errors.CommentNotFound, Problems.CommentNotFound],
+  [Errors.ShareNotFound, Problems.ShareNotFound],
+  [Errors.NotAllowed, Problems.Forbidden],
+  [AccountErrors.AccountNotFound, Problems.AccountNotFound],
+  [AccountErrors.InvitationNotFound, Problems.InvitationNotFound],
+  [AccountErrors.SessionNotFound, Problems.SessionNotFound],
+  [AccountErrors.EmailTaken, Problems.Conflict],
+  [AccountErrors.NoPassword, Problems.Unprocessable],
+  [AccountErrors.NotOneself, Problems.Unprocessable],
+  [AccountErrors.SecondFactorOff, Problems.Unprocessable],
+  [AccountErrors.SecondFactorOn, Problems.Unprocessable],
+  [AccountErrors.SignInTooOld, Problems.Unprocessable],
+  [SecretUnreadable, Problems.Unprocessable],
+  [HashingOverloaded, Problems.Unavailable],
+] as const
+
+/** Domain errors whose problems need more than their messages. */
+const special = [
+  [Errors.VariantChanged, Problems.VersionConflict],
+  [Errors.InvalidInput, Problems.InvalidRequest],
+  [NotRendered, Problems.Unprocessable],
+  [AccountErrors.WrongPassword, Problems.InvalidRequest],
+  [AccountErrors.WrongCode, Problems.InvalidRequest],
+  [AccountErrors.TooManyAttempts, Problems.TooManyAttempts],
+] as const
+
+type Pair = typeof problems[number] | typeof special[number]
+
+/** Every domain error whose problem is one of `P`. */
+export type DomainErrorOf<P, Each extends Pair = Pair> = Each extends unknown
+  ? InstanceType<Each[1]> extends P ? InstanceType<Each[0]> : never
+  : never
+
+/** The problem of a domain error; other errors are returned unchanged. A problem that names a time to wait marks `request` with it. */
+export const problemOf = (error: unknown, request?: HttpServerRequest.HttpServerRequest): unknown => {
+  if (error instanceof Errors.VariantChanged) {
+    return new Problems.VersionConflict({ detail: error.message, current: error.current })
+  }
+  if (error instanceof Errors.InvalidInput) return invalid(error.faults)
+  if (error instanceof NotRendered) return notRendered(error)
+  if (error instanceof AccountErrors.WrongPassword) {
+    return invalid([{ pointer: "/current_password", detail: "is not the password of this account" }])
+  }
+  if (error instanceof AccountErrors.WrongCode) {
+    return invalid([{ pointer: "/code", detail: "is wrong or has been used" }])
+  }
+  if (error instanceof AccountErrors.TooManyAttempts) {
+    const problem = new Problems.TooManyAttempts({ detail: error.message })
+    return request === undefined ? problem : retryLater(request, error.retryAfterSeconds, problem)
+  }
+  for (const [Domain, Problem] of problems) {
+    if (error instanceof Domain) return new Problem({ detail: error.message })
+  }
+  return error
+}
+
+type ProblemOf<E, Each extends Pair = Pair> = E extends InstanceType<Pair[0]>
+  ? Each extends unknown ? E extends InstanceType<Each[0]> ? InstanceType<Each[1]> : never : never
+  : E
+
+/** The problem of a domain error; other errors are returned unchanged. */
+export const toProblem = <E>(error: E): ProblemOf<E> => problemOf(error) as ProblemOf<E>

@@ -1,0 +1,178 @@
+import { Context, Effect, Exit, Layer, References, Result } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { Refusals } from "../admission/Refusals.ts"
+import { RequestTimeout } from "../Problems.ts"
+import { CurrentArrival, type RequestArrival } from "./RequestArrival.ts"
+import * as Body from "./Body.ts"
+import * as Envelope from "./Envelope.ts"
+import type { PublicRoute, Steps } from "./PublicCall.ts"
+import { warn } from "./Warnings.ts"
+import { type App, replying, requestOf } from "./WebServer.ts"
+
+type Answering = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  unknown,
+  HttpServerRequest.HttpServerRequest | HttpRouter.RouteContext | Refusals
+>
+
+/** A request, and the parameter of its path. */
+interface Called {
+  readonly arrival: RequestArrival
+  readonly parameter: string
+}
+
+/** A route by the beginning of its addresses, up to its parameter. */
+interface Entry {
+  readonly method: string
+  readonly prefix: string
+  readonly run: (called: Called) => Promise<Response>
+}
+
+/** Effect's own entries of a context, with `more`. Contexts are copied for each request, so the services of the process are left out. */
+const referencesIn = (context: Context.Context<never>, more: Context.Context<never>): Context.Context<never> =>
+  Context.makeUnsafe(
+    new Map([...[...context.mapUnsafe].filter(([key]) => key.startsWith("effect/")), ...more.mapUnsafe]),
+  )
+
+/** A parameter without anything that the router would have to decode. */
+const plain = /^[\w.~-]{1,200}$/
+
+/** The parameter in an address that begins with `prefix`; undefined where the router has to look closer. */
+const parameterIn = (url: string, prefix: string): string | undefined => {
+  const at = url.indexOf("?", prefix.length)
+  const parameter = url.slice(prefix.length, at === -1 ? undefined : at)
+  return plain.test(parameter) ? parameter : undefined
+}
+
+/** The value of an effect that has already succeeded; undefined for any other effect. */
+const successOf = <A, E, R>(effect: Effect.Effect<A, E, R>): A | undefined =>
+  Exit.isExit(effect) && Exit.isSuccess(effect) ? effect.value as A : undefined
+
+/** Makes the two ways of responding to a request: by the whole effect of a route, and by the steps of a call. */
+const makeWays = Effect.gen(function* () {
+  const { begin, envelop, isTracing, responseOf } = yield* Envelope.make
+  const services = referencesIn(
+    yield* Effect.context<never>(),
+    Context.make(Refusals, yield* Refusals).pipe(
+      Context.add(HttpMiddleware.TracerDisabledWhen, () => true),
+    ) as Context.Context<never>,
+  )
+
+  /** Responds by an effect. It continues after the client has disconnected, because the decision is stored by then. */
+  const whole = ({ method, path, response }: PublicRoute) => {
+    const name = path.slice(path.lastIndexOf(":") + 1)
+    const route = HttpRouter.route(method, path, response) as HttpRouter.Route<unknown, unknown>
+    return ({ arrival, parameter }: Called, response: Answering): Promise<Response> =>
+      new Promise((resolve) => {
+        arrival.respond = resolve
+        const context = services.pipe(
+          Context.add(CurrentArrival, arrival),
+          Context.add(HttpServerRequest.HttpServerRequest, requestOf(arrival)),
+          Context.add(HttpRouter.RouteContext, { route, params: { [name]: parameter } }),
+        )
+        Effect.runForkWith(context)(replying(envelop(response) as App, services))
+      })
+  }
+
+  /** Runs `answer` in a fiber. */
+  const exitOf = (
+    arrival: RequestArrival,
+    answer: Effect.Effect<unknown, unknown>,
+  ): Promise<Exit.Exit<unknown, unknown>> =>
+    new Promise((resolve) => {
+      const context = Context.add(services, References.CurrentLogAnnotations, { requestId: arrival.requestId })
+      Effect.runForkWith(context)(answer).addObserver(resolve)
+    })
+
+  /** Responds to the requests of a call by its steps. A request that is refused or traced continues with the effect of the step. */
+  const shortly = (steps: Steps, route: PublicRoute) => {
+    const { answered, authorized, call, decoded, grantOf } = steps
+    const wholly = whole(route)
+
+    const respond = async (called: Called): Promise<Response> => {
+      const { arrival, parameter } = called
+      const { headers, url } = arrival
+      if (isTracing || call.refuseEarly?.(headers) !== undefined) return wholly(called, route.response)
+      begin(arrival)
+      const request = requestOf(arrival)
+      const authorizing = grantOf(request, parameter)
+      // Undefined for a key that has to be looked up, or is refused.
+      const grant = successOf(authorizing)
+      if (grant === undefined) return wholly(called, authorized(request, authorizing))
+      const body = call.takesBody ? await Body.arrivedJson(arrival, Body.maxBodyBytes) : Body.none
+      // Any route that reads a body can end so, and none has to declare it.
+      if (body instanceof RequestTimeout) return wholly(called, Effect.die(body))
+      if (!("json" in body)) return wholly(called, Effect.fail(body))
+      const decoding = call.decode({ url, headers, bytes: body.bytes, json: body.json })
+      const { asked, warnings } = decoding
+      if (Result.isFailure(asked) || (call.requestsIn?.(asked.success) ?? 1) > 1) {
+        return wholly(called, decoded(request, grant, decoding))
+      }
+      const exit = await exitOf(arrival, call.answer(grant.dataOrg, asked.success))
+      const told = Exit.isSuccess(exit) ? call.respond(exit.value, asked.success) : undefined
+      if (told === undefined || Result.isFailure(told.body)) {
+        return wholly(called, Effect.andThen(warn(request, warnings), answered(request, grant, asked.success, exit)))
+      }
+      return responseOf(arrival, request, { route: call.path, org: parameter }, {
+        body: told.body.success,
+        headers: told.headers,
+        warnings: told.warnings === undefined ? warnings : [...warnings, ...told.warnings],
+      })
+    }
+
+    return (called: Called): Promise<Response> => respond(called).catch((defect) => wholly(called, Effect.die(defect)))
+  }
+
+  return { shortly, whole }
+})
+
+/**
+ * Responds to public calls without searching the router, which has the same definitions and takes every request that is not
+ * plain: other methods, and parameters that have to be decoded.
+ */
+export class PublicCalls extends Context.Service<PublicCalls, {
+  /** Adds a route to the router and to this. */
+  readonly add: <E>(
+    router: HttpRouter.HttpRouter,
+    route: PublicRoute<E>,
+  ) => ReturnType<typeof addToRouter<E>>
+  /** Responds to a request, or leaves it to the router with undefined. */
+  readonly respond: (arrival: RequestArrival) => Promise<Response> | undefined
+}>()("parlance/api/http/PublicCalls") {
+  static readonly layer = Layer.effect(
+    PublicCalls,
+    Effect.gen(function* () {
+      const { shortly, whole } = yield* makeWays
+      const entries: Array<Entry> = []
+
+      const entryOf = (route: PublicRoute): Entry => {
+        const { method, path, response, steps } = route
+        const wholly = whole(route)
+        return {
+          method,
+          prefix: path.slice(0, path.lastIndexOf(":")),
+          run: steps === undefined ? (called) => wholly(called, response) : shortly(steps, route),
+        }
+      }
+
+      return PublicCalls.of({
+        add: (router, route) => {
+          entries.push(entryOf(route as PublicRoute))
+          return addToRouter(router, route)
+        },
+        respond: (arrival) => {
+          const { method, url } = arrival
+          for (const entry of entries) {
+            if (entry.method !== method || !url.startsWith(entry.prefix)) continue
+            const parameter = parameterIn(url, entry.prefix)
+            return parameter === undefined ? undefined : entry.run({ arrival, parameter })
+          }
+          return undefined
+        },
+      })
+    }),
+  )
+}
+
+const addToRouter = <E>(router: HttpRouter.HttpRouter, { method, path, response }: PublicRoute<E>) =>
+  router.add(method, path, response)
