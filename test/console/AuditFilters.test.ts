@@ -99,10 +99,10 @@ describeShop("Filters of the audit log", (shop) => {
     )
     assert.strictEqual(refused.status, 400)
     assert.deepStrictEqual(refused.body.errors.map(({ pointer }: Json) => pointer), [
-      "limit",
       "action",
       "since",
       "until",
+      "limit",
     ])
   })
 })

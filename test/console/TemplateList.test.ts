@@ -104,7 +104,7 @@ describeShop("The list of templates in the console", (shop) => {
     assert.strictEqual(more.templates.length, 5)
     assert.isNull(more.next)
     const bad = await shop.service.manage("GET", `/organizations/many/template-index?limit=0&search=${"x".repeat(201)}`)
-    assert.deepStrictEqual(bad.body.errors.map(({ pointer }: { pointer: string }) => pointer), ["limit", "search"])
+    assert.deepStrictEqual(bad.body.errors.map(({ pointer }: { pointer: string }) => pointer), ["search", "limit"])
   })
 
   it("pauses, activates, archives and restores several templates, each with its entry in the audit log", async () => {
