@@ -61,4 +61,5 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   // Not `/docs/*`, which would stand for `/docs` as well.
   yield* router.add("GET", "/docs/:name", answer)
   yield* router.add("GET", "/docs/:folder/:name", answer)
+  yield* router.add("GET", "/docs/:folder/:subfolder/:name", answer)
 }))

@@ -32,10 +32,10 @@ describe("documents", () => {
 
   it("link to one another at their served addresses", () => {
     assert.strictEqual(addressOf("docs/guide/api.md", "../model.md#choice"), "/docs/model#choice")
-    assert.strictEqual(addressOf("docs/guide/api.md", "../../../README.md"), "/docs/README")
+    assert.strictEqual(addressOf("docs/guide/api.md", "../../README.md"), "/docs/README")
     assert.strictEqual(addressOf("README.md", "docs/guide/api.md"), "/docs/guide/api")
     assert.strictEqual(addressOf("docs/guide/api.md", "#errors"), "#errors")
-    assert.isUndefined(addressOf("docs/guide/api.md", "../../../deploy/haproxy/haproxy.cfg"))
+    assert.isUndefined(addressOf("docs/guide/api.md", "../../deploy/haproxy/haproxy.cfg"))
   })
 
   it("are found by all words of a query, matches in titles first", () => {
