@@ -66,7 +66,7 @@ const generated = {
 }
 
 /** Response of Generate. Without a variant for the user, `copy` is empty and `message` is present. */
-export const Generated = Schema.Struct(generated).annotate({ identifier: "GenerateResponse" })
+const Generated = Schema.Struct(generated).annotate({ identifier: "GenerateResponse" })
 
 /** Response of Batch generate for one item. */
 export const BatchGenerated = Schema.Struct({
@@ -84,7 +84,7 @@ export const BatchGenerated = Schema.Struct({
 
 const keyProblems = [Problems.Unauthorized, Problems.Forbidden, Problems.RateLimited, Problems.Unavailable] as const
 
-export class GenerateGroup extends HttpApiGroup.make("generate")
+class GenerateGroup extends HttpApiGroup.make("generate")
   .add(
     HttpApiEndpoint.post("generate", "/api/generate/:org", {
       params: path,
@@ -144,7 +144,7 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
   .annotate(OpenApi.Description, "Content selection") {}
 
 /** Custom events by webhook. */
-export class WebhooksGroup extends HttpApiGroup.make("webhooks")
+class WebhooksGroup extends HttpApiGroup.make("webhooks")
   .add(
     HttpApiEndpoint.post("receiveEvents", "/api/webhook/events/:org", {
       params: path,
@@ -192,7 +192,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
   .annotate(OpenApi.Description, "Events") {}
 
 /** Managed delivery. */
-export class DeliverGroup extends HttpApiGroup.make("deliver")
+class DeliverGroup extends HttpApiGroup.make("deliver")
   .add(
     HttpApiEndpoint.post("deliver", "/api/deliver/:org", {
       params: path,

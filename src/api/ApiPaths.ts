@@ -33,7 +33,7 @@ export const methodsOf = (url: string): ReadonlyArray<string> => {
 const slug = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 /** The parts of a request that its name in the log is made of. */
-export interface Named {
+interface Named {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly requestId?: string | undefined

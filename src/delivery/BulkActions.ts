@@ -44,7 +44,7 @@ export interface BulkAction {
 }
 
 /** The answer to a request for an action. */
-export interface BulkStarted extends BulkAction {
+interface BulkStarted extends BulkAction {
   /** Whether an earlier request with this idempotency key started the action. */
   readonly isRepetition: boolean
 }

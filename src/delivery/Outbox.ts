@@ -69,7 +69,7 @@ export interface ExpiredMessage {
 }
 
 /** The expiry of a claimed message, and the data for its failure reason. */
-export interface Expiry extends ExpiredMessage {
+interface Expiry extends ExpiredMessage {
   /** The expiry on this process's monotonic clock, which clock adjustments do not move. Unit: milliseconds. */
   readonly monotonicMillis: number
 }

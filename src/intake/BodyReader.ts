@@ -27,7 +27,7 @@ export interface Readable extends Omit<BodyToRead, "reading"> {
 }
 
 /** A slice of the content of bodies, and an effect that reads the next slice. */
-export interface Slice {
+interface Slice {
   readonly chunks: ReadonlyArray<BodyChunk>
   /**
    * Reads the next slice. Undefined for the last slice. Fails with `WorkFailed` if the process exits or exceeds its

@@ -9,7 +9,7 @@ import type { Normalize } from "./Normalize.ts"
 // Verdicts on the items of a body, for the response to its sender. Pure.
 
 /** The fields of an event that its verdict depends on, with the members that could not be read. */
-export interface JudgedEvent
+interface JudgedEvent
   extends Pick<NormalizedEvent, "currency" | "key" | "occurredAt" | "event" | "trackingId" | "templateId"> {
   /** JSON pointer of the first unreadable member. */
   readonly pointer?: string

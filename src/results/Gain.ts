@@ -19,7 +19,7 @@ export interface PeriodCount {
 /**
  * Results from the first period to the end of one: the gain with its 95 % interval, and the outcomes of a random split.
  */
-export interface GainSoFar {
+interface GainSoFar {
   readonly gained: number
   readonly interval: readonly [number, number]
   readonly even: number

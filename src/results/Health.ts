@@ -8,7 +8,7 @@ import { equalSharesProbability, type ExpectedChoices, type Proportion, sampleRa
 export const healthWords = { green: "fine", amber: "check it", red: "not to be trusted", unknown: "not known" } as const
 
 /** Thresholds at which a check turns amber and red. Shares are between 0 and 1. */
-export const healthRule = {
+const healthRule = {
   /** Share of a variant's choices that could not be rendered. */
   failed: { red: 0.05 },
   /**
@@ -92,7 +92,7 @@ export const Health = Schema.Struct({
 export type Health = typeof Health.Type
 
 /** The facts about one variant. */
-export interface VariantFacts {
+interface VariantFacts {
   readonly copyId: string
   /** Attempted renderings of the variant, and the number that failed. */
   readonly renderings: Proportion

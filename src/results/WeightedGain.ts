@@ -35,7 +35,7 @@ export const WeightedGain = Schema.Struct({
 export type WeightedGain = typeof WeightedGain.Type
 
 /** Conditions under which the estimate is certain enough to be shown. */
-export const shownWhen = {
+const shownWhen = {
   /** Minimum number of decisions of a random split with equal information. */
   effectiveSample: 1000,
   /** Minimum number of outcomes of that many decisions. */

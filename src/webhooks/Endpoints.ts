@@ -26,7 +26,7 @@ export interface Endpoint {
 }
 
 /** Editable fields of an endpoint. */
-export interface EndpointInput {
+interface EndpointInput {
   readonly url: string
   readonly description: string
   readonly events: ReadonlyArray<ChosenType>

@@ -13,7 +13,7 @@ import * as Parameters from "../http/Parameters.ts"
 const path = { org: Schema.String }
 const memberPath = { ...path, account: Schema.String }
 /** A link that works once. Prefix its path with the address of the console. */
-export const Link = Schema.Struct({
+const Link = Schema.Struct({
   path: Schema.String.annotate({ description: "Path with the secret token. Only this response contains it" }),
   expires_at: Schema.String,
   mailed: Schema.Boolean.annotate({ description: "Whether the link is also mailed to the person, as with `MAIL_URL`" }),

@@ -24,7 +24,7 @@ const bearer = (header: string | undefined): string | undefined => {
  * The key in the headers of a request, from `X-Api-Key` or as a Bearer token; empty without one. Undefined if both are there
  * and differ.
  */
-export const keyOf = (headers: Readonly<Record<string, string | undefined>>): string | undefined => {
+const keyOf = (headers: Readonly<Record<string, string | undefined>>): string | undefined => {
   const inHeader = headers["x-api-key"]
   const asBearer = bearer(headers["authorization"])
   return inHeader !== undefined && asBearer !== undefined && inHeader !== asBearer

@@ -73,7 +73,7 @@ interface Waiting {
 }
 
 /** Makes the response to an admitted request. */
-export type Serve = (arrival: RequestArrival) => Response | Promise<Response>
+type Serve = (arrival: RequestArrival) => Response | Promise<Response>
 
 /** Answers a request by `serve` once it is admitted, or refuses it. */
 export type Admit = (arrival: RequestArrival, serve: Serve) => Promise<Response>

@@ -43,7 +43,7 @@ export const charge = (
  * Headers that tell the state of a window (draft-ietf-httpapi-ratelimit-headers-10), with `Retry-After` where `refused`
  * requests, not 0, were refused together.
  */
-export const headersOfWindow = (window: RateWindow, refused: number): Readonly<Record<string, string>> => {
+const headersOfWindow = (window: RateWindow, refused: number): Readonly<Record<string, string>> => {
   const { limit, remaining, resetSeconds, windowSeconds } = window.state()
   return {
     "ratelimit-policy": `"default";q=${limit};w=${windowSeconds}`,

@@ -86,7 +86,7 @@ export const delayQuery = (query: URLSearchParams): Result.Result<DelayRequest, 
 }
 
 /** The data and steps behind a response of Delay. */
-export const DelayTrace = Schema.Struct({
+const DelayTrace = Schema.Struct({
   basis: described(
     Schema.Literals(["user", "variant", "template", "organization", "default"]),
     "The narrowest level with data; `default`: no level has data, and the message is sent as soon as allowed",

@@ -51,7 +51,7 @@ export type BulkActionResource = typeof BulkActionResource.Type
 const shares = <S extends Schema.Constraint>(value: S) => Schema.Array(Schema.Struct({ value, count: Schema.Int }))
 
 /** The composition of the deliveries that match. */
-export const BulkPreview = Schema.Struct({
+const BulkPreview = Schema.Struct({
   erased: Schema.Int.annotate({
     description: "Failed deliveries that match and cannot be retried, because they belonged to people who were erased",
   }),

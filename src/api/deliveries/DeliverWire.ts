@@ -24,7 +24,7 @@ import {
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /** Messages can be scheduled this far ahead. Unit: days. Outcomes are counted for 14 days after the decision. */
-export const scheduledDays = 7
+const scheduledDays = 7
 
 const Address = Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(email)))
 
@@ -60,7 +60,7 @@ export const DeliverBody = Schema.Struct({
 }).annotate({ identifier: "DeliverRequest" })
 
 /** A request for one message, decoded, defaults filled in. */
-export interface Deliver {
+interface Deliver {
   readonly templateId: TemplateId
   readonly email: UserId
   readonly copyId: CopyId | undefined

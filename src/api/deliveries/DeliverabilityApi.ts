@@ -34,7 +34,7 @@ export const DkimKeyResource = Schema.Struct({
 export type DkimKeyResource = typeof DkimKeyResource.Type
 
 /** One check that receivers make. */
-export const Finding = Schema.Struct({
+const Finding = Schema.Struct({
   check: Schema.Literals(["spf", "dkim", "dmarc", "alignment", "unsubscribe", "plain-text", "encryption"]),
   status: Schema.Literals(["ok", "missing", "wrong", "unknown"]).annotate({
     description: "`unknown` if the service cannot check, for example because DNS is unavailable",

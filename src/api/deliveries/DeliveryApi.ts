@@ -48,7 +48,7 @@ export const ConnectionResource = Schema.Struct({
 export type ConnectionResource = typeof ConnectionResource.Type
 
 /** The state of the delivery queue. */
-export const DeliverySummary = Schema.Struct({
+const DeliverySummary = Schema.Struct({
   queued: Schema.Int.annotate({ description: "Messages due now; 50,000 means 50,000 or more" }),
   scheduled: Schema.Int.annotate({
     description: "Messages due later: scheduled, or waiting for a retry; 50,000 means 50,000 or more",

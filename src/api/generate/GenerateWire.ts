@@ -181,7 +181,7 @@ export const generateBody: Decode<GenerateRequest> = Object.assign(
 const decodeBatch = decoder(BatchBody)
 
 /** How the policy decides, decoded. */
-export type PolicyMembers = Pick<BatchGenerateRequest, "epsilon" | "useCache" | "window">
+type PolicyMembers = Pick<BatchGenerateRequest, "epsilon" | "useCache" | "window">
 
 const isOptionalNumber = (value: unknown, minimum: number, maximum: number): value is number | null | undefined =>
   value === undefined || value === null || (typeof value === "number" && value >= minimum && value <= maximum)

@@ -14,7 +14,7 @@ import { unref } from "../../runtime/unref.ts"
 export const maxBodyBytes = 1024 * 1024
 
 /** Maximum size of the body of a webhook: 8 MiB. Unit: bytes. */
-export const maxWebhookBytes = 8 * 1024 * 1024
+const maxWebhookBytes = 8 * 1024 * 1024
 
 const isJson = (contentType: string): boolean => {
   const [type = "", ...parameters] = contentType.toLowerCase().split(";").map((part) => part.trim())

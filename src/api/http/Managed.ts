@@ -85,7 +85,7 @@ type ManagedHandlers<Id> = {
  * When the organization of the path is looked up: before the query and the body are decoded, between the body and the query, or
  * not at all, where the services of the handlers do it.
  */
-export type Lookup = "first" | "after the body" | "by the services"
+type Lookup = "first" | "after the body" | "by the services"
 
 /** The schema that the contract was written with, before `HttpApiEndpoint` derived a codec of it. */
 const writtenSchema = <S extends Schema.Top>(schema: S): S => "schema" in schema ? schema.schema as S : schema

@@ -87,7 +87,7 @@ const tell = <P>(
   )
 
 /** The steps of a call. Each is an effect that continues to the response. */
-export const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E, P>) => {
+const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E, P>) => {
   type Request = HttpServerRequest.HttpServerRequest
 
   const answered = (request: Request, { dataOrg }: Grant, asked: A, answer: Effect.Effect<R, E>) =>

@@ -8,7 +8,7 @@ import { withPlainPath } from "./PathText.ts"
 export type RequestHeaders = Readonly<Record<string, string>>
 
 /** The headers of a request. The values of a header that stands several times are joined. */
-export const headersOf = (headers: Headers): RequestHeaders => {
+const headersOf = (headers: Headers): RequestHeaders => {
   const all: Record<string, string> = Object.create(null)
   // Faster than a loop over its entries.
   headers.forEach((value, name) => all[name] = value)

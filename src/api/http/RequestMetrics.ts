@@ -14,7 +14,7 @@ const durations = (route: RouteKind, status: number) =>
   })
 
 /** Kind of the route; `refused` for requests refused under load before routing; `other` without a route. */
-export type RouteKind =
+type RouteKind =
   | "generate"
   | "batch_generate"
   | "deliver"

@@ -9,7 +9,7 @@ import { CurrentArrival, RequestArrival } from "./RequestArrival.ts"
 import { unref } from "../../runtime/unref.ts"
 
 /** The service cannot listen where its settings say. */
-export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
+class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
   port: Schema.Int,
   reason: Schema.String,
@@ -20,7 +20,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
   }
 }
 
-export interface WebServerOptions {
+interface WebServerOptions {
   readonly host: string
   readonly port: number
   /** How long closing waits for the responses to requests that have arrived. */
@@ -42,7 +42,7 @@ export type App = Effect.Effect<
 >
 
 /** Responds to a request. */
-export type Route = (arrival: RequestArrival) => Promise<Response>
+type Route = (arrival: RequestArrival) => Promise<Response>
 
 /** The request as Effect has it: with its path alone, and the address of the connection. */
 export const requestOf = (

@@ -37,7 +37,7 @@ const InboxBody = Schema.Struct({
 }).annotate({ identifier: "InboxEntry" })
 
 /** A recorded decision, with the time of the person's first outcome of each kind. */
-export const LoggedDecision = Schema.Struct({
+const LoggedDecision = Schema.Struct({
   tracking_id: Schema.String,
   copy_id: Schema.String,
   segment: Schema.String.annotate({

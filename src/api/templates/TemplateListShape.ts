@@ -3,7 +3,7 @@ import { objectiveText } from "../../results/ObjectiveText.ts"
 import type { IndexedTemplate } from "../../templates/TemplateIndex.ts"
 
 /** A variant that has won, with when the verdict was reached. */
-export interface ListedWinner {
+interface ListedWinner {
   readonly copyId: string
   readonly name: string
   readonly since: string
@@ -31,7 +31,7 @@ export interface ListedTemplate extends IndexedTemplate {
 
 /** The ways in which a template is served, in the order of their sort. */
 export const templateStates = ["active", "out-of-season", "inactive", "no-variants", "archived"] as const
-export type TemplateState = typeof templateStates[number]
+type TemplateState = typeof templateStates[number]
 
 export const stateOf = (
   { active, archivedAt, inSeason, variants }: Pick<ListedTemplate, "active" | "archivedAt" | "inSeason" | "variants">,
@@ -52,7 +52,7 @@ const goalNames: Readonly<Record<string, string>> = { click: "clicks", open: "op
 const goalOf = ({ objective }: IndexedTemplate): string => typeof objective === "string" ? objective : "mix"
 
 /** Owners by which templates are filtered, beside addresses. */
-export const ownerWords = { none: "none", left: "left" } as const
+const ownerWords = { none: "none", left: "left" } as const
 
 const ownerMatches = ({ owner, ownerName }: ListedTemplate, value: string): boolean =>
   value === ownerWords.none

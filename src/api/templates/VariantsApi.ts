@@ -23,7 +23,7 @@ export const PreviewBody = Schema.Struct({
 }).annotate({ identifier: "PreviewRequest" })
 
 /** `variants` lists every variant of the template, whether it is eligible for these `attrs` now, and if not, why. */
-export const Preview = Schema.Struct({
+const Preview = Schema.Struct({
   vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   variants: Schema.Array(Schema.Struct({
     id: Schema.String,

@@ -100,7 +100,7 @@ export const TimelineResource = Schema.Struct({
 }).annotate({ identifier: "Story" })
 export type TimelineResource = typeof TimelineResource.Type
 
-export const RecentEvent = Schema.Struct({
+const RecentEvent = Schema.Struct({
   event: EventName,
   tracking_id: Schema.NullOr(Schema.String),
   template_id: Schema.NullOr(Schema.String),

@@ -27,7 +27,7 @@ import { invalid, lookedUp, query } from "../http/Requests.ts"
 import { ofMembers, ofParameters, ofUnread, warn } from "../http/Warnings.ts"
 
 /** Items of one body of custom events at most; more are several requests. */
-export const maxItems = 10_000
+const maxItems = 10_000
 
 /** Headers that the adapters of platforms read. */
 const platformHeaders = new Set(["content-type", "webhook-id"])

@@ -46,7 +46,7 @@ export const HeatTable = ({ caption, headings, rows }: {
 export const dayNames = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] as const
 
 /** One hour of the week in a picture. */
-export interface WeekCell {
+interface WeekCell {
   /** Of the darkest. */
   readonly share: number
   /** Text shown on hover after the name. */

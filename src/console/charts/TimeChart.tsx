@@ -6,7 +6,7 @@ import { percent } from "../Format.ts"
 import { ticks } from "./Ticks.ts"
 
 /** One line over time: as many values as there are times, null where there is none. */
-export interface ChartLine {
+interface ChartLine {
   /** Which colour and dash, 0 to 5. */
   readonly series: number
   readonly name: string

@@ -18,7 +18,7 @@ import { Sparkline } from "./templates/Sparkline.tsx"
 import { nameOf, type Trouble } from "./OverviewTroubles.ts"
 
 /** Things to look after that are listed. */
-export const shownTroubles = 12
+const shownTroubles = 12
 
 /** Problems that need attention, the worst first. */
 export const Attention = ({ troubles }: {
@@ -182,7 +182,7 @@ export const DeliveryCard = ({ base, can, queue, ways }: {
   </Card>
 )
 
-export const Fact = ({ children, what }: { readonly what: string; readonly children: ComponentChildren }) => (
+const Fact = ({ children, what }: { readonly what: string; readonly children: ComponentChildren }) => (
   <div>
     <dt>{what}</dt>
     <dd>{children}</dd>

@@ -11,15 +11,15 @@ import { type TemplateView } from "../../templates/TemplateCache.ts"
 import { count, duration, percent } from "../Format.ts"
 
 /** Bodies that wait for longer are worth a look. Unit: seconds. */
-export const longLag = 60
+const longLag = 60
 
 /** Messages that are due for longer are worth a look. Unit: seconds. */
 export const longQueue = 300
 
 /** Decisions of a template, in 14 days, from which on each of its variants should have had some. */
-export const enoughDecisions = 200
+const enoughDecisions = 200
 
-export const troubleTitle = {
+const troubleTitle = {
   "slow-down": "is throttled by its platform",
   failing: "does not take messages",
   broken: "does not take messages",
@@ -37,7 +37,7 @@ export interface Trouble {
 export const nameOf = (source: Arrival["source"]) => sourceTitle(source)
 
 /** Active variants that get nothing although their template is used. */
-export const idleVariants = (
+const idleVariants = (
   models: Models["Service"],
   org: string,
   { id, variants }: TemplateView,
@@ -51,7 +51,7 @@ export const idleVariants = (
 }
 
 /** Share of a quota from which on it is shown. */
-export const nearQuota = 0.8
+const nearQuota = 0.8
 
 /** A notice that the organization is near its daily quota of webhook bodies, or has reached it. */
 export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble> => {
@@ -79,10 +79,10 @@ export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble
 }
 
 /** The failed share of the messages that ended in the last 24 hours from which on they are shown. */
-export const shownShare = 0.01
+const shownShare = 0.01
 
 /** Failed messages from which on a share is bad: of a few messages one says little. */
-export const manyFailed = 10
+const manyFailed = 10
 
 /** A notice that many of the messages that ended in the last 24 hours have failed. From `threshold` on, a share is bad. */
 export const failureTroubles = (
@@ -124,7 +124,7 @@ export const stoppedTroubles = (actions: ReadonlyArray<BulkAction>, now: number,
       detail: `It stopped after ${count(changed)}: ${reason ?? "unknown"}.`,
     }))
 
-export const quoted = (ids: ReadonlyArray<string>) =>
+const quoted = (ids: ReadonlyArray<string>) =>
   ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ")
 
 /** Notices about connections that fail, refuse or are paused. */
@@ -208,7 +208,7 @@ export const conditionTroubles = (
   })
 
 /** Templates that nobody receives, and active variants that get nothing although their template is used. */
-export interface UnservedTemplates {
+interface UnservedTemplates {
   readonly inactive: ReadonlyArray<string>
   readonly idle: ReadonlyArray<{ readonly template: string; readonly variants: ReadonlyArray<string> }>
 }

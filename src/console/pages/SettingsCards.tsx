@@ -54,10 +54,10 @@ export const pageTexts = ["language", "title", "question", "button", "done"] as 
 
 export const chosenDays = (text: string): ReadonlyArray<string> => text === "" ? [] : text.split("\n")
 
-export const quietText = ({ quiet_hours: quiet }: Organization) =>
+const quietText = ({ quiet_hours: quiet }: Organization) =>
   quiet === null ? "none" : `${quiet.from} to ${quiet.to}, recipient's local time`
 
-export const daysText = ({ allowed_days: allowed }: Organization) =>
+const daysText = ({ allowed_days: allowed }: Organization) =>
   allowed === null ? "every day" : days.flatMap(([day, name]) => allowed.includes(day) ? [name] : []).join(", ")
 
 /** Properties of the field of a setting. */

@@ -24,7 +24,7 @@ export const Title = ({ children, lead }: { readonly children: string; readonly 
 )
 
 /** The page and message after signing in. */
-export interface Onwards {
+interface Onwards {
   readonly to?: string | undefined
   readonly done?: string | undefined
 }

@@ -19,7 +19,7 @@ import type { Fields, Visit } from "../Routes.tsx"
 const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/test-groups`
 
 /** Addresses of a text, separated by line breaks, commas, semicolons or spaces. Each is taken once. */
-export const addressesIn = (text: string): ReadonlyArray<string> => {
+const addressesIn = (text: string): ReadonlyArray<string> => {
   const seen = new Map<string, string>()
   for (const address of text.split(/[\s,;]+/)) {
     if (address !== "" && !seen.has(address.toLowerCase())) seen.set(address.toLowerCase(), address)

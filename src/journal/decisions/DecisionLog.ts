@@ -87,7 +87,7 @@ const toRow = (decision: Decision) => ({
 })
 
 /** A tracking id whose events arrived before its decision. */
-export interface Awaited {
+interface Awaited {
   readonly org: OrgSlug
   readonly trackingId: string
 }

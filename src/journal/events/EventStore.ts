@@ -277,7 +277,7 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
 const isCounted = ({ copyId, org }: DecisionRef) => copyId !== noMessage && !isSandbox(org)
 
 /** The events of some decisions, by `decisionKey`. */
-export type EventsBefore = Pick<SeededMap<string, ReadonlyArray<StoredEvent>>, "get">
+type EventsBefore = Pick<SeededMap<string, ReadonlyArray<StoredEvent>>, "get">
 
 /** Reads the events of decisions before additional events are stored. */
 export const readEarlier = Effect.fnUntraced(function* (
@@ -343,7 +343,7 @@ export const countEvents = Effect.fnUntraced(function* (
 })
 
 /** A newly stored event, and the templates whose tallies it changes. */
-export interface NewEvent {
+interface NewEvent {
   readonly event: IncomingEvent
   readonly templates: ReadonlyArray<string>
   /** Why the event's time does not count for its decisions; undefined if it counts or has no decision. */
@@ -361,7 +361,7 @@ export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number =>
 }
 
 /** The result of storing received events. */
-export interface StoredEvents {
+interface StoredEvents {
   /** The new events. */
   readonly stored: ReadonlyArray<NewEvent>
   /** New events that did not fit into this transaction. Store them in the next. */

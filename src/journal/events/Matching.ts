@@ -68,7 +68,7 @@ const incomingOf = (row: Waiting, now: number): IncomingEvent => ({
 })
 
 /** A page of the waiting events of tracking ids with new decisions. */
-export interface JustDecidedPage {
+interface JustDecidedPage {
   readonly decided: ReadonlyArray<JustDecided>
   /** The last checked event; undefined to begin with the first event. */
   readonly after: EventId | undefined

@@ -138,7 +138,7 @@ const previewView = ({ org }: Visit, asked: FilterMembers, preview: BulkPreview,
 const done: { readonly [kind in BulkKind]: string } = { retry: "queued again", cancel: "cancelled" }
 
 /** How far an action has come, in a sentence. */
-export const Progress = ({ action }: { readonly action: BulkAction }) => {
+const Progress = ({ action }: { readonly action: BulkAction }) => {
   const { changed, kind, matched, reason, state } = action
   if (state === "running") {
     return (

@@ -53,7 +53,7 @@ export const SecretFields = ({ faults, platform, set }: {
 )
 
 /** A button that switches the connection at the path `at` to a state. */
-export const Switch = ({ at, children, kind = "plain", to }: {
+const Switch = ({ at, children, kind = "plain", to }: {
   readonly at: string
   readonly to: string
   readonly children: string

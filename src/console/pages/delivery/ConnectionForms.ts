@@ -10,7 +10,7 @@ import * as Webhook from "../../../delivery/connections/Webhook.ts"
 import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
 
 /** A messaging platform as the console offers it. */
-export interface PlatformForm {
+interface PlatformForm {
   readonly title: string
   /** One sentence about the platform. */
   readonly about: string

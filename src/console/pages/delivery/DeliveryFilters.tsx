@@ -50,7 +50,7 @@ export const filterIn = (query: URLSearchParams, zone: string): AskedFilter => {
 }
 
 /** The labels of the members. */
-export const filterLabels = {
+const filterLabels = {
   email: "Address",
   template_id: "Template",
   connection: "Connection",

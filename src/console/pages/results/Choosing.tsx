@@ -12,7 +12,7 @@ const presets = [
 ] as const
 
 /** A link to the same page with another window or segment. */
-export const hrefOf = (
+const hrefOf = (
   path: string,
   { lookback, offset, segment }: { readonly lookback?: string; readonly offset?: string; readonly segment?: string },
 ): string => {

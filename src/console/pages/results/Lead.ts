@@ -9,7 +9,7 @@ import { verdictOf, type VerdictWords } from "./Words.ts"
 // The first line of the results: who leads, by how much, and what to do. Pure.
 
 /** A number with its label, and its interval below it. */
-export interface LeadFigure {
+interface LeadFigure {
   readonly label: string
   readonly value: string
   readonly detail: string

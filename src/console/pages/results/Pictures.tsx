@@ -166,7 +166,7 @@ export const BestOverTime = (shown: ShownResults) => {
 }
 
 /** One sentence about the lift over a random split. */
-export const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | "points">): string => {
+const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | "points">): string => {
   const gain = points.at(-1)?.gain
   if (gain === undefined || gain === null || gain.even <= 0) {
     return "There are not enough outcomes to estimate the lift."

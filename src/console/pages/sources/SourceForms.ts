@@ -4,7 +4,7 @@ import { settingsOf } from "../../../intake/signatures/Verify.ts"
 import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
 
 /** A source as the console shows it. */
-export interface SourceForm {
+interface SourceForm {
   readonly title: string
   /** Labels of the secret at the platform and here. */
   readonly about: string

@@ -17,7 +17,7 @@ const editorPath = ({ org }: Visit, template: string, variant: string | undefine
   variant === undefined ? `${templatePath(org.slug, template)}/new-variant` : variantPath(org.slug, template, variant)
 
 /** The page of a draft below the path of its editor. */
-export const draftPath = (path: string, author: string): string => `${path}/draft?${new URLSearchParams({ author })}`
+const draftPath = (path: string, author: string): string => `${path}/draft?${new URLSearchParams({ author })}`
 
 /** The button that removes the visitor's draft. */
 export const DiscardDraft = ({ path, savedAt }: {

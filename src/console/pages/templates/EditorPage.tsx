@@ -38,7 +38,7 @@ export const editorPaths = [
 ] as const
 
 /** The parts of a request that name a variant and its draft. */
-export type VariantRequest = Pick<Visit, "org" | "params"> & { readonly actor: Actor }
+type VariantRequest = Pick<Visit, "org" | "params"> & { readonly actor: Actor }
 
 export const idOf = ({ params }: Pick<VariantRequest, "params">, name: "template" | "variant") =>
   lookedUp(params[name] ?? "")

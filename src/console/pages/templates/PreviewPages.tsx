@@ -86,7 +86,7 @@ const Audience = ({ attrs, now, org, variant }: {
 }
 
 /** A JSON text for the sample where nothing was given. */
-export const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
+const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
 
 /** The rendered variables, and faults of the others at their controls. */
 const rendered = Effect.fnUntraced(

@@ -17,7 +17,7 @@ const maxListed = 50
 const maxRendered = 20
 
 /** A stored variant for the sample person. */
-export interface VariantMatch {
+interface VariantMatch {
   readonly id: string
   /** Why the person cannot get it; undefined where they can. */
   readonly reason: string | undefined

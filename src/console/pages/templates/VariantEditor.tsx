@@ -47,7 +47,7 @@ export const labelsOf = (draft: Draft): Record<string, string> => {
   return labels
 }
 
-export interface EditorProps {
+interface EditorProps {
   /** The e-mail address of the visitor. */
   readonly account: string
   /** Whether drafts may be stored. */

@@ -108,7 +108,7 @@ export const Condition = ({ at, faults, remove, row }: {
 }
 
 /** Times as the device's picker writes them; what has an offset of its own stays a text. */
-export const Instant = ({ faults, id, label, value }: {
+const Instant = ({ faults, id, label, value }: {
   readonly id: string
   readonly label: string
   readonly value: string
@@ -127,13 +127,13 @@ export const Instant = ({ faults, id, label, value }: {
   )
 }
 
-export const hourOptions = (from: number, to: number) =>
+const hourOptions = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => {
     const hour = from + index
     return [String(hour), `${String(hour).padStart(2, "0")}:00`] as const
   })
 
-export const HourSelect = ({ faults, from, id, label, to, value }: {
+const HourSelect = ({ faults, from, id, label, to, value }: {
   readonly id: string
   readonly label: string
   readonly value: string

@@ -26,7 +26,7 @@ export const trackingWords = (tracking: TemplateTracking | null): string =>
     : [...(tracking.opens ? ["opens"] : []), ...(tracking.clicks ? ["clicks"] : [])].join(" and ") || "nothing"
 
 /** The settings of a template that concern its messages, in words. */
-export const settingWords = {
+const settingWords = {
   sticky_hours: ({ sticky_hours: hours }) =>
     hours === 0 ? "no, chosen for every message" : `for ${counted(hours, "hour")}`,
   holdout: ({ holdout }) => holdoutWords(holdout),
