@@ -22,8 +22,9 @@ export class ForgottenPasswords extends Context.Service<ForgottenPasswords, {
    */
   readonly request: (email: string, client: Client) => Effect.Effect<void, TooManyAttempts | SqlError>
   /**
-   * Returns the mail for an address at the time of sending, with a new link, and the account's address. Undefined
-   * without an account.
+   * Returns the mail for an address at the time of sending, and the account's address. The mail has a new link to
+   * choose a password, or the link of the identity provider if the account has no password and there is a provider.
+   * Undefined without an account.
    */
   readonly letterFor: (
     email: string,

@@ -10,10 +10,11 @@ import { SecondFactors } from "./SecondFactors.ts"
 /** Changes of organizations by people, with the conditions for changes that need more than a role. */
 export class OrganizationChanges extends Context.Service<OrganizationChanges, {
   /**
-   * Changes an organization. Requiring a second factor has two conditions: the actor has one, so that admins do not
-   * lock themselves out, and secrets can be stored, so that members can set one up. Fails with `OrganizationNotFound`
-   * for an unknown organization, `InvalidInput` with every fault of an invalid input, `NoSecretKey` without a key to
-   * encrypt with, and `SecretFileFaulty` if the key file of the embedded database is damaged.
+   * Changes an organization. Only the admin token, or a person with a second factor, can require a second factor, so
+   * that admins do not lock themselves out. This also requires that secrets can be stored, so that members can set one
+   * up. Fails with `OrganizationNotFound` for an unknown organization, `InvalidInput` with every fault of an invalid
+   * input, `NoSecretKey` without a key to encrypt with, and `SecretFileFaulty` if the key file of the embedded database
+   * is damaged.
    */
   readonly change: (
     org: OrgSlug,

@@ -173,7 +173,7 @@ export class SecurityTally {
     }
   }
 
-  /** Drops entries of earlier minutes, written or not. */
+  /** Drops entries of minutes that began before `millis`, written or not. */
   forgetBefore(millis: number): void {
     for (const [key, entry] of this.#entries) if (entry.minuteMillis < millis) this.#entries.delete(key)
   }

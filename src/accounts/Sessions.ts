@@ -27,7 +27,10 @@ export interface SignedIn {
   readonly method: SignInMethod | null
   /** Start of the session. Unit: Unix milliseconds. */
   readonly startedMillis: number
-  /** Whether the account has a second factor, or the identity provider used one for the session. */
+  /**
+   * Whether the account has a second factor, or the session began at the identity provider, which is responsible for
+   * second factors of its sign-ins.
+   */
   readonly hasSecondFactor: boolean
   /** Organizations that require a second factor. Empty if the session has one. */
   readonly closedTo: ReadonlySet<string>

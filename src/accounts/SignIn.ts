@@ -148,13 +148,13 @@ const makeEntry = ({ accounts, devices, log, sessions, signatures }: {
 
 /**
  * The ways to sign in, and to change passwords and second factors. The security log records sign-ins and refused ones.
- * A session of an account with a second factor begins only after a code, unless the identity provider has used a second
- * factor.
+ * A session of an account with a second factor begins only after a code. A sign-in through the identity provider needs
+ * no code, because the provider is responsible for second factors.
  */
 export class SignIn extends Context.Service<SignIn, {
   /**
-   * Signs in with a password. Fails with `WrongPassword` for a wrong password, `TooManyAttempts` after too many
-   * attempts, and `HashingOverloaded` while too many passwords are being checked.
+   * Signs in with a password, or requests a code after it. Fails with `WrongPassword` for a wrong password,
+   * `TooManyAttempts` after too many attempts, and `HashingOverloaded` while too many passwords are being checked.
    */
   readonly withPassword: (
     email: string,
@@ -180,9 +180,9 @@ export class SignIn extends Context.Service<SignIn, {
     | SecretFileFaulty
   >
   /**
-   * Sets a new password by a one-time link and signs in. Every other session of the account ends. Fails with
-   * `LinkSpent` if the link is unknown, used or expired, `AccountNotFound` for an unknown account, and `InvalidInput`
-   * with every fault of an invalid input.
+   * Sets a new password by a one-time link, then signs in or requests a code. Every other session of the account ends.
+   * Fails with `LinkSpent` if the link is unknown, used or expired, `AccountNotFound` for an unknown account, and
+   * `InvalidInput` with every fault of an invalid input.
    */
   readonly withLink: (
     link: string,

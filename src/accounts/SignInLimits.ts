@@ -15,8 +15,9 @@ import { TooManyAttempts } from "./AccountErrors.ts"
  * - `device`: at one account from a device that signed in to it before, to which no other limit applies;
  * - `reset` and `resetNetwork`: requests for a mail with a link to choose a new password, for one address and from one
  *   network;
- * - `code` and `deviceCode`: codes of the second factor at one account, after its password, from any device and from a
- *   device that signed in before.
+ * - `code`: codes of the second factor at one account, after its password, from all devices that are not known to have
+ *   signed in before;
+ * - `deviceCode`: such codes from one device that signed in to the account before.
  */
 export const limits = {
   pair: 10,
@@ -102,7 +103,10 @@ export class SignInLimits extends Context.Service<SignInLimits, {
    * too many requests.
    */
   readonly attemptReset: (attempt: Omit<Attempt, "device">) => Effect.Effect<void, TooManyAttempts>
-  /** Removes an attempt with the right password, and the wrong ones of its network and device. */
+  /**
+   * Removes all attempts at the account from the network of an attempt with the right password, or from its device if
+   * that is known. Removes only this attempt from the other limits.
+   */
   readonly succeeded: (attempt: Attempt) => Effect.Effect<void>
   /** Removes the attempts at the second factor after a right one. */
   readonly succeededCode: (attempt: Attempt) => Effect.Effect<void>

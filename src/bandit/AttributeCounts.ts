@@ -99,8 +99,9 @@ export interface AttributeDay {
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * Rounds numbers to two significant digits, or to one digit if two leave too many values. Returns undefined if a value
- * is not a number, and for large whole numbers that mostly occur once, because they are identifiers.
+ * Rounds numbers to two significant digits, or to one digit if two leave too many values. Returns undefined if one
+ * digit still leaves too many, if a value is not a number, and for large whole numbers that mostly occur once, because
+ * they are identifiers.
  */
 const roundValues = (values: ReadonlyMap<string, number>): Map<string, number> | undefined => {
   let sends = 0
@@ -166,7 +167,7 @@ export class AttributeCounts {
     addTo(this.#day(sentAt), 1, keys)
   }
 
-  /** Adds the counts of other nodes or templates. */
+  /** Adds counts, such as the stored counts of all nodes. */
   merge(days: Iterable<AttributeDay>): void {
     for (const { keys, sends, start } of days) {
       addTo(
@@ -352,8 +353,8 @@ const areMany = (compiled: Contexts, used: ReadonlyArray<ReadonlyMap<string, str
 }
 
 /**
- * Chooses the learning attributes (docs/model.md, "Learning attributes"): at most 6 keys that are present in at least 5
- * % of the sends, with at most 200 distinct values and at least two sends per value on average. Attributes of a pair
+ * Chooses the learning attributes (docs/model.md, "Learning attributes"): at most 6 keys that are present in at least
+ * 5 % of the sends, with at most 200 distinct values and at least two sends per value on average. Attributes of a pair
  * come first, then attributes by evidence in `outcomes`. Ties are broken by presence, then by fewer values, then by
  * name. An attribute in use is replaced only if the evidence of the other one exceeds it by more than chance explains.
  * Each attribute keeps 12 values (first the values with enough evidence, then the most frequent ones) or four groups of

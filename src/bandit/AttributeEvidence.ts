@@ -37,8 +37,8 @@ const logOddsOf = (
  * a counted value to the value of the scheme. `valueOf` returns the value of outcomes by their counts, in units of one
  * outcome.
  *
- * A value that moves all variants alike counts as evidence too, because it cannot be distinguished if nearly all of the
- * traffic goes to one variant.
+ * A value that moves all variants alike counts as evidence too, because it cannot be distinguished from a value that
+ * moves one variant if nearly all of the traffic goes to that variant.
  */
 export const attributeEvidence = (
   rows: ReadonlyArray<AttributeOutcomesRow>,

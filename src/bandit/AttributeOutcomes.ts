@@ -12,8 +12,8 @@ export const countedPeriods = 4
 const countedNames = 50
 
 /**
- * Maximum number of values of an attribute, and of combinations of a value with a variant. Numbers above a limit are
- * rounded to two digits. Any other attribute above a limit is left out.
+ * Maximum number of values of an attribute, and of combinations of a value with a variant. If a numeric attribute
+ * exceeds a limit, its values are rounded to two significant digits. Any other attribute above a limit is left out.
  */
 const distinctValues = 200
 const combinations = 10_000
@@ -127,7 +127,7 @@ export class AttributeOutcomes {
     for (const [name, value] of values) this.#counted(start, name)?.add(variant, value, amounts)
   }
 
-  /** Adds the counts of other nodes. */
+  /** Adds counts, such as stored ones. */
   merge(rows: Iterable<AttributeOutcomesRow>): void {
     for (const { counts, isRounded, name, start } of rows) {
       const counted = this.#counted(start, name)

@@ -25,8 +25,8 @@ type Stretches = ReadonlyMap<number, { outcomes: number; expected: number }>
  * Evidence that a variant has a higher rate than another: the probability of the data if it is better, by a small or
  * large lift, divided by their probability if both are equally good. If a bucket's sends have an outcome, it belongs to
  * the variant in proportion to the outcomes expected of the variant's sends. The ratio is a martingale if both are
- * equally good, even if earlier results determined the traffic split. It exceeds `1 / alpha` at any time with a
- * probability of at most `alpha`, regardless of the number of evaluations (J. Ville, 1939; H. Robbins, "Statistical
+ * equally good, even if earlier results determined the traffic split. The probability that it ever exceeds
+ * `1 / alpha` is at most `alpha`, regardless of the number of evaluations (J. Ville, 1939; H. Robbins, "Statistical
  * methods related to the law of the iterated logarithm", 1970). Influences on both variants alike, such as good days or
  * a changing audience, cancel.
  */

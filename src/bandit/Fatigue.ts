@@ -63,8 +63,8 @@ export interface Fatigue {
    */
   readonly uncertainty: (variant: string) => number
   /**
-   * Equally likely cases of the effects, for reports. For each case, the difference between the log rate of a variant
-   * at the mean exposure of all decisions under the case and under `effects`.
+   * Equally likely cases of the effects, for reports. For each case, the log rate of a variant at the mean exposure of
+   * all decisions under the case, minus this log rate under `effects`.
    */
   readonly cases: (variant: string) => ReadonlyArray<number>
   /** Effects of the classes after the first, for reports. */
@@ -323,8 +323,8 @@ const logFactor = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<num
 }
 
 /**
- * For each case, the difference between the log rate of a variant at the mean exposure of all decisions under the case
- * and under `effects`.
+ * For each case, the log rate of a variant at the mean exposure of all decisions under the case, minus this log rate
+ * under `effects`.
  */
 const casesOf = (
   cases: ReadonlyArray<ReadonlyArray<number>>,

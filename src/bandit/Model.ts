@@ -110,7 +110,7 @@ export const ModelSnapshot = Schema.Struct({
   traffic: Schema.Array(Schema.Struct({ cell: Schema.String, sends: Schema.Finite })),
   /** Start of the oldest known bucket, inside or outside the window. Null before any send. */
   firstSendAt: Schema.NullOr(Schema.Finite),
-  /** Present in a model without a window. Absent from models of earlier releases. */
+  /** Present in the adaptive model. Absent from models of a requested window and of earlier releases. */
   verdict: Schema.optionalKey(VerdictState),
 })
 export type ModelSnapshot = typeof ModelSnapshot.Type

@@ -26,8 +26,8 @@ const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
 /**
  * Returns the evidence for each pair of attributes that are not built in: the clicks of each variant in each
  * combination, beyond the clicks that its other effects explain. If nearly all traffic of a combination goes to one
- * variant, an effect on all variants alike cannot be distinguished, so it counts too. `expected` are the clicks
- * expected at the base rate and `clicks` the observed clicks, by pair of variant and context.
+ * variant, an effect on all variants cannot be distinguished from an effect on that one, so it counts too. `expected`
+ * are the clicks expected at the base rate and `clicks` the observed clicks, by pair of variant and context.
  */
 export const pairEvidence = (
   contexts: Contexts,

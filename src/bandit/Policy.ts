@@ -46,7 +46,7 @@ export interface Choice {
   /** Mean and standard deviation of the posterior of the log relative rates, untempered. */
   readonly means: Float64Array
   readonly sds: Float64Array
-  /** Tempering of the posterior in (0, 1). Null if it did not apply. */
+  /** Tempering of the posterior in (0, 1]. Null if it did not apply. */
   readonly kappa: number | null
   /** Share that is split randomly. Null if it did not apply. */
   readonly floor: number | null
@@ -95,7 +95,7 @@ export class Policy {
   readonly model: ModelSnapshot
   /** Share that is split randomly, 0 to 0.2. */
   readonly floor: number
-  /** Tempering of the posterior, in (0, 1). */
+  /** Tempering of the posterior, in (0, 1]; see `kappa`. */
   readonly kappa: number
   /** Contexts of the model's scheme. Contexts of another scheme must not be passed to this policy. */
   readonly contexts: Contexts

@@ -75,16 +75,16 @@ interface VariantSum {
 }
 
 /**
- * Returns the independence of each variant: the number of outcomes of different people that one of its outcomes is worth,
- * which is 1 over the design effect (L. Kish, "Survey Sampling", 1965). A variant that is absent from the result has 1. The
- * result is empty without repeats. `weightOf` and `maturityOf` accept the start of a bucket.
+ * Returns the independence of each variant: the number of outcomes of different people that one of its outcomes is
+ * worth, which is 1 over the design effect (L. Kish, "Survey Sampling", 1965). A variant that is absent from the result
+ * has 1. The result is empty without repeats. `weightOf` and `maturityOf` accept the start of a bucket.
  *
  *     excess_v = 2 (again_v - r_v seen_v) / (Y_v (1 - r_v))        r_v = Y_v / N_v
  *     share_v  = 1 / (1 + max(0, excess_v, (Y_v excess_v + 5 excess) / (Y_v + 5)))
  *
  * The design effect compares the variance of outcomes summed by person with their variance if all outcomes came from
- * different people. Two outcomes of one person are less evidence than outcomes of two people if a person with one outcome
- * is likelier to have the next.
+ * different people. Two outcomes of one person are less evidence than outcomes of two people if a person with one
+ * outcome is likelier to have the next.
  */
 export const independence = (
   counts: Counts,

@@ -11,11 +11,11 @@ export const revenueMeasures = ["revenue", "revenue_square", "other_currency"] a
 export type RevenueMeasure = (typeof revenueMeasures)[number]
 
 /**
- * The counts of a tally, each at most once per decision: the decision itself, every kind of event except refunds,
- * `negative` (at least one opt-out, see `eventKinds`) and `voided` (an undelivered message without any human engagement
- * or conversion, so that the message was not seen). Then the measures of revenue, and `unrendered`: failed renderings,
- * which are included in the `decisions` of the track `learned`, but not of `forced`. All counts are whole numbers, so
- * that sums are exact in any order.
+ * The counts of a tally. At most one per decision: the decision itself, every kind of event except refunds, `negative`
+ * (at least one opt-out, see `eventKinds`) and `voided` (an undelivered message without any human engagement or
+ * conversion, so that the message was not seen). Others: the measures of revenue, and `unrendered`, the failed
+ * renderings, which are included in the `decisions` of the track `learned`, but not of `forced`. All counts are whole
+ * numbers, so that sums are exact in any order.
  */
 export const measures = [
   "decisions",
@@ -30,7 +30,7 @@ export type Measure = (typeof measures)[number]
 
 /**
  * The decisions or events that a tally counts: `learned` decisions, `forced` decisions with all their events (reported,
- * never learned from), and `automated` events of decisions of either kind.
+ * never learned from), and `automated` events, which machines caused, of decisions of either kind.
  */
 export const tracks = ["learned", "forced", "automated"] as const
 /** Name of a kind of counted decisions or events. */

@@ -22,8 +22,8 @@ export const VerdictState = Schema.Struct({
   /** Time of the verdict. Unit: Unix milliseconds. */
   since: Schema.Finite,
   /**
-   * Only sends from this time on are evidence. Null: all sends. Set when a winner is withdrawn. Unit: Unix
-   * milliseconds.
+   * Only sends from this time on are evidence. Null: all sends. Set to the start of the next hour when another variant
+   * becomes more probably the best than the winner. Unit: Unix milliseconds.
    */
   evidenceFrom: Schema.NullOr(Schema.Finite),
   /** Time of the last evaluation. Unit: Unix milliseconds. 0 before the first. */

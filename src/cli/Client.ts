@@ -12,8 +12,9 @@ import type { Api } from "../api/Api.ts"
 import { endpoints } from "./Endpoints.ts"
 import { jsonOf } from "./ResponseJson.ts"
 
-// `HttpApiClient` would load the schemas of the whole API, which takes longer than the rest of a command. In the management
-// API, the encoded and the decoded form are the same JSON (a test checks this), so paths and types are enough.
+// `HttpApiClient` would load the schemas of the whole API, which takes longer than the rest of a command. In the
+// management API, the encoded and the decoded form are the same JSON (a test checks this), so paths and types are
+// enough.
 
 /** A command cannot be carried out. The message names the next step. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
@@ -46,8 +47,8 @@ const isProblem = (value: unknown): value is { readonly type: string } =>
   typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
 
 /**
- * The failure for a response: its problem, or the response itself if it has no problem or the status 503. The headers of such a
- * response contain the time of the next attempt.
+ * The failure for a response: its problem, or the response itself if it has no problem or the status 503. The headers
+ * of such a response contain the time of the next attempt.
  */
 const failureOf = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
   const problem = response.status !== 503 && response.headers["content-type"]?.startsWith("application/problem+json")

@@ -6,8 +6,9 @@ import { remoteService } from "./Remote.ts"
 export { CommandFailed, ManagementClient, ServiceFetch } from "./Client.ts"
 
 /**
- * Provides the management API: of the service of `profile`, of `PARLANCE_URL` or of the last login (see `remoteService`), or
- * else within this process, on the store of the settings. A running service may use the same store.
+ * Provides the management API: of the service of `profile`, of `PARLANCE_URL` or of the last login (see
+ * `remoteService`), or else within this process, on the store of the settings. A running service may use the same
+ * store.
  */
 export const layerOf = (profile: Option.Option<string>) =>
   Layer.effectContext(

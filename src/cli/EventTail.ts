@@ -19,8 +19,8 @@ const pageSize = 1000
 const lookBack = 200
 
 /**
- * Number of rounds that read again from the same cursor. Bodies may be read in another order than they arrive, so an event
- * may be stored behind the cursor of the latest round.
+ * Number of rounds that read again from the same cursor. Bodies may be read in another order than they arrive, so an
+ * event may be stored behind the cursor of the latest round.
  */
 const rounds = 10
 

@@ -46,7 +46,10 @@ const read = organizationCommand({
     }),
 }).text(({ read, unread }) => `Marked ${read} as read. ${unread} are unread.`)
 
-/** Parses flags such as `winner.found=digest` into modes by kind. Fails with `CommandFailed` for an unknown kind or mode. */
+/**
+ * Parses flags such as `winner.found=digest` into modes by kind. Fails with `CommandFailed` for an unknown kind or
+ * mode.
+ */
 const chosenOf = Effect.fnUntraced(function* (texts: ReadonlyArray<string>) {
   const chosen: Record<string, MailMode> = {}
   for (const text of texts) {

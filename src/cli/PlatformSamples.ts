@@ -27,7 +27,9 @@ interface Sender {
   readonly item: (event: EventName, name: string, message: SampleMessage) => Item
   /** Returns the bodies for items, one for each request. */
   readonly bodies: (items: ReadonlyArray<Item>) => ReadonlyArray<unknown>
-  /** Whether only the report of the send contains the tracking id. If so, a sample of another event begins with a send. */
+  /**
+   * Whether only the report of the send contains the tracking id. If so, a sample of another event begins with a send.
+   */
   readonly startsWithSend: boolean
 }
 

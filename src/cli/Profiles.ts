@@ -28,7 +28,10 @@ const decode = Schema.decodeUnknownResult(StoredProfiles)
 export const profilesFile = (): string =>
   join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "parlance", "profiles.json")
 
-/** Reads the stored profiles. Returns no profiles if the file does not exist. Fails with a message if the file is damaged. */
+/**
+ * Reads the stored profiles. Returns no profiles if the file does not exist. Fails with a message if the file is
+ * damaged.
+ */
 export const readProfiles = (file: string): Result.Result<StoredProfiles, string> => {
   let text: string
   try {
@@ -60,7 +63,8 @@ export const addProfile = ({ profiles }: StoredProfiles, name: string, profile: 
 })
 
 /**
- * Removes a profile. If it was the current profile, a single remaining profile becomes current. Otherwise `current` is null.
+ * Removes a profile. If it was the current profile, the only remaining profile becomes current, or no profile if
+ * several or none remain.
  */
 export const removeProfile = ({ current, profiles }: StoredProfiles, name: string): StoredProfiles => {
   const { [name]: _, ...rest } = profiles

@@ -36,7 +36,9 @@ const pageSize = 5_000
 
 type Outcomes = Readonly<Partial<Record<"click" | "open" | "conversion", string>>>
 
-/** The outcome of a decision for the template's objective. The outcome of a mix is known once its last part is known. */
+/**
+ * The outcome of a decision for the template's objective. The outcome of a mix is known once its last part is known.
+ */
 const outcomeOf = (objective: Objective, outcomes: Outcomes): Pick<LoggedDecision, "outcome" | "outcomeAt"> => {
   const weights: { readonly [outcome: string]: number | undefined } = weightsOf(objective)
   let outcome = 0

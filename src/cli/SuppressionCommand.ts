@@ -63,7 +63,9 @@ const remove = organizationCommand({
   result: (_, { address }) => ({ removed: address }),
 }).text(({ removed }) => `Removed ${removed} from the suppression list`)
 
-/** Largest number of UTF-16 code units in one request. In UTF-8 they are at most 750,000 bytes of the limit of 1 MiB. */
+/**
+ * Largest number of UTF-16 code units in one request. In UTF-8 they are at most 750,000 bytes of the limit of 1 MiB.
+ */
 const maxRequest = 250_000
 
 /** Splits a CSV file into the bodies of several requests. Each part begins with the header of the file. */

@@ -34,7 +34,9 @@ const send = Effect.fnUntraced(function* (templates: ReadonlyArray<TemplateInput
   })
 })
 
-/** The faults that the service finds in templates, at their places in the file. Empty if the service does not respond. */
+/**
+ * The faults that the service finds in templates, at their places in the file. Empty if the service does not respond.
+ */
 const faultsOfService = (
   templates: CheckedImport<FileFault>["templates"],
   faultAt: TemplateFile.ReadFile["faultAt"],
@@ -56,7 +58,9 @@ const faultsOfService = (
   )
 }
 
-/** Imports the templates of a file. Fails with `CommandFailed`, which lists all faults with their places in the file. */
+/**
+ * Imports the templates of a file. Fails with `CommandFailed`, which lists all faults with their places in the file.
+ */
 const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
   const text = yield* readText(file)
   const { faultAt, faults, templates } = TemplateFile.examine(text, file)

@@ -51,8 +51,8 @@ const readChoice = (sql: SqlClient.SqlClient, org: OrgSlug, template: TemplateId
 
 /**
  * Stores a claim with its decision and returns the resulting choice. If the claim won, the choice has the claim's
- * tracking id. If another request was first, nothing is stored. Locks the user's row until the transaction ends, so
- * call it inside one.
+ * tracking id. If another request was first, nothing is stored. Call it inside a transaction: it locks the user's row,
+ * so that the result is valid until the transaction ends.
  */
 export const insertClaim = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -25,8 +25,8 @@ export class TimeSlice {
   }
 
   /**
-   * Pauses for as long as the slice lasted, then begins the next slice and returns its time. A request needs several
-   * iterations of the event loop, so a mere yield would add the batch's next item to each of them.
+   * Pauses for as long as the slice lasted, at most 50 ms, then begins the next slice and returns its start. A request
+   * needs several iterations of the event loop, so a mere yield would add the batch's next item to each of them.
    */
   readonly next: Effect.Effect<number> = Effect.suspend(() => {
     const lasted = Math.abs(this.#clock.currentTimeMillisUnsafe() - this.#began)

@@ -8,8 +8,8 @@ const inWindow = 50
 const windowSize = 100
 
 /**
- * If this many consecutive messages to a recipient domain are refused, they count as one refusal, regardless of earlier
- * answers.
+ * After this many consecutive refusals, all answers of a recipient domain count as one refusal, regardless of its
+ * earlier answers.
  */
 const inDomain = 10
 
@@ -30,8 +30,8 @@ interface Trip {
 /** The state of a brake, stored with its lane. */
 export interface BrakeState {
   /**
-   * The answers to the last 100 messages, latest last. Each is `x` if refused or `.` if accepted, followed by the recipient
-   * domain.
+   * The answers to the last 100 messages, latest last. Each is `x` if refused or `.` if accepted, followed by the
+   * recipient domain.
    */
   readonly answers: ReadonlyArray<string>
   /** Consecutive refusals of one class; null after an acceptance. */

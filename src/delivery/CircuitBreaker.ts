@@ -48,8 +48,8 @@ const longestWaitMillis = 3_600_000
  *     closed ──consecutive failures, broken──► open ──pause over──► open for probes ──success──► closed
  *        └──slow-down request──► silent ──pause over──► closed, or open for probes, by policy
  *
- * Attempts that began before the breaker opened neither close it nor double its pause. Times are milliseconds of a
- * monotonic clock.
+ * Attempts that began before a silence was over do not close the breaker. Attempts that began before the breaker opened
+ * do not double its pause. Times are milliseconds of a monotonic clock.
  */
 export interface CircuitBreaker {
   /** Why the breaker is open; undefined while it is closed. */

@@ -51,10 +51,10 @@ export type FailureScope = "connection" | "recipient"
  *     accepted    the platform accepted the message
  *     retry       not accepted, or unknown whether accepted; another attempt may succeed
  *     slow-down   the platform requests fewer messages: the message stays queued, and all messages of the scope pause
- *     yielded     given up on request, or for lack of a session, before any part of the message was sent: the message stays queued
+ *     yielded     given up on request, or for lack of a session, before any part was sent: the message stays queued
  *     refused     the platform will never accept this message
  *     unfit       the message cannot be written in the platform's format; no request was made
- *     broken      the platform accepts no messages of ours (credentials, settings): the message stays queued, the connection stops
+ *     broken      no message is accepted (credentials, settings): the message stays queued, the connection stops
  */
 export type SendResult =
   | {

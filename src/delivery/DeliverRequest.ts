@@ -9,7 +9,7 @@ export interface DeliverRequest
   readonly email: UserId
   /** Earliest send time. Unit: Unix milliseconds. Undefined: now. */
   readonly sendAt: number | undefined
-  /** Whether to send at the time at which this recipient is most likely to read, not before `sendAt`. */
+  /** Whether to send at the recommended time for this recipient, not before `sendAt`. */
   readonly optimizeSendTime: boolean
   /**
    * The message expires at this time, which is later than `sendAt`. Unit: Unix milliseconds. Undefined: it does not

@@ -47,7 +47,10 @@ const passedMillis = 10_000
  */
 const lateMillis = 1_000
 
-/** Maximum number of remembered domains. Domains without problems are removed first. */
+/**
+ * If more domains than this are remembered, domains without problems are removed. Domains in use and domains with
+ * problems are always kept.
+ */
 const domainsKept = 10_000
 
 /** A claimed message. */
@@ -76,7 +79,10 @@ export interface ClaimChoice {
   readonly without?: ReadonlyArray<string>
   /** Only transactional messages. */
   readonly isTransactional?: boolean
-  /** Only bulk messages that are due at this time or later. Unit: Unix milliseconds. */
+  /**
+   * Excludes bulk messages that were due before this time. Does not limit transactional messages. Unit: Unix
+   * milliseconds.
+   */
   readonly dueFrom?: number
 }
 
@@ -161,7 +167,7 @@ export class DomainSessions<M extends Waiting> {
    */
   private aloneUntil = -Infinity
   /**
-   * All messages that were due before `dueFrom` are to the domains in `without`, according to an ordinary claim at
+   * All bulk messages that were due before `dueFrom` are to the domains in `without`, according to an ordinary claim at
    * `at`.
    */
   private passed: { readonly dueFrom: number; readonly without: ReadonlyArray<string>; readonly at: number } | undefined
@@ -281,7 +287,8 @@ export class DomainSessions<M extends Waiting> {
   }
 
   /**
-   * The earliest time at which a rate limit of a domain permits a waiting message; Infinity if no rate limit delays a message.
+   * The earliest time at which a rate limit of a domain permits a waiting message; Infinity if no rate limit delays a
+   * message.
    */
   nextAt(now: number): number {
     return this.waiting.reduce((least, { domain }) => {
@@ -440,7 +447,7 @@ export class DomainSessions<M extends Waiting> {
 
   /**
    * Whether a message to the domain may be sent: now (`yes`), only if no message within its share is waiting
-   * (`over-share`), or only if no other message is waiting (`alone`).
+   * (`over-share`), only if no other message is waiting (`alone`), or not at present (`no`).
    */
   private fitOf(domain: Domain, name: string, now: number): "yes" | "over-share" | "alone" | "no" {
     const { breaker, flights, isKnown, isSlow, nextAt, waiting } = domain
@@ -463,7 +470,7 @@ export class DomainSessions<M extends Waiting> {
     return fit === "over-share" ? this.lookMillis : fit === "alone" ? aloneEvery : Infinity
   }
 
-  /** Domains that an ordinary claim excludes: their messages are held, avoided or already claimed. */
+  /** Domains that a claim for other domains excludes: their messages are held, avoided or already claimed. */
   private excluded(): ReadonlyArray<string> {
     const names = new Set([...this.held, ...this.avoided])
     for (const { domain } of this.waiting) if (domain !== "") names.add(domain)

@@ -9,7 +9,7 @@ export type FailureOwner = FailureScope | "message"
  * Returns the owner of a failed attempt, or undefined if the attempt did not fail or was not made:
  *
  *     broken                      connection
- *     retry, slow-down            their scope: the recipient for an SMTP reply about the recipient, otherwise the connection
+ *     retry, slow-down            their scope: the recipient for an SMTP reply about it, otherwise the connection
  *     refused, unfit              message
  *     accepted, yielded           undefined
  */

@@ -81,7 +81,7 @@ export interface Surroundings {
 /**
  * Sends the due messages of one organization while this process holds the lane's lease and there are messages.
  *
- *     claim ──► sessions by domain ──► rate limiter ──► suppressed, expired? ──► send, several at once ──► settle, in groups
+ *     claim ──► sessions by domain ──► rate limiter ──► suppressed, expired? ──► send concurrently ──► settle in groups
  *
  * `DomainSessions` decides the order. Accepted messages are recorded at once. If recording fails, no other message is
  * sent until it succeeds. `due` wakes the lane after a message was queued on this node.

@@ -171,7 +171,10 @@ const claimSizeOf = ({ settings }: LaneDraft): number => Math.min(500, Math.max(
 const aheadOf = ({ settings }: LaneDraft): number =>
   Math.min(aheadAtMost, Math.ceil(settings.rate * freshMillis / 1_000))
 
-/** The configuration has changed, which may have fixed the connection's fault: discards all earlier failures. */
+/**
+ * Adopts a changed configuration. The change may have fixed the connection's fault, so all earlier failures are
+ * discarded. Only refusals that were stored for this version are kept.
+ */
 const beginAnew = (lane: LaneDraft, version: string): void => {
   lane.version = version
   lane.setup++

@@ -84,10 +84,9 @@ export type Settled =
     /** Not sent, because its recipient is suppressed. */
     | { readonly _tag: "cancelled"; readonly reason: string }
     /**
-     * Queued again. `burned`: whether this was an attempt that counts. `delayMillis`: pause until it is due. Undefined:
-     * its due time and its place in the queue stay unchanged.
+     * Queued again. `burned`: whether this was an attempt that counts. `delayMillis`: pause until the message is due,
+     * or undefined if its due time and its place in the queue stay unchanged.
      */
-    /** `delayMillis`: until it is due; undefined: due as it was, in its old place. */
     | {
       readonly _tag: "again"
       readonly reason: string

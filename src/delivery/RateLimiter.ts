@@ -45,8 +45,8 @@ export interface Departure {
  * needs 200 ms does not reduce the rate, but a platform that stalls does. With too few answers, the transit time counts
  * as 0, and the rate stays slightly below the ceiling.
  *
- *     any second in which N messages arrive: when the last of them started, the others were in transit or had arrived less
- *     than a second before, hence held N - 1 tokens of `ceiling`.
+ *     any second in which N messages arrive: when the last of them started, the others were in transit or had arrived
+ *     less than a second before, hence held N - 1 tokens of `ceiling`.
  *
  * Messages are also spaced evenly at the current rate. Unit of all times: milliseconds of a monotonic clock.
  *

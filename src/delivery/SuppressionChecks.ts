@@ -95,7 +95,7 @@ export class SuppressionChecks {
   }
 
   #askAbout(message: Claimed, ahead: ReadonlyArray<Claimed>): Place {
-    // Includes half as many messages again as used the last query's answers.
+    // Includes 1.5 times as many messages ahead as there were checks that used the answers of the last query.
     const wanted = ahead.slice(0, Math.ceil(1.5 * (this.#last?.used ?? 1)))
     const messages = [message, ...wanted.filter((one) => one !== message && this.#freshPlace(one) === undefined)]
     const group: Group = { askedAt: this.now(), epoch: this.epoch(), answers: undefined, waiting: [], used: 0 }

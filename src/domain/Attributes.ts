@@ -32,7 +32,7 @@ export const maxFaults = 100
 /** The attributes of a request without `attrs`. */
 export const empty: Attributes = new Map()
 
-/** Matches texts that need more than a lower case: all except printable ASCII with single spaces. */
+/** Matches texts for which lowercasing is not enough: all except printable ASCII with single spaces. */
 const hasMore = /[^ -~]| {2}/
 
 /** Invisible characters and control characters, without tags (U+E0020 to U+E007F), which are part of some flags. */
@@ -42,8 +42,8 @@ const invisible = /(?![\s\u{e0020}-\u{e007f}])[\p{Default_Ignorable_Code_Point}\
 const spaces = /\s+/g
 
 /**
- * The comparison text (see `textOf`) of an operand in which white space counts, such as an operand of `contains`. White space
- * at the ends becomes one space.
+ * The comparison text (see `textOf`) of an operand in which white space counts, such as an operand of `contains`. White
+ * space at the ends becomes one space.
  */
 export const innerTextOf = (text: string): string =>
   hasMore.test(text)
@@ -52,7 +52,8 @@ export const innerTextOf = (text: string): string =>
 
 /**
  * The comparison text of a scalar: lowercase by the rules of Unicode, independent of the process's locale. Invisible
- * characters and white space at the ends are removed, other white space becomes one space, and accents are composed (NFC).
+ * characters and white space at the ends are removed, other white space becomes one space, and accents are composed
+ * (NFC).
  */
 export const textOf = (value: string | number | boolean): string =>
   typeof value === "string" ? innerTextOf(value).trim() : String(value).toLowerCase()
@@ -61,8 +62,8 @@ const nameFault = "the name must be well-formed Unicode without control characte
 const unstorable = "must be well-formed Unicode without NUL"
 
 /**
- * Whether PostgreSQL can store a text: it has no NUL and no lone surrogate. Attributes become segments, and a segment that
- * cannot be stored would make its whole group commit fail.
+ * Whether PostgreSQL can store a text: it has no NUL and no lone surrogate. Attributes become segments, and a segment
+ * that cannot be stored would make its whole group commit fail.
  */
 export const isStorable = (text: string) => text.isWellFormed() && !text.includes("\u0000")
 
@@ -70,7 +71,9 @@ const isName = (name: string) => name.isWellFormed() && !hasControl(name)
 
 const segment = (name: string) => `/${JsonPointer.escapeToken(name.toWellFormed())}`
 
-/** The reason why a value other than `null` cannot be an attribute or an element of one. Undefined for a valid value. */
+/**
+ * The reason why a value other than `null` cannot be an attribute or an element of one. Undefined for a valid value.
+ */
 const faultOf = (value: unknown, expected: string): string | undefined => {
   switch (typeof value) {
     case "string":
@@ -124,13 +127,13 @@ const explain = (input: object): ReadonlyArray<AttributeFault> => {
 
 /**
  * Normalizes a request's `attrs`. A value is a string, a finite number, a boolean, or an array of these. Each becomes
- * lowercase text (`true` is `"true"`, `1.50` is `"1.5"`). An attribute that is `null` or an empty array is absent, and so is
- * a `null` element. An empty string is an ordinary value. Without `attrs` (`undefined`), the result is empty.
+ * lowercase text (`true` is `"true"`, `1.50` is `"1.5"`). An attribute that is `null` or an empty array is absent, and
+ * so is a `null` element. An empty string is an ordinary value. Without `attrs` (`undefined`), the result is empty.
  *
- * Fails with all faults, up to 100: not an object, over 1,000 attributes, over 1,000 elements or 20,000 characters in an
- * array, a nested object or array, a number out of range, a text of over 1,000 characters, or one that cannot be stored (NUL,
- * a lone surrogate). Longer texts are refused, because a cut text could match another audience. Only own members of parsed
- * JSON count, and `__proto__` is an ordinary name.
+ * Fails with all faults, up to 100: not an object, over 1,000 attributes, over 1,000 elements or 20,000 characters in
+ * an array, a nested object or array, a number out of range, a text of over 1,000 characters, or one that cannot be
+ * stored (NUL, a lone surrogate). Longer texts are refused, because a cut text could match another audience. Only own
+ * members of parsed JSON count, and `__proto__` is an ordinary name.
  */
 export const parse = (input: unknown): Result.Result<Attributes, ReadonlyArray<AttributeFault>> => {
   if (input === undefined) return Result.succeed(empty)

@@ -176,7 +176,9 @@ const modeFaults = (mode: EncryptionMode, parameters: Parameters, hasOwnSetting:
 
 const isMode = (text: string): text is EncryptionMode => modes.some((mode) => mode === text)
 
-/** The mode without `sslmode`: `verify-full` for `DATABASE_CA` or `sslrootcert=system`, otherwise `prefer` as in libpq. */
+/**
+ * The mode without `sslmode`: `verify-full` for `DATABASE_CA` or `sslrootcert=system`, otherwise `prefer` as in libpq.
+ */
 const defaultMode = (parameters: Parameters, hasOwnSetting: boolean): EncryptionMode =>
   hasOwnSetting || parameters.get("sslrootcert") === "system" ? "verify-full" : "prefer"
 

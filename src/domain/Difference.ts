@@ -18,7 +18,10 @@ export const FieldChange = Schema.Struct({
 }).annotate({ identifier: "FieldChange" })
 export type FieldChange = typeof FieldChange.Type
 
-/** The change of a record: the fields that differ. `omitted` is the number of other changed fields, which are not stored. */
+/**
+ * The change of a record: the fields that differ. `omitted` is the number of other changed fields, which are not
+ * stored.
+ */
 export const Difference = Schema.Struct({ fields: Schema.Array(FieldChange), omitted: Schema.Int }).annotate({
   identifier: "Difference",
 })
@@ -28,7 +31,8 @@ export type Difference = typeof Difference.Type
 const maxValue = 8_192
 
 /**
- * Most characters that are stored of all fields together. Of the remaining fields only names are stored, as long as they fit.
+ * Most characters that are stored of all fields together. Of the remaining fields only names are stored, as long as
+ * they fit.
  */
 const maxAll = 32_768
 const maxNames = 8_192
@@ -92,9 +96,10 @@ const fieldChange = (field: string, before: unknown, after: unknown): FieldChang
 }
 
 /**
- * Compares two states of a record: the changed fields in the order of `after`, then the removed fields. `undefined` is a
- * record that does not exist. The result has at most about 40,000 characters of JSON for records of any size: it contains
- * long texts only around their changes. Of fields that do not fit, it contains the names, and after that only their number.
+ * Compares two states of a record: the changed fields in the order of `after`, then the removed fields. `undefined` is
+ * a record that does not exist. The result has at most about 40,000 characters of JSON for records of any size: it
+ * contains long texts only around their changes. Of fields that do not fit, it contains the names, and after that only
+ * their number.
  */
 export const difference = (before: RecordFields | undefined, after: RecordFields | undefined): Difference => {
   const names = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])]

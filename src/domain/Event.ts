@@ -13,8 +13,8 @@ export interface NormalizedEvent {
   /** The end user's id at the source, 1 to 200 characters. */
   readonly user: string | undefined
   /**
-   * The person's e-mail address, as the source spells it. Absent where the source names none, and on events of a message
-   * that are not negative.
+   * The person's e-mail address, as the source spells it. Present only if the source names an address and the
+   * event is negative, or names no message and is not a conversion (see `emailOf` in `src/intake/Reading.ts`).
    */
   readonly email?: string | undefined
   /**
@@ -38,19 +38,19 @@ export interface NormalizedEvent {
   /** The person opts in to messages again after an opt-out. The event is `other`. */
   readonly optIn?: true
   /**
-   * Value of a conversion, 0 to 1,000,000,000, or of a refund, -1,000,000,000 to 0, in the unit of `currency`. Absent for
-   * other events and for conversions without a value.
+   * Value of a conversion, 0 to 1,000,000,000, or of a refund, -1,000,000,000 to 0, in the unit of `currency`. Absent
+   * for other events and for conversions without a value.
    */
   readonly value?: number | undefined
-  /** ISO 4217 code of the value's currency, three capital letters. Absent where none is given. */
+  /** ISO 4217 code of the value's currency, three capital letters. Absent if the source names none. */
   readonly currency?: string | undefined
-  /** The IANA time zone of the user, as the source names it, not judged yet. Absent where it names none. */
+  /** The IANA time zone of the user, as the source spells it: not checked for mappings. Absent if it names none. */
   readonly timeZone?: string | undefined
   /** Members that were given and could not be read. Absent if there are none. */
   readonly faults?: ReadonlyArray<MemberFault>
 }
 
-/** A member of an item that was given and could not be read. The rest of the item was. */
+/** A member of an item that could not be read, although the rest of the item could. */
 export interface MemberFault {
   /** JSON pointer within the item. */
   readonly member: string
@@ -64,7 +64,7 @@ export interface SkippedItem {
   readonly reason: string
   /** True for known items without effect (lifecycle noise); false for items that may need attention. */
   readonly expected: boolean
-  /** JSON pointer, within the item, of the member at fault. Absent where the item as a whole is. */
+  /** JSON pointer, within the item, of the member at fault. Absent if the item as a whole is at fault. */
   readonly member?: string
 }
 
@@ -105,7 +105,10 @@ export interface Normalized {
   readonly incomplete?: ReadonlyArray<IncompleteItem>
   /** The place of each skipped item among all items, in ascending order. Absent if the source needs no verdicts. */
   readonly skippedAt?: ReadonlyArray<number>
-  /** JSON pointers of members that are not read, one for each name, up to 10. Absent if there are none, and without verdicts. */
+  /**
+   * JSON pointers of members that are not read, one for each name, up to 10. Absent if there are none, and without
+   * verdicts.
+   */
   readonly unknown?: ReadonlyArray<string>
   readonly profiles?: ReadonlyArray<ProfileUpdate>
   readonly erasures?: ReadonlyArray<ErasureRequest>

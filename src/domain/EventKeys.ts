@@ -5,19 +5,19 @@ import { sha256 } from "../text/Sha256.ts"
 
 type Item = Readonly<Record<string, unknown>>
 
-/** Most characters of an id, a name, a user. */
+/** Maximum number of characters of an id, of a name and of a user id. */
 export const maxName = 200
 
-/** Most characters of a message key: see `NormalizedEvent.messageKey`. */
+/** Maximum number of characters of a message key (`NormalizedEvent.messageKey`). */
 const maxMessageKey = 400
 
-/** Whether text has more than white space. */
+/** Whether a text has a character other than white space. */
 const isWritten = (text: string): boolean => {
   const first = text.charCodeAt(0)
   return (first > 0x20 && first < 0x7f) || text.trim() !== ""
 }
 
-/** A text or number as text; undefined for other types and blank text. */
+/** Returns a text or a finite number as text; undefined for other values and blank texts. */
 export const textOf = (value: unknown): string | undefined =>
   typeof value === "string"
     ? isWritten(value) ? value : undefined
@@ -36,7 +36,11 @@ const isPlain = (text: string): boolean => {
   return !hasSurrogate || text.isWellFormed()
 }
 
-/** A text that can name something here: see `domain/Ids.ts` for the same rules on the ids that callers send. */
+/**
+ * Returns a text or number that can be an id or a name, as text: 1 to 200 characters, not blank, without control
+ * characters and half surrogate pairs. Undefined for other values. `domain/Ids.ts` has the rules for the ids of
+ * requests.
+ */
 export const nameOf = (value: unknown): string | undefined => {
   // The length comes first: a text of megabytes is not even trimmed.
   if (typeof value === "string" && value.length > maxName) return undefined
@@ -65,7 +69,7 @@ const scalarJson = (value: unknown): string =>
     ? String(value)
     : "null"
 
-/** Levels of a value that are compared with its canonical form. */
+/** Number of levels of an object that are checked for sorted names. A deeper object takes the slow way. */
 const comparedLevels = 4
 
 /** Whether `JSON.stringify` gives the canonical form of a value: names are in order, and nothing is undefined. */
@@ -82,13 +86,13 @@ const isCanonical = (value: unknown, levels: number): boolean => {
 }
 
 /**
- * JSON without spaces, names sorted at every level, undefined as null. An object whose names are sorted and that has nothing
- * undefined takes a third of the time.
+ * Returns the JSON of an object without spaces, with the names sorted at every level and null for undefined. An object
+ * with sorted names and without undefined values takes a third of the time.
  */
 export const canonicalJson = (item: Item): string =>
   isCanonical(item, comparedLevels) ? JSON.stringify(item) : sortedJson(item)
 
-/** Keeps its own stack: parsed JSON has any depth. */
+/** Not recursive, because parsed JSON can be nested to any depth. */
 const sortedJson = (item: Item): string => {
   const open: Array<Frame> = []
   let frame: Frame | undefined = frameOf(item)
@@ -120,26 +124,30 @@ const sortedJson = (item: Item): string => {
   return json
 }
 
-/** `digest:` and the SHA-256 (base64url) of an object's content, independent of the order of its members. */
+/** Returns `digest:` and the SHA-256 (base64url) of an object's content, independent of the order of its members. */
 export const digestKey = (content: Item): string => `digest:${sha256(canonicalJson(content))}`
 
-/** As `digestKey`, in half the time, for content whose names are in order at every level and of which nothing is undefined. */
+/**
+ * Returns the same key as `digestKey` in half the time. The names of `content` must be sorted at every level, and no
+ * value may be undefined.
+ */
 export const digestKeyOfSorted = (content: Item): string => `digest:${sha256(JSON.stringify(content))}`
 
-/** Whether an event can be known by this id of its source: 1 to 200 characters that can be stored. */
+/** Whether an id of a source can be the key of an event: at most 200 characters that can be stored. */
 export const isEventId = (id: string): boolean => id.length <= maxName && isStorable(id)
 
 /**
- * The `key` of an event: `id:` and the id the source gave it, 1 to 200 characters; without one that can be kept, the digest
- * of `content`: the whole item, or those members that tell it from others of its source.
+ * Returns the `key` of an event: `id:` and the source's id of the event; without an id, or with one that cannot be a
+ * key (see `isEventId`), the digest of `content`. `content` is the whole item, or the members that distinguish it from
+ * other items of its source.
  */
 export const keyOf = (content: Item, id: string | undefined): string =>
   id !== undefined && isEventId(id) ? `id:${id}` : digestKey(content)
 
 /**
- * The `messageKey` of an event from all that names its message, the recipient included. A single part stands as it is,
- * several as a JSON array, so that no two lists of parts share a key; past 400 characters their digest. Undefined when a
- * part is missing.
+ * Returns the `messageKey` of an event from the parts that identify its message and its recipient: a single part
+ * unchanged, several parts as a JSON array, so that different lists have different keys. A key above 400 characters, or
+ * one that cannot be stored, becomes a digest. Undefined if a part is missing.
  */
 export const messageKeyOf = (...parts: ReadonlyArray<string | undefined>): string | undefined => {
   if (parts.length === 0 || parts.includes(undefined)) return undefined

@@ -20,13 +20,15 @@ interface EventKind {
   readonly learning?: "engaged" | "undelivered" | "opt_out"
   /** Reason of the suppression entry that the event adds for the recipient's address. */
   readonly suppresses?: SuppressionReason
-  /** The event suppresses only if it repeats as often in a row as the organization allows. */
+  /** The event suppresses only after as many consecutive events as the organization's limit of soft bounces. */
   readonly suppressesRepeated?: true
   /** The event shows that the address works, so the count of repeated bounces starts again. */
   readonly provesAddress?: true
   /** Accepted names in custom events and mappings, in lowercase. */
   readonly names: ReadonlyArray<string>
-  /** Words for people: one event, several events, and the column of the event in tables of variants if it has a column. */
+  /**
+   * Words for people: one event, several events, and the column of the event in tables of variants if it has a column.
+   */
   readonly words: { readonly one: string; readonly many: string; readonly column?: string }
   /** Description in the API reference, for a name that does not explain itself. */
   readonly description?: string

@@ -60,8 +60,8 @@ export const unknownMembersOf = (fields: object) => (input: unknown, at = ""): R
 }
 
 /**
- * Decodes `input`, or lists up to 100 faults. For an input of more than 20,000 values, lists only the first fault. Ignores
- * members that are not in the schema, which `unknownMembers` finds.
+ * Decodes `input`, or lists up to 100 faults. For an input of more than 20,000 values, lists only the first fault.
+ * Ignores members that are not in the schema, which `unknownMembers` finds.
  */
 export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Decode<S["Type"]> => {
   const decode = Schema.decodeUnknownResult(schema)

@@ -21,7 +21,7 @@ export const OrganizationHoldout = Schema.Struct({
 })
 export type OrganizationHoldout = typeof OrganizationHoldout.Type
 
-/** The holdout of a template. `copy_id` is present only if the content is `fixed`. */
+/** The holdout of a template. `copy_id` is present if and only if the content is `fixed`. */
 export const TemplateHoldout = Schema.Struct({
   share,
   content: described(
@@ -56,7 +56,9 @@ export const holdoutFault = (
 export const holdoutText = ({ content, copy_id, share }: TemplateHoldout): string =>
   [share, content, ...(copy_id === undefined ? [] : [copy_id])].join(" ")
 
-/** Parses a holdout typed by a person: `0.05` (even content), `0.05 no_message`, `0.1 fixed welcome-a`. Checks nothing. */
+/**
+ * Parses a holdout typed by a person: `0.05` (even content), `0.05 no_message`, `0.1 fixed welcome-a`. Checks nothing.
+ */
 export const holdoutInput = (text: string) => {
   const [share = "", content = "even", ...copyId] = text.trim().split(/\s+/)
   return {

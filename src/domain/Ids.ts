@@ -3,8 +3,9 @@ import { Schema } from "effect"
 import { idFault } from "../text/Placeholders.ts"
 
 /**
- * The fault of a string that the service cannot store and return unchanged: NUL (PostgreSQL refuses it), another control
- * character (logs, headers, terminals), or a lone surrogate (UTF-8 cannot encode it). Undefined for a valid string.
+ * The fault of a string that the service cannot store and return unchanged: NUL (PostgreSQL refuses it), another
+ * control character (logs, headers, terminals), or a lone surrogate (UTF-8 cannot encode it). Undefined for a valid
+ * string.
  */
 const faultIn = (value: string): string | undefined =>
   !value.isWellFormed()

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 
 /**
- * The period of send times that a decision learns from: `lookbackDays` days that end `offsetDays` days ago. Without a window,
- * all of the last 180 days count, with weights that decrease with age (adaptive). Unit: days.
+ * The period of send times that a decision learns from: `lookbackDays` days that end `offsetDays` days ago. Without a
+ * window, all of the last 180 days count, with weights that decrease with age (adaptive). Unit: days.
  */
 export const LearningWindow = Schema.Struct({ lookbackDays: Schema.Finite, offsetDays: Schema.Finite })
 export interface LearningWindow {
@@ -10,7 +10,7 @@ export interface LearningWindow {
   readonly offsetDays: number
 }
 
-/** Returns a window. Default: 14 days that end 3 days ago. */
+/** Returns a window. Default of an absent part: 14 days, which end 3 days ago. */
 export const learningWindow = (
   lookbackDays: number | null | undefined,
   offsetDays: number | null | undefined,

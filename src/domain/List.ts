@@ -1,5 +1,5 @@
-// Search, filters, sorting and paging of lists. Lists whose rows fit in memory, such as templates and keys, are paged here.
-// Unbounded lists, such as deliveries, use only the reading of the query, and are paged by the database.
+// Search, filters, sorting and paging of lists. Lists whose rows fit in memory, such as templates and keys, are paged
+// here. Unbounded lists, such as deliveries, use only the reading of the query, and are paged by the database.
 
 /** A way to sort a list. */
 interface Sort<Row> {
@@ -138,7 +138,10 @@ export const pageOf = <Row>(
   }
 }
 
-/** The index of the first row after the cursor. If the row of the cursor was removed or changed, its stored value is used. */
+/**
+ * The index of the first row after the cursor. If the row of the cursor was removed or changed, its stored value is
+ * used.
+ */
 const startOf = <Row>(shape: ListShape<Row>, sorted: ReadonlyArray<Row>, { cursor, descending, sort }: AskedList) => {
   if (cursor === undefined) return 0
   const { valueOf } = shape.sorts[sort]!

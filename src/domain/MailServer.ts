@@ -32,7 +32,9 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** Parses a mailbox such as `Parlance <parlance@example.com>`, or a bare address. Returns undefined for any other text. */
+/**
+ * Parses a mailbox such as `Parlance <parlance@example.com>`, or a bare address. Returns undefined for any other text.
+ */
 const parseMailbox = (text: string): Mailbox | undefined => {
   const [, name = "", named] = /^\s*"?([^"<>]*?)"?\s*<([^<>]*)>\s*$/.exec(text) ?? []
   const email = (named ?? text).trim()

@@ -43,7 +43,8 @@ const TimeOfDay = Schema.String.check(
 )
 
 /**
- * Period without messages, in the recipient's local time: from `from`, before `to`. It passes midnight unless `from` < `to`.
+ * Period without messages, in the recipient's local time: from `from`, before `to`. It passes midnight unless `from` <
+ * `to`.
  */
 export const QuietHours = Schema.Struct({ from: TimeOfDay, to: TimeOfDay }).check(
   Schema.makeFilter<{ readonly from: string; readonly to: string }>(({ from, to }) =>

@@ -75,8 +75,8 @@ export const isEmailChannel = (channel: string | undefined): boolean =>
   channel === undefined || ["email", "mail"].includes(plainChannel(channel))
 
 /**
- * Whether a channel may be e-mail: its name is not a known name of another channel. Opt-outs of such a channel count, so that
- * a name such as `newsletter` loses no opt-out.
+ * Whether a channel may be e-mail: its name is not a known name of another channel. Opt-outs of such a channel count,
+ * so that a name such as `newsletter` loses no opt-out.
  */
 export const mayBeEmail = (channel: string | undefined): boolean =>
   channel === undefined || !otherChannels.has(plainChannel(channel))

@@ -1,7 +1,7 @@
 import type { OrgSlug } from "./Ids.ts"
 
-// Every organization can have a sandbox for the decisions, events and messages of test keys. The sandbox has a slug of its
-// own, so that no query or count by organization includes it.
+// Every organization can have a sandbox for the decisions, events and messages of test keys. The sandbox has a slug of
+// its own, so that no query or count by organization includes it.
 
 /** The end of every sandbox's slug. Slugs of organizations cannot contain `~`. */
 export const sandboxSuffix = "~test"

@@ -20,8 +20,8 @@ export const MonthDay = described(Schema.String, "Day of the year as MM-DD, such
 export type MonthDay = typeof MonthDay.Type
 
 /**
- * A point in time in ISO 8601. Without an offset or `Z` (`2026-11-15T09:00`, `2026-11-15`), it is read in the time zone of the
- * organization.
+ * A point in time in ISO 8601. Without an offset or `Z` (`2026-11-15T09:00`, `2026-11-15`), it is read in the time zone
+ * of the organization.
  */
 export const SeasonInstant = described(Schema.String, "ISO 8601, such as 2026-11-15 or 2026-11-15T09:00:00Z").check(
   Schema.makeFilter<string>((value) =>
@@ -49,9 +49,9 @@ const ends = Schema.makeFilter<{ readonly starts_at?: SeasonInstant; readonly en
 )
 
 /**
- * A period in which a variant is eligible. All members that are present must hold, in the time zone of the organization.
- * Ranges include `from` and exclude `to`. `annual` and `hours` wrap around unless `from` is before `to` (`11-15` to `01-06`,
- * 22 to 6). Equal ends mean the whole year or day. `ends_at` is after `starts_at`.
+ * A period in which a variant is eligible. All members that are present must hold, in the time zone of the
+ * organization. Ranges include `from` and exclude `to`. `annual` and `hours` wrap around unless `from` is before `to`
+ * (`11-15` to `01-06`, 22 to 6). Equal ends mean the whole year or day. `ends_at` is after `starts_at`.
  */
 export const Season = Schema.Struct({
   starts_at: Schema.optionalKey(SeasonInstant),

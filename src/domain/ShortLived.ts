@@ -1,6 +1,6 @@
-// Collections of short-lived items, such as open requests. A `Set` or `Map` allocates a new table after enough additions and
-// removals, and V8 links each table to the next one. Once the first table is in the old generation, all later tables and
-// their items survive until the next full collection: about 8 kB for each Generate request (measured).
+// Collections of short-lived items, such as open requests. A `Set` or `Map` allocates a new table after enough
+// additions and removals, and V8 links each table to the next one. Once the first table is in the old generation, all
+// later tables and their items survive until the next full collection: about 8 kB for each Generate request (measured).
 
 /** An item of a `SlotSet`. */
 export interface Slotted {

@@ -47,6 +47,7 @@ export const deliverSource = "deliver"
 export const mailSource = "mail" as const
 
 /**
- * Headers of a body that a sink generates for a magic address. Callers cannot send them: see `isKept` of the webhook routes.
+ * Headers of a body that a sink generates for a magic address. Callers cannot send them: see `isKept` of the webhook
+ * routes.
  */
 export const simulatedHeaders = { "parlance-simulated": "true" }

@@ -8,7 +8,10 @@ interface ReasonWords {
   readonly clause: string
 }
 
-/** The reasons why nothing is sent to an address, by their names in the API and in the database. The gravest reason comes first. */
+/**
+ * The reasons why nothing is sent to an address, by their names in the API and in the database. The gravest reason
+ * comes first.
+ */
 const reasons = {
   complaint: { name: "Spam complaint", clause: "complained about spam" },
   hard_bounce: { name: "Hard bounce", clause: "bounced for good" },

@@ -33,8 +33,8 @@ export type ConditionValue = typeof ConditionValue.Type
 const maxDecimal = 400
 
 /**
- * Parses decimal notation (`18`, `-0.5`, `1e3`). Returns NaN for any other text: `""`, `0x10`, `1,5`, ` 5 `, `infinity`,
- * numbers too large to be finite, and texts of more than 400 characters.
+ * Parses decimal notation (`18`, `-0.5`, `1e3`). Returns NaN for any other text: `""`, `0x10`, `1,5`, ` 5 `,
+ * `infinity`, numbers too large to be finite, and texts of more than 400 characters.
  */
 export const decimalOf = (text: string): number => {
   if (text.length > maxDecimal) return Number.NaN
@@ -66,8 +66,8 @@ const arity = Schema.makeFilter<{
 )
 
 /**
- * One condition on a request's `attrs`. `exists` and `not_exists` have no values, `in` and `not_in` have 1 to 1,000, all
- * others have one. The value of `gt`, `gte`, `lt` and `lte` is a number or its decimal text.
+ * One condition on a request's `attrs`. `exists` and `not_exists` have no values, `in` and `not_in` have 1 to 1,000,
+ * all others have one. The value of `gt`, `gte`, `lt` and `lte` is a number or its decimal text.
  */
 export const Condition = Schema.Struct({
   attribute: described(

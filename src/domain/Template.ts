@@ -79,9 +79,9 @@ const RevenueCap = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximu
 const weightNames = ["click", "open", "conversion", "negative", "revenue"] as const
 
 /**
- * Which outcome a template learns from: one category, or a weighted mix of categories and of the value of conversions
- * (`revenue`). Costs, such as `negative` (bounces, complaints, unsubscribes), have a weight below zero. `click` unless
- * said otherwise.
+ * The outcome that a template maximizes: one outcome, or a weighted mix of outcomes and of the value of conversions
+ * (`revenue`). Costs, such as `negative` (unsubscribes and complaints, without bounces), have a weight below zero.
+ * Default: `click`.
  */
 export const Objective = Schema.Union([
   Schema.Literals(["click", "open", "conversion"]),
@@ -132,7 +132,7 @@ const LinkDomains = Schema.Array(
   ),
 ).check(Schema.isMaxLength(50))
 
-/** Whether a template's messages also go to people who have unsubscribed. False unless said otherwise. */
+/** Whether a template's messages also go to people who have unsubscribed. Default: false. */
 const IgnoreUnsubscribes = Schema.Boolean.annotate({
   description:
     "True for transactional messages, such as receipts: they also go to people who have unsubscribed, never to addresses " +
@@ -192,7 +192,7 @@ const variantSettings = {
   ),
 }
 
-/** A variant as its author writes it. Without `id` one is made; `active` is true unless said otherwise. */
+/** A variant in requests and template files. A variant without `id` gets a new id. Default of `active`: true. */
 export const VariantInput = Schema.Struct({
   id: Schema.optionalKey(
     described(GivenCopyId, "Id of the variant, unique within its template. Without it, every import adds a variant"),
@@ -211,7 +211,7 @@ export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(variantVars
 })
 export type VariantPatch = typeof VariantPatch.Type
 
-/** Whether messages of a template carry the headers `List-Unsubscribe` and `List-Unsubscribe-Post`. False unless changed. */
+/** Whether messages of a template carry the headers `List-Unsubscribe` and `List-Unsubscribe-Post`. Default: false. */
 const ListUnsubscribe = Schema.Boolean.annotate({
   description: "Whether e-mails carry the headers List-Unsubscribe and List-Unsubscribe-Post (RFC 8058) with the " +
     "unsubscribe link of this service. False unless said",
@@ -349,7 +349,7 @@ const settingsInput = {
   }),
 }
 
-/** A template as its author writes it, with at most 1,000 variants. Without `id` one is made. */
+/** A template in requests and template files, with at most 1,000 variants. A template without `id` gets a new id. */
 export const TemplateInput = Schema.Struct({
   id: Schema.optionalKey(
     described(GivenTemplateId, "Id of the template in requests. Without it, every import creates a template"),
@@ -397,7 +397,7 @@ export const TemplateBatchInput = Schema.Struct({
 }).annotate({ identifier: "TemplateBatchInput" })
 export type TemplateBatchInput = typeof TemplateBatchInput.Type
 
-/** A stored variant, all defaults filled in. */
+/** A stored variant. Every setting has a value: the given one or its default. */
 export const Variant = Schema.Struct({
   id: CopyId,
   name: Schema.String,
@@ -427,7 +427,7 @@ export const Template = Schema.Struct({
 }).annotate({ identifier: "Template" })
 export type Template = typeof Template.Type
 
-/** The settings of a template, all defaults filled in. */
+/** The settings of a template. Every setting has a value: the given one or its default. */
 export type TemplateSettings = Pick<Template, TemplateSettingName>
 
 /** Returns the given settings. Absent settings get their defaults. */

@@ -67,8 +67,9 @@ const lookOf = (ast: SchemaAST.AST): Look | undefined => {
 }
 
 /**
- * Finds members of an input, at every depth, that `schema` accepts but does not declare, and which therefore have no effect.
- * Returns up to 100 JSON pointers. All names of a record are declared, and so is everything in a value of type `Unknown`.
+ * Finds members of an input, at every depth, that `schema` accepts but does not declare, and which therefore have no
+ * effect. Returns up to 100 JSON pointers. All names of a record are declared, and so is everything in a value of type
+ * `Unknown`.
  */
 export const unknownMembersIn = (
   schema: { readonly ast: SchemaAST.AST },

@@ -1,4 +1,4 @@
-/** Most warnings about one cause in one response. */
+/** Most warnings about one cause in one response, and most characters of a name in them. */
 export const namedAtMost = 10
 const nameLength = 40
 

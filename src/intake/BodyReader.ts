@@ -8,7 +8,9 @@ export type ReadingLane = "batches" | "singles"
 
 /** Options of the body reader, which tests change. */
 export interface BodyReaderOptions {
-  /** Timeout of one request, by lane. Default: 5 seconds for a batch, 10 seconds for a single body. */
+  /**
+   * Limit of the processor time of one request, by lane. Default: 5 seconds for a batch, 10 seconds for a single body.
+   */
   readonly deadline?: { readonly [lane in ReadingLane]?: Duration.Input }
   /** How long a process without requests is kept. Default: 10 minutes. A process needs about 100 MB. */
   readonly idle?: Duration.Input

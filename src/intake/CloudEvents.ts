@@ -10,7 +10,7 @@ import type { Normalize } from "./Normalize.ts"
 
 /** An organization's settings for CloudEvents. */
 interface CloudEventsSettings {
-  /** Meaning of `subject`, if set. It takes precedence over an equal field in the data. */
+  /** Meaning of `subject`, if set. It takes precedence over this field in the data. */
   readonly subject?: "user" | "tracking_id" | "template_id"
   /** Additional types that are conversions, lowercase: a whole type, or its last segment. */
   readonly conversions?: ReadonlySet<string> | undefined

@@ -18,7 +18,10 @@ import { unknownNameReason } from "./UnknownName.ts"
 
 /** Headers of the request, and settings of the organization. */
 export interface CustomEventsOptions {
-  /** When the body was received. Unit: Unix milliseconds. Default time of events without a valid time. */
+  /**
+   * When the body was received. Unit: Unix milliseconds. Events without a valid time, or with a later one, get this
+   * time.
+   */
   readonly receivedAt: number
   /** The header `webhook-id`. Default event id of an item that is the only item of its body. */
   readonly webhookId: string | undefined

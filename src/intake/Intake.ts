@@ -350,7 +350,7 @@ export class Intake extends Context.Service<Intake, {
       const drain = Effect.gen(function* () {
         yield* drainBatches
         yield* drainSingles
-        // A body processed alone may have supplied links or decisions that other events were waiting for.
+        // A body processed alone may have supplied links that waiting events need, or waiting events of new decisions.
         yield* drainBatches
       })
 

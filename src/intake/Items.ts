@@ -70,7 +70,7 @@ export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown
 }
 
 /**
- * Checks the user of an event that is an address. Returns a fault if the event suppresses no one because its only
+ * Normalizes the user of an event if it is an address. Returns a fault if the event suppresses no one because its only
  * address is invalid.
  */
 const withAddress = (outcome: ReadItem): ReadItem => {

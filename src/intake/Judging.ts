@@ -30,7 +30,7 @@ export interface JudgeRequest {
  */
 const maxBeside = 64 * 1024
 
-/** Time limit for one body. */
+/** Limit of the processor time for one body. */
 const deadline: Duration.Input = "5 seconds"
 
 /** Heap limit of the process. A body of 8 MiB with 10,000 events needs 60. Unit: MiB. */

@@ -88,8 +88,8 @@ export const linkOf = (value: unknown): string | undefined => {
 }
 
 /**
- * Maximum length of an encoded parameter. Up to nine characters encode one: `%F0%9F` is half of a character with two
- * units.
+ * Maximum length of an encoded parameter. A UTF-16 code unit of a name has up to three bytes in UTF-8, and each byte is
+ * encoded as three characters, such as `%F0`.
  */
 const maxEncoded = maxName * 9
 

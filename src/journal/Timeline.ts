@@ -129,9 +129,9 @@ export const byNames = (
 }
 
 /**
- * Events of decisions, earliest first: at most `shownEvents` events, and each event once. Many platforms report times
- * in whole seconds. If events have one time, the event that was received first comes first, so that a later report does
- * not replace it.
+ * Events of decisions, earliest first: up to `shownEvents + 1` events of each decision, so that the caller can see
+ * whether there are more than `shownEvents`. Many platforms report times in whole seconds. If several events have one
+ * time, the event that was received first comes first, so that a later report does not take over its effect.
  */
 export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: ReadonlyArray<PersonDecision>) => {
   const wanted = decisions.map(({ templateId, trackingId }) => ({

@@ -16,8 +16,8 @@ interface Place {
 }
 
 /**
- * JSON pointers to the members of a value whose names have control characters, at every depth, up to 100. A pointer of over
- * 1,000 characters ends at a parent of the member.
+ * JSON pointers to the members of a value whose names have control characters, at every depth, up to 100. A pointer of
+ * over 1,000 characters ends at a parent of the member.
  */
 export const controlNamesIn = (value: unknown): ReadonlyArray<string> => {
   const pointers: Array<string> = []

@@ -12,9 +12,9 @@ export const explain = (error: unknown): string =>
     : `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`
 
 /**
- * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If a
- * name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes a string of its digits. All other
- * values are equal to the values of `JSON.parse`.
+ * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If
+ * a name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes a string of its digits.
+ * All other values are equal to the values of `JSON.parse`.
  *
  * Throws a `SyntaxError` with the position of the first fault, or `NamesCollide`.
  */

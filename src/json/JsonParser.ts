@@ -4,11 +4,12 @@ import { NameCost } from "./NameCost.ts"
 
 // `JSON.parse` must not parse texts from outside of this process, for two reasons:
 //
-// - V8 15 mistakes names with escapes (nodejs/node#63785): if an earlier object of the same shape continued with another
-//   name, `JSON.parse` compares that name with the escaped text, so that one caller's names change those of another caller.
+// - V8 15 mistakes names with escapes (nodejs/node#63785): if an earlier object of the same shape continued with
+//   another name, `JSON.parse` compares that name with the escaped text, so that one caller's names change those of
+//   another caller.
 // - It enters every name and every string of up to 10 characters into V8's table of strings, which the whole process
-//   shares. Deno's V8 hashes integer-like strings by their value, and other strings with a seed that is the same in every
-//   process, so a body of 1 MB can hold 80,000 strings that collide, and parsing it takes seconds to minutes.
+//   shares. Deno's V8 hashes integer-like strings by their value, and other strings with a seed that is the same in
+//   every process, so a body of 1 MB can hold 80,000 strings that collide, and parsing it takes seconds to minutes.
 //
 // The parser below enters only names into the table, and stops when they collide.
 
@@ -32,9 +33,9 @@ export class ControlNames extends Error {
 }
 
 /**
- * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If a
- * name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes a string of its digits. Without
- * `cost`, the text comes from the store: its names may collide, and large doubles may have no exponent.
+ * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If
+ * a name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes a string of its digits.
+ * Without `cost`, the text comes from the store: its names may collide, and large doubles may have no exponent.
  *
  * Throws a `SyntaxError` with the position of the first fault, or `NamesCollide`.
  */
@@ -80,7 +81,9 @@ const maxExactDigits = 15
 /** The significant digits of a number: without sign, decimal point, exponent and trailing zeros. */
 const significant = (text: string): string => text.replace(/e.*/, "").replace(/[-.]/g, "").replace(/0+$/, "")
 
-/** The value of a JSON number. Large doubles of stored texts remain numbers: PostgreSQL writes them without an exponent. */
+/**
+ * The value of a JSON number. Large doubles of stored texts remain numbers: PostgreSQL writes them without an exponent.
+ */
 const numberOf = (text: string, isStored: boolean): number | string => {
   const value = Number(text)
   if (text.length <= maxExactDigits) return value
@@ -313,7 +316,7 @@ class Parser {
       value = value * 10 + code - 0x30
       code = text.charCodeAt(++at)
     }
-    // Nearly every number is a short integer, which the sum of its digits represents exactly.
+    // Nearly every number is a short integer, whose value is computed exactly, digit by digit.
     const digits = at - this.at
     const isInteger = digits > 0 && digits <= maxExactDigits && code !== 0x2e && (code | 0x20) !== 0x65
     if (isInteger && (first !== 0x30 || digits === 1)) {

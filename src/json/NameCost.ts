@@ -1,7 +1,10 @@
 /** Upper limit of the time to store one new name without a collision (measured: 0.3 µs). Unit: milliseconds. */
 const usualMillis = 0.03
 
-/** A text is refused only after this many slow steps in close succession. Garbage collection slows only single steps. */
+/**
+ * A text is refused only after this many slow steps in close succession. Garbage collection or a busy processor slows
+ * only single steps.
+ */
 const maxStrikes = 8
 
 /** A text is refused only after slow steps of this total time. Unit: milliseconds. */
@@ -11,16 +14,17 @@ const toleratedMillis = 20
 const maxStepMillis = 5
 
 /**
- * Detects member names with colliding hashes by the time that storing them takes. V8 stores every name of an object in one
- * table of the process. The seed of its hash is part of Deno's executable file, so an attacker can compute thousands of names
- * with the same slot of that table, and storing n of them takes n² steps: 20,000 names took 18 s.
+ * Detects member names with colliding hashes by the time that storing them takes. V8 stores every name of an object in
+ * one table of the process. The seed of its hash is part of Deno's executable file, so an attacker can compute
+ * thousands of names with the same slot of that table, and storing n of them takes n² steps: 20,000 names took 18 s.
  */
 export class NameCost {
   #strikes = 0
   #slowMillis = 0
 
   /**
-   * Number of names to store before the clock is read again. Smaller while steps are slow, because few names are then enough.
+   * Number of names to store before the clock is read again. Smaller while steps are slow, because few names are then
+   * enough.
    */
   get namesPerStep(): number {
     return this.#strikes === 0 ? 8 : 1

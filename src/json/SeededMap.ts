@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer"
 import { createHmac, getRandomValues, randomBytes } from "node:crypto"
 
-// Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast", 2014): the sum of all characters, each
-// multiplied by a random number of its place. The upper half of such a sum is the same for two different texts with a
-// probability of 2^-17, whoever chose them. Two sums make up a hash of 31 bits.
+// Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast", 2014): the sum of all characters,
+// each multiplied by a random number of its place. The upper half of such a sum is the same for two different texts
+// with a probability of 2^-17, whoever chose them. Two sums make up a hash of 31 bits.
 
 /** Longer texts are hashed by HMAC, which takes 2 µs or more. */
 const maxSummed = 512
@@ -49,12 +49,13 @@ interface Entry<K, V> {
 }
 
 /**
- * A `Map` from texts or numbers whose time does not depend on who chose them. V8's `Map` hashes numbers and integer-like texts
- * by their value, and other texts with a seed that is part of Deno's executable file: 20,000 chosen texts take 18 s to add.
+ * A `Map` from texts or numbers whose time does not depend on who chose them. V8's `Map` hashes numbers and
+ * integer-like texts by their value, and other texts with a seed that is part of Deno's executable file: 20,000 chosen
+ * texts take 18 s to add.
  *
- * An access takes the time of a `Map` and 1 ns for each character. Iterates in the order of insertion, except for keys with
- * equal hashes (two keys have equal hashes with a probability of 2^-31). Use it wherever one caller can choose thousands of
- * keys.
+ * An access takes the time of a `Map` and 1 ns for each character. Iterates in the order of insertion, except for keys
+ * with equal hashes (two keys have equal hashes with a probability of 2^-31). Use it wherever one caller can choose
+ * thousands of keys.
  */
 export class SeededMap<K extends string | number, V> {
   readonly #entries = new Map<number, Entry<K, V>>()

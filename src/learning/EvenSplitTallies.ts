@@ -149,8 +149,8 @@ export interface Days {
 
 /**
  * Compares a template's tallies of settled days with recomputed ones, and replaces them unless `check`. Returns the
- * number of different pairs of day and measure. Groups of people are summed, because an erasure moves decisions to
- * other groups.
+ * number of pairs of day and measure whose tallies differ. Groups of people are summed, because an erasure moves
+ * decisions to other groups.
  */
 export const rebuildEvenSplits = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

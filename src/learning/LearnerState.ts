@@ -3,8 +3,9 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import type { Counted, FitAnswer, FitRequest } from "./Engine.ts"
 
-// The decisions of a template's learner, without I/O. `next` takes the state and one input and returns the new state and the
-// commands to run. The shell (`LearnerShell`) runs each command and passes its outcome to `next` as the next input.
+// The decisions of a template's learner, without I/O. `next` takes the state and one input and returns the new state
+// and the commands to run. The shell (`LearnerShell`) runs each command and passes its outcome to `next` as the next
+// input.
 //
 //     Fold           [Open] ─► Fold ─► Apply ─► (again while batches are full) ─► Finish
 //     Refresh        as Fold ─► ReadRevision ─► [Open] ─► Gather ─► Finish with a fit, if one is due
@@ -12,8 +13,8 @@ import type { Counted, FitAnswer, FitRequest } from "./Engine.ts"
 //     PrepareWindow  ReadRevision ─► [Open] ─► Gather ─► Finish with a fit
 //     Publish        Publish ─► Finish
 //
-// `Open` runs only if the engine's counts may differ from the stored counts. One task runs at a time. The arithmetic of a
-// fit runs between `PrepareFit` and `Publish`, so other tasks can run in the meantime.
+// `Open` runs only if the engine's counts may differ from the stored counts. One task runs at a time. The arithmetic of
+// a fit runs between `PrepareFit` and `Publish`, so other tasks can run in the meantime.
 
 /** State of the counts in the engine. */
 export interface Known {

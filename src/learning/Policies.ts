@@ -41,8 +41,9 @@ const freshPresentMillis = 5_000
 const usableMillis = 120_000
 
 /**
- * Maximum number of context recorders. A recorder has up to 500 kB, and the one whose template changed longest ago is
- * dropped first.
+ * Maximum number of context recorders that outlive a change of their template. A recorder has up to 500 kB. Above the
+ * limit, the recorder of the template that changed longest ago is dropped: that template begins a new one after its
+ * next change.
  */
 const keptRecorders = 1_000
 

@@ -131,7 +131,7 @@ export const followRule = Effect.fnUntraced(function* (
     yield* lockEvents(sql, [org])
     // Another node may have applied the rule first.
     if (yield* isInForce) return
-    // Fails during a rebuild, which replaces the tallies by the rule that it has read.
+    // Fails during a rebuild, which recomputes the tallies by the rule that it read at its start.
     yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE NOWAIT`
     yield* putInForce(sql, org, template, rule)
     const counted = yield* countedRevenue(sql, org, template, now)

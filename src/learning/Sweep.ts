@@ -16,8 +16,8 @@ interface Key {
 
 /**
  * Wakes the actors of this process that have work (every node wakes its own actors). Every second, wakes the templates
- * with ledger rows. Twice a minute, wakes the templates whose model is older than the tallies (after a crash) or than
- * the current hour, because maturity and windows move with time.
+ * with ledger rows. Twice a minute, wakes the templates whose model is older than the tallies (after a crash) and, if
+ * they had traffic in the last 14 days, than the current hour, because maturity and windows move with time.
  */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

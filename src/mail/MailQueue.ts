@@ -100,7 +100,7 @@ export class MailQueue extends Context.Service<MailQueue, {
   readonly again: (id: string, delayMillis: number, reason: string) => Effect.Effect<void, SqlError>
   /** Gives up a mail and deletes its recipient and content. Fails with `SqlError` if the database does not respond. */
   readonly giveUp: (id: string, reason: string) => Effect.Effect<void, SqlError>
-  /** Fails with `SqlError` when the database does not respond. */
+  /** Counts the mails. Fails with `SqlError` if the database does not respond. */
   readonly backlog: Effect.Effect<MailBacklog, SqlError>
   /**
    * Deletes the records of mails that were given up a week ago. Fails with `SqlError` if the database does not respond.

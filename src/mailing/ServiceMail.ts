@@ -15,7 +15,7 @@ import { asJob } from "../telemetry/LoopWork.ts"
 /** Number of mails that a node sends concurrently. Each uses its own SMTP session. */
 const atOnce = 3
 
-/** A mail that has failed for this long is given up. Unit: milliseconds. */
+/** A mail is given up this long after it was queued. Unit: milliseconds. */
 const horizonMillis = 24 * 3_600_000
 
 /** The pause after the first failed attempt. */

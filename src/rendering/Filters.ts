@@ -85,8 +85,8 @@ const otherFilters: Record<string, FilterEntry> = {
 }
 
 /**
- * All filters by name: the filters of liquidjs, except filters that evaluate an expression from a value (`where_exp` and
- * similar, because data must not become code) and `sample` (a retry must render the same content).
+ * All filters by name: the filters of liquidjs, except filters that evaluate an expression from a value (`where_exp`
+ * and similar, because data must not become code) and `sample` (a retry must render the same content).
  */
 export const filters: ReadonlyMap<string, FilterEntry> = new Map(
   Object.entries({ ...textFilters, ...listFilters, ...numberFilters, ...otherFilters }),

@@ -29,7 +29,8 @@ const onText = (
   },
 })
 
-// The filters of liquidjs charge this context, which has no limits. The charge happens before they are called.
+// The filters of liquidjs charge this context, which has no limits. The filters of this module charge the run before
+// they call a filter of liquidjs.
 const context = new Context()
 
 /** Returns a filter of liquidjs that reads nothing but its arguments, which must have the types it expects. */

@@ -32,7 +32,7 @@ const healthRule = {
   machines: { amber: 0.5, red: 0.8 },
   /**
    * `outside`: share of events outside the time that counts. `repeated`: share of requests that repeat a tracking id
-   * for different content.
+   * for another person or message.
    */
   outside: { amber: 0.02, red: 0.2 },
   repeated: { amber: 0.01, red: 0.1 },

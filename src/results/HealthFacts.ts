@@ -90,7 +90,7 @@ const sampleOf = Effect.fnUntraced(function* (
 /**
  * Returns the facts that the checks of a test judge. `composed` are the results of the window from `from` (inclusive)
  * to `to` (exclusive, Unix milliseconds). `repeats` are the requests of the last 24 hours that repeated a tracking id
- * for different content. Fails with `SqlError` if the database does not respond.
+ * for another person or message. Fails with `SqlError` if the database does not respond.
  */
 export const healthFacts = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

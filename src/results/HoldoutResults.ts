@@ -70,8 +70,8 @@ const groupsOf = (side: ReadonlyArray<PeopleCounts>, outcome: ValuedOutcome) =>
   side.map((counts) => ({ decisions: counts[0]!, outcomes: counts[1 + valuedOutcomes.indexOf(outcome)]! }))
 
 /**
- * Returns the comparison under the current holdout or, without one, under the last holdout. Returns null if the
- * template never had a holdout with decisions. `counted` comes from `readHoldouts`.
+ * Returns the comparison under the current holdout or, without one, under the last holdout with counted decisions.
+ * Returns null if there is neither. `counted` comes from `readHoldouts`.
  */
 export const holdoutResults = (
   current: TemplateHoldout,

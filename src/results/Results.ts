@@ -63,7 +63,8 @@ export class Results extends Context.Service<Results, {
         yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
         const nowMillis = yield* Clock.currentTimeMillis
-        // The model includes a bucket by its start after the roll-up. Rows that are not rolled up yet must follow.
+        // The model includes a bucket if its start after the roll-up is in the window. These bounds select rows that
+        // are not rolled up yet by that start too.
         const { from, to } = windowBounds(model.window, nowMillis)
         const rows = yield* count(
           org,

@@ -11,8 +11,8 @@ type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in
 /** `rows`: copyId, context, track, counts. */
 type UnreadResults = Unread<ResultsInput, "rows">
 /**
- * `rows`: first, moment, copyId, context, decisions, voided, open, click, conversion, negative; `delays`: hour,
- * outcome, delayClass, count.
+ * `rows`: first, moment, copyId, context, then the counts in the order of `seriesMeasures`. `delays`: hour, outcome,
+ * delayClass, count.
  */
 type UnreadSeries = Unread<SeriesInput, "rows" | "delays">
 

@@ -15,7 +15,7 @@ const countOf = (event: CountedEvent) => {
   return description === undefined ? Schema.Finite : described(Schema.Finite, description)
 }
 
-/** Number of decisions with each outcome. A repeated outcome of a decision counts once. */
+/** Number of decisions with each outcome. An outcome that repeats within a decision counts once. */
 export const OutcomeCounts = Schema.Struct({
   ...Object.fromEntries(countedEvents.map((event) => [event, countOf(event)])) as Record<CountedEvent, Schema.Finite>,
   negative: described(Schema.Finite, "At least one of unsubscribe and spam"),

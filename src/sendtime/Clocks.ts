@@ -6,7 +6,7 @@ const rememberedDays = 512
 
 /**
  * The clocks of a time zone, fast enough to convert half a year of hours for every response. Offsets are cached by day.
- * Only on days on which the offset changes is the runtime's calendar called.
+ * On a day on which the offset changes, every call uses the runtime's calendar.
  */
 export interface Clocks {
   readonly zone: string

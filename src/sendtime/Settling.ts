@@ -18,7 +18,7 @@ import { eventsOf, type SettledDecision } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 
-/** Age at which a decision is settled: no event after it is learned. Unit: hours. */
+/** Age at which a decision is settled: later events do not change the counts of settled decisions. Unit: hours. */
 const settledAfterHours = followedHours + 24
 
 /**

@@ -383,7 +383,7 @@ const read = Effect.gen(function* () {
   faults.push(...databaseFaults)
   const { faults: mailFaults, mail } = mailOf(settings, Option.isSome(database))
   faults.push(...mailFaults)
-  // Only the length is shown.
+  // The message shows only the length of the token.
   const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
     onNone: () => leastSecret,
     onSome: (token) => Redacted.value(token).length,
@@ -394,7 +394,7 @@ const read = Effect.gen(function* () {
         "organization. Make a new one with `openssl rand -hex 32` and set it on every node and wherever commands use it",
     )
   }
-  // Only the lengths are shown.
+  // The message shows no part of the keys.
   const secretKeys = Option.match(settings.secretKey ?? Option.none(), {
     onNone: () => [],
     onSome: (text) => Redacted.value(text).split(",").map((key) => key.trim()),

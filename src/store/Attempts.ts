@@ -4,7 +4,8 @@ import { innermost } from "./innermost.ts"
 import { isOutage } from "./Outage.ts"
 
 // Retry rule for background work that can fail or end the process. Each attempt is stored before it begins, so that an
-// attempt that ends the process also counts. After three consecutive failed attempts, the work is set aside for inspection.
+// attempt that ends the process also counts. After three consecutive failed attempts, the work is set aside for
+// inspection.
 //
 //     n attempts stored ──begin──► n + 1 stored ──success──────────────► 0
 //                                       ├─ unrelated failure ──────────► n: the attempt does not count

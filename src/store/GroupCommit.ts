@@ -57,11 +57,11 @@ export interface GroupCommitOptions<A, B> {
    */
   readonly maxWeight?: { readonly limit: number; readonly held: number; readonly of: (entry: A) => number }
   /**
-   * Maximum number of entries in memory while the database is down, minimum 1: the entry that probes the database. With
-   * 0, a write that cannot be committed at once is refused and dropped, so that it has no later effect.
+   * Maximum number of entries in memory while the database is down. Retries of the oldest entries probe the database.
+   * With 0, a write that cannot be committed at once is refused and dropped, so that it has no later effect.
    */
   readonly bufferSize: number
-  /** Maximum age of the oldest entry in memory. After that, new entries are refused. */
+  /** Maximum age of the oldest entry in memory while the database is down. After that, new entries are refused. */
   readonly bufferAge: Duration.Duration
   /** A slower commit counts as an outage of the database. */
   readonly timeout: Duration.Duration
@@ -80,7 +80,9 @@ export interface GroupCommit<A, B> {
   readonly settled: (write: PendingWrite<A, B>) => Effect.Effect<Committed<B>, BufferFull>
   /** Number of entries in memory. */
   readonly size: () => number
-  /** Whether the last commit failed, so that entries are acknowledged from memory. */
+  /**
+   * Whether entries are acknowledged from memory: the last commit failed, or acknowledged entries are not stored yet.
+   */
   readonly isDown: () => boolean
   /** Whether another entry may be acknowledged from memory. True unless the database is known to be down. */
   readonly hasRoom: () => boolean

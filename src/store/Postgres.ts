@@ -11,7 +11,10 @@ import { certificateOf, open } from "./ServerConnection.ts"
 import * as ServerWatch from "./ServerWatch.ts"
 import { Store } from "./Store.ts"
 
-/** Options of the client library for `target`. Encryption is part of `target`, not of the library. */
+/**
+ * Options of the client library for `target`. The stream that `open` returns is already encrypted, so the library must
+ * not encrypt it.
+ */
 const connectionTo = (target: DatabaseTarget) => ({
   host: target.host,
   port: target.port,

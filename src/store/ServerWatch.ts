@@ -111,7 +111,8 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
             sent = new Map([...connections.keys()].map((socket) => [socket, socket.bytesWritten]))
             return Effect.succeed(true)
           }
-          // The address leads to several servers in turn. A server that comes back counts as known.
+          // A replaced server answers again and was not restarted, so the address leads to several servers in turn.
+          // Keeps the connections.
           if (replaced.has(server)) return Effect.succeed(true)
           replaced.add(current)
           current = server

@@ -79,17 +79,18 @@ const always: Calendar = { holds: () => true, whyNot: () => undefined, steps: 1 
 const maxExplained = 5
 
 /**
- * Compiles a variant's seasons for an organization's time zone. The variant is in season while any season holds. A season
- * holds while all its members do. Without seasons, or with a season without members, the variant is always in season.
+ * Compiles a variant's seasons for an organization's time zone. The variant is in season while any season holds. A
+ * season holds while all its members do. Without seasons, or with a season without members, the variant is always in
+ * season.
  *
  * - Ranges exclude their end. `annual` and `hours` wrap around the end of the year or day if `from` is after `to`, and
  *   cover all of it if both are equal.
  * - `02-29` in a year without that day is the midnight between 28 February and 1 March: a range to it ends, and a range
  *   from it starts, when March does.
- * - `days` and `hours` refer to local time at the moment itself: `days: [fri]` with `hours` 22 to 6 is Friday until 6 and
- *   from 22 on, not the night to Saturday. Both occurrences of a repeated local hour count.
- * - `starts_at` and `ends_at` without an offset are local: a skipped local time is the first instant after the gap, and a
- *   repeated local time is its first occurrence.
+ * - `days` and `hours` refer to local time at the moment itself: `days: [fri]` with `hours` 22 to 6 is Friday until 6
+ *   and from 22 on, not the night to Saturday. Both occurrences of a repeated local hour count.
+ * - `starts_at` and `ends_at` without an offset are local: a skipped local time is the first instant after the gap, and
+ *   a repeated local time is its first occurrence.
  *
  * Throws a `RangeError` for a time zone that `LocalTime.isTimeZone` refuses.
  */

@@ -144,16 +144,16 @@ export const describe = ({ attribute, op, values }: Condition): string => {
  *
  * - Text is compared lowercased, without white space around it and without invisible differences (see `textOf`). An
  *   operand of `starts_with` or `contains` that ends in white space requires the end of a word. An attribute's name is
- *   compared exactly. Numbers and booleans of a condition are compared by their text (`true` is `"true"`), except by the
- *   numeric operators.
+ *   compared exactly. Numbers and booleans of a condition are compared by their text (`true` is `"true"`), except by
+ *   the numeric operators.
  * - `is`, `in`, `starts_with`, `contains` and the numeric operators hold if any value of the attribute does.
  *   `is_not` and `not_in` are the complements of `is` and `in`: they hold if no value of the attribute is named.
  * - An absent attribute (not sent, `null`, or an array without elements) fails every positive condition and satisfies
  *   `is_not`, `not_in` and `not_exists`.
  * - An empty string is a value: it exists, equals only `""`, and is not a number. Every value starts with and contains
  *   `""`.
- * - `gt`, `gte`, `lt`, `lte` compare as 64-bit floating point. The condition fails for a value that is not a finite decimal
- *   number (`"abc"`, `""`, `"0x10"`, `"1,5"`, `"1e999"`) or has more than 400 characters.
+ * - `gt`, `gte`, `lt`, `lte` compare as 64-bit floating point. The condition fails for a value that is not a finite
+ *   decimal number (`"abc"`, `""`, `"0x10"`, `"1,5"`, `"1e999"`) or has more than 400 characters.
  */
 export const compile = (targeting: Targeting): Audience => {
   const compiled = targeting.map((condition) => ({

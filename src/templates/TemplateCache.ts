@@ -127,7 +127,7 @@ const inSandbox = (live: TemplateView): TemplateView => {
   return view
 }
 
-/** Number of variants compiled before other fibers run. */
+/** Number of variants above which a template lets other fibers run after its compilation. */
 const variantsPerTurn = 50
 
 /**

@@ -213,11 +213,11 @@ export const inOrder = (faults: ReadonlyArray<FileFault>): ReadonlyArray<FileFau
  * Examines the form of a template file, YAML or JSON (which is a part of YAML). `docs/guide/templates.md` describes the
  * members of a file.
  *
- * Lists all faults, up to 1,000, in the order of the file. Faults of the YAML syntax are listed alone, because the content
- * of a broken text is a guess. Other faults are members that are unknown, missing or refused by `TemplateInput`, a
- * repeated id, a format without a variable, and numbers among targeting's values that would be compared by a text other
- * than the written one (`01067`). Limits: 1,000 templates, 2,000 variants, and the limits of `TemplateFileSource.read`.
- * Liquid is not checked.
+ * Lists all faults, up to 1,000, in the order of the file. Faults of the YAML syntax are listed alone, because the
+ * content of a broken text is a guess. Other faults are members that are unknown, missing or refused by
+ * `TemplateInput`, a repeated id, a format without a variable, and numbers among targeting's values that would be
+ * compared by a text other than the written one (`01067`). Limits: 1,000 templates, 2,000 variants, and the limits of
+ * `TemplateFileSource.read`. Liquid is not checked.
  */
 export const examine = (text: string, fileName: string): ExaminedFile => {
   const { faults, positionOf, root } = read(text)

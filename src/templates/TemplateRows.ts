@@ -12,7 +12,7 @@ import {
   type VariantPatch,
 } from "../domain/Template.ts"
 
-// The rows of templates and variants. Only `Templates` writes them. `Templates` and `TemplateCache` read them.
+// The rows of templates and variants. Only this folder writes them.
 
 /** A row of `templates`, by the names of its columns. */
 interface TemplateRow extends Pick<Template, "id" | "name" | "revision">, TemplateSettings {

@@ -1,4 +1,5 @@
-// Reads e-mail addresses in the forms of headers, directories and platforms: with names, comments, prefixes and punctuation.
+// Reads e-mail addresses in the forms of headers, directories and platforms: with names, comments, prefixes and
+// punctuation.
 
 /** Longest text that is read. Unit: UTF-16 code units. */
 const maxText = 1_000
@@ -30,7 +31,10 @@ const plainSigns: Readonly<Record<string, string>> = {
   "\uff20": "@",
 }
 
-/** Removes invisible characters, such as zero-width spaces, which make an address unusable. Also replaces typographic signs. */
+/**
+ * Removes invisible characters, such as zero-width spaces, which make an address unusable. Also replaces typographic
+ * signs.
+ */
 const withPlainSigns = (text: string): string =>
   text.replaceAll(/\p{Cf}/gu, "").replaceAll(
     /[\u201c\u201d\u201e\u00ab\u00bb\uff02\uff1c\uff1e\uff20]/g,
@@ -100,8 +104,8 @@ const unwrapped = (text: string): string | undefined => {
 }
 
 /**
- * The address in a text such as `Ann <ann@shop.example>`, `mailto:ann@shop.example` or `rfc822;ann@shop.example`, in its
- * original spelling. Undefined if the text has no address or several addresses.
+ * The address in a text such as `Ann <ann@shop.example>`, `mailto:ann@shop.example` or `rfc822;ann@shop.example`, in
+ * its original spelling. Undefined if the text has no address or several addresses.
  */
 export const readAddress = (text: string): string | undefined => {
   if (text.length > maxText) return undefined

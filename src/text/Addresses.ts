@@ -21,7 +21,7 @@ export const addressOf = (text: string): Address | undefined => {
 /** The IPv4 address in the last 32 bits. */
 export const innerIPv4 = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.toByteArray().slice(12))
 
-/** Converts an IPv4-mapped IPv6 address, such as the address of a connected socket, to IPv4. */
+/** Converts an IPv4-mapped IPv6 address, such as the address of a connected socket, to IPv4. Keeps other addresses. */
 export const unmapped = (address: Address): Address =>
   address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? innerIPv4(address) : address
 
@@ -44,7 +44,7 @@ export const addressRangeOf = (entry: string): AddressRange | undefined => {
 
 /**
  * The network by which requests of an address are counted: an IPv4 address, or the /64 of an IPv6 address, because one
- * customer has at least a /64. Returns a text that is no address unchanged, cut to 100 characters.
+ * customer has at least a /64. Returns the first 100 characters of any other text.
  */
 export const networkOf = (text: string): string => {
   const address = addressOf(text)

@@ -7,8 +7,8 @@ export const csvLine = (values: ReadonlyArray<string>): string => `${values.map(
 const isFormula = (text: string): boolean => /^[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text)
 
 /**
- * Prepares a text for CSV that people open in a spreadsheet: puts an apostrophe before a text that would run as a formula.
- * Files for other programs contain the unchanged text.
+ * Prepares a text for CSV that people open in a spreadsheet: puts an apostrophe before a text that would run as a
+ * formula. Files for other programs contain the unchanged text.
  */
 export const spreadsheetText = (text: string): string => isFormula(text) ? `'${text}` : text
 

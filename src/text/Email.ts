@@ -83,8 +83,8 @@ export const headerFault = (text: string): string | undefined =>
     : undefined
 
 /**
- * Prepares a subject or a preheader. Line breaks in templates are only layout, so white space and control characters become
- * single spaces. Characters that change the direction of text are removed.
+ * Prepares a subject or a preheader. Line breaks in templates are only layout, so white space and control characters
+ * become single spaces. Characters that change the direction of text are removed.
  */
 export const lineOf = (text: string): string =>
   isPlainLine.test(text) ? text : text.toWellFormed().replace(anyBidi, "").replace(anyGap, " ").trim()
@@ -109,8 +109,9 @@ const encoder = new TextEncoder()
 const isWide = /[\u0080-\uffff]/
 
 /**
- * The fault of the address of a recipient, worded to follow the name of the field. Undefined for a valid address: one bare
- * address of up to 254 characters, without a list, display name, comment, quoted local part, or IP address as its domain.
+ * The fault of the address of a recipient, worded to follow the name of the field. Undefined for a valid address: one
+ * bare address of up to 254 characters, without a list, display name, comment, quoted local part, or IP address as its
+ * domain.
  */
 export const validateAddress = (email: string): string | undefined => {
   if (email === "") return "must not be empty"

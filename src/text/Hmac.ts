@@ -22,9 +22,9 @@ export const hmacKey = (secret: Uint8Array): HmacKey => ({
 })
 
 /**
- * HMAC-SHA256 (RFC 2104) of the parts of a message. The next call with this key overwrites the 32 bytes of the result. Every
- * open, click and sent message needs one, so it is JavaScript with a prepared state, which takes 2 µs on Deno 2.9.6.
- * `createHmac` takes 19 µs, and two calls of `hash` take 15 µs.
+ * HMAC-SHA256 (RFC 2104) of the parts of a message. The next call with this key overwrites the 32 bytes of the result.
+ * Every open, click and sent message needs one, so it is JavaScript with a prepared state, which takes 2 µs on Deno
+ * 2.9.6. `createHmac` takes 19 µs, and two calls of `hash` take 15 µs.
  */
 export const hmac = ({ prepared, result, working }: HmacKey, ...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   prepared._cloneInto(working)

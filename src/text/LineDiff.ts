@@ -6,12 +6,17 @@ export interface DiffLine {
   readonly text: string
 }
 
-/** Up to this many changed lines, the difference is the shortest. Beyond, it is found faster and may be longer than needed. */
+/**
+ * Up to this many changed lines, the difference is the shortest. Beyond, it is found faster and may be longer than
+ * needed.
+ */
 const maxEdits = 200
 
 const kinds = { Equal: "same", Delete: "removed", Insert: "added" } as const
 
-/** The lines of both texts: those to remove from `before` and to add so that it becomes `after`, removed lines first. */
+/**
+ * The lines of both texts: those to remove from `before` and to add so that it becomes `after`, removed lines first.
+ */
 export const lineDiff = (before: string, after: string): ReadonlyArray<DiffLine> =>
   TextDiff.diff(before.split("\n"), after.split("\n"), { maxEdits }).flatMap(({ _tag, items }) =>
     items.map((text) => ({ kind: kinds[_tag], text }))

@@ -1,7 +1,7 @@
 import { JsonPointer } from "effect"
 
-// Unfilled placeholders: texts that other systems send in place of an absent value. All calls use this list. An unfilled id is
-// refused, because it would merge all people into one. An unfilled value causes a warning.
+// Unfilled placeholders: texts that other systems send in place of an absent value. All calls use this list. An
+// unfilled id is refused, because it would merge all people into one. An unfilled value causes a warning.
 
 /** Words for an absent value, in upper or lower case, also in quotes or brackets. */
 const words: ReadonlySet<string> = new Set([
@@ -67,8 +67,8 @@ const notations: ReadonlyArray<Notation> = [
   // Notations in HTML entities or percent-encoding that were not decoded
   { pattern: /(?:&#123;){2}[^]*?(?:&#125;){2}|&lt;%[^]*?%&gt;/ },
   { pattern: /%7b%7b[^]*?%7d%7d|%24%7b[^]*?%7d|\*%7c[^]*?%7c\*|%25%25[^]+?%25%25|%3c%25[^]*?%25%3e/i },
-  // Single braces: Sailthru, .NET, Python. In a longer value they may be code or a formula. Numbers from 1 on and codes of
-  // letters and digits may be filled in: `user:{42}` (a hash tag of Redis), `crm-{f81d4fae}`.
+  // Single braces: Sailthru, .NET, Python. In a longer value they may be code or a formula. Numbers from 1 on and codes
+  // of letters and digits may be filled in: `user:{42}` (a hash tag of Redis), `crm-{f81d4fae}`.
   { pattern: /^\{(?:[a-z_][a-z_.]*(?:\d|_\d+)?|\d?)\}$/i, only: "whole" },
   { pattern: /\{(?:[a-z_][a-z_.]*(?:\d|_\d+)?|0?)\}/i, only: "id" },
   // Emarsys, dotdigital, Keap, advertising macros, and words of a manual
@@ -100,7 +100,9 @@ const bare = (text: string): { readonly word: string; readonly hasBrackets: bool
     : { word: (inner[1] ?? inner[2] ?? inner[3] ?? inner[4] ?? "").trim(), hasBrackets: true }
 }
 
-/** Matches texts that contain a word or a possibly invisible character, or begin with a sign that may precede a word. */
+/**
+ * Matches texts that contain a word or a possibly invisible character, or begin with a sign that may precede a word.
+ */
 const mayBeWord = /null|none|nil|nan|n\/a|undefined|^\W|[\u0080-\uffff]/i
 
 const isWord = (text: string): boolean => {
@@ -206,7 +208,7 @@ export interface Placeholder {
   readonly isName?: boolean
 }
 
-/** Most searched values of one request. */
+/** Most searched values, and most reported placeholders, of one request. */
 const mostValues = 2_000
 const mostNamed = 10
 

@@ -13,7 +13,7 @@ export type SourceFault = typeof SourceFault.Type
 
 /** One reason why a file was refused. */
 export interface FileFault {
-  /** The file's name in the command. */
+  /** The name of the file, given by the caller. */
   readonly file: string
   /** Begins at 1. */
   readonly line: number

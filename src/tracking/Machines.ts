@@ -54,8 +54,8 @@ export const isMachineOpen = (headers: Headers): boolean => {
 }
 
 /**
- * Whether the user agent of a click identifies itself as automated, or is missing. Scanners that imitate browsers are
- * detected by the timing of their events: see `machineClicks`.
+ * Whether the headers of a click identify a program, a prefetch or an office program, or have no user agent. Scanners
+ * that imitate browsers are detected by the timing of their events: see `machineClicks`.
  */
 export const isMachineClick = (headers: Headers): boolean => {
   const agent = agentOf(headers)

@@ -9,8 +9,9 @@ import { sha256 } from "../text/Sha256.ts"
 //
 //     organization (4 bytes) | delivery (16) | link (none, 3 or 12) | HMAC-SHA256, cut to 10 bytes     in base64url
 //
-// The organization is represented by the start of a digest of its slug. A link is its number in the message, or the key of
-// a target that messages share. A token does not contain the target of a click, so no token can redirect anywhere else.
+// The organization is represented by the start of a digest of its slug. A link is its number in the message, or the key
+// of a target that messages share. A token does not contain the target of a click, so no token can redirect anywhere
+// else.
 
 /** The route or mailbox that a token is for. A token of one kind is not valid for another kind. */
 export type TokenKind = "open" | "click" | "unsubscribe" | "bounce" | "complaint"

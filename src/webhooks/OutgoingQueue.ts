@@ -9,7 +9,7 @@ import type { StoredSecret, WebhookAttempt } from "./Endpoints.ts"
 /** Duration of the lease of an event. Unit: seconds. */
 const leaseSeconds = 120
 
-/** Maximum number of concurrent events of one endpoint, so that a slow endpoint does not delay others. */
+/** Maximum number of events of one endpoint that are leased at once, so that a slow endpoint does not delay others. */
 const perEndpoint = 5
 
 /** Maximum number of stored attempts of an event. */

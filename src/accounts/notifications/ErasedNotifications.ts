@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { changed, pages, type Work } from "../../erasure/Work.ts"
 
-/** Deletes notifications that contain a name, such as a platform's reason that contains an address. */
+/** Deletes notifications that contain a name of the erased person, such as a platform's reason with an address. */
 export const eraseNotifications = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sizes, sql } = work
   yield* pages<{ readonly id: number; readonly text: string }>(

@@ -22,7 +22,7 @@ const reviewPath = (id: string): string => `/reviews/${encodeURIComponent(id)}`
 
 const noteOf = (note: string | null, otherwise: string): string => note === null || note === "" ? otherwise : note
 
-/** Returns the names of templates and variants by their ids. */
+/** The names of templates and variants by their ids. */
 interface NotificationNames {
   readonly template: (id: string) => string
   readonly variant: (template: string, id: string) => string

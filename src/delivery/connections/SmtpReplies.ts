@@ -15,8 +15,9 @@ export interface SmtpFault {
   /** Part of the message may have been sent, and no reply says whether it was accepted. */
   readonly uncertain: boolean
   /**
-   * `tls`: encryption failed for good. `address`: the guard refused the address. `login`: the server offers no login
-   * method.
+   * `tls`: encryption failed for good. `address`: the guard refused the address. `login`: no usable login method.
+   * `size`: the message is larger than the server accepts. `utf8`: an address needs SMTPUTF8, which the server does not
+   * offer.
    */
   readonly cause?: "tls" | "address" | "login" | "size" | "utf8" | undefined
 }
@@ -60,12 +61,14 @@ const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d
 /**
  * Returns the result for a failure, assigned to the connection or the recipient:
  *
- *     530, 534, 535, 538, TLS, address    broken
- *     5yz before a message, or to its sender    broken: no message would be accepted
- *     421 and 4yz about the rate    slow-down
+ *     530, 534, 535, 538, TLS, address, login    broken
+ *     SMTPUTF8 is missing    unfit
+ *     4yz (also 421) about the rate    slow-down
  *     other 4yz    retry; about the recipient or the message: deferred
  *     503, no reply    retry
- *     552, 5.2.2    refused: the mailbox is full
+ *     552, 5.2.2 for the recipient or the message    refused: the mailbox is full
+ *     552, 5.3.4, size    refused: the message is too large
+ *     other 5yz before a message, or to its sender    broken: no message would be accepted
  *     other 5yz    refused
  */
 export const sortFault = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult => {

@@ -8,8 +8,8 @@ import type { OrgSlug } from "../../domain/Ids.ts"
 export class MappingTrials extends Context.Service<MappingTrials, {
   /**
    * Runs a mapping, as JSON text, on a sample body: see `dryRun`. Returns the faults of the mapping, with their JSON
-   * pointers, or the result of the run. A run that exceeds 2 seconds is not understood. Fails with `ChecksBusy` if too
-   * many checks are queued.
+   * pointers, or the result of the run. A run that exceeds 2 seconds of processor time has the result "not understood".
+   * Fails with `ChecksBusy` if too many checks are queued.
    */
   readonly run: (
     org: OrgSlug,

@@ -52,8 +52,8 @@ const machineKeys = ["isBot"]
  */
 const carrierKeys = ["transactionalData", "metadata"]
 /**
- * Whether a proxy made the open. Apple's proxy fetches every message on arrival, but Gmail's proxy only when the
- * message is opened.
+ * Whether the open is automated. Apple's proxy fetches every message on arrival. Gmail's proxy fetches a message only
+ * when a person opens it, so its opens count as opens by people.
  */
 const isProxy = (fields: Item): boolean => textOf(fields["proxySource"])?.trim().toLowerCase() === "apple"
 

@@ -51,8 +51,8 @@ const messageKey = (mid: string | undefined, { batchId, jobId, listId, subscribe
   messageKeyOf(mid, jobId, batchId ?? "", listId ?? "", subscriberId)
 
 /**
- * Whether a bounce is soft. `HARD` or no code is hard. `SOFT` and other codes, such as a block, are soft, because a later
- * message may arrive.
+ * Whether a bounce is soft. `HARD` or no code is hard. `SOFT` and other codes, such as a block, are soft, because a
+ * later message may arrive.
  */
 const isSoft = (info: Item): boolean => {
   const code = nameOf(info["bounceCode"])?.trim().toUpperCase()

@@ -6,9 +6,9 @@ import * as Verdict from "./Verdict.ts"
 export const CustomerIoSettings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.IssuedSecret),
   /**
-   * Maximum age of the timestamp. Unit: seconds. Default: 300. Null: any age. Customer.io does not document whether
-   * retries are signed with a new timestamp, and it retries for 7 days. If retries are refused because of their age,
-   * set null. Replays still have no effect, because events have ids.
+   * Maximum difference between the timestamp and now. Unit: seconds. Default: 300. Null: any difference. Customer.io
+   * does not document whether retries are signed with a new timestamp, and it retries for 7 days. If retries are
+   * refused because of their age, set null. Replays still have no effect, because events have ids.
    */
   tolerance_seconds: Schema.optionalKey(Verdict.Tolerance),
 })

@@ -43,7 +43,7 @@ interface Keyed {
   readonly decision: Decision
 }
 
-/** Events that arrived earlier than this before a decision are no longer matched to it. Unit: days. */
+/** A decision is matched at once to waiting events that arrived within this time before it. Unit: days. */
 const awaitedDays = 8
 
 type Key = Pick<Decision, "org" | "templateId" | "trackingId">
@@ -53,8 +53,8 @@ const retryKey = ({ org, templateId, trackingId }: Key): string =>
   hash("sha256", JSON.stringify([org, trackingId, templateId]), "hex").slice(0, 32)
 
 /**
- * A key to search for. `made_at` is the time in the tracking id if this service generated the id and a caller returns
- * it.
+ * A key to search for. `made_at` is the time in the tracking id if the id has the form of a generated id: a caller may
+ * return an id that this service generated.
  */
 const toGiven = (key: Key) => ({
   key: retryKey(key),
@@ -187,7 +187,8 @@ const insertGiven = (
   mayBeOwn: boolean,
 ) => {
   const { counted, given } = fragments(sql, rows)
-  // Planning this subquery takes long, because it concerns all partitions. Most ids of callers do not have this form.
+  // Planning this subquery takes long, because it concerns all partitions. So it is left out if no id has the form of a
+  // generated id, which is usual.
   const own = sql`(
           SELECT true AS decided FROM decisions d
           WHERE g.made_at IS NOT NULL AND d.org_slug = g.org_slug AND d.tracking_id = g.tracking_id
@@ -277,7 +278,8 @@ const readExisting = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<t
 
 /**
  * Inserts decisions and their ledger rows in one statement. Returns the decision of each key: the given one, or an
- * earlier one. Rows are sorted by key, so that two nodes that insert equal keys do not deadlock. Only a tracking id that the caller supplied can have earlier events or an earlier decision.
+ * earlier one. Rows are sorted by key, so that two nodes that insert equal keys do not deadlock. Only a tracking id
+ * that the caller supplied can have earlier events or an earlier decision.
  */
 export const insertDecisions: (
   sql: SqlClient.SqlClient,
@@ -340,7 +342,10 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     template: TemplateId,
     trackingId: string,
   ) => Effect.Effect<ExistingDecision | undefined, SqlError>
-  /** Tracking ids whose events arrived before their new decision. Offered at least once, on the node that decided. */
+  /**
+   * Tracking ids whose events arrived before their new decision. Offered once or more often on the node that decided,
+   * unless the queue is full.
+   */
   readonly awaited: Queue.Dequeue<Awaited>
   /**
    * The number of decisions in memory that may not be committed, whether the database is failing, and whether there is

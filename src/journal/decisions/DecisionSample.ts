@@ -12,7 +12,10 @@ export interface SampleSpan {
   readonly to: Date
 }
 
-/** How often a variant was chosen, and how often its recorded probabilities predict. */
+/**
+ * How often a variant was chosen (`observed`), and the number of choices that the recorded probabilities predict
+ * (`expected`), with its variance.
+ */
 export interface SampledChoices {
   readonly copyId: string
   readonly observed: number

@@ -8,7 +8,9 @@ export interface RecentRecipient {
   readonly user: string
   readonly variant: string
   readonly decidedAt: Date
-  /** The attributes in the decision's context. */
+  /**
+   * The request's attributes as far as they are stored with the decision, without the attributes that the service adds.
+   */
   readonly attrs: ReadonlyMap<string, string>
 }
 

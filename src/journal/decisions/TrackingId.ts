@@ -22,8 +22,8 @@ export const makeTrackingId = (nowMillis: number): string => {
 const form = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /**
- * Returns when this service generated a tracking id, in Unix milliseconds, or undefined if its form shows that a caller
- * chose it.
+ * Returns the time in a tracking id that this service may have generated, or undefined if the id has another form.
+ * Unit: Unix milliseconds. A caller's own id may have this form too.
  */
 export const madeAt = (trackingId: string): number | undefined => {
   const match = form.exec(trackingId)

@@ -114,7 +114,8 @@ export const matchWaiting = (
           SELECT r.org_slug, r.tracking_id
           FROM ${recordset(wanted, { org_slug: "text", tracking_id: "text" })})
           AND ${isBehind}`
-    // Events that continue to wait stay due. Therefore pages are ordered by event identity, not by due time.
+    // With `just`, events that continue to wait still match the condition. Therefore its pages are ordered by event
+    // identity, not by due time.
     const order = sql.literal(wanted === undefined ? "e.retry_at" : "e.org_slug, e.source, e.event_key")
     const orgs = yield* sql<{ orgSlug: string }>`
       SELECT DISTINCT w.org_slug FROM (SELECT e.org_slug FROM events e WHERE ${due} ORDER BY ${order} LIMIT ${most}) w`

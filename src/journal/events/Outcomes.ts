@@ -101,7 +101,10 @@ const uniqueIn = (
   ...new Map(events.map((event) => [`${event.source ?? ""}\0${event.key}`, event])).values(),
 ]
 
-/** Returns a predicate for automated clicks: by its source's flag, or because it follows the delivery too fast. */
+/**
+ * Returns a predicate for automated clicks: the source marks the click as automated, or it follows the delivery too
+ * fast, or a click on another link too fast.
+ */
 export const machineClicks = (
   clicks: ReadonlyArray<AttributedEvent>,
   deliveredAt: number,

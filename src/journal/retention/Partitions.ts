@@ -3,9 +3,9 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../../bandit/Window.ts"
 
-// Partitions of decisions, events and the inbox by time. The first partition contains the rows from before there were other
-// partitions, and `_other` contains rows that fit no other partition. Every other partition covers a month or a week, and its
-// name contains its first day:
+// Partitions of decisions, events and the inbox by time. The first partition contains the rows from before there were
+// other partitions, and `_other` contains rows that fit no other partition. Every other partition covers a month or a
+// week, and its name contains its first day:
 //
 //     … first ──►│ 20261201 │ 20270101 │ 20270201 │    other: all other rows
 //                 └ dropped as a whole ┘   └ created ahead
