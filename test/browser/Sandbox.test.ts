@@ -129,7 +129,7 @@ describeInBrowser("The sandbox in a browser", start, (tried) => {
       await page.getByText("This is the sandbox of Acme Shoes").waitFor()
       await page.getByLabel("User id, e-mail address or tracking id").fill("bounced@sandbox.test")
       await submit(page, "Find")
-      await page.getByText("bounce", { exact: true }).first().waitFor()
+      await page.getByText("hard bounce", { exact: true }).first().waitFor()
       await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Suppressions" }).click()
       await page.getByText("bounced@sandbox.test").waitFor()
       await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Deliveries" }).click()
