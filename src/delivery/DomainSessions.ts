@@ -2,6 +2,7 @@ import type { DomainLimits, SendResult } from "./Connection.ts"
 import { HashMap, Option } from "effect"
 import * as Breaker from "./CircuitBreaker.ts"
 import { afterAttempt } from "./FailureOwner.ts"
+import { isDeferring, isOpen, isTroubled, type RecipientDomain, unknownDomain } from "./RecipientDomain.ts"
 
 /**
  * An attempt is slow after this time, or after five times the typical answer time if that is longer. Unit:
@@ -86,42 +87,6 @@ export interface ClaimChoice {
   readonly dueFrom?: number
 }
 
-interface Domain {
-  readonly breaker: Breaker.CircuitBreaker
-  readonly flights: number
-  /** Number of claimed messages to this domain that are not yet sent. */
-  readonly waiting: number
-  /** Whether the domain has answered an attempt. */
-  readonly isKnown: boolean
-  /** Whether its last answer was slow, or an attempt in progress is slow. */
-  readonly isSlow: boolean
-  /** When the domain's rate limit permits the next message. */
-  readonly nextAt: number
-}
-
-/** The state of a domain before its first answer. */
-const unknown: Domain = {
-  breaker: Breaker.closed,
-  flights: 0,
-  waiting: 0,
-  isKnown: false,
-  isSlow: false,
-  nextAt: -Infinity,
-}
-
-/** Whether messages to the domain are sent one at a time, or not at all. */
-const isOpen = ({ breaker }: Domain): boolean => Breaker.isProbing(breaker, Breaker.domainPolicy)
-
-/** Whether a domain is slow, has an open breaker, or has requested a pause before. */
-const isTroubled = ({ breaker, isSlow }: Domain): boolean =>
-  isSlow || breaker.trouble !== undefined || breaker.silentUntil > -Infinity
-
-/**
- * Whether several messages to the domain may be sent at a time despite its open breaker, while no other domain has
- * messages.
- */
-const isDeferring = ({ breaker, isSlow }: Domain): boolean => breaker.trouble?.state === "failing" && !isSlow
-
 /** Messages to return to the queue, and attempts to give up if no part of their message has been sent. */
 interface Review<M> {
   readonly back: ReadonlyArray<M>
@@ -146,7 +111,7 @@ const nothingToDo: Review<never> = { back: [], givenUp: [] }
  * All fields hold immutable values, so `copyOf` needs no deep copy.
  */
 export class DomainSessions<M extends Waiting> {
-  private domains = HashMap.empty<string, Domain>()
+  private domains = HashMap.empty<string, RecipientDomain>()
   /** Domains for which `isTroubled` is true. Only their messages may be held. */
   private troubled: ReadonlySet<string> = new Set()
   private waiting: ReadonlyArray<M> = []
@@ -366,11 +331,11 @@ export class DomainSessions<M extends Waiting> {
     return this.held
   }
 
-  private domainOf(name: string): Domain {
-    return Option.getOrElse(HashMap.get(this.domains, name), () => unknown)
+  private domainOf(name: string): RecipientDomain {
+    return Option.getOrElse(HashMap.get(this.domains, name), () => unknownDomain)
   }
 
-  private change(name: string, changes: Partial<Domain>): void {
+  private change(name: string, changes: Partial<RecipientDomain>): void {
     const domain = { ...this.domainOf(name), ...changes }
     this.domains = HashMap.set(this.domains, name, domain)
     if (isTroubled(domain) === this.troubled.has(name)) return
@@ -419,12 +384,12 @@ export class DomainSessions<M extends Waiting> {
   }
 
   /** Whether messages to the domain stay in the queue and are claimed one by one. */
-  private isHeld(domain: Domain, now: number): boolean {
+  private isHeld(domain: RecipientDomain, now: number): boolean {
     return isOpen(domain) || Breaker.isSilent(domain.breaker, now) || domain.isSlow
   }
 
   /** Whether a message to a held domain may be claimed. */
-  private mayAsk(domain: Domain, now: number, isIdle: boolean, isAlone = false): boolean {
+  private mayAsk(domain: RecipientDomain, now: number, isIdle: boolean, isAlone = false): boolean {
     const { breaker, flights, isSlow, waiting } = domain
     if (waiting > 0 || Breaker.isSilent(breaker, now)) return false
     if (isAlone && isDeferring(domain)) return true
@@ -449,7 +414,7 @@ export class DomainSessions<M extends Waiting> {
    * Whether a message to the domain may be sent: now (`yes`), only if no message within its share is waiting
    * (`over-share`), only if no other message is waiting (`alone`), or not at present (`no`).
    */
-  private fitOf(domain: Domain, name: string, now: number): "yes" | "over-share" | "alone" | "no" {
+  private fitOf(domain: RecipientDomain, name: string, now: number): "yes" | "over-share" | "alone" | "no" {
     const { breaker, flights, isKnown, isSlow, nextAt, waiting } = domain
     if (name === "") return "yes"
     if (Breaker.isSilent(breaker, now) || nextAt > now) return "no"
