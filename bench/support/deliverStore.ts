@@ -19,7 +19,7 @@ const templateId = deliverBody.template_id as TemplateId
 
 export const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** What every service of the benchmark is told besides its store. */
+/** Settings of each service of the benchmark, with the settings of its store. */
 export const environmentOf = (store: Environment): Environment => ({
   ADMIN_TOKEN: "test-admin-token-0123456789-abcdef",
   LOG_LEVEL: "Warn",

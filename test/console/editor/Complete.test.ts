@@ -11,7 +11,7 @@ const settings = {
   tags: ["if", "endif"],
 }
 
-/** What is suggested at the end of a text: the written part, and the names. */
+/** The suggestions at the end of a text: the written part, and the names. */
 const suggested = (before: string): readonly [string, ReadonlyArray<string>] | undefined => {
   const open = openLiquid(before)
   const found = open === undefined ? undefined : namesAt(settings, open)

@@ -20,7 +20,7 @@ import type { Fields, Visit } from "../../Routes.tsx"
 
 const labels = { mapping: "Mapping", body: "Sample body" }
 
-/** Shown where nothing has been entered or set up: it reads what stands beside it. */
+/** Shown until a mapping is entered or stored. It reads the sample body on the page. */
 const exampleMapping = {
   version: 1,
   items: "$.items[*]",

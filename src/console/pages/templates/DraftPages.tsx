@@ -41,7 +41,7 @@ import { blankOf } from "./NewDraft.ts"
 /** The text that the editor begins with where there is no draft. */
 const begunWith = ({ of, stored }: OpenedVariant): Draft => stored === undefined ? blankOf(of) : ofVariant(stored)
 
-/** The editor with the draft that the query names, or else with that of the visitor, or else with what is stored. */
+/** The editor with the draft that the query names, or else the visitor's draft, or else the stored text. */
 export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedVariant) {
   const drafts = yield* Drafts
   const { org: { slug }, query } = visit
