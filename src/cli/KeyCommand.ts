@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { formatRateLimit, managementScopes, parseRateLimit, scopeNames } from "../domain/ApiKey.ts"
+import { managementScopes, scopeNames } from "../domain/ApiKey.ts"
+import { formatRateLimit, parseRateLimit } from "../text/RateLimit.ts"
 import type { KeyBody, KeyPatch } from "../api/organizations/OrganizationsApi.ts"
 import { CommandFailed } from "./Connection.ts"
 import { argument, choice, given, text } from "./Flags.ts"

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { RateLimit } from "../text/RateLimit.ts"
 import { KeyId } from "./Ids.ts"
 
 /** Scopes of the management API under `/console/api`, with the access that each of them grants. */
@@ -54,27 +55,6 @@ export type KeyKind = typeof KeyKind.Type
 
 /** Default scopes of a key. */
 export const defaultScopes: ReadonlyArray<Scope> = ["generate", "deliver"]
-
-/** Windows over which a limit counts, and their length in milliseconds. */
-export const windowMillis = { second: 1000, minute: 60_000 }
-
-/** The largest number of requests in every sliding window: 1 to 1,000,000. */
-export const RateLimit = Schema.Struct({
-  requests: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })),
-  per: Schema.Literals(["second", "minute"]),
-})
-export type RateLimit = typeof RateLimit.Type
-
-/** Parses a rate limit such as `100/second`. Returns undefined for invalid text. */
-export const parseRateLimit = (text: string): RateLimit | undefined => {
-  const [, requests, per] = /^([1-9]\d{0,6})\s*\/\s*(second|minute)$/.exec(text.trim()) ?? []
-  return requests === undefined || Number(requests) > 1_000_000
-    ? undefined
-    : { requests: Number(requests), per: per as RateLimit["per"] }
-}
-
-/** The text of a limit, such as `100/second`. */
-export const formatRateLimit = ({ per, requests }: RateLimit): string => `${requests}/${per}`
 
 /**
  * A stored key without its secret. Times are ISO 8601 in UTC, and `last_used_at` is accurate to a minute. A key without

@@ -1,6 +1,6 @@
 import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "./Errors.ts"
-import { plainMessage } from "./FaultMessages.ts"
+import { plainMessage } from "../text/FaultMessages.ts"
 import { unknownMembersIn } from "./UnknownMembers.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1({

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { trackingUrlFault } from "../text/TrackingUrl.ts"
 import { described } from "./described.ts"
 
 // Events that the service measures by itself in messages that Deliver sends.
@@ -6,24 +7,12 @@ import { described } from "./described.ts"
 const opens = described(Schema.Boolean, "Whether a pixel in the HTML part reports opens")
 const clicks = described(Schema.Boolean, "Whether links lead through this service, which reports clicks")
 
-const urlFault = (text: string): string | undefined => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return url === undefined || text.length > 200 || !/^https?:$/.test(url.protocol)
-    ? "must be a URL such as https://links.shop.example, 200 characters at most"
-    : url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== ""
-    ? "must have no user, password, query or fragment"
-    : undefined
-}
-
-/** The fault of a base address for tracked links. Undefined for a valid address. */
-export const trackingUrlFault = urlFault
-
 /** Tracking of an organization. It applies to templates without settings of their own. Default: off. */
 export const OrganizationTracking = Schema.Struct({
   opens,
   clicks,
   url: Schema.optionalKey(described(
-    Schema.NullOr(Schema.String.check(Schema.makeFilter<string>(urlFault))),
+    Schema.NullOr(Schema.String.check(Schema.makeFilter<string>(trackingUrlFault))),
     "Base address of the tracked links and unsubscribe links of this organization, such as https://links.shop.example, a domain " +
       "that leads to this service. Null: TRACKING_URL",
   )),

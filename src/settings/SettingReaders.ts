@@ -1,8 +1,8 @@
 import { Config, Duration, Option, Redacted, Schema } from "effect"
 import { isIP } from "node:net"
 import { type AddressRange, addressRangeOf } from "../text/Addresses.ts"
-import { parseRateLimit, type RateLimit } from "../domain/ApiKey.ts"
 import { parseBytes } from "../text/Bytes.ts"
+import { parseRateLimit, type RateLimit } from "../text/RateLimit.ts"
 
 // Readers of single settings. Each reads the environment variable of the given name and checks its text.
 

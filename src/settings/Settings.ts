@@ -12,11 +12,11 @@ import {
   SchemaIssue,
 } from "effect"
 import { readFileSync } from "node:fs"
-import type { RateLimit } from "../domain/ApiKey.ts"
-import { type DatabaseTarget, parse as parseDatabaseUrl } from "../domain/DatabaseUrl.ts"
-import { plainMessage } from "../domain/FaultMessages.ts"
-import { type MailServer, parseMailServer } from "../domain/MailServer.ts"
-import { trackingUrlFault } from "../domain/Tracking.ts"
+import { plainMessage } from "../text/FaultMessages.ts"
+import type { RateLimit } from "../text/RateLimit.ts"
+import { trackingUrlFault } from "../text/TrackingUrl.ts"
+import { type DatabaseTarget, parse as parseDatabaseUrl } from "./DatabaseUrl.ts"
+import { type MailServer, parseMailServer } from "./MailServer.ts"
 import {
   atLeast,
   bytes,

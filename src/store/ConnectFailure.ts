@@ -1,6 +1,6 @@
 import type { SqlError } from "effect/sql/SqlError"
 import { stateOf } from "./DataFault.ts"
-import { type DatabaseTarget, isSocketFolder } from "../domain/DatabaseUrl.ts"
+import { type DatabaseTarget, isSocketFolder } from "../settings/DatabaseUrl.ts"
 import { noPostgresCode, noTlsCode, type ServerCertificate } from "./ServerConnection.ts"
 
 /** A failed connection or first statement, with the facts for its explanation. */

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { createConnection, isIP, type Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { connect as connectTls, type TLSSocket } from "node:tls"
-import type { DatabaseTarget, Encryption, EncryptionMode } from "../domain/DatabaseUrl.ts"
+import type { DatabaseTarget, Encryption, EncryptionMode } from "../settings/DatabaseUrl.ts"
 
 /** A connection to a server, with the number of bytes transferred. */
 export interface ServerConnection extends Duplex {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { decoder } from "../../src/domain/Faults.ts"
-import { plainMessage } from "../../src/domain/FaultMessages.ts"
+import { plainMessage } from "../../src/text/FaultMessages.ts"
 
 const Body = Schema.Struct({
   template_id: Schema.NonEmptyString,

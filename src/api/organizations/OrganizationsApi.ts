@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
-import { ApiKey, isManagementScope, KeyKind, managementScopes, RateLimit, Scope } from "../../domain/ApiKey.ts"
+import { ApiKey, isManagementScope, KeyKind, managementScopes, Scope } from "../../domain/ApiKey.ts"
+import { RateLimit } from "../../text/RateLimit.ts"
 import { DisplayName } from "../../domain/Ids.ts"
 import { Organization, OrganizationInput, OrganizationPatch } from "../../domain/Organization.ts"
 import { Quota, Usage } from "../../domain/Usage.ts"

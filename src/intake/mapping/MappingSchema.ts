@@ -1,7 +1,7 @@
 import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { EventName } from "../../domain/EventKinds.ts"
-import { plainMessage } from "../../domain/FaultMessages.ts"
+import { plainMessage } from "../../text/FaultMessages.ts"
 import { hasMoreValuesThan } from "../../domain/Faults.ts"
 import { operators, parsePath } from "./MappingPath.ts"
 

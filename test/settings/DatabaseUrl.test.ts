@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Redacted, Result } from "effect"
-import { type DatabaseTarget, parse } from "../../src/domain/DatabaseUrl.ts"
+import { type DatabaseTarget, parse } from "../../src/settings/DatabaseUrl.ts"
 import { makeCertificate } from "../support/certificates.ts"
 
 const { certificate, key } = makeCertificate({ name: "Authority" })
