@@ -3,9 +3,10 @@ import { eventKinds, EventName } from "../domain/EventKinds.ts"
 import * as Json from "../json/Json.ts"
 import { readAddress } from "../text/AddressText.ts"
 import { isStorable } from "../domain/Attributes.ts"
-import { maxName, nameOf } from "../domain/EventKeys.ts"
+import { nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 import { textOfUtf8 } from "../text/Utf8.ts"
+import { trackingIdOf } from "./LinkParameters.ts"
 
 /** An object of parsed JSON, not an array. */
 export type Item = { readonly [name: string]: unknown }
@@ -85,45 +86,6 @@ export const linkOf = (value: unknown): string | undefined => {
   const end = value.length > maxLink && (value.charCodeAt(maxLink - 1) & 0xfc00) === 0xd800 ? maxLink - 1 : maxLink
   const link = value.slice(0, end)
   return link.trim() !== "" && isStorable(link) ? link : undefined
-}
-
-/**
- * Maximum length of an encoded parameter. A UTF-16 code unit of a name has up to three bytes in UTF-8, and each byte is
- * encoded as three characters, such as `%F0`.
- */
-const maxEncoded = maxName * 9
-
-/**
- * Returns the first value of a URL's query parameter that is valid as a name, 1 to 200 characters, percent-decoded once
- * (`+` is not decoded), or undecoded if decoding fails. `name` must match exactly.
- */
-export const parameterOf = (url: unknown, name: string): string | undefined => {
-  const parameter = `${name}=`
-  if (typeof url !== "string" || !url.includes(parameter)) return undefined
-  const hash = url.indexOf("#")
-  const end = hash < 0 ? url.length : hash
-  let at = url.indexOf("?")
-  while (at >= 0 && at < end) {
-    const next = url.indexOf("&", at + 1)
-    if (url.startsWith(parameter, at + 1)) {
-      const encoded = url.slice(at + 1 + parameter.length, next < 0 || next > end ? end : next)
-      const value = encoded.length > maxEncoded ? undefined : nameOf(decoded(encoded))
-      if (value !== undefined) return value
-    }
-    at = next
-  }
-  return undefined
-}
-
-/** Returns the parameter `tracking_id` of a URL: see `parameterOf`. */
-export const trackingIdOf = (url: unknown): string | undefined => parameterOf(url, "tracking_id")
-
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /**
