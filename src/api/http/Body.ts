@@ -36,15 +36,19 @@ const notParsed = (error: unknown): InvalidRequest => {
 }
 
 /**
- * Memory that all bodies on their way may take together; webhooks, which are sent again, leave a third to the others. As much
- * as half of it comes on top, in sockets and garbage (measured).
+ * Memory limit for all bodies that are still arriving: 48 MiB. Sockets and garbage use up to half as much in addition
+ * (measured). Unit: bytes.
  */
 const roomBytes = 48 * 1024 * 1024
+/**
+ * Memory limit for the bodies of webhooks, counted with all other bodies: 32 MiB. Platforms repeat refused webhooks, so
+ * a third of the memory stays free for other requests. Unit: bytes.
+ */
 const webhookRoomBytes = 32 * 1024 * 1024
 
 /**
- * A body up to this size needs no room: its request takes as much memory without it, and calls of the API are to be
- * answered however much of large bodies is on its way.
+ * Size up to which a body needs no reservation, because its request uses about as much memory without it. Small API
+ * calls are therefore accepted even if large bodies occupy the whole memory. Unit: bytes.
  */
 const smallBytes = 16 * 1024
 
@@ -54,10 +58,11 @@ let held = 0
 export const heldBytes = (): number => held
 
 /**
- * A body in more chunks than this, of fewer bytes each on average, is refused: each chunk costs as much as a kilobyte of body,
- * so that 1 MiB in chunks of one byte would keep the service busy for most of a second.
+ * Number of chunks above which a body needs chunks of at least `leastChunkBytes` on average. A chunk costs as much
+ * processor time as a kilobyte of body, so 1 MiB in chunks of one byte would occupy the service for most of a second.
  */
 const manyChunks = 4096
+/** Minimum average size of the chunks of a body with more than `manyChunks` chunks. Unit: bytes. */
 const leastChunkBytes = 32
 
 const tinyChunks = invalid(
@@ -67,18 +72,18 @@ const tinyChunks = invalid(
 /** The body of a request without one. */
 const noBytes = new Uint8Array(0)
 
-/** Why a body was not read. */
+/** Problems of a body that was refused or did not arrive completely. */
 type Refused = InvalidRequest | PayloadTooLarge | Unavailable
 
-/** The bytes of a body, or why there are none. */
+/** The bytes of a body, or the problem that prevented reading it. */
 type Arrived = Uint8Array | Refused | RequestTimeout
 
-/** Memory for a body of at most `limit` bytes. */
+/** Reserves memory for one body of at most `limit` bytes. */
 const reservation = (limit: number) => {
   let counted = 0
   let isReleased = false
   return {
-    /** Reserves memory for so many bytes in all; false if other bodies use it, and after the release. */
+    /** Raises the reservation to `bytes` in total. Returns false if other bodies use the memory, or after `release`. */
     makesRoom: (bytes: number): boolean => {
       if (isReleased) return false
       if (bytes <= smallBytes) return true
@@ -104,11 +109,11 @@ const badLength = invalid("The Content-Length is not valid")
 
 const tooSlow = new RequestTimeout({ detail: "The request did not arrive within the time limit" })
 
-/** A body on its way. */
+/** A body that is still arriving. */
 class OnItsWay implements Slotted {
   slot = -1
 
-  /** Called once it is no longer on its way. */
+  /** Called when the body has arrived, was refused, or its request was interrupted. */
   onEnd: (() => void) | undefined
 
   /** `done` is called once, with the body or with the problem of a refusal. `release` returns the reserved memory. */
@@ -122,7 +127,10 @@ class OnItsWay implements Slotted {
     look()
   }
 
-  /** Ends the reading. Undefined: the request was interrupted, and `done` is not called. Only the first call has an effect. */
+  /**
+   * Ends the reading. Undefined: the request was interrupted, and `done` is not called. Only the first call has an
+   * effect.
+   */
   finish(body: Arrived | undefined): void {
     if (!onTheirWay.delete(this)) return
     this.arrival.isArriving = false
@@ -165,14 +173,14 @@ const collector = (limit: number, announced: number, makesRoom: (bytes: number) 
   let size = 0
   let chunks = 0
   return {
-    /** Adds a chunk, or says why the body is refused. */
+    /** Adds a chunk. Returns a problem if the body must be refused. */
     add: (chunk: Uint8Array): Refused | undefined => {
       const before = size
       size += chunk.length
       if (size > limit) return tooLarge(limit)
       if (++chunks > manyChunks && size < chunks * leastChunkBytes) return tinyChunks
       if (size > room) {
-        // Without a length: twice as much each time.
+        // Without a Content-Length, each reservation at least doubles the previous one.
         room = Math.min(limit, Math.max(size, 2 * room))
         if (!makesRoom(room)) return noRoom
       }
@@ -180,7 +188,8 @@ const collector = (limit: number, announced: number, makesRoom: (bytes: number) 
         bytes = chunk
         return undefined
       }
-      // Copied rather than kept: a client may send each byte as a chunk, which takes many times its size.
+      // Copies the chunk instead of keeping it: an array for each chunk of one byte would use many times the body's
+      // size.
       if (size > bytes.length) {
         const larger = new Uint8Array(Math.max(room, size))
         larger.set(bytes.subarray(0, before))
@@ -201,7 +210,10 @@ export const arrivedOf = (isOfServer: (arrival: RequestArrival) => boolean): Pro
     ),
   )
 
-/** The `Content-Length` of a request; undefined without the header. Several equal values count as one (RFC 9110, 8.6). NaN: not valid. */
+/**
+ * Returns the `Content-Length` of a request: undefined without the header, or NaN if it is not valid. Several equal
+ * values count as one (RFC 9110, 8.6).
+ */
 const lengthOf = (
   { headers }: { readonly headers: Readonly<Record<string, string | undefined>> },
 ): number | undefined => {
@@ -225,8 +237,9 @@ const readChunks = async (
 }
 
 /**
- * Reads the body of a request, and calls `done` once with the body or with the problem of a refusal: a body over `limit` bytes, a body
- * that misses the deadline, or a body for which other bodies leave no memory. Returns undefined if `done` was called already.
+ * Reads the body of a request, and calls `done` once with the body or with the problem of a refusal: a body over
+ * `limit` bytes, a body that misses the deadline, or a body for which other bodies leave no memory. Returns undefined
+ * if `done` was called already.
  */
 const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => void): OnItsWay | undefined => {
   const { request } = arrival
@@ -240,7 +253,8 @@ const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => v
     request.bytes().then((bytes) => waiting.finish(bytes), () => waiting.cut())
     return waiting
   }
-  // HTTP/2 has bodies without a length and without a coding.
+  // HTTP/2 allows a body without Content-Length and Transfer-Encoding, so only a missing body shows that a request has
+  // none.
   if (length === 0 || request.body === null) {
     done(noBytes)
     return undefined
@@ -263,8 +277,8 @@ const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => v
 }
 
 /**
- * The bytes of the body; fails past the limit or the deadline, and where there is no room for it beside the others that are on
- * their way.
+ * Reads the bytes of the body. Fails if the body has more than `limit` bytes or does not arrive completely, or if other
+ * bodies use the memory. Dies with `RequestTimeout` after the deadline.
  */
 const bytesOf = (limit: number): Effect.Effect<Uint8Array, Refused> =>
   Effect.withFiber((fiber) => {
@@ -272,7 +286,7 @@ const bytesOf = (limit: number): Effect.Effect<Uint8Array, Refused> =>
     return Effect.callback((resume) => {
       const waiting = read(arrival, limit, (body) => {
         if (body instanceof Uint8Array) return resume(Effect.succeed(body))
-        // Any route that reads a body can end so, and none has to declare it.
+        // Every route that reads a body can time out. As a defect, the timeout needs no declaration in the contracts.
         resume(body instanceof RequestTimeout ? Effect.die(body) : Effect.fail(body))
       })
       return Effect.sync(() => waiting?.finish(undefined))
@@ -320,7 +334,7 @@ export interface RawJson {
   readonly json: unknown
 }
 
-/** The body of a request that has none. */
+/** The value for a request without a body. */
 export const none: RawJson = { bytes: noBytes, json: undefined }
 
 const parsed = (bytes: Uint8Array): RawJson | InvalidRequest => {
@@ -333,7 +347,10 @@ const parsed = (bytes: Uint8Array): RawJson | InvalidRequest => {
   }
 }
 
-/** As `rawJson`, for the arrival of a request. Fails with `RequestTimeout` past the deadline. */
+/**
+ * Reads a body as `rawJson` does, but without a fiber. Resolves to the body or to a problem, which is `RequestTimeout`
+ * after the deadline.
+ */
 export const arrivedJson = (
   arrival: RequestArrival,
   limit: number,
@@ -345,8 +362,9 @@ export const arrivedJson = (
   })
 
 /**
- * The request's body, raw and as JSON. Fails for a body over `limit` bytes, one that is declared to be anything but JSON
- * in UTF-8 (a missing Content-Type is taken for JSON), one that does not parse, and one there is no room for.
+ * Reads the request's body as bytes and as JSON. Fails if the body has more than `limit` bytes, is declared as anything
+ * other than JSON in UTF-8 without an encoding, or does not parse, or if other bodies use the memory. A missing
+ * Content-Type means JSON.
  */
 export const rawJson = (
   request: HttpServerRequest.HttpServerRequest,
@@ -362,17 +380,17 @@ export const rawJson = (
 
 /** A webhook's body. */
 export interface WebhookBody {
-  /** The bytes without their coding. */
+  /** The bytes after decoding. */
   readonly bytes: Uint8Array
-  /** The bytes as they came. */
+  /** The bytes as received. */
   readonly received: Uint8Array
 }
 
 /**
- * Reads the body of a webhook, at most 8 MiB before and after decoding: in one of the codings of `Inflate`, or none. With
- * `ofJson`, the body must not be declared as another type. Other codings fail with `UnsupportedMediaType` before the body
- * is read, and faulty ones with `InvalidRequest`. Gzip that is not declared is decoded as well: acknowledged as it is, its events
- * would be lost.
+ * Reads the body of a webhook, at most 8 MiB before and after decoding. The body may use one of the codings of
+ * `Inflate`. With `ofJson`, it must not be declared as another type than JSON. Fails with `UnsupportedMediaType` before
+ * the body is read if the coding or the type is not supported, and with `InvalidRequest` if decoding fails. Undeclared
+ * gzip is decoded as well: without decoding, the service would acknowledge the body but lose its events.
  */
 export const ofWebhook = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,

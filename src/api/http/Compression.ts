@@ -7,32 +7,38 @@ import { acceptsGzip } from "./StaticDocument.ts"
 
 // Compression of pages of the console and of JSON of the management API, see docs/decisions/0101.
 
-/** Shorter bodies fit into a packet. Unit: bytes. */
+/** Minimum size of a compressed body, because shorter bodies fit into one packet. Unit: bytes. */
 const leastCompressed = 1024
 
-/** Level 2 is a third smaller than level 1 for half as much time again. Level 3 takes several times as long for 3 % more. */
+/**
+ * Level 2 of gzip produces a third fewer bytes than level 1 in 1.5 times the time. Level 3 saves another 3 % and needs
+ * several times as long.
+ */
 const level = 2
 
 /**
- * What is compressed in one turn of the event loop, about half a millisecond. Deno compresses on the main thread, also in the
- * functions of `node:zlib` that take a callback. Unit: bytes.
+ * Size of the part that is compressed in one turn of the event loop, in about half a millisecond. Deno compresses on
+ * the main thread, even in functions of `node:zlib` with a callback. Unit: bytes.
  */
 const atOnce = 65_536
 
-/** Bodies up to this size are compressed at once, because another turn takes longer than the rest. Unit: bytes. */
+/**
+ * Size up to which a body is compressed in a single turn, because a second turn would take longer than compressing the
+ * remainder. Unit: bytes.
+ */
 const mostAtOnce = 2 * atOnce
 
 /**
- * Whether another site could have caused the request with the cookie of the person, to guess the content from the length of
- * responses to chosen input (BREACH). Browsers say where a request comes from, over HTTPS. Requests without a cookie carry their
- * credentials in a header, which other sites cannot set.
+ * Whether another site may have caused the request with the person's cookie. Such a site could choose input and guess
+ * the content from the length of compressed responses (BREACH). Over HTTPS, browsers send `Sec-Fetch-Site`. A request
+ * without a cookie carries its credentials in a header, which other sites cannot set.
  */
 const isOfAnotherSite = ({ headers }: HttpServerRequest.HttpServerRequest): boolean => {
   const site = headers["sec-fetch-site"]
   return site === undefined ? headers["cookie"] !== undefined : site !== "same-origin" && site !== "none"
 }
 
-/** Compresses a long body, and lets others run between its parts. */
+/** Compresses a long body in parts, and lets other requests run between the parts. */
 const gzipInParts = (body: Uint8Array): Effect.Effect<Uint8Array> =>
   Effect.gen(function* () {
     const gzip = createGzip({ level })
@@ -49,8 +55,9 @@ const gzipInParts = (body: Uint8Array): Effect.Effect<Uint8Array> =>
   })
 
 /**
- * The response with its body compressed by gzip, if the client accepts that and the body has 1,024 bytes or more. Responses to
- * other methods than GET stay as they are: they may show a new secret. Streams stay as they are.
+ * Compresses the body of a response with gzip if the client accepts gzip and the body has at least 1,024 bytes. Streams
+ * stay uncompressed. Responses to methods other than GET stay uncompressed, because they may contain a new secret, as
+ * do responses to requests that another site may have caused.
  */
 export const compressed = (
   request: HttpServerRequest.HttpServerRequest,

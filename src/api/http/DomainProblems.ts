@@ -8,7 +8,7 @@ import * as Problems from "../Problems.ts"
 import { retryLater } from "../admission/RetryAfter.ts"
 import { invalid } from "./Requests.ts"
 
-/** A 422 that names the variable at fault, or the targeting. */
+/** Returns a 422 that names the variables at fault, or the targeting. */
 export const notRendered = ({ copyId, faults, templateId }: NotRendered): Problems.Unprocessable => {
   const template = `the template ${JSON.stringify(templateId)}`
   if (copyId === null) {
@@ -27,7 +27,7 @@ export const notRendered = ({ copyId, faults, templateId }: NotRendered): Proble
   })
 }
 
-/** The problems of domain errors that need no more than their messages. */
+/** Domain errors and their problems, for problems that need only the error's message. */
 const problems = [
   [Errors.OrganizationNotFound, Problems.OrganizationNotFound],
   [Errors.KeyNotFound, Problems.KeyNotFound],
@@ -88,7 +88,10 @@ export type DomainErrorOf<P, Each extends Pair = Pair> = Each extends unknown
   ? InstanceType<Each[1]> extends P ? InstanceType<Each[0]> : never
   : never
 
-/** The problem of a domain error; other errors are returned unchanged. A problem that names a time to wait marks `request` with it. */
+/**
+ * Returns the problem of a domain error, and any other error unchanged. For `TooManyAttempts`, sets the `Retry-After`
+ * of the response to `request`.
+ */
 export const problemOf = (error: unknown, request?: HttpServerRequest.HttpServerRequest): unknown => {
   if (error instanceof Errors.VariantChanged) {
     return new Problems.VersionConflict({ detail: error.message, current: error.current })
@@ -115,5 +118,5 @@ type ProblemOf<E, Each extends Pair = Pair> = E extends InstanceType<Pair[0]>
   ? Each extends unknown ? E extends InstanceType<Each[0]> ? InstanceType<Each[1]> : never : never
   : E
 
-/** The problem of a domain error; other errors are returned unchanged. */
+/** Returns the problem of a domain error, and any other error unchanged. */
 export const toProblem = <E>(error: E): ProblemOf<E> => problemOf(error) as ProblemOf<E>

@@ -2,7 +2,7 @@ import { Context, Duration, Effect, Layer } from "effect"
 import { Settings } from "../../settings/Settings.ts"
 import { LoadGate } from "../admission/LoadGate.ts"
 
-/** Whether this process has been told to end. */
+/** Records whether the shutdown of this node has begun. */
 export class Drain extends Context.Service<Drain, {
   readonly hasBegun: () => boolean
   readonly begin: () => void
@@ -13,8 +13,9 @@ export class Drain extends Context.Service<Drain, {
   })
 
   /**
-   * Built last, so that it is closed first: `/readyz` then says that this node ends, while everything is still answered for
-   * `SHUTDOWN_DELAY`, so that a load balancer takes it out before connections are refused.
+   * Begins the shutdown when its scope closes. This layer is built last, so it closes first: `/readyz` reports that the
+   * node is ending while the node still answers all requests for `SHUTDOWN_DELAY`. A load balancer can therefore remove
+   * the node before it refuses connections.
    */
   static readonly layerDelay = Layer.effectDiscard(Effect.gen(function* () {
     const { begin } = yield* Drain

@@ -57,12 +57,12 @@ const withHeaders = (
  */
 const isNoPage = (url: string): boolean => url.startsWith("/api/") || url.startsWith("/c/") || url.startsWith("/o/")
 
-/** A browser that has been here over HTTPS comes over HTTPS only, for a year. */
+/** Value of `Strict-Transport-Security`: a browser that connected over HTTPS uses only HTTPS for one year. */
 const strictTransport = "max-age=31536000"
 
 /**
- * Headers for browsers: no guessing of types, no copies in caches unless the response says otherwise, and with an https
- * PUBLIC_URL no plain HTTP. Responses that are no pages have no use for them.
+ * Adds headers for browsers: no guessing of content types, no caching unless the response has its own `cache-control`,
+ * and no plain HTTP if PUBLIC_URL is https. Only pages need these headers.
  */
 const forBrowsers = (response: HttpServerResponse.HttpServerResponse, isHttps: boolean) =>
   HttpServerResponse.setHeaders(response, {
@@ -71,11 +71,11 @@ const forBrowsers = (response: HttpServerResponse.HttpServerResponse, isHttps: b
     ...(isHttps ? { "strict-transport-security": strictTransport } : {}),
   })
 
-/** The answer to a path that does not exist, or does not take the method. */
+/** Returns the response to a request without a route: 405 if the path supports other methods, otherwise 404. */
 export const unmatched = (request: HttpServerRequest.HttpServerRequest) => {
   const methods = methodsOf(request.url)
   const path = request.url.split("?", 1)[0]!.slice(0, 200)
-  // A path can also have the form of a route and still be none, such as one with an overlong segment.
+  // The router may refuse a path that has the form of a route, such as a path with an overlong segment.
   return methods.length === 0 || methods.includes(request.method)
     ? HttpServerRespondable.toResponse(new Problems.PathNotFound({ detail: `The path ${path} does not exist` }))
     : Effect.map(
@@ -97,7 +97,9 @@ const routeContextOf = (fiber: Fiber.Fiber<unknown, unknown>) =>
 /** The declared path of the route that this fiber serves; undefined without a route. */
 const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined => routeContextOf(fiber)?.route.path
 
-/** The answer to anything that was not answered: a problem, and a log entry if it is our fault. */
+/**
+ * Returns the response to a request that failed: a problem. Logs a fault of the service or an outage of the database.
+ */
 const answerTo = (
   request: HttpServerRequest.HttpServerRequest,
   requestId: string,
@@ -110,13 +112,13 @@ const answerTo = (
   const defect = Result.getOrUndefined(Cause.findDefect(cause))
   if (defect instanceof Problems.RequestTimeout) return HttpServerRespondable.toResponse(defect)
   if (HttpApiError.HttpApiSchemaError.is(defect)) {
-    // Parameters of the query that are repeated where one is expected; bodies are decoded elsewhere.
+    // A query parameter is repeated although the contract expects one value. Bodies are decoded elsewhere.
     return HttpServerRespondable.toResponse(
       invalid(fromIssue(defect.cause.issue).map(({ detail, pointer }) => ({ pointer: pointer.slice(1), detail }))),
     )
   }
   if (Cause.hasInterruptsOnly(cause)) {
-    // The client has disconnected, so the status is for the metrics alone.
+    // The client has disconnected, so only metrics and logs receive the status.
     if (cause.reasons.some(({ annotations }) => annotations.has(HttpServerError.ClientAbort.key))) {
       return Effect.succeed(HttpServerResponse.empty({ status: 499 }))
     }
@@ -132,7 +134,7 @@ const answerTo = (
     )
   }
   return Effect.andThen(
-    // Not the path itself, which may name a person.
+    // The log entry has the route instead of the path, which may name a person.
     Effect.logError("A request failed inside the service", cause).pipe(
       Effect.annotateLogs({ method: request.method, route: route ?? null }),
     ),
@@ -174,7 +176,7 @@ const inSpan = <E, R>(
 const describe = (span: Tracer.AnySpan | undefined, method: string, route: string | undefined, status: number) => {
   if (span?._tag !== "Span") return
   span.attribute("http.response.status_code", status)
-  // Only now it is known; conventions want it in the name.
+  // OpenTelemetry's conventions require the route in the span's name. The route is known only after routing.
   if (route !== undefined) Object.assign(span, { name: `${method} ${route}` })
 }
 
@@ -197,7 +199,9 @@ const makeRecord = Effect.gen(function* () {
   }
 })
 
-/** Makes the wrap of every route, and what it does with the response to a call that was answered without it. */
+/**
+ * Returns the middleware of every route, and `begin` and `responseOf` for public calls that are answered without it.
+ */
 export const make = Effect.gen(function* () {
   const random = yield* Random.Random
   const share = yield* TraceShare
@@ -241,7 +245,7 @@ export const make = Effect.gen(function* () {
         : answering
     })
 
-  /** The response to a call that was answered. */
+  /** Returns the response to a public call that succeeded. */
   const responseOf = (
     arrival: RequestArrival,
     request: HttpServerRequest.HttpServerRequest,
@@ -253,7 +257,8 @@ export const make = Effect.gen(function* () {
     },
   ): Response => {
     record(arrival, route, org, 200)
-    // Starts with one header: with several, Deno also prepares a native response, which takes 2 µs more.
+    // Creates the response with a single header. With several, Deno also prepares a native response, which takes 2 µs
+    // more.
     const response = new Response(JSON.stringify(body), ofJson)
     const to = response.headers
     for (const name in headers) to.set(name, headers[name]!)

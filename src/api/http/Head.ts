@@ -2,12 +2,12 @@ import { Buffer } from "node:buffer"
 import { HeadersTooLarge, InvalidRequest } from "../Problems.ts"
 import type { RequestArrival } from "./RequestArrival.ts"
 
-/** Longest headers of a request, with their names. Unit: bytes. */
+/** Maximum total size of a request's target and its headers with their names. Unit: bytes. */
 const maxHeaderBytes = 16 * 1024
 
 const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
 
-/** Characters that end the host of an address, so that the rest would be taken for the path. */
+/** Characters that are not allowed in a host: in an address, they would move the boundary between host and path. */
 const invalidInHost = /[/?#\\@\s]/
 
 const problemOf = ({ headers, method, url }: RequestArrival) => {
@@ -21,7 +21,7 @@ const problemOf = ({ headers, method, url }: RequestArrival) => {
   return method === method.toUpperCase() ? undefined : invalid("The method is not valid: methods are case-sensitive")
 }
 
-/** The response to a request whose head is refused before it is routed. */
+/** Returns the response to a request with a faulty head, before routing. Undefined if the head is valid. */
 export const headFault = (arrival: RequestArrival): Response | undefined => {
   const { expect } = arrival.headers
   if (expect !== undefined && expect.toLowerCase() !== "100-continue") return new Response(null, { status: 417 })

@@ -3,7 +3,7 @@ import type { Transform } from "node:stream"
 
 // Content codings of request bodies: RFC 9110, and zstd of RFC 8878.
 
-/** The `deflate` of HTTP has a zlib header. Some senders leave it out. */
+/** Whether a `deflate` body has the zlib header that HTTP requires. Some senders omit the header. */
 const hasZlibHeader = ([first = 0, second = 0]: Uint8Array): boolean =>
   (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0
 
@@ -15,9 +15,13 @@ const decoders: { readonly [coding: string]: (body: Uint8Array) => Transform } =
   "zstd": () => createZstdDecompress(),
 }
 
+/** Names of the supported codings, for error messages. */
 export const codings = "gzip, deflate, br and zstd"
 
-/** The coding of a body by its Content-Encoding, or none. Unsupported: an unknown coding, or several. */
+/**
+ * Returns the coding that a Content-Encoding names, `none` without a coding, or `unsupported` for an unknown coding or
+ * several.
+ */
 export const codingOf = (contentEncoding: string | undefined): string | "none" | "unsupported" => {
   if (contentEncoding === undefined) return "none"
   const named = contentEncoding.toLowerCase().split(",").map((coding) => coding.trim())
@@ -26,22 +30,24 @@ export const codingOf = (contentEncoding: string | undefined): string | "none" |
   return named.length === 1 && Object.hasOwn(decoders, named[0]!) ? named[0]! : "unsupported"
 }
 
-/** Whether a body begins as gzip does, and no JSON. */
+/** Whether a body begins with the signature of gzip, which no JSON text has. */
 export const isGzip = (body: Uint8Array): boolean => body[0] === 0x1f && body[1] === 0x8b && body[2] === 8
 
-/** Bytes that are decoded between two turns of the event loop. */
+/** Size of the received part that is decoded in one turn of the event loop. Unit: bytes. */
 const sliceBytes = 4 * 1024
 
-/** A body may grow by this factor, beyond which it is a decompression bomb. Unlimited below `freeBytes`. */
+/** Maximum ratio of decoded to received bytes. A body above it is treated as a decompression bomb. */
 const maxRatio = 200
+/** Decoded size up to which `maxRatio` does not apply. Unit: bytes. */
 const freeBytes = 64 * 1024
 
+/** The reason why a body was not decoded. */
 export type InflateFailure = "invalid" | "too large" | "no room"
 
 /**
- * Decodes a body, and calls `done` with the bytes, or with the reason why it stopped: faulty data, more than `limit` bytes or
- * more than 200 times as many as were received, or no room for them. `makesRoom` reserves memory for so many bytes in all.
- * Other requests have their turn after each 4 kB. Returns a function that stops.
+ * Decodes a body, and calls `done` with the bytes or with the reason of a failure: faulty data, more than `limit`
+ * bytes, more than 200 times the received bytes, or no free memory. `makesRoom` reserves memory for a total number of
+ * bytes. Other requests run after each 4 KiB. Returns a function that stops the decoding without calling `done`.
  */
 export const inflate = (
   body: Uint8Array,

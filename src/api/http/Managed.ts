@@ -27,7 +27,7 @@ type BodyOf<E extends HttpApiEndpoint.ConstraintRequest> = E["~Payload"]["Type"]
 type Named<E extends HttpApiEndpoint.ConstraintRequest> =
   & ([E["~Params"]] extends [never] ? unknown : { readonly params: E["~Params"]["Type"] })
   & {
-    /** Who asks. */
+    /** The sender of the request. */
     readonly actor: Actor
     readonly request: HttpServerRequest.HttpServerRequest
   }
@@ -49,7 +49,10 @@ type BodyProblem =
   | Problems.Unavailable
   | Problems.UnsupportedMediaType
 
-/** A request whose parts are looked up and decoded when the handler asks for them. `slug` is the organization, looked up or not. */
+/**
+ * A request whose parts are looked up and decoded when the handler runs their effects. `slug` is the organization in
+ * the path, which may not exist.
+ */
 type Steps<E extends HttpApiEndpoint.ConstraintRequest> =
   & Named<E>
   & OrgOf<E, Effect.Effect<OrgSlug, OrganizationNotFound>>
@@ -71,7 +74,7 @@ type Handled<E extends HttpApiEndpoint.ConstraintRequest> = Effect.Effect<
   CurrentActor
 >
 
-/** Answers a decoded request, or one that it decodes in an order of its own. */
+/** Answers a decoded request, or decodes the request in an order of its own (`inSteps`). */
 type Handler<E> = E extends HttpApiEndpoint.ConstraintRequest
   ? ((call: Call<E>) => Handled<E>) | { readonly inSteps: (steps: Steps<E>) => Handled<E> }
   : never
@@ -82,12 +85,12 @@ type ManagedHandlers<Id> = {
 }
 
 /**
- * When the organization of the path is looked up: before the query and the body are decoded, between the body and the query, or
- * not at all, where the services of the handlers do it.
+ * When the organization in the path is looked up: before the body and the query are decoded, after the body and before
+ * the query, or only by the services that the handlers call.
  */
 type Lookup = "first" | "after the body" | "by the services"
 
-/** The schema that the contract was written with, before `HttpApiEndpoint` derived a codec of it. */
+/** Returns the schema as written in the contract, before `HttpApiEndpoint` derived a codec from it. */
 const writtenSchema = <S extends Schema.Top>(schema: S): S => "schema" in schema ? schema.schema as S : schema
 
 type Readers = Readonly<Record<string, { readonly read: ReadParameter<unknown> }>>
@@ -100,7 +103,7 @@ const decoderOf = ({ payload }: HttpApiEndpoint.Top): Decode<unknown> | undefine
   return first === undefined ? undefined : decoder(writtenSchema(first.schemas[0]) as Schema.ConstraintDecoder<unknown>)
 }
 
-/** The form of the responses; undefined for those without a body. */
+/** Returns the function that brings results into their wire form. It returns undefined if the response has no body. */
 const formOf = ({ success }: HttpApiEndpoint.Top) => {
   const [schema] = success
   return schema === undefined || HttpApiSchema.isNoContent(schema.ast)
@@ -117,7 +120,7 @@ type AnyHandler =
   | ((call: object) => Effect.Effect<unknown, unknown, CurrentActor>)
   | { readonly inSteps: (steps: object) => Effect.Effect<unknown, unknown, CurrentActor> }
 
-/** Answers the requests of an endpoint. */
+/** Returns the function that answers requests of an endpoint. */
 const answerer = (
   organizations: Organizations["Service"],
   endpoint: HttpApiEndpoint.Top,
@@ -154,8 +157,8 @@ const answerer = (
 }
 
 /**
- * Serves a group of the management API. Decodes the path, the query and the body by the contract, looks up the organization,
- * turns domain errors into problems, and brings results into their wire form.
+ * Serves a group of the management API. Decodes the path, the query and the body by the contract, looks up the
+ * organization, turns domain errors into problems, and brings results into their wire form.
  */
 export const managed = <const Id extends HttpApiGroup.Identifier<Groups>, E, R>(
   group: Id,

@@ -20,7 +20,7 @@ const page = (title: string, body: string): string =>
 <body>${body}</body></html>
 `
 
-/** The page of a problem type: the event and the remedy. */
+/** Returns the page of a problem type, with its status and remedy. */
 export const problemPage = ({ advice, slug, status, title }: ProblemPage): string =>
   page(
     `${title} · Parlance`,
@@ -28,7 +28,7 @@ export const problemPage = ({ advice, slug, status, title }: ProblemPage): strin
 <p>Type <code>/problems/${escape(slug)}</code>, status <code>${status}</code></p><p>${escape(advice)}</p>`,
   )
 
-/** All problem types. */
+/** Returns the list of all problem types. */
 export const problemsPage = (problems: ReadonlyArray<ProblemPage>): string =>
   page(
     "Problems · Parlance",

@@ -1,6 +1,6 @@
 /**
- * The page of at most `limit` rows, of up to `limit + 1` rows that were found. `next` is the cursor of the page after it, null on
- * the last page.
+ * Returns a page of at most `limit` rows, given up to `limit + 1` rows. `next` is the cursor of the following page, or
+ * null on the last page.
  */
 export const pageOf = <A, Cursor>(found: ReadonlyArray<A>, limit: number, cursorOf: (last: A) => Cursor): {
   readonly page: ReadonlyArray<A>

@@ -17,7 +17,9 @@ export type ValuesOf<P> = {
   readonly [name in keyof P]: P[name] extends { readonly read: ReadParameter<infer A> } ? A : never
 }
 
-/** A parameter with its description. `schema` says which texts `HttpApiEndpoint` lets through to the reader. */
+/**
+ * Describes an optional parameter. `HttpApiEndpoint` passes only texts of `schema` to the reader. Default: any text.
+ */
 export const described = <A, S extends Schema.Top = Schema.String>(
   description: string,
   read: ReadParameter<A>,
@@ -25,11 +27,11 @@ export const described = <A, S extends Schema.Top = Schema.String>(
 ): Parameter<A, Schema.optionalKey<S>> =>
   Object.assign(Schema.optionalKey(schema ?? Schema.String).annotate({ description }), { read }) as never
 
-/** A parameter that a request must have. */
+/** Describes a required parameter. */
 export const required = <A>(description: string, read: ReadParameter<A>): Parameter<A, Schema.String> =>
   Object.assign(Schema.String.annotate({ description }), { read })
 
-/** A whole number from `least` to `most`; `otherwise` when it is not given. */
+/** Reads a whole number from `least` to `most`. Default: `otherwise`. */
 export const whole = (least: number, most: number, otherwise: number, unit = ""): ReadParameter<number> => (text) => {
   const number = text === undefined ? otherwise : Number(text)
   return text?.trim() !== "" && Number.isInteger(number) && number >= least && number <= most
@@ -39,37 +41,40 @@ export const whole = (least: number, most: number, otherwise: number, unit = "")
 
 const grouped = (number: number): string => number.toLocaleString("en-US")
 
-/** The rows of a page: 1 to `most`; `otherwise` when it is not given. `unit` names the rows in the description. */
+/**
+ * Describes the number of rows on a page: 1 to `most`, default `otherwise`. `unit` is a prefix that names the rows in
+ * the description.
+ */
 export const limit = (most: number, otherwise: number, unit = ""): Parameter<number> =>
   described(`${unit}1 to ${grouped(most)}, default ${grouped(otherwise)}`, whole(1, most, otherwise))
 
-/** The cursor of a list by number: the id that the previous page ended with, `least` or more. */
+/** Reads a numeric cursor: the last id of the previous page, at least `least`. */
 export const numericCursor =
   (detail = "must be the `next` of a page", least = 0): ReadParameter<number | undefined> => (text) =>
     text === undefined || (/^\d{1,15}$/.test(text) && Number(text) >= least)
       ? Result.succeed(text === undefined ? undefined : Number(text))
       : Result.fail(detail)
 
-/** A text that can be stored and, where that is given, is valid. */
+/** Reads a text that PostgreSQL can store and that `isValid` accepts. Otherwise fails with `detail`. */
 export const text = (
   detail: string,
   isValid: (text: string) => boolean = () => true,
 ): ReadParameter<string | undefined> =>
 (given) => given === undefined || (isStorable(given) && isValid(given)) ? Result.succeed(given) : Result.fail(detail)
 
-/** A parameter that is an e-mail address. A space in it is a `+` that the caller has not escaped. */
+/** Reads an e-mail address. Rejects white space, because a `+` that the caller did not escape arrives as a space. */
 export const ofAddress = <A>(parameter: ReadParameter<A>): ReadParameter<A> => (given) => {
   const fault = given === undefined ? undefined : plusFault(given)
   return fault === undefined ? parameter(given) : Result.fail(fault)
 }
 
-/** The cursor of a list: `next` of the previous page. */
+/** Reads the cursor of a list: `next` of the previous page. */
 export const cursor = (
   detail = "must be the `next` of a page",
   isValid?: (text: string) => boolean,
 ): ReadParameter<string | undefined> => text(detail, isValid)
 
-/** One of some words. */
+/** Reads one of the given words. */
 export const oneOf =
   <const Word extends string>(words: ReadonlyArray<Word>): ReadParameter<Word | undefined> => (given) => {
     const word = words.find((one) => one === given)
@@ -78,13 +83,13 @@ export const oneOf =
       : Result.fail(`must be one of ${words.join(", ")}`)
   }
 
-/** `true` or `false`; false when it is not given. */
+/** Reads `true` or `false`. Default: false. */
 export const flag: ReadParameter<boolean> = (given) =>
   given === undefined || given === "true" || given === "false"
     ? Result.succeed(given === "true")
     : Result.fail("must be true or false")
 
-/** A day, which begins at 00:00 UTC, or a time with an offset. */
+/** Reads a day, which begins at 00:00 UTC, or a time with an offset. */
 export const time: ReadParameter<Date | undefined> = (given) => {
   if (given === undefined) return Result.succeed(undefined)
   const isComplete = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(given)
@@ -94,7 +99,10 @@ export const time: ReadParameter<Date | undefined> = (given) => {
     : Result.succeed(at)
 }
 
-/** Which templates a list has: `false` those in use, `true` the archived ones, `all` both. Default `false`. */
+/**
+ * Reads which templates a list contains: `false` for templates in use (the default), `true` for archived templates, or
+ * `all`.
+ */
 export const archived: ReadParameter<Which> = (given) => {
   switch (given) {
     case undefined:
@@ -109,10 +117,10 @@ export const archived: ReadParameter<Which> = (given) => {
   }
 }
 
-/** The cursor of a list by number, with its usual description. */
+/** Describes a numeric cursor in the usual words. */
 export const pageCursor = described("Cursor: `next` of the previous page", numericCursor())
 
-/** A text that `schema` accepts. */
+/** Reads a text that `schema` accepts. */
 export const valid = (schema: Schema.ConstraintDecoder<unknown>): ReadParameter<string | undefined> => {
   const decode = decoder(schema)
   return (given) => {

@@ -1,6 +1,7 @@
 /**
- * An address whose path has `;` and `#` percent-encoded. The router takes both for the beginning of the query, so that `/api/generate/demo;x=1`
- * was a request to `/api/generate/demo`, and a template `a;b` was the template `a`. In HTTP, `;` is a character of the path.
+ * Percent-encodes `;` and `#` in the path of an address. The router reads both as the beginning of the query: without
+ * the encoding, `/api/generate/demo;x=1` would reach `/api/generate/demo`, and the template `a;b` would be the template
+ * `a`. In HTTP, `;` is a character of the path.
  */
 export const withPlainPath = (url: string): string => {
   const at = url.search(/[;#?]/)

@@ -3,8 +3,8 @@ export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)
 
 /**
- * The warning for a service that listens beyond loopback without a proxy. Returns undefined if `host` is loopback or a proxy is
- * trusted.
+ * Returns the warning for a service that listens beyond loopback without a proxy. Undefined if `host` is loopback or a
+ * proxy is trusted.
  */
 export const proxyAdvice = (host: string, trustedProxies: ReadonlyArray<unknown>): string | undefined =>
   isLoopback(host) || trustedProxies.length > 0 ? undefined : (

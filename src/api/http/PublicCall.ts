@@ -17,22 +17,22 @@ export interface Said {
   /** The path and the query. */
   readonly url: string
   readonly headers: RequestHeaders
-  /** Empty for a call that takes no body. */
+  /** Empty if the call has no body. */
   readonly bytes: Uint8Array
-  /** The body; undefined for a call that takes none. */
+  /** The parsed body. Undefined if the call has no body. */
   readonly json: unknown
 }
 
-/** The request as `answer` takes it, or the problem of a faulty one. Warnings are sent with either. */
+/** The decoded request, or the problem of a faulty request. The response carries the warnings in both cases. */
 export interface Decoded<A, P> {
   readonly asked: Result.Result<A, P>
   readonly warnings: ReadonlyArray<string>
 }
 
-/** A response of JSON, or the problem of a refusal. Warnings are sent with either. */
+/** The content of a response: JSON, or the problem of a refusal. The response carries the warnings in both cases. */
 export interface Told<P> {
   readonly body: Result.Result<unknown, P>
-  /** Of a response that is no refusal, in lowercase. Default of `content-type`: `application/json`. */
+  /** Headers of a successful response, with names in lowercase. Default of `content-type`: `application/json`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly warnings?: ReadonlyArray<string> | undefined
 }
@@ -41,28 +41,28 @@ export interface Told<P> {
 type Unread = InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType
 
 /**
- * A call of the API with a key. `A`: the decoded request, `R`: the answer, `E`: the error of `answer`, `P`: the problems of refusals.
- * Everything but `answer` is pure.
+ * An API operation that requires an API key. `A` is the decoded request, `R` the answer, `E` the error of `answer`, and
+ * `P` the problems of refusals. All functions except `answer` are pure.
  */
 export interface PublicCall<A, R, E, P> {
   readonly method: "GET" | "POST"
   readonly path: `/api/${string}/:org`
   readonly scope: Scope
-  /** Whether it takes a body of JSON, of at most 1 MiB. */
+  /** Whether the call has a JSON body, of at most 1 MiB. */
   readonly takesBody: boolean
-  /** Refuses a request before its key is looked at. */
+  /** Refuses a request before its key is checked. */
   readonly refuseEarly?: (headers: RequestHeaders) => Unauthorized | undefined
   readonly decode: (said: Said) => Decoded<A, P>
-  /** As how many requests it counts. Default: one. */
+  /** The number of requests to count against the rate limit. Default: 1. */
   readonly requestsIn?: (asked: A) => number
-  /** `org`: where decisions, events and messages of the key are kept. */
+  /** `org` stores the decisions, events and messages of the key. */
   readonly answer: (org: OrgSlug, asked: A) => Effect.Effect<R, E>
   readonly respond: (answer: R, asked: A) => Told<P>
-  /** The response to a request whose answer failed. `org` as in `answer`. */
+  /** Returns the response if `answer` failed. `org` as in `answer`. */
   readonly refuse: (error: E, asked: A, org: OrgSlug) => Told<P>
 }
 
-/** The parts of a request, with its body if the call takes one. */
+/** Reads the parts of a request, and its body if the call has one. */
 const saidIn = (
   { takesBody }: { readonly takesBody: boolean },
   { headers, url }: HttpServerRequest.HttpServerRequest,
@@ -73,7 +73,7 @@ const saidIn = (
     ({ bytes, json }) => ({ url, headers: headers as RequestHeaders, bytes, json }),
   )
 
-/** Makes the response. Fails with the problem of a refusal. */
+/** Creates the response. Fails with the problem of a refusal. */
 const tell = <P>(
   request: HttpServerRequest.HttpServerRequest,
   { body, headers = {}, warnings = [] }: Told<P>,
@@ -101,7 +101,7 @@ const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E,
     const answering = Effect.suspend(() =>
       answered(request, grant, asked.success, call.answer(grant.dataOrg, asked.success))
     )
-    // One was counted with the key.
+    // `authorize` has counted one request.
     const more = (call.requestsIn?.(asked.success) ?? 1) - 1
     const counted = more === 0 ? answering : Effect.andThen(charge(request, grant, more), answering)
     return Effect.flatMapEager(warn(request, warnings), () => counted)
@@ -129,7 +129,7 @@ const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E,
 /** The steps of a call, without its types. */
 export type Steps = ReturnType<typeof stepsOf<unknown, unknown, unknown, unknown>>
 
-/** Responds to a request of a call. */
+/** Returns the route of a public call. */
 export const responding = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E, P>) => {
   const steps = stepsOf(keys, call)
   const { method, path } = call
@@ -144,7 +144,7 @@ export const responding = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCal
   return { method, path, response, steps: steps as unknown as Steps }
 }
 
-/** How the requests of a path are responded to. */
+/** The route of a path, with the effect that responds. */
 export interface PublicRoute<E = unknown> {
   readonly method: "GET" | "POST"
   readonly path: `/${string}/:${string}`
@@ -153,6 +153,6 @@ export interface PublicRoute<E = unknown> {
     E,
     HttpServerRequest.HttpServerRequest | HttpRouter.RouteContext | Refusals
   >
-  /** The steps of a call; undefined for any other route. */
+  /** The steps of a public call. Undefined for any other route. */
   readonly steps?: Steps
 }

@@ -21,34 +21,39 @@ interface Called {
   readonly parameter: string
 }
 
-/** A route by the beginning of its addresses, up to its parameter. */
+/** A route, found by its method and by the beginning of its path, up to the parameter. */
 interface Entry {
   readonly method: string
   readonly prefix: string
   readonly run: (called: Called) => Promise<Response>
 }
 
-/** Effect's own entries of a context, with `more`. Contexts are copied for each request, so the services of the process are left out. */
+/**
+ * Returns Effect's own entries of a context, and `more`. The services of the process are omitted, because each request
+ * copies its context.
+ */
 const referencesIn = (context: Context.Context<never>, more: Context.Context<never>): Context.Context<never> =>
   Context.makeUnsafe(
     new Map([...[...context.mapUnsafe].filter(([key]) => key.startsWith("effect/")), ...more.mapUnsafe]),
   )
 
-/** A parameter without anything that the router would have to decode. */
+/** A parameter without characters that the router would have to decode. */
 const plain = /^[\w.~-]{1,200}$/
 
-/** The parameter in an address that begins with `prefix`; undefined where the router has to look closer. */
+/** Returns the parameter of a path that begins with `prefix`. Undefined if the router must decode it. */
 const parameterIn = (url: string, prefix: string): string | undefined => {
   const at = url.indexOf("?", prefix.length)
   const parameter = url.slice(prefix.length, at === -1 ? undefined : at)
   return plain.test(parameter) ? parameter : undefined
 }
 
-/** The value of an effect that has already succeeded; undefined for any other effect. */
+/** Returns the value of an effect that has already succeeded. Undefined for any other effect. */
 const successOf = <A, E, R>(effect: Effect.Effect<A, E, R>): A | undefined =>
   Exit.isExit(effect) && Exit.isSuccess(effect) ? effect.value as A : undefined
 
-/** Makes the two ways of responding to a request: by the whole effect of a route, and by the steps of a call. */
+/**
+ * Creates the two ways to respond: `whole` runs the complete effect of a route, and `shortly` runs the steps of a call.
+ */
 const makeWays = Effect.gen(function* () {
   const { begin, envelop, isTracing, responseOf } = yield* Envelope.make
   const services = referencesIn(
@@ -58,7 +63,10 @@ const makeWays = Effect.gen(function* () {
     ) as Context.Context<never>,
   )
 
-  /** Responds by an effect. It continues after the client has disconnected, because the decision is stored by then. */
+  /**
+   * Responds with an effect. The effect continues if the client disconnects, because the decision may already be
+   * stored.
+   */
   const whole = ({ method, path, response }: PublicRoute) => {
     const name = path.slice(path.lastIndexOf(":") + 1)
     const route = HttpRouter.route(method, path, response) as HttpRouter.Route<unknown, unknown>
@@ -84,7 +92,10 @@ const makeWays = Effect.gen(function* () {
       Effect.runForkWith(context)(answer).addObserver(resolve)
     })
 
-  /** Responds to the requests of a call by its steps. A request that is refused or traced continues with the effect of the step. */
+  /**
+   * Responds to a request by the steps of its call. If tracing is on, or a step fails or has to wait, the remaining
+   * effect runs as with `whole`.
+   */
   const shortly = (steps: Steps, route: PublicRoute) => {
     const { answered, authorized, call, decoded, grantOf } = steps
     const wholly = whole(route)
@@ -96,11 +107,11 @@ const makeWays = Effect.gen(function* () {
       begin(arrival)
       const request = requestOf(arrival)
       const authorizing = grantOf(request, parameter)
-      // Undefined for a key that has to be looked up, or is refused.
+      // Undefined if the key must be read from the database, or is refused.
       const grant = successOf(authorizing)
       if (grant === undefined) return wholly(called, authorized(request, authorizing))
       const body = call.takesBody ? await Body.arrivedJson(arrival, Body.maxBodyBytes) : Body.none
-      // Any route that reads a body can end so, and none has to declare it.
+      // Every route that reads a body can time out. As a defect, the timeout needs no declaration in the contracts.
       if (body instanceof RequestTimeout) return wholly(called, Effect.die(body))
       if (!("json" in body)) return wholly(called, Effect.fail(body))
       const decoding = call.decode({ url, headers, bytes: body.bytes, json: body.json })
@@ -127,16 +138,16 @@ const makeWays = Effect.gen(function* () {
 })
 
 /**
- * Responds to public calls without searching the router, which has the same definitions and takes every request that is not
- * plain: other methods, and parameters that have to be decoded.
+ * Responds to public calls without a search in the router. The router has the same routes, and handles all other
+ * requests: other methods, and parameters that must be decoded.
  */
 export class PublicCalls extends Context.Service<PublicCalls, {
-  /** Adds a route to the router and to this. */
+  /** Adds a route to the router and to this service. */
   readonly add: <E>(
     router: HttpRouter.HttpRouter,
     route: PublicRoute<E>,
   ) => ReturnType<typeof addToRouter<E>>
-  /** Responds to a request, or leaves it to the router with undefined. */
+  /** Responds to a request. Returns undefined if the router must handle the request. */
   readonly respond: (arrival: RequestArrival) => Promise<Response> | undefined
 }>()("parlance/api/http/PublicCalls") {
   static readonly layer = Layer.effect(

@@ -7,10 +7,10 @@ import { withPlainPath } from "./PathText.ts"
 /** Request headers by lowercase name. */
 export type RequestHeaders = Readonly<Record<string, string>>
 
-/** The headers of a request. The values of a header that stands several times are joined. */
+/** Returns the headers of a request. Values of a repeated header are joined. */
 const headersOf = (headers: Headers): RequestHeaders => {
   const all: Record<string, string> = Object.create(null)
-  // Faster than a loop over its entries.
+  // `forEach` is faster than a loop over the entries.
   headers.forEach((value, name) => all[name] = value)
   return all
 }
@@ -19,7 +19,10 @@ const headersOf = (headers: Headers): RequestHeaders => {
 const requestIdOf = (given: string | undefined): string =>
   given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 
-/** The path of a request and its query. `Deno.serve` gives the whole address, with the `Host` header as it came. */
+/**
+ * Returns the path and the query of a request. `Deno.serve` provides the whole address, which contains the `Host`
+ * header unchecked.
+ */
 const targetOf = (address: string): string => {
   const host = address.indexOf("//") + 2
   const path = address.indexOf("/", host)
@@ -29,7 +32,9 @@ const targetOf = (address: string): string => {
   return path === -1 ? "/" : withPlainPath(address.slice(path))
 }
 
-/** A request before it is routed. The watch of the event loop names work in progress after it. */
+/**
+ * A request before it is routed. The monitor of the event loop reports work in progress under the name of its request.
+ */
 export class RequestArrival {
   readonly method: string
   /** The path and the query. */
@@ -45,9 +50,9 @@ export class RequestArrival {
   waitedMillis = 0
   /** Whether its body is still arriving. The request causes no work until then. */
   isArriving = false
-  /** The reader of a body that has not been read to its end. */
+  /** The reader of a body that has not been read completely. */
   unread: ReadableStreamDefaultReader<Uint8Array> | undefined
-  /** When work on it began. Unit: Unix milliseconds. */
+  /** Time at which work on the request began. Unit: Unix milliseconds. */
   begun: number | undefined
   /** Sends the response that a fiber made. */
   respond: (response: Response) => void = () => {}

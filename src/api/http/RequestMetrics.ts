@@ -1,19 +1,26 @@
 import { Context, Metric } from "effect"
 
-// Labels are given to metrics as they are made: `Metric.withAttributes` merges them anew with each update, which takes 0.8 kB.
+// Each metric is created with its labels, because `Metric.withAttributes` would merge labels at each update and
+// allocate 0.8 kB.
 
 /** Answered requests, by kind of route and status. */
 const requests = (route: RouteKind, status: number) =>
   Metric.counter("parlance_http_requests_total", { incremental: true, attributes: { route, status: String(status) } })
 
-/** From a request's headers to its answer, by kind of route and class of status. Unit: seconds, measured in milliseconds. */
+/**
+ * Time from a request's headers to its response, by kind of route and class of status. Unit: seconds, measured in
+ * milliseconds.
+ */
 const durations = (route: RouteKind, status: number) =>
   Metric.histogram("parlance_http_request_seconds", {
     boundaries: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     attributes: { route, status: `${Math.floor(status / 100)}xx` },
   })
 
-/** Kind of the route; `refused` for requests refused under load before routing; `other` without a route. */
+/**
+ * Kind of the route: `refused` for requests refused under load before routing, and `other` for requests without a
+ * route.
+ */
 type RouteKind =
   | "generate"
   | "batch_generate"
@@ -42,7 +49,7 @@ const prefixes: ReadonlyArray<readonly [string, RouteKind]> = [
 
 const kinds = new Map<string, RouteKind>()
 
-/** The kind of a route by its path as it was declared; undefined: no route. */
+/** Returns the kind of a route by its declared path. An undefined path means no route. */
 export const kindOf = (path: string | undefined): RouteKind => {
   if (path === undefined) return "other"
   const known = kinds.get(path)
@@ -69,7 +76,7 @@ const metricsOf = (route: RouteKind, status: number) => {
 
 const process = Context.empty()
 
-/** Counts one answered request and the time it took. */
+/** Counts one answered request and records its duration. */
 export const measure = (route: RouteKind, status: number, millis: number): void => {
   const { count, duration } = metricsOf(route, status)
   count.updateUnsafe(1, process)

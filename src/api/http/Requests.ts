@@ -14,7 +14,7 @@ import type { ReadParameter, ValuesOf } from "./Parameters.ts"
 import { separatorFaults } from "./QueryFaults.ts"
 import { ofMembers, ofParameters, warn } from "./Warnings.ts"
 
-/** A 400 with every fault. */
+/** Returns a 400 that lists every fault. */
 export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRequest =>
   new Problems.InvalidRequest({
     detail: faults.length === 1
@@ -26,28 +26,28 @@ export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRe
   })
 
 /**
- * A path parameter that can be looked up: one with characters that no id has (NUL, a lone surrogate) is changed to one
- * that nothing is called, so that it is not found like any other.
+ * Returns a path parameter that PostgreSQL can search for. NUL and lone surrogates occur in no id and would make the
+ * statement fail, so U+FFFD replaces them and the search finds nothing.
  */
 export const lookedUp = (text: string): string =>
   isStorable(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
 
-/** The source a management path names, by its neutral name or the platform's. */
+/** Finds the source that a management path names, by its source id or the name of its platform. */
 export const sourceOf = (name: string): Effect.Effect<SourceId, Errors.SourceNotFound> => {
   const sourceId = sourceIdOf(name)
   return sourceId === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(sourceId)
 }
 
-/** The inbox named in a management path: of a webhook source, or of mail. */
+/** Finds the inbox that a management path names: the inbox of a webhook source, or of mail. */
 export const inboxOf = (name: string): Effect.Effect<SourceId | typeof mailSource, Errors.SourceNotFound> => {
   const source = inboxSourceOf(name)
   return source === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(source)
 }
 
-/** Most values of a body: decoding takes about 2 microseconds for each, during which nothing else is answered. */
+/** Maximum number of values in a body. Decoding blocks the event loop for about 2 microseconds per value. */
 const maxValues = 60_000
 
-/** The input with only the names of the members of its opaque members. */
+/** Returns the part of the input that is decoded: of opaque members, only the names of their own members. */
 const decodedOf = (input: unknown, opaque: ReadonlyArray<string>): unknown =>
   opaque.length > 0 && typeof input === "object" && input !== null && !Array.isArray(input)
     ? Object.entries(input).map(([name, value]) => {
@@ -57,15 +57,15 @@ const decodedOf = (input: unknown, opaque: ReadonlyArray<string>): unknown =>
     : input
 
 /**
- * Decodes a body of at most 60,000 values, or fails with every fault. `opaque` are members whose values are not decoded: only their
- * names count. Warns of members that the schema does not have.
+ * Decodes a body of at most 60,000 values. Returns a problem with every fault, and warnings about members that the
+ * schema does not have. Of the members named in `opaque`, only the names of their own members count as values.
  */
 export const bodyIn = <A>(
   { bytes, json: input }: Body.RawJson,
   decode: Decode<A>,
   opaque: ReadonlyArray<string> = [],
 ): Decoded<A, Problems.InvalidRequest> => {
-  // A value takes two bytes at least, so the values of most bodies need not be counted.
+  // Each value has at least two bytes, so most bodies are too short to need a count.
   if (bytes.length > 2 * maxValues && hasMoreValuesThan(decodedOf(input, opaque), maxValues)) {
     const detail = `has more than ${maxValues} values in its lists and objects`
     return { asked: Result.fail(invalid([{ pointer: "", detail }])), warnings: [] }
@@ -94,7 +94,7 @@ export const query = (request: { readonly url: string }): URLSearchParams => {
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
 }
 
-/** Reads the parameters of a query. Fails with every fault. Warns of parameters without effect. */
+/** Reads the parameters of a query. Fails with every fault. Warns about parameters without effect. */
 export const readQuery = <P extends { readonly [name: string]: { readonly read: ReadParameter<unknown> } }>(
   request: HttpServerRequest.HttpServerRequest,
   parameters: P,

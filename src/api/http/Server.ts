@@ -28,7 +28,7 @@ export const layerServer = Layer.effect(
   }),
 ).pipe(Layer.merge(HttpServer.layerServices))
 
-/** How paths are matched: to the letter, so that `/docs` and `/docs/` are two. */
+/** Options of the router: paths match exactly, so `/docs` and `/docs/` are different paths. */
 export const routerConfig = {
   maxParamLength: 2000,
   ignoreTrailingSlash: false,
@@ -36,7 +36,7 @@ export const routerConfig = {
   caseSensitive: true,
 }
 
-/** Serves `routes`. Envelope.ts has the common parts of responses and logs requests where `ACCESS_LOG` says so. */
+/** Serves `routes`. Envelope.ts adds the common parts of responses, and logs requests if `ACCESS_LOG` is on. */
 export const serve = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   HttpRouter.serve(routes, {
     disableLogger: true,
@@ -44,6 +44,6 @@ export const serve = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
     routerConfig,
   }).pipe(
     Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(Body.maxBodyBytes))),
-    // The server's own spans would say whole URLs and addresses of clients: Envelope.ts has others.
+    // Spans of Effect's server would contain whole URLs and client addresses. Envelope.ts creates spans without them.
     Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
   )

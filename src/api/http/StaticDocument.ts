@@ -3,10 +3,10 @@ import { Buffer } from "node:buffer"
 import { hash } from "node:crypto"
 import { constants, gzipSync } from "node:zlib"
 
-/** Shorter documents are not compressed: they fit into a packet or two. */
+/** Minimum size of a compressed document, because shorter documents fit into two packets. Unit: bytes. */
 const leastCompressed = 2048
 
-/** Whether an `Accept-Encoding` takes gzip, by name or with `*`. */
+/** Whether an `Accept-Encoding` header allows gzip, by name or with `*`. */
 export const acceptsGzip = (header: string | undefined): boolean => {
   let any = false
   for (const part of (header ?? "").toLowerCase().split(",")) {
@@ -27,9 +27,9 @@ export const matchesTag = (header: string | undefined, tag: string): boolean =>
 export const entityTag = (plain: Uint8Array): string => `W/"${hash("sha256", plain, "hex").slice(0, 32)}"`
 
 /**
- * A document that is the same for every client, encoded and compressed once and sent from shared bytes, so that slow
- * readers hold no copies. Returns the response to a request: 304 if the client has the document, gzip if the client
- * accepts it. `headers` must include `cache-control`.
+ * Prepares a document that is identical for all clients. The document is encoded and compressed once, and sent from
+ * shared bytes, so that slow readers hold no copies. The returned function responds with 304 if the client has the
+ * document, and with gzip if the client accepts gzip. `headers` must include `cache-control`.
  */
 export const staticDocument = (
   text: string,

@@ -2,11 +2,11 @@ import { Effect } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { named, namedAtMost } from "../../domain/WarningText.ts"
 
-/** The value of the header `Parlance-Warnings`. It carries printable ASCII only, whatever a warning says. */
+/** Returns the value of the header `Parlance-Warnings`. `?` replaces characters other than printable ASCII. */
 export const headerOf = (warnings: ReadonlyArray<string>): string =>
   warnings.map((text) => text.replace(/[^\x20-\x7e]/g, "?")).join("; ")
 
-/** Warnings about query parameters without effect: unknown and repeated ones. */
+/** Returns warnings about query parameters without effect: unknown and repeated parameters. */
 export const ofParameters = (
   asked: URLSearchParams,
   isKnown: (name: string) => boolean,
@@ -20,21 +20,24 @@ export const ofParameters = (
   }).slice(0, namedAtMost)
 }
 
-/** Warnings about the query of a request that takes no parameters. */
+/** Returns warnings about the query of a request whose operation has no parameters. */
 export const ofQuery = ({ url }: { readonly url: string }): ReadonlyArray<string> => {
   const at = url.indexOf("?")
   return at === -1 ? [] : ofParameters(new URLSearchParams(url.slice(at + 1)), () => false)
 }
 
-/** Warnings about members of a body that had no effect, by their JSON pointers. */
+/** Returns warnings about members of a body that had no effect, by their JSON pointers. */
 export const ofMembers = (pointers: ReadonlyArray<string>): ReadonlyArray<string> =>
   pointers.slice(0, namedAtMost).map((pointer) => `the member "${named(pointer)}" is unknown and has no effect`)
 
-/** Warnings about members of events that could not be read, by their JSON pointers. The verdicts have the reasons. */
+/**
+ * Returns warnings about members of events that could not be read, by their JSON pointers. The verdicts contain the
+ * reasons.
+ */
 export const ofUnread = (pointers: ReadonlyArray<string>): ReadonlyArray<string> =>
   pointers.slice(0, namedAtMost).map((pointer) => `the member "${named(pointer)}" could not be read, see the verdict`)
 
-/** Adds warnings to the response of a request, in the header `Parlance-Warnings`, behind earlier ones. */
+/** Adds warnings to the header `Parlance-Warnings` of a request's response, after earlier warnings. */
 export const warn = (
   request: HttpServerRequest.HttpServerRequest,
   warnings: ReadonlyArray<string>,

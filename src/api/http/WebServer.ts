@@ -8,7 +8,7 @@ import { headFault } from "./Head.ts"
 import { CurrentArrival, RequestArrival } from "./RequestArrival.ts"
 import { unref } from "../../runtime/unref.ts"
 
-/** The service cannot listen where its settings say. */
+/** The service cannot listen at the address in `HOST` and `PORT`. */
 class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
   port: Schema.Int,
@@ -23,18 +23,18 @@ class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
 interface WebServerOptions {
   readonly host: string
   readonly port: number
-  /** How long closing waits for the responses to requests that have arrived. */
+  /** Maximum time to close the server: until then, it finishes requests that have arrived. */
   readonly shutdownTimeout: Duration.Duration
-  /** How long the body of a request may take. */
+  /** Maximum time for a request's body to arrive. */
   readonly requestTimeout: Duration.Duration
   readonly admit: Admit
   /** Whether connections are closed with their next response. */
   readonly isEnding: () => boolean
-  /** Responds to a request without the router, or leaves it to the router with undefined. */
+  /** Responds to a request without the router. Returns undefined if the router must handle the request. */
   readonly respond: (arrival: RequestArrival) => Promise<Response> | undefined
 }
 
-/** Makes the response to a request. */
+/** Creates the response to a request. */
 export type App = Effect.Effect<
   HttpServerResponse.HttpServerResponse,
   unknown,
@@ -44,7 +44,10 @@ export type App = Effect.Effect<
 /** Responds to a request. */
 type Route = (arrival: RequestArrival) => Promise<Response>
 
-/** The request as Effect has it: with its path alone, and the address of the connection. */
+/**
+ * Returns a request in Effect's form. `url` is the path with the query, and `remoteAddress` the address of the
+ * connection.
+ */
 export const requestOf = (
   { headers, peer, request, url }: RequestArrival,
 ): HttpServerRequest.HttpServerRequest =>
@@ -54,7 +57,10 @@ export const requestOf = (
     remoteAddress: Option.some(peer),
   })
 
-/** A body from this size on is sent as a stream: `Response` copies bytes, and is slow with long texts beyond Latin-1. Unit: bytes. */
+/**
+ * Size from which a body is sent as a stream, because `Response` copies bytes and is slow with long texts beyond
+ * Latin-1. Unit: bytes.
+ */
 const streamedFrom = 16 * 1024
 
 const bodyOf = ({ body, contentLength, text }: HttpBody.Uint8Array): BodyInit =>
@@ -65,7 +71,7 @@ const bodyOf = ({ body, contentLength, text }: HttpBody.Uint8Array): BodyInit =>
     },
   })
 
-/** The response as `Deno.serve` takes it. */
+/** Returns a response in the form that `Deno.serve` requires. */
 const webOf = (
   request: HttpServerRequest.HttpServerRequest,
   response: HttpServerResponse.HttpServerResponse,
@@ -73,7 +79,7 @@ const webOf = (
 ): Response => {
   const withoutBody = request.method === "HEAD"
   const { body, cookies, headers, status } = response
-  // Nearly every response: without the two copies of headers that Effect makes.
+  // Nearly every response takes this path, which avoids two copies of the headers that Effect would make.
   if (
     body._tag === "Uint8Array" && !withoutBody && Cookies.isEmpty(cookies) && !HttpServerResponse.omitsBody(response)
   ) {
@@ -88,7 +94,7 @@ const webOf = (
   return HttpServerResponse.toWeb(sent, { withoutBody, context: services, signal })
 }
 
-/** Runs an effect that makes a response, and gives the response to the request that the fiber answers. */
+/** Runs an effect that creates a response, and responds with it to the request of the fiber. */
 export const replying = (app: App, services: Context.Context<never>) =>
   HttpEffect.toHandled(
     app,
@@ -99,7 +105,8 @@ export const replying = (app: App, services: Context.Context<never>) =>
           arrival.respond(webOf(request, response, services))
           return Effect.void
         } catch (defect) {
-          // For example a header with characters that HTTP does not allow. Without a response, the gate would count the request forever.
+          // A header may have characters that HTTP does not allow. Without a response, the gate would count the request
+          // forever.
           arrival.respond(new Response(null, { status: 500, headers: { "x-request-id": arrival.requestId } }))
           return Effect.logError("A response could not be sent", defect)
         }
@@ -132,12 +139,14 @@ const endingOnce = () => {
   return (server: Deno.HttpServer<Deno.NetAddr>): Promise<void> => ending ??= server.shutdown()
 }
 
-/** Time for a client to read a response before the service closes a connection with an unread body. Unit: milliseconds. */
+/**
+ * Time for a client to read a response before the service closes a connection with an unread body. Unit: milliseconds.
+ */
 const lingerMillis = 1000
 
 /**
- * Closes the connection after the response if the body was not read to its end. Without a reader, Deno reads and discards the rest
- * without a limit.
+ * Closes the connection 1 second after the response if the body was not read completely. Otherwise Deno would read and
+ * discard the remainder without a limit.
  */
 const leaveUnread = ({ method, request, unread }: RequestArrival): void => {
   if (method === "GET") return
@@ -147,7 +156,7 @@ const leaveUnread = ({ method, request, unread }: RequestArrival): void => {
   unref(timer)
 }
 
-/** A server that listens at once, and responds once there are routes. */
+/** Starts a server that listens immediately. Its first requests are answered as soon as the routes exist. */
 export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
   const { admit, host, isEnding, port, requestTimeout, respond, shutdownTimeout } = options
   const requestTimeoutMillis = Duration.toMillis(requestTimeout)
@@ -164,7 +173,7 @@ export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
 
   const log = Effect.runForkWith(yield* Effect.context<never>())
   const onError = (error: unknown) => {
-    // Without the message of the error, which may quote personal data.
+    // The log entry omits the message of the error, which may quote personal data.
     const kind = error instanceof Error ? error.name : typeof error
     log(Effect.logError("A response ended with an error", { kind }))
     return new Response(null, { status: 500 })
@@ -187,9 +196,10 @@ export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
     }),
     (server) => Effect.sync(() => void ended(server)),
   )
-  // Connections that have not ended by then end with the process: an abort of a server that shuts down is an uncaught error.
+  // Connections that are open after the timeout end with the process, because aborting Deno's server during its
+  // shutdown causes an uncaught error.
   const shutdown = Effect.promise(async () => {
-    // A shutdown of Deno's server cuts bodies that are still arriving.
+    // A shutdown of Deno's server would cut off bodies that are still arriving.
     await arrivedOf((arrival) => arrival.isEnding === isEnding)
     await ended(server)
   }).pipe(Effect.timeoutOption(shutdownTimeout), Effect.asVoid)
@@ -202,7 +212,7 @@ export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
     serve: Effect.fnUntraced(function* (app) {
       const services = yield* Effect.context<never>()
       const fibers = Scope.forkUnsafe(yield* Effect.scope, "parallel")
-      // Before the fibers end.
+      // Added after the scope of the fibers, so the shutdown runs before the fibers end.
       yield* Effect.addFinalizer(() => shutdown)
       route = routing(app as App, services, fibers)
       hasRoutes(route)

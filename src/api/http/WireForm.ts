@@ -1,12 +1,13 @@
 import { SchemaAST } from "effect"
 
-// A handler may return a domain object: with `Date` for a text, `undefined` for null, and `templateId` for `template_id`.
-// The schema of the response tells which member is which, and leaves out the others.
+// A handler may return a domain object, which has a `Date` instead of a text, `undefined` instead of null, and
+// `templateId` instead of `template_id`. The schema of the response determines the form of each member. Other members
+// are omitted.
 
 /** A name in the notation of domain objects: `templateId` for `template_id`. */
 type DomainName<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<DomainName<Tail>>}` : Name
 
-/** The values that have the wire form `T`. */
+/** The values that can be converted to the wire form `T`. */
 export type Sendable<T> = T extends string ? T | (string extends T ? Date : never)
   : T extends null ? null | undefined
   : T extends ReadonlyArray<infer A> ? ReadonlyArray<Sendable<A>>
@@ -20,7 +21,7 @@ type Member<T, K extends keyof T> =
 type SendableObject<T> = string extends keyof T ? { readonly [K in keyof T]: Sendable<T[K]> }
   : { readonly [K in keyof T]: Member<T, K> } | { readonly [K in keyof T as DomainName<K>]: Member<T, K> }
 
-/** Brings a value into its wire form. */
+/** Converts a value to its wire form. */
 type Write = (value: unknown) => unknown
 
 const domainName = (name: string): string => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
@@ -66,7 +67,7 @@ const writers = new WeakMap<SchemaAST.AST, Write>()
 const writerOf = (ast: SchemaAST.AST): Write => {
   const known = writers.get(ast)
   if (known !== undefined) return known
-  // Stands for the writer within its own schema, which a recursive schema contains.
+  // A recursive schema contains itself, so this writer represents it until the real writer exists.
   writers.set(ast, (value) => writers.get(ast)!(value))
   const write = newWriter(ast)
   writers.set(ast, write)
@@ -85,7 +86,7 @@ const newWriter = (ast: SchemaAST.AST): Write => {
   return SchemaAST.isUnion(ast) ? writerOfUnion(ast) : writeLeaf
 }
 
-/** Brings values into the wire form of `schema`. */
+/** Returns a function that converts values to the wire form of `schema`. */
 export const wireForm = <T>(
   schema: { readonly ast: SchemaAST.AST; readonly Type: T },
 ): (value: Sendable<T>) => T => writerOf(SchemaAST.toEncoded(schema.ast)) as (value: Sendable<T>) => T
