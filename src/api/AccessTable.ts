@@ -11,7 +11,8 @@ HttpApi.reflect(Api, {
     if (rule !== undefined) rules.set(endpoint.identifier, rule)
   },
 })
-// An action of the console's editor without an endpoint. It sends to test groups and members, or anywhere with `sendTestMessage`.
+// An action of the console's editor without an endpoint. It sends to test groups and members, or to any address with
+// `sendTestMessage`.
 rules.set("sendVariantTest", writes("editor", "test message sent"))
 
 /** The access to every endpoint of the management API, by its name. */

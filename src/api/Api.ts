@@ -43,8 +43,8 @@ import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
 import { listOfSources } from "../domain/Source.ts"
 import { version } from "../domain/Version.ts"
 
-// The contract, declared once: routes, the OpenAPI document and the CLI's client come from here. Bodies are decoded by
-// the handlers (see Body.ts), because every fault must be listed and no body may be read past its limit.
+// The contract of the API. Routes, the OpenAPI document and the CLI's client derive from it. Handlers decode the bodies
+// (see Body.ts), because responses list every fault and no body is read beyond its limit.
 
 const path = { org: Schema.String }
 const templatePath = { ...path, template: Schema.String }
@@ -366,7 +366,7 @@ class OperationsGroup extends HttpApiGroup.make("operations")
   )
   .annotate(OpenApi.Description, "Health, metrics and documents") {}
 
-/** All groups except the plain, faster routes. */
+/** Groups that `HttpApiBuilder` serves. The others have plain routes, which are faster. */
 const servedGroups = [
   OrganizationsGroup,
   KeysGroup,
@@ -399,8 +399,8 @@ const servedGroups = [
 export class ServedApi extends HttpApi.make("parlance").add(...servedGroups) {}
 
 /**
- * All endpoints, for the OpenAPI document and for clients. Plain routes serve the groups generate, delay and tracking
- * (GenerateRoutes.ts, DelayRoutes.ts, TrackingRoutes.ts), which saves a tenth of the cost of a call.
+ * All endpoints, for the OpenAPI document and for clients. Plain routes serve the groups that `ServedApi` does not have
+ * (see GenerateRoutes.ts), which saves a tenth of the cost of a call.
  */
 export class Api extends HttpApi.make("parlance")
   .add(

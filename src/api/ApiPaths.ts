@@ -20,8 +20,8 @@ HttpApi.reflect(Api, {
 const pathOf = (url: string): string => url.split("?", 1)[0]!
 
 /**
- * Methods that the path takes; empty for a path that does not exist. HEAD goes with GET, except for Generate, which would
- * count a variant that nobody received.
+ * Returns the methods that a path supports, or an empty list for a path that does not exist. Paths with GET also
+ * support HEAD, except Generate, which would record a decision for a variant that no user received.
  */
 export const methodsOf = (url: string): ReadonlyArray<string> => {
   const path = pathOf(url)
@@ -32,14 +32,14 @@ export const methodsOf = (url: string): ReadonlyArray<string> => {
 
 const slug = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
-/** The parts of a request that its name in the log is made of. */
+/** The parts of a request that determine its name in the log. */
 interface Named {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly requestId?: string | undefined
 }
 
-/** A request as the log names it: by its route and organization, not by its path, which may name a person. */
+/** Returns the name of a request in the log: its route and organization, without the path, which may name a person. */
 export const nameOfParts = ({ method = "", requestId, url = "" }: Named): WorkName => {
   const path = pathOf(url)
   const route = routes.find((route) => route.method === method && route.pattern.test(path))
@@ -55,8 +55,8 @@ export const nameOfParts = ({ method = "", requestId, url = "" }: Named): WorkNa
   }
 }
 
-/** The parts from which a request is named after its end, when the request itself should leave memory. */
+/** Returns the parts that name a request after its end, so that memory need not hold the request itself. */
 export const namedParts = ({ method, requestId, url }: Named): Named => ({ method, url, requestId })
 
-/** The name of a request that is in work. */
+/** Returns the name of a request in work. */
 export const workNameOf = (request: Named): WorkName => nameOfParts(request)

@@ -1,4 +1,5 @@
-// RFC 9457 problems: the only errors this service answers with. Each `type` is a stable path, served as a page.
+// RFC 9457 problems, the only form of error responses. Each `type` is a stable path of a page that explains the
+// problem.
 
 export { type ProblemPage, problemPages } from "./problems/ProblemPage.ts"
 export * from "./problems/RequestProblems.ts"

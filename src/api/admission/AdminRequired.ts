@@ -25,20 +25,20 @@ const noToken = "Not authenticated: send an API key with a scope of the manageme
 type Rejection = Unauthorized | TooManyAttempts | Forbidden | RateLimited
 
 /**
- * The refusal of a request, by the request of the server. The middleware tries every scheme in turn, so the last one answers with
- * it.
+ * The refusal of each request, by the server's request object. The middleware tries the authentication schemes one
+ * after another, so later schemes return the refusal of an earlier one.
  */
 const rejections = new WeakMap<object, Rejection>()
 
 /**
- * Accepts management requests with the admin token as a Bearer token, with an API key whose scopes allow the request, or
- * with the cookie of a console session whose role does (see `managementGroup`). Sessions also need `X-CSRF-Token` for requests
- * that change data. Changes are recorded in the audit log.
+ * Accepts management requests with the admin token as a Bearer token, with an API key whose scopes allow the request,
+ * or with the cookie of a console session whose role does (see `managementGroup`). Sessions also need `X-CSRF-Token`
+ * for requests that change data. Changes are recorded in the audit log.
  */
 export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { provides: CurrentActor }>()(
   "parlance/api/admission/AdminRequired",
   {
-    // `Unavailable` is not declared here: every endpoint can fail with it during overload or while the database is
+    // `Unavailable` is listed because every endpoint can fail with it during overload or while the database is
     // unreachable.
     error: [Unauthorized, Forbidden, TooManyAttempts, RateLimited, Unavailable],
     security: {
@@ -103,7 +103,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             }))
         })
 
-      /** Keeps a refusal as the response, so that no other scheme is tried. */
+      /** Fails with a refusal, and records it so that later schemes return it too. */
       const refuse = <R extends Rejection>(request: HttpServerRequest.HttpServerRequest, problem: R) =>
         Effect.suspend(() => {
           rejections.set(request.source, problem)
@@ -135,7 +135,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
         })
 
       return AdminRequired.of({
-        // Without a token it fails, and the middleware tries the scheme of sessions next.
+        // Fails without a token. The middleware then tries the API key and the session.
         AdminToken: (next, { credential, endpoint }) =>
           Effect.gen(function* () {
             const request = yield* HttpServerRequest.HttpServerRequest

@@ -9,7 +9,7 @@ import { Refusals } from "./Refusals.ts"
 
 const details: { readonly [reason in KeyRejected["reason"]]: string } = {
   missing: "No API key: send it in the header X-Api-Key, or as `Authorization: Bearer`",
-  // The same text for an unknown id and for a wrong secret, so that it does not reveal which ids exist.
+  // An unknown id and a wrong secret get the same text, so that the response does not reveal which ids exist.
   unknown: "The API key is unknown",
   expired: "The API key has expired",
   revoked: "The API key has been revoked",
@@ -21,8 +21,8 @@ const bearer = (header: string | undefined): string | undefined => {
 }
 
 /**
- * The key in the headers of a request, from `X-Api-Key` or as a Bearer token; empty without one. Undefined if both are there
- * and differ.
+ * Returns the key in the headers of a request, from `X-Api-Key` or as a Bearer token. Empty without a key, and
+ * undefined if the headers contain two different keys.
  */
 const keyOf = (headers: Readonly<Record<string, string | undefined>>): string | undefined => {
   const inHeader = headers["x-api-key"]
@@ -32,7 +32,7 @@ const keyOf = (headers: Readonly<Record<string, string | undefined>>): string | 
     : inHeader ?? asBearer ?? ""
 }
 
-/** Counts a key that was rejected, under the organization it was sent to. */
+/** Counts a rejected key under the organization that the request addressed. */
 const rejected = (
   refusals: Refusals["Service"],
   request: HttpServerRequest.HttpServerRequest,
@@ -85,7 +85,7 @@ export const withGrant = <A, E, R>(
 }
 
 /**
- * The grant of the request's key for `org` and `scope`. Counts one request against the key's limit. Fails with
+ * Returns the grant of the request's key for `org` and `scope`. Counts one request against the key's limit. Fails with
  * `Unauthorized` without a valid key or with two different keys, `Forbidden` for a key of another organization (which
  * may not exist) or without the scope, and `RateLimited` beyond the limit.
  */

@@ -5,12 +5,12 @@ import { countRefused } from "../http/RequestMetrics.ts"
 /** Kind of a request, which decides when the request is refused. `health` is never refused. */
 export type RequestKind = "api" | "webhook" | "tracking" | "management" | "health"
 
-/** Links in messages, which anybody can open. */
+/** Paths of links in messages, which are open to the public. */
 const tracked = /^\/[cou]\//
 
 const health = new Set(["/healthz", "/readyz", "/metrics"])
 
-/** The kind of a request by its target: a path, or an absolute URL, which HTTP also allows. */
+/** Returns the kind of a request by its target: a path, or an absolute URL, which HTTP also allows. */
 export const kindOf = (url: string): RequestKind => {
   if (!url.startsWith("/")) return kindOf(`/${url.replace(/^[a-z]+:\/\/[^/]*\//i, "")}`)
   if (url.startsWith("/api/")) return url.startsWith("webhook/", 5) ? "webhook" : "api"
@@ -20,8 +20,8 @@ export const kindOf = (url: string): RequestKind => {
 }
 
 /**
- * Share of the limit for each kind. Each kind has its own, so that no kind starves the others: platforms punish errors,
- * and operators need the console during an overload.
+ * Share of the limit for each kind of request. The kinds are limited separately, so that no kind starves another:
+ * platforms penalize failed webhooks, and operators need the console during an overload.
  */
 const parts: Readonly<Record<RequestKind, number>> = {
   api: 1,
@@ -31,31 +31,34 @@ const parts: Readonly<Record<RequestKind, number>> = {
   health: Infinity,
 }
 
-/** Delay of due timers from which the event loop counts as overloaded, if it persists. Unit: milliseconds. */
+/** Delay of a due timer above which the event loop counts as overloaded if the delay persists. Unit: milliseconds. */
 export const lateMillis = 50
 
-/** Interval of the checks. Unit: milliseconds. */
+/** Interval between checks of the event loop. Unit: milliseconds. */
 export const lookMillis = 25
 
-/** Consecutive late checks that count as overload. A single one may be a garbage collection or a large import. */
+/**
+ * Number of consecutive late checks that count as overload. A garbage collection or a large import can cause a single
+ * late check.
+ */
 const looks = 2
 
-/** Largest response time when the event loop is the bottleneck. Unit: milliseconds. */
+/** Target of the response time when the event loop is the bottleneck. Unit: milliseconds. */
 const answerMillis = 100
 
 /**
- * Lower bound of the limit. With fewer concurrent requests, each turn of the loop would serve a handful and spend the
- * rest on refusals.
+ * Lower bound of the limit. With fewer concurrent requests, each turn of the event loop would serve only a few requests
+ * and spend its remaining time on refusals.
  */
 const leastLimit = 256
 
 /**
  * Admission control: decides whether another request may start. `limit` bounds the requests in work. If the database is
- * the bottleneck, the response time is the limit divided by the rate. If this process is the bottleneck, every request
- * waits for the event loop. When the loop runs late, the limit becomes the number of requests served within 100 ms at
- * the current rate (Little's law), or within 0.7 of a turn of the loop if that takes longer. It rises by a fifth with
- * each check that is on time. A slow database alone never lowers the limit, because smaller groups of writes would only
- * cost more.
+ * the bottleneck, the response time is the limit divided by the rate. If this process is the bottleneck, the event loop
+ * delays every request. When the loop runs late, the limit becomes the number of requests served within 100 ms at the
+ * current rate (Little's law), or within 70 % of a turn of the loop if the turn is longer. Each check that is on time
+ * raises the limit by a fifth. A slow database alone never lowers the limit, because smaller groups of writes would
+ * only cost more.
  */
 export class Gate {
   inFlight = 0
@@ -63,11 +66,11 @@ export class Gate {
   limit: number
   /** Requests that wait for admission. */
   waiting = 0
-  /** Shutdown has begun: connections are closed with their next response. */
+  /** Whether the shutdown has begun. Connections are then closed with their next response. */
   isEnding = false
-  /** The smallest delay of the last checks. Unit: milliseconds. */
+  /** The smallest delay among the last two checks. Unit: milliseconds. */
   late = 0
-  /** Recent requests finished per millisecond. */
+  /** Moving average of requests finished per millisecond. */
   rate = 0
   readonly shed: Record<RequestKind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
   #left = 0
@@ -86,7 +89,7 @@ export class Gate {
     this.shed[kind]++
   }
 
-  /** Admits a request; it counts until `leave`. */
+  /** Counts an admitted request until `leave`. */
   enter(kind: RequestKind): void {
     this.inFlight++
     this.#byKind[kind]++
@@ -128,7 +131,7 @@ const inFlight = Metric.gauge("parlance_in_flight_requests")
 const inFlightLimit = Metric.gauge("parlance_in_flight_limit")
 /** Requests that wait for admission. */
 const waiting = Metric.gauge("parlance_waiting_requests")
-/** Lower bound of the event loop's delay; 0 at low load, when it is not measured. Unit: seconds. */
+/** Lower bound of the event loop's delay. 0 at low load, when the delay is not measured. Unit: seconds. */
 const eventLoopDelay = Metric.gauge("parlance_event_loop_delay_seconds")
 
 /** The gate of this process. */
@@ -154,7 +157,7 @@ export class LoadGate extends Context.Service<LoadGate, {
           if (more > 0) countRefused(more)
         }
       })
-      // The metrics as other modules read them.
+      // Other modules read the metrics, so they are updated every second.
       yield* report.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
       return LoadGate.of({ gate, report })
     }),

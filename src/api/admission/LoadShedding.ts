@@ -21,7 +21,7 @@ const headers = {
   "cache-control": "no-store",
 }
 
-/** A request in work, with its entry for the watch of the event loop. */
+/** A request in work, with its entry for the monitor of the event loop. */
 interface InWork extends Slotted {
   readonly arrival: RequestArrival
   readonly work: LoopWork
@@ -33,33 +33,36 @@ const refuse = ({ requestId }: RequestArrival): Response =>
     headers: { ...headers, "retry-after": retryAfter(), "x-request-id": requestId },
   })
 
-/** Requests in work from which the event loop is checked. Below, the checks would only cost time. */
+/**
+ * Number of requests in work from which the event loop is checked. With fewer requests, the checks would only cost
+ * time.
+ */
 const watchedFrom = 16
 
 /** Interval of the search for requests whose bodies have not arrived. Unit: milliseconds. */
 const sweepMillis = 100
 
 /**
- * Budget of requests that are neither API requests nor webhooks: anybody can send them over many connections. They get
- * this much main-thread time at once, and then half of the time that passes. A single long request delays the next by
- * at most four times this value. Unit: milliseconds.
+ * Main-thread time that requests of the kind `management` can use at once, because anyone can send them over many
+ * connections. After that, they get half of the elapsed time. A long request counts as at most 48 ms, and therefore
+ * delays the next by at most 72 ms. Unit: milliseconds.
  */
 const managementMillis = 12
 const managementShare = 0.5
 
-/** Longest wait for admission before a request is refused. Unit: milliseconds. */
+/** Maximum time in the queue for admission before a request is refused. Unit: milliseconds. */
 const waitMillis = 500
 
-/** Most memory for all waiting requests. Their bodies are read once they are admitted. Unit: bytes. */
+/** Memory limit of all queued requests. Their bodies are read after admission. Unit: bytes. */
 const waitingBytes = 64 * 1024 * 1024
 
-/** Memory of a waiting request (measured). */
+/** Memory of a queued request (measured). Unit: bytes. */
 const requestBytes = 8 * 1024
 
 const kinds = ["management", "webhook", "tracking", "api"] as const
 
 export interface LoadSheddingOptions {
-  /** Replaces the longest wait for admission. */
+  /** Replaces the maximum time in the queue for admission. */
   readonly waitMillis?: number
   /** Logs refused requests. Default: they are not logged. */
   readonly logAccess?: ((access: Access) => void) | undefined
@@ -68,23 +71,23 @@ export interface LoadSheddingOptions {
 interface Waiting {
   readonly arrival: RequestArrival
   readonly since: number
-  /** Called once. */
+  /** Resolves the outcome of the request. Called once. */
   readonly decide: (outcome: "admitted" | "late" | "gone") => void
 }
 
-/** Makes the response to an admitted request. */
+/** Creates the response to an admitted request. */
 type Serve = (arrival: RequestArrival) => Response | Promise<Response>
 
-/** Answers a request by `serve` once it is admitted, or refuses it. */
+/** Runs `serve` after the request is admitted, or refuses the request. */
 export type Admit = (arrival: RequestArrival, serve: Serve) => Promise<Response>
 
-/** Makes requests wait while the gate is full, and refuses those that waited too long. */
+/** Queues requests while the gate is full, and refuses a request that has been queued too long. */
 export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
-  // Long: short functions that share the state of one gate and call each other in a cycle (work, letIn, wait).
+  // Long: the functions share the state of one gate and call each other in a cycle (work, letIn, wait).
   const longest = options.waitMillis ?? waitMillis
   // Requests that count as in work.
   const inWork = new SlotSet<InWork>()
-  /** In order of arrival. */
+  /** Queued requests by kind, in order of arrival. */
   const waiting = {
     management: new Set<Waiting>(),
     webhook: new Set<Waiting>(),
@@ -92,7 +95,7 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
     api: new Set<Waiting>(),
   }
   let sweptAt = -Infinity
-  // Main-thread time of management requests beyond their share, and when it was measured.
+  // Main-thread time that management requests used beyond their share, and the time of its last update.
   let spentMillis = 0
   let spentAt = 0
   let watching = false
@@ -104,8 +107,8 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
   }
 
   /**
-   * Stops counting requests whose bodies are still arriving: a slow client causes no work and must not keep others out.
-   * Runs rarely, because it visits all requests.
+   * Stops counting requests whose bodies are still arriving, because a slow client causes no work and must not block
+   * other requests. Runs rarely, because it visits all requests.
    */
   const sweep = (now: number) => {
     if (now - sweptAt < sweepMillis) return
@@ -113,7 +116,7 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
     for (const asked of inWork.values()) if (asked.arrival.isArriving) done(asked)
   }
 
-  /** Whether a request of this kind has to wait. */
+  /** Whether a request of this kind has to be queued. */
   const isHeld = (kind: RequestKind): boolean => {
     if (gate.isFull(kind)) return true
     if (kind !== "management") return false
@@ -168,14 +171,14 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
     })
     arrival.waitedMillis = performance.now() - since
     if (outcome === "admitted") return work(arrival, serve)
-    // Nobody reads the response to a client that has disconnected.
+    // A client that has disconnected reads no response, so its refusal is neither counted nor logged.
     return outcome === "late" ? turnAway(arrival) : refuse(arrival)
   }
 
   const leave = (kind: keyof typeof waiting, waits: Waiting, outcome: Parameters<Waiting["decide"]>[0]): void => {
     if (!waiting[kind].delete(waits)) return
     gate.waiting--
-    // At once, as it begins in a later turn.
+    // Counted now, because the request begins in a later turn of the event loop.
     if (outcome === "admitted") gate.enter(kind)
     waits.decide(outcome)
   }
@@ -190,7 +193,7 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
     }
   }
 
-  /** Refuses the requests that waited too long. */
+  /** Refuses requests that have been queued too long. */
   const turnAwayLate = (now: number) => {
     for (const kind of kinds) {
       for (const waits of waiting[kind]) {

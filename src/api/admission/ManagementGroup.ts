@@ -4,7 +4,7 @@ import { EndpointAccess, type Rule } from "../../accounts/Access.ts"
 import { managementSecurity } from "../openapi/Security.ts"
 import { AdminRequired } from "./AdminRequired.ts"
 
-/** Endpoints of the management API, with the access to each of them. */
+/** Creates a group of the management API, with the access rule of each endpoint. */
 export const managementGroup = <
   const Id extends string,
   const E extends NonEmptyReadonlyArray<HttpApiEndpoint.Constraint>,

@@ -12,12 +12,12 @@ interface Use {
   readonly refused: number
 }
 
-// Keyed by the request of the server, which stays the same object in all middleware.
+// The keys are the server's request objects, which are identical in all middleware.
 const uses = new WeakMap<object, Use>()
 
 /**
  * Counts `requests` against the limit of a key. Does nothing for a key without a limit. Fails with `RateLimited` beyond
- * it.
+ * the limit.
  */
 export const charge = (
   request: HttpServerRequest.HttpServerRequest,
@@ -40,8 +40,8 @@ export const charge = (
 }
 
 /**
- * Headers that tell the state of a window (draft-ietf-httpapi-ratelimit-headers-10), with `Retry-After` where `refused`
- * requests, not 0, were refused together.
+ * Returns headers with the state of a window (draft-ietf-httpapi-ratelimit-headers-10). If `refused` is not 0, adds
+ * `Retry-After` for that number of requests.
  */
 const headersOfWindow = (window: RateWindow, refused: number): Readonly<Record<string, string>> => {
   const { limit, remaining, resetSeconds, windowSeconds } = window.state()
@@ -52,7 +52,10 @@ const headersOfWindow = (window: RateWindow, refused: number): Readonly<Record<s
   }
 }
 
-/** The rate-limit headers of a request whose key has a limit. Undefined without a limit. */
+/**
+ * Returns the rate-limit headers of the response to a request. Undefined if the request was not counted against a limit
+ * or its window is not announced.
+ */
 export const headersOf = (
   { source }: HttpServerRequest.HttpServerRequest,
 ): Readonly<Record<string, string>> | undefined => {

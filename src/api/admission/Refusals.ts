@@ -6,7 +6,9 @@ import { networkOf } from "../../text/Addresses.ts"
 import { Settings } from "../../settings/Settings.ts"
 import { seenThrough } from "../http/TrustedProxies.ts"
 
-/** Counts refused requests in the metrics and the audit log, under the client's address as trusted proxies report it. */
+/**
+ * Counts refused requests in the metrics and the audit log, under the client's address as trusted proxies report it.
+ */
 export class Refusals extends Context.Service<Refusals, {
   /** `org` is any text from the request. `subject` names the credential, such as the id of a key. */
   readonly count: (

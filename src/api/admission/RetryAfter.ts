@@ -2,12 +2,12 @@ import type { HttpServerRequest } from "effect/http"
 
 let turn = 0
 
-/** `Retry-After` of a 503: 1 to 5 seconds in turn, so that refused clients do not all retry at once. */
+/** Returns the `Retry-After` of a 503: 1 to 5 seconds in rotation, so that refused clients do not all retry at once. */
 export const retryAfter = (): string => String(1 + turn++ % 5)
 
 const waits = new WeakMap<object, number>()
 
-/** Marks a request as refused for now: its response gets a `Retry-After` of `seconds`. Returns `problem`. */
+/** Sets the `Retry-After` of a request's response to `seconds`. Returns `problem`. */
 export const retryLater = <A>(
   { source }: HttpServerRequest.HttpServerRequest,
   seconds: number,
@@ -17,7 +17,7 @@ export const retryLater = <A>(
   return problem
 }
 
-/** The header `Retry-After` of a request that `retryLater` marked; empty otherwise. */
+/** Returns the header `Retry-After` that `retryLater` set for a request, or an empty object. */
 export const retryAfterOf = (
   { source }: HttpServerRequest.HttpServerRequest,
 ): { readonly "retry-after"?: string } => {

@@ -10,15 +10,15 @@ import { staticDocument } from "../http/StaticDocument.ts"
 const contentType = "text/html; charset=utf-8"
 const headers = { "content-security-policy": contentSecurityPolicy, "cache-control": "no-cache" }
 
-/** Longest query that is searched for. */
+/** Maximum length of a search query. Unit: characters. */
 const longestQuery = 200
 
 /**
- * The documentation under `/docs/`, as pages and, with `.md` after the path, as Markdown; its list for language models.
- * The API reference is at `/docs`. `/` leads to the console.
+ * Serves the documentation under `/docs/`: as pages, as Markdown if the path ends in `.md`, and as a list for language
+ * models at `/llms.txt`. Redirects `/` to the console. The API reference at `/docs` has its own route.
  */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  // Rendered for the first request, so that the service starts without it.
+  // The first request renders the documents, so they do not delay the start of the service.
   const served = yield* Effect.cached(Effect.map(readLibrary, (library) => {
     const html = (text: string) => staticDocument(text, contentType, headers)
     return {
@@ -58,7 +58,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     return page(request)
   })
 
-  // Not `/docs/*`, which would stand for `/docs` as well.
+  // The route `/docs/*` would also match `/docs`.
   yield* router.add("GET", "/docs/:name", answer)
   yield* router.add("GET", "/docs/:folder/:name", answer)
   yield* router.add("GET", "/docs/:folder/:subfolder/:name", answer)

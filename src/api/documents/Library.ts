@@ -9,7 +9,7 @@ export interface Document extends RenderedDocument {
   /** Path below `/docs/`, such as `guide/quickstart`. */
   readonly path: string
   readonly title: string
-  /** Its source, for readers that are programs. */
+  /** Its Markdown source, for programs. */
   readonly markdown: string
 }
 

@@ -7,8 +7,8 @@ import { promisify } from "node:util"
 import { gzip } from "node:zlib"
 import { acceptsGzip, entityTag, matchesTag, staticDocument } from "../http/StaticDocument.ts"
 
-// The API reference at `/docs`: Scalar reads `/openapi.json` in the browser. Its script comes from the package of Effect
-// and is served from this origin, so that the content security policy allows no other.
+// The API reference at `/docs`: Scalar reads `/openapi.json` in the browser. Its script comes from the package of
+// Effect and is served from this origin, so that the content security policy allows no other.
 
 const scriptPath = "/docs/scalar.js"
 
@@ -27,12 +27,12 @@ const start = `Scalar.createApiReference("#reference", ${
   })
 })`
 
-/** Scalar writes stylesheets into the page, which no digest can name. Its try-it requests go to this origin only. */
+/** Scalar generates stylesheets in the page, so no digest can allow them. Its trial requests go to this origin only. */
 const contentSecurityPolicy = `default-src 'none'; script-src 'self' 'sha256-${
   hash("sha256", start, "base64")
 }'; style-src 'unsafe-inline'; img-src 'self' data:; font-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-/** The page, in which Scalar shows the document of the API. */
+/** The page in which Scalar shows the OpenAPI document. */
 export const referencePage = staticDocument(
   `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -45,7 +45,7 @@ export const referencePage = staticDocument(
   { "content-security-policy": contentSecurityPolicy, "cache-control": "no-cache" },
 )
 
-/** The script of Scalar, cut out of the page that Effect's own layer makes. */
+/** Reads the script of Scalar from the page that Effect's own layer creates. */
 const readScript: Effect.Effect<Buffer> = Effect.promise(async () => {
   const { dispose, handler } = HttpRouter.toWebHandler(
     HttpApiScalar.layer(HttpApi.make("empty"), { path: "/docs" }).pipe(Layer.provide(Layer.empty)),
@@ -57,7 +57,7 @@ const readScript: Effect.Effect<Buffer> = Effect.promise(async () => {
   return Buffer.from(page.slice(from, page.indexOf("</script>", from)))
 })
 
-/** Serves the script, which is loaded and compressed for the first request. Compression runs outside the main thread. */
+/** Serves the script. The first request loads and compresses it, with the compression outside the main thread. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const served = yield* Effect.cached(Effect.gen(function* () {
     const plain = yield* readScript

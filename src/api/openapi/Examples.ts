@@ -11,6 +11,7 @@ interface Example {
   readonly response?: unknown
 }
 
+/** Recorded examples by operation id. */
 export type Examples = Readonly<Record<string, Example>>
 
 /** Recorded examples by operation id. */
@@ -19,10 +20,13 @@ export const readExamples = (): Examples =>
 
 type Content = Readonly<Record<string, object>>
 
-/** Named, because Scalar shows the parameters, body and answer of one name together, and answers of `example` not at all. */
+/**
+ * Returns a named example. Scalar shows the parameters, the body and the response with an equal name together, and does
+ * not show responses in `example`.
+ */
 const recorded = (value: unknown) => ({ recorded: { value } })
 
-/** The example at the first media type of a body. */
+/** Returns a body's content with the example at its first media type. */
 const withExample = (content: Content | undefined, example: unknown) => {
   const [type] = Object.keys(content ?? {})
   return type === undefined || example === undefined
@@ -30,7 +34,7 @@ const withExample = (content: Content | undefined, example: unknown) => {
     : { ...content, [type]: { ...content![type], examples: recorded(example) } }
 }
 
-/** An operation with the recorded example of its parameters, its body and its successful answer. */
+/** Returns an operation with the recorded example of its parameters, its body and its successful response. */
 export const withExamples = (
   { parameters, requestBody, responses, ...others }: OpenApi.OpenAPISpecOperation,
   { parameters: values = {}, request, response, status }: Example,

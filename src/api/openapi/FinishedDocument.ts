@@ -4,11 +4,11 @@ import { accessOf, keySchemes, managementSchemes, operationName } from "./Securi
 import { webhooks } from "../endpoints/OutgoingDocument.ts"
 import { withNamedSchemas } from "./NamedSchemas.ts"
 
-// Parts of the OpenAPI document that are the same for all endpoints.
+// Parts of the OpenAPI document that all endpoints share.
 
 const text = { type: "string" }
 
-/** Headers of answers, by name. */
+/** Headers of responses, by name. */
 const headers = {
   "X-Request-Id": {
     description:
@@ -64,12 +64,12 @@ const headers = {
   "WWW-Authenticate": { description: "How to authenticate", required: true, schema: text },
 }
 
-/** Which of them an answer carries, or can carry. */
+/** Returns the names of the headers that responses of a status can have. */
 const headersOf = (
   { security, tags }: OpenApi.OpenAPISpecOperation,
   status: number,
 ): ReadonlyArray<keyof typeof headers> => {
-  // A key that opens nothing here is refused before anything is counted against its limit.
+  // A key without access is refused before the request counts against the key's limit.
   const isCounted = security.some((schemes) => "ApiKeyHeader" in schemes) && status !== 401 && status !== 403
   return [
     "X-Request-Id",
@@ -96,13 +96,13 @@ const withHeaders = (operation: OpenApi.OpenAPISpecOperation) => ({
   ),
 })
 
-/** Answer of every operation to a request that fails in a way that its other answers do not list. */
+/** The response of every operation to a request with a problem that the operation does not list. */
 const otherProblem = {
   description: "Any other problem, such as a path that is not valid or headers that are too long",
   content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
 }
 
-/** Validators expect each operation to say what it answers to faulty requests. */
+/** Validators of OpenAPI require that each operation describes its response to faulty requests. */
 const others4xx = (responses: object) =>
   Object.keys(responses).some((status) => status.startsWith("4")) ? {} : { "4XX": otherProblem }
 
@@ -130,7 +130,7 @@ const completed = (
   }
 }
 
-/** The heading of a group in the API reference: `Bulk actions` for `bulkActions`. */
+/** Returns the heading of a group in the API reference, such as `Bulk actions` for `bulkActions`. */
 const displayName = (tag: string): string => {
   const words = tag.replace(/(?<=.)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return words.slice(0, 1).toUpperCase() + words.slice(1)

@@ -1,7 +1,7 @@
 import type { OpenApi } from "effect/http-api"
 
-// The schemas of the OpenAPI document in the form that generators of clients need: each body has a name, objects are
-// open, and a value of any shape is said to be JSON.
+// Converts the schemas of the OpenAPI document to the form that client generators need: each body has a name, objects
+// are open, and a value of any shape has the schema `JsonValue`.
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -11,12 +11,12 @@ const prefix = "#/components/schemas/"
 
 const referTo = (name: string) => ({ $ref: prefix + name })
 
-/** The name of a schema without the suffix that marks the JSON form of a class. */
+/** Returns the name of a schema without the suffix of a class's JSON form. */
 const plainName = (name: string) => name.replace(/Encoded$/, "")
 
-/** Schemas that no declaration has. */
+/** Schemas that the contracts do not declare. */
 const additional = {
-  // Not recursive: TypeScript refuses the type that generators would derive.
+  // The schema is not recursive, because TypeScript rejects the recursive type that generators would derive.
   JsonValue: {
     description: "Any JSON value",
     anyOf: [
@@ -43,12 +43,12 @@ const additional = {
   },
 }
 
-/** Members of a schema that say nothing about the shape of its values. */
+/** Members of a schema that do not affect the shape of its values. */
 const annotations = new Set(["title", "description", "examples", "default"])
 
 /**
- * A copy of a schema with open objects: unknown members are ignored in requests and may be added to responses. An
- * object without declared members, such as `fields`, has any members.
+ * Returns a copy of a schema with open objects: requests may contain unknown members, which are ignored, and later
+ * versions may add members to responses. An object without declared members, such as `fields`, may have any members.
  */
 const opened = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(opened)
@@ -74,7 +74,8 @@ const capitalized = (name: string) => name.slice(0, 1).toUpperCase() + name.slic
 type Content = Readonly<Record<string, { readonly schema: Node }>>
 
 /**
- * Opens the schemas of a document and names those of bodies that have no name: `ListKeysResponse`, `PutSourceRequest`.
+ * Opens the schemas of a document, and names body schemas that have no name, such as `ListKeysResponse` and
+ * `PutSourceRequest`.
  */
 export const withNamedSchemas = (
   paths: Readonly<Record<string, Readonly<Record<string, OpenApi.OpenAPISpecOperation>>>>,

@@ -38,7 +38,7 @@ export class DeliveryNotFound extends HttpApiError.Problem<DeliveryNotFound>()(
   ),
 ) {}
 
-/** 404: there is no bulk action by that id. */
+/** 404: the organization has no such bulk action. */
 export class BulkActionNotFound extends HttpApiError.Problem<BulkActionNotFound>()(
   "BulkActionNotFound",
   declare(
@@ -71,7 +71,7 @@ export class DeliveryFixed extends HttpApiError.Problem<DeliveryFixed>()(
   ),
 ) {}
 
-/** 409: the idempotency key came with another body. */
+/** 409: an earlier request used the idempotency key with another body. */
 export class IdempotencyKeyReused extends HttpApiError.Problem<IdempotencyKeyReused>()(
   "IdempotencyKeyReused",
   declare(
@@ -125,7 +125,7 @@ export class RecipientSuppressed extends HttpApiError.Problem<RecipientSuppresse
   ),
   { reason: SuppressionReason, since: Schema.String, suppressed_at: Schema.String },
 ) {
-  /** The refusal of a message to an address that has been on the list since a time. */
+  /** Creates the refusal of a message to a suppressed address. */
   static of({ message, reason, suppressedAt }: {
     readonly message: string
     readonly reason: SuppressionReason

@@ -32,7 +32,7 @@ export class InboxEntryNotFound extends HttpApiError.Problem<InboxEntryNotFound>
   ),
 ) {}
 
-/** 404: no erasure of the last 30 days has that id. */
+/** 404: no erasure of the last 30 days has this id. */
 export class ErasureNotFound extends HttpApiError.Problem<ErasureNotFound>()(
   "ErasureNotFound",
   declare(
@@ -55,7 +55,7 @@ export class AccountNotFound extends HttpApiError.Problem<AccountNotFound>()(
   ),
 ) {}
 
-/** 404: there is no such invitation that could still be accepted. */
+/** 404: the organization has no open invitation with this id. */
 export class InvitationNotFound extends HttpApiError.Problem<InvitationNotFound>()(
   "InvitationNotFound",
   declare(
@@ -94,7 +94,7 @@ export class EndpointNotFound extends HttpApiError.Problem<EndpointNotFound>()(
   ),
 ) {}
 
-/** 429: the organization has used up the bytes of webhook bodies it may store in a day. */
+/** 429: the organization has reached its daily quota of webhook bytes. */
 export class QuotaExceeded extends HttpApiError.Problem<QuotaExceeded>()(
   "QuotaExceeded",
   declare(

@@ -1,4 +1,4 @@
-/** The content of a problem's page: the event and the remedy. */
+/** The content of a problem's page. `advice` is the remedy. */
 export interface ProblemPage {
   readonly slug: string
   readonly title: string
@@ -8,10 +8,10 @@ export interface ProblemPage {
 
 const pages: Array<ProblemPage> = []
 
-/** Every problem this service knows, in the order of their declaration. */
+/** The pages of all declared problems, in the order of declaration. */
 export const problemPages: ReadonlyArray<ProblemPage> = pages
 
-/** Adds a problem's page, and answers the members that all its responses have. */
+/** Adds the page of a problem. Returns the members that all responses of the problem have. */
 export const declare = <const Slug extends string, const Status extends number>(
   slug: Slug,
   status: Status,

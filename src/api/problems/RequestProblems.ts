@@ -3,7 +3,7 @@ import { HttpApiError } from "effect/http-api"
 import { Fault } from "../../domain/Errors.ts"
 import { declare } from "./ProblemPage.ts"
 
-// Problems of requests as such: their form, authentication and rates, and the state of the service.
+// Problems of any request: its form, authentication and rate, and the state of the service.
 
 const faults = { errors: Schema.Array(Fault) }
 
@@ -32,7 +32,9 @@ export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
   ),
 ) {}
 
-/** 403: the key is valid but lacks access. Unknown organizations and those of other keys get the same response. */
+/**
+ * 403: the key is valid but lacks access. An unknown organization and another key's organization get equal responses.
+ */
 export class Forbidden extends HttpApiError.Problem<Forbidden>()(
   "Forbidden",
   declare(
@@ -159,7 +161,7 @@ export class TooManyConnections extends HttpApiError.Problem<TooManyConnections>
   ),
 ) {}
 
-/** 500: a fault of this service. The request id finds it in the logs. */
+/** 500: a fault of this service. The logs contain its cause under the request id. */
 export class InternalError extends HttpApiError.Problem<InternalError>()(
   "InternalError",
   declare(

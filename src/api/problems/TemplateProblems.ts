@@ -3,7 +3,7 @@ import { HttpApiError } from "effect/http-api"
 import { Variant } from "../../domain/Template.ts"
 import { declare } from "./ProblemPage.ts"
 
-// Problems of templates, their variants and what belongs to them.
+// Problems of templates and their variants, drafts, comments, proposals and shared results.
 
 /** 404: the organization has no such template. */
 export class TemplateNotFound extends HttpApiError.Problem<TemplateNotFound>()(
@@ -45,7 +45,7 @@ export class ProposalNotFound extends HttpApiError.Problem<ProposalNotFound>()(
   ),
 ) {}
 
-/** 409: the proposed change is closed, has changed since it was read, or the live template has changed meanwhile. */
+/** 409: the proposed change is closed, it has changed since it was read, or the live template has changed. */
 export class ProposalConflict extends HttpApiError.Problem<ProposalConflict>()(
   "ProposalConflict",
   declare(
@@ -126,7 +126,9 @@ export class SamplePersonNotFound extends HttpApiError.Problem<SamplePersonNotFo
   ),
 ) {}
 
-/** The problem of an item of Batch generate whose `copy_id` forces another variant than the decision of its tracking id. */
+/**
+ * The problem of an item of Batch generate whose `copy_id` forces another variant than the decision of its tracking id.
+ */
 export const trackingIdReused = declare(
   "tracking-id-reused",
   409,
