@@ -19,7 +19,10 @@ import { readQuery } from "../http/Requests.ts"
 import { auditQuery, type SessionState } from "./AccountsApi.ts"
 import { ownSession } from "./ownSession.ts"
 
-/** An action of the log. A filter by a misspelled one would find nothing. */
+/**
+ * Reads an action of the audit log. Rejects unknown actions, because a filter by a misspelled action would find
+ * nothing.
+ */
 const knownAction: ReadParameter<string | undefined> = (given) =>
   given === undefined || recordedActions.includes(given)
     ? Result.succeed(given)
@@ -94,7 +97,7 @@ export const layer = managed(
           const account = body.name === undefined ? yield* accounts.get(id) : yield* accounts.rename(id, body.name)
           return withCookies(HttpServerResponse.jsonUnsafe(account), entered === undefined ? [] : cookie.of(entered))
         }).pipe(
-          // The caller's own account can only vanish under its feet.
+          // The caller's account exists unless someone removes it during the request.
           Effect.catchTag("AccountNotFound", () => new Problems.Unprocessable({ detail: "The account was removed" })),
         ),
       listSessions: Effect.fnUntraced(function* ({ actor }) {

@@ -9,7 +9,7 @@ import { plusFault, separatorFaults } from "../http/QueryFaults.ts"
 import { withKey } from "../openapi/Security.ts"
 import { described } from "../../domain/described.ts"
 
-/** A question about a send time, decoded. */
+/** A decoded request for a send time. */
 export interface DelayRequest {
   readonly copyId: CopyId
   readonly templateId: TemplateId | undefined
@@ -28,10 +28,12 @@ const Query = Schema.Struct({
 const decode = decoder(Query)
 const names = Object.keys(Query.fields)
 
-/** Whether Delay reads a parameter of the name. */
+/** Whether Delay has a parameter with this name. */
 export const isDelayParameter = (name: string): boolean => names.includes(name)
 
-/** Decodes parameters without faults as the schema does, in a fraction of the time. Undefined for any others. */
+/**
+ * Decodes faultless parameters to the result of the schema, in a fraction of the time. Undefined for other parameters.
+ */
 const quickDelayQuery = (query: URLSearchParams): DelayRequest | undefined => {
   const found: Record<string, string> = {}
   for (const [name, value] of query) {

@@ -14,7 +14,7 @@ import { ofParameters } from "../http/Warnings.ts"
 // Responses are for one person at one moment and must not be cached.
 const headers = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" }
 
-/** A recommendation as the interface describes it, under the member `words`. */
+/** Returns the response: a recommendation in the member `words`, which SERVICE_WORDS names. */
 const toWire = (words: string, { copyId }: DelayRequest, { at, trace }: Advice) => ({
   [words]: {
     delay_id: copyId,
@@ -23,7 +23,7 @@ const toWire = (words: string, { copyId }: DelayRequest, { at, trace }: Advice) 
   },
 })
 
-/** Warnings about parameters: without effect, or with a part that nobody filled in. */
+/** Returns warnings about parameters that have no effect or contain an unfilled placeholder. */
 const warningsOf = (given: URLSearchParams): ReadonlyArray<string> => {
   const suspects: Array<Placeholder> = []
   collectSuspects({ user_id: given.get("user_id"), email: given.get("email") }, "", suspects)

@@ -14,14 +14,14 @@ const dryRun = Schema.optionalKey(Schema.Boolean).annotate({
   description: "true: returns a preview and changes nothing. Default false",
 })
 
-/** A request to retry failed deliveries. Without further members: all of them. */
+/** A request to retry failed deliveries. Without a filter, the request retries all failed deliveries. */
 export const BulkRetryBody = Schema.Struct({
   state: Schema.optionalKey(Schema.Literal("failed")).annotate({ description: "Only failed deliveries are retried" }),
   ...filterMembers,
   dry_run: dryRun,
 }).annotate({ identifier: "BulkRetryRequest" })
 
-/** A request to cancel queued deliveries. Without further members: all of them. */
+/** A request to cancel queued deliveries. Without a filter, the request cancels all queued deliveries. */
 export const BulkCancelBody = Schema.Struct({
   state: Schema.optionalKey(Schema.Literal("queued")).annotate({ description: "Only queued deliveries are cancelled" }),
   ...filterMembers,
@@ -50,7 +50,7 @@ export type BulkActionResource = typeof BulkActionResource.Type
 
 const shares = <S extends Schema.Constraint>(value: S) => Schema.Array(Schema.Struct({ value, count: Schema.Int }))
 
-/** The composition of the deliveries that match. */
+/** The composition of the matching deliveries. */
 const BulkPreview = Schema.Struct({
   erased: Schema.Int.annotate({
     description: "Failed deliveries that match and cannot be retried, because they belonged to people who were erased",

@@ -29,8 +29,8 @@ const preview = ({ composition, erased, expired, filter: { until }, matched }: B
 const shown = (action: BulkAction) => ({ ...action, filter: membersOf(action.filter) })
 
 /**
- * Answers a request for a bulk action, or for its preview, and notes an action for the audit log. `started` is the action
- * unless an earlier request with the same idempotency key has started it.
+ * Answers a request for a bulk action or for its preview. Notes an action for the audit log. `started` is the action
+ * that this request started: undefined for a preview, and for a repetition of an idempotency key.
  */
 export const answerBulk = Effect.fnUntraced(function* (
   bulk: BulkActions["Service"],
@@ -39,7 +39,7 @@ export const answerBulk = Effect.fnUntraced(function* (
   requestedBy: string,
   request: HttpServerRequest.HttpServerRequest,
 ) {
-  // An ignored parameter could have been meant as a filter, or as a request for a preview.
+  // Refuses parameters instead of ignoring them, because the caller may have meant a filter or a preview.
   const parameters = [...query(request).keys()]
   if (parameters.length > 0) {
     return yield* invalid(parameters.map((pointer) => ({

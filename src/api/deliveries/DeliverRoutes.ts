@@ -56,7 +56,7 @@ type Refused =
   | UnsupportedMediaType
   | VariantNotFound
 
-/** The problem of a key that is sent as a Bearer token. */
+/** Returns the problem of a key that is sent as a Bearer token. Undefined for other requests. */
 const refuseEarly = (headers: RequestHeaders): Unauthorized | undefined =>
   headers["x-api-key"] === undefined && headers["authorization"] !== undefined
     ? new Unauthorized({
@@ -64,7 +64,7 @@ const refuseEarly = (headers: RequestHeaders): Unauthorized | undefined =>
     })
     : undefined
 
-/** The idempotency of a request with the body `bytes`. */
+/** Returns the idempotency of a request with the body `bytes`. Undefined without a key. */
 const idempotencyOf = (key: string | undefined, bytes: Uint8Array) =>
   key === undefined ? undefined : { key, digest: hash("sha256", bytes, "hex") }
 
@@ -83,7 +83,7 @@ const decodeAt = (clock: Clock.Clock) => (said: Said): Decoded<DeliverRequest, R
   }
 }
 
-/** The problem of a message that was not queued. */
+/** Returns the problem of a message that was not queued. */
 const problemOf = (error: EnqueueError): Refused => {
   switch (error._tag) {
     case "NotEnabled":
@@ -106,7 +106,7 @@ const problemOf = (error: EnqueueError): Refused => {
   }
 }
 
-/** Deliver: decides, renders, and answers once the message is safely queued. */
+/** Defines Deliver: selects and renders a variant, and responds after the message is stored in the queue. */
 const deliver = (
   queue: DeliveryQueue["Service"],
   templates: TemplateCache["Service"],
@@ -122,7 +122,7 @@ const deliver = (
   respond: (queued) => ({ body: Result.succeed(ok), headers: headersOf(queued), warnings: queued.warnings }),
   refuse: (error, asked, org) => ({
     body: Result.fail(problemOf(error)),
-    // The message that was not queued had no answer to carry them.
+    // An error of `enqueue` carries no warnings, so they are computed here.
     warnings: warningsOf(templates.template(org, asked.templateId), asked),
   }),
 })

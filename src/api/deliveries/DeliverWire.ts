@@ -23,7 +23,10 @@ import {
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** Messages can be scheduled this far ahead. Unit: days. Outcomes are counted for 14 days after the decision. */
+/**
+ * Maximum time from a request to the send time that it schedules. Outcomes count for 14 days after the decision. Unit:
+ * days.
+ */
 const scheduledDays = 7
 
 const Address = Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(email)))
@@ -59,7 +62,7 @@ export const DeliverBody = Schema.Struct({
   }),
 }).annotate({ identifier: "DeliverRequest" })
 
-/** A request for one message, decoded, defaults filled in. */
+/** A decoded request for one message, with defaults filled in. */
 interface Deliver {
   readonly templateId: TemplateId
   readonly email: UserId
@@ -75,7 +78,7 @@ interface Deliver {
   /** Unix milliseconds. */
   readonly expiresAt: number | undefined
   readonly priority: Priority | undefined
-  /** Places that nobody filled in; absent without any. */
+  /** Unfilled placeholders in the body. Absent if there are no unfilled placeholders. */
   readonly placeholders?: ReadonlyArray<Placeholder> | undefined
 }
 
@@ -85,7 +88,7 @@ const decodeBody = decoder(DeliverBody)
 
 const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
-/** The time in a member of the body, in Unix milliseconds; undefined if the member is not a string. */
+/** Decodes the time in a member of the body to Unix milliseconds. Undefined if the member is not a string. */
 const timeOf = (input: unknown, member: "send_at" | "expires_at"): Decoded<number | undefined> => {
   const text = input !== null && typeof input === "object" ? (input as Record<string, unknown>)[member] : undefined
   if (typeof text !== "string") return Result.succeed(undefined)
@@ -103,7 +106,10 @@ interface Times {
   readonly expiresAt: number | undefined
 }
 
-/** Earliest time to send and expiry. An `expires_at` in the past is not a fault of the body: it has a problem of its own. */
+/**
+ * Decodes the earliest time to send and the expiry. An `expires_at` in the past is not a fault of the body, because it
+ * has a problem of its own.
+ */
 const timesOf = (input: unknown, now: number): Decoded<Times> =>
   Result.flatMap(
     both(timeOf(input, "send_at"), timeOf(input, "expires_at"), (sendAt, expiresAt): Times => ({ sendAt, expiresAt })),
@@ -123,8 +129,8 @@ const timesOf = (input: unknown, now: number): Decoded<Times> =>
 export const unknownInDeliver = unknownMembersOf(DeliverBody.fields)
 
 /**
- * Decodes a body without faults, and without times or a priority, as the schema does, in a fraction of the time. Undefined for
- * any other.
+ * Decodes a faultless body without times and priority to the result of the schema, in a fraction of the time. Undefined
+ * for other bodies.
  */
 export const quickDeliverBody = (input: unknown): Deliver | undefined => {
   if (!isObject(input)) return undefined

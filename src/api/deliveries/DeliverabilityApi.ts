@@ -33,7 +33,7 @@ export const DkimKeyResource = Schema.Struct({
 }).annotate({ identifier: "DkimKey" })
 export type DkimKeyResource = typeof DkimKeyResource.Type
 
-/** One check that receivers make. */
+/** The result of one check that receivers make. */
 const Finding = Schema.Struct({
   check: Schema.Literals(["spf", "dkim", "dmarc", "alignment", "unsubscribe", "plain-text", "encryption"]),
   status: Schema.Literals(["ok", "missing", "wrong", "unknown"]).annotate({

@@ -25,7 +25,7 @@ export const layer = managed(
         ),
       deleteDkimKey: ({ org, params }) => keys.remove(org, params.connection, params.selector),
       sendTestMessage: ({ body, org, params, request }) => {
-        // Values of placeholders may be about a person.
+        // The audit log omits the values of placeholders, which may be personal data.
         const { fields: _, ...noted } = body
         return Effect.andThen(note(noted), tests.send(org, params.connection, body)).pipe(
           Effect.catchTags({

@@ -21,14 +21,14 @@ const detailToWire = wireForm(DeliveryDetail)
 
 const options = { headers: { "cache-control": "no-store" } }
 
-/** Deliveries for callers of Deliver, by an API key: plain routes, as all that take one. */
+/** Serves deliveries to callers of Deliver with an API key, by plain routes. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
   const deliveries = yield* Deliveries
   const bulk = yield* BulkActions
   const audit = yield* Audit
 
-  /** Answers a request with a key of the organization in its path that has the scope `deliver`. */
+  /** Answers a request whose key belongs to the organization in the path and has the scope `deliver`. */
   const answer = <A, E>(
     run: (
       org: OrgSlug,

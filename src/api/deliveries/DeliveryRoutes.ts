@@ -13,7 +13,7 @@ import { pageOf } from "../http/Paging.ts"
 import type { ValuesOf } from "../http/Parameters.ts"
 import type { listQuery } from "./DeliveryApi.ts"
 
-/** The page of deliveries that a query asks for. */
+/** Returns the page of deliveries that a query selects. */
 export const listDeliveries = Effect.fnUntraced(function* (
   deliveries: Deliveries["Service"],
   org: OrgSlug,

@@ -40,7 +40,8 @@ export class TestGroupsGroup extends managementGroup(
   {
     listTestGroups: reads("viewer", "admin"),
     getTestGroup: reads("viewer", "admin"),
-    // Its addresses may be of people outside the organization, so that only admins choose them. Editors send to them.
+    // Only admins change the addresses of a group, which may belong to people outside the organization. Editors can
+    // send to the group.
     putTestGroup: writes("admin", "test group saved", "admin", { isPrivate: true }),
     deleteTestGroup: writes("admin", "test group deleted", "admin"),
     sendGroupTest: writes("editor", "test message sent", "admin"),

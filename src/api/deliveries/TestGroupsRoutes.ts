@@ -29,7 +29,7 @@ export const layer = managed(
           const { connection, fields, ...ask } = yield* body(request, decodeAsk, ["fields"])
           const org = yield* organization
           const group = yield* groups.get(org, params.group)
-          // The fields may be about a person.
+          // The audit log omits the fields, which may be personal data.
           yield* note({ ...ask, group: group.id, to: group.emails })
           const through = connection ?? connections.active(org)?.name
           if (through === undefined) {

@@ -17,7 +17,7 @@ const Events = Schema.Array(Schema.Literals(chosenTypes)).annotate({
   description: "Types of events that it gets. Empty: all, also those that are added later",
 })
 
-/** An endpoint without its secret. */
+/** A webhook endpoint without its secret. */
 export const WebhookEndpoint = Schema.Struct({
   id: Schema.String,
   url: Schema.String,
@@ -54,7 +54,7 @@ export const ReplayInput = Schema.Struct({
   since: Schema.optionalKey(Schema.String).annotate({ description: "All events since this time, ISO 8601" }),
 }).annotate({ identifier: "WebhookReplayInput" })
 
-/** An event that an endpoint got or gets. */
+/** An event for a webhook endpoint, queued or finished, with its attempts. */
 export const SentEvent = Schema.Struct({
   id: Schema.String.annotate({ description: "The header `webhook-id`" }),
   type: Schema.String,

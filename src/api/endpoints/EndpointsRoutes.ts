@@ -12,7 +12,7 @@ const sentEvent = (event: OutgoingWebhook) => ({
   attempts: event.log,
 })
 
-/** The events that a replay is about; a fault if it names none, or both. */
+/** Returns the events to replay. Fails unless the request has exactly one of `event_id` and `since`. */
 const chosen = (
   { event_id: message, since }: typeof ReplayInput.Type,
 ): Effect.Effect<{ readonly message: string } | { readonly since: Date }, InvalidRequest> => {

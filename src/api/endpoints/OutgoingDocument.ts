@@ -52,7 +52,7 @@ const webhookOf = (type: EventType) => ({
   },
 })
 
-/** Every event by its type. */
+/** The description of every outgoing event in the OpenAPI document, by type. */
 export const webhooks = Object.fromEntries(
   (Object.keys(eventData) as ReadonlyArray<EventType>).map((type) => [type, webhookOf(type)]),
 )

@@ -10,7 +10,7 @@ import * as Parameters from "../http/Parameters.ts"
 
 const params = { org: Schema.String }
 
-/** The parameters of the export of a stream. */
+/** Returns the query parameters for an export of `stream`. */
 export const exportQuery = (stream: Stream) => ({
   after: Parameters.described(
     "Cursor: the header `Parlance-Cursor` of the previous page, from the last 30 days",

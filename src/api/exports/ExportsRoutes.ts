@@ -13,10 +13,10 @@ import type { ValuesOf } from "../http/Parameters.ts"
 import { invalid } from "../http/Requests.ts"
 import type { exportQuery } from "./ExportsApi.ts"
 
-/** Rows that are written at once. Other requests get a turn after them. */
+/** Number of rows that are encoded in one turn of the event loop. */
 const rowsAtOnce = 500
 
-/** Rows as text, in parts. */
+/** Encodes rows as text, in parts. Other requests run between the parts. */
 const written = (
   stream: StreamName,
   rows: ReadonlyArray<ExportedRow>,
@@ -55,7 +55,8 @@ export const layer = managed(
         const asked = yield* query
         const format = asked.format ?? "ndjson"
         const now = yield* Clock.currentTimeMillis
-        // Clocks of nodes differ, and events are kept a little longer than decisions.
+        // The margins allow for different clocks of nodes, and for events, which are kept a little longer than
+        // decisions.
         const oldest = Math.max(Date.parse(created_at) - dayMillis, now - (retention_days + 70) * dayMillis)
         const since = new Date(Math.max(oldest, asked.since?.getTime() ?? oldest))
         const page = yield* exports.page(slug, stream, { after: asked.after, since, limit: asked.limit }).pipe(

@@ -11,7 +11,7 @@ const messages = {
   "variant-not-found": "Variant not found",
 } as const
 
-/** The problem of a request that forces another variant than its tracking id has. */
+/** Returns the problem of a request that forces another variant than the existing decision of its tracking id. */
 export const reused = ({ forced, existing, trackingId }: Extract<Answer, { readonly _tag: "Reused" }>) => ({
   ...trackingIdReused,
   detail: `The tracking id ${JSON.stringify(trackingId)} has a decision for ${
@@ -21,7 +21,7 @@ export const reused = ({ forced, existing, trackingId }: Extract<Answer, { reado
   }. Use another tracking id, or leave \`copy_id\` out to get the decision again.`,
 })
 
-/** An outcome as the interface describes it. */
+/** Returns an outcome in the form of the response. */
 export const toWire = (outcome: Answer) => {
   switch (outcome._tag) {
     case "Chosen":
@@ -60,7 +60,7 @@ export const toWire = (outcome: Answer) => {
   }
 }
 
-/** The answers of a batch by template. */
+/** Returns the outcomes of a batch in the form of the response, by template id. */
 export const toWireBatch = (answers: BatchAnswers): Readonly<Record<string, unknown>> => {
   const wire: Record<string, unknown> = Object.create(null)
   for (const [templateId, answer] of answers) wire[templateId] = toWire(answer)
@@ -74,13 +74,13 @@ const memoryOnly = { ...fresh, "decision-durable": "false" }
 
 const isDurable = (answer: Answer) => (answer._tag !== "Chosen" && answer._tag !== "HeldOut") || answer.durable
 
-/** The headers of a response that tells `answers`. */
+/** Returns the headers of a response with `answers`. */
 export const headersOf = (answers: ReadonlyArray<Answer>): Readonly<Record<string, string>> =>
   answers.every(isDurable) ? fresh : memoryOnly
 
 /**
- * The warnings of a batch: a warning of all items once, every other warning behind the name of its template. Undefined without
- * warnings.
+ * Returns the warnings of a batch. A warning of all items appears once, and any other warning follows the ids of its
+ * templates. Undefined without warnings.
  */
 export const warningsOfBatch = (answers: BatchAnswers): ReadonlyArray<string> | undefined => {
   if (answers.every(([, { warnings }]) => warnings === undefined)) return undefined

@@ -36,7 +36,7 @@ type Refused =
   | Problems.Unprocessable
   | Problems.UnsupportedMediaType
 
-/** Reads a body. Warns of query parameters beside it, which have no effect. */
+/** Decodes a body. Warns about query parameters, which have no effect in a request with a body. */
 const bodyOf = <A>(decode: Decode<A>) => (said: Said): Decoded<A, Refused> => {
   const { asked, warnings } = bodyIn(said, decode, opaque)
   const ofUrl = ofQuery(said)
@@ -47,7 +47,7 @@ const queryOf = (said: Said): Decoded<GenerateRequest, Refused> => {
   const given = query(said)
   const asked = generateQuery(given)
   if (Result.isFailure(asked)) return { asked: Result.fail(invalid(asked.failure)), warnings: [] }
-  // Several values of one key make an array, so they all count.
+  // Repeated keys form an array, so only unknown parameters cause warnings.
   const unknown = ofParameters(
     new URLSearchParams([...new Set(given.keys())].map((name) => [name, ""])),
     isGenerateParameter,
@@ -61,7 +61,7 @@ const refuse = (): Told<Refused> => ({
   ),
 })
 
-/** Why an answer is a refusal; undefined for any other. */
+/** Returns the problem of an outcome that is a refusal. Undefined for other outcomes. */
 const refusalOf = (outcome: Answer, { templateId }: GenerateRequest): Refused | undefined => {
   if (outcome._tag === "NotRendered") return notRendered(outcome.error)
   if (outcome._tag === "None" && outcome.reason === "template-not-found") {
@@ -81,7 +81,7 @@ const respond = (outcome: Answer, asked: GenerateRequest): Told<Refused> => {
     : { body: Result.fail(refused), warnings }
 }
 
-/** A batch whose only item is in conflict is refused as a whole, as a call of its own would be. */
+/** Responds to a batch. If its only item reuses a tracking id for another variant, the response is a 409. */
 const respondToBatch = (outcomes: BatchAnswers): Told<Refused> => {
   const warnings = warningsOfBatch(outcomes)
   const [[, only] = [], ...others] = outcomes
@@ -118,7 +118,7 @@ const batchGenerate = (
   scope: "generate",
   takesBody: true,
   decode: bodyOf(batchBody),
-  // Every item is a request.
+  // Each item counts as one request.
   requestsIn: ({ items }) => Math.max(1, items.length),
   answer: (org, asked) => step("decide", { items: asked.items.length })(decider.decideBatch(org, asked)),
   respond: respondToBatch,
@@ -135,7 +135,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const byQuery = responding(keys, generate("GET", queryOf, decider))
   yield* add(router, {
     ...byQuery,
-    // The router takes HEAD as GET.
+    // The router treats HEAD as GET, but HEAD must not record a decision.
     response: Effect.flatMap(
       HttpServerRequest.HttpServerRequest,
       (request) => request.method === "HEAD" ? unmatched(request) : byQuery.response,

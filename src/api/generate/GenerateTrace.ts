@@ -111,7 +111,7 @@ const example: typeof Trace.Type = {
   propensity: 0.72,
 }
 
-/** How a decision came about. Never tells of another user. */
+/** The data behind a decision. Never contains data about another single user. */
 export const GenerateTrace = Trace.annotate({
   description: "With `trace: true`: the data behind the decision",
   examples: [example],

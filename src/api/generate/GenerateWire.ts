@@ -23,7 +23,7 @@ import { separatorFaults } from "../http/QueryFaults.ts"
 // Bodies and parameters of Generate and Batch generate. `null` counts as absent, because platforms send it for unknown
 // values. Members that are not declared here are ignored, with a warning.
 
-/** Members whose values templates render: of any shape, and not decoded. */
+/** Members whose values have any shape and are not decoded. Templates render them. */
 export const opaque = ["fields"]
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -48,7 +48,7 @@ export const GenerateBody = Schema.Struct({
 
 const days = (minimum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum: 365 }))
 
-/** Members that Batch generate and Deliver share: how the policy decides. */
+/** Parameters of the policy: members that Batch generate and Deliver share. */
 export const policyMembers = {
   lookback_days: optional(days(1)).annotate({
     description: "Length of the learning window, 1 to 365 days. Default 14",
@@ -78,18 +78,18 @@ export const BatchBody = Schema.Struct({
   trace: optional(Schema.Boolean),
 }).annotate({ identifier: "BatchGenerateRequest" })
 
-/** A request for one variant of one template, decoded. */
+/** A decoded request for one variant of one template. */
 export interface GenerateRequest {
   readonly templateId: TemplateId
   readonly trackingId: TrackingId | undefined
   readonly userId: UserId | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes.Attributes
-  /** Places that nobody filled in; absent without any. */
+  /** Unfilled placeholders in the body. Absent if there are no unfilled placeholders. */
   readonly placeholders?: ReadonlyArray<Placeholder> | undefined
 }
 
-/** A request for variants of several templates, decoded, defaults filled in. */
+/** A decoded request for variants of several templates, with defaults filled in. */
 export interface BatchGenerateRequest extends Omit<GenerateRequest, "templateId" | "trackingId"> {
   readonly items: ReadonlyArray<{
     readonly templateId: TemplateId
@@ -124,7 +124,7 @@ export const both = <A, B, C>(a: Decoded<A>, b: Decoded<B>, combine: (a: A, b: B
   return Result.fail(faults.filter(({ pointer }) => !known.has(pointer) && known.add(pointer)))
 }
 
-/** A request that was decoded from a body, with the places of the body that nobody filled in. */
+/** Returns a decoded request with the unfilled placeholders of its body. */
 export const withPlaceholders = <A extends object>(request: A, body: unknown): A => {
   const { attrs, fields, requests } = body as Readonly<Record<string, unknown>>
   const found: Array<Placeholder> = []
@@ -143,7 +143,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 export const isOptionalId = (value: unknown): value is string | null | undefined =>
   value === undefined || value === null || isIdText(value)
 
-/** Decodes a body without faults as `GenerateBody` does, in a tenth of the time. Undefined for any other. */
+/** Decodes a faultless body to the result of `GenerateBody`, in a tenth of the time. Undefined for other bodies. */
 export const quickGenerateBody = (input: unknown): GenerateRequest | undefined => {
   if (!isObject(input)) return undefined
   const { fields, template_id, tracking_id, user_id } = input
@@ -180,7 +180,7 @@ export const generateBody: Decode<GenerateRequest> = Object.assign(
 
 const decodeBatch = decoder(BatchBody)
 
-/** How the policy decides, decoded. */
+/** Decoded parameters of the policy. */
 type PolicyMembers = Pick<BatchGenerateRequest, "epsilon" | "useCache" | "window">
 
 const isOptionalNumber = (value: unknown, minimum: number, maximum: number): value is number | null | undefined =>
@@ -189,7 +189,7 @@ const isOptionalNumber = (value: unknown, minimum: number, maximum: number): val
 export const isOptionalBoolean = (value: unknown): value is boolean | null | undefined =>
   value === undefined || value === null || typeof value === "boolean"
 
-/** Decodes `policyMembers` without faults. Undefined for any others. */
+/** Decodes faultless `policyMembers`. Undefined for other values. */
 export const quickPolicyMembers = (
   { epsilon, lookback_days, offset_days, use_cache }: Readonly<Record<string, unknown>>,
 ): PolicyMembers | undefined =>
@@ -202,7 +202,9 @@ export const quickPolicyMembers = (
     }
     : undefined
 
-/** The items of a batch without faults. Undefined for any other, also where one `template_id` stands twice. */
+/**
+ * Decodes the items of a faultless batch. Undefined for other batches, such as a batch with a repeated `template_id`.
+ */
 const quickItems = (requests: unknown): BatchGenerateRequest["items"] | undefined => {
   if (!Array.isArray(requests) || requests.length < 1 || requests.length > 20) return undefined
   const items: Array<BatchGenerateRequest["items"][number]> = []
@@ -220,7 +222,7 @@ const quickItems = (requests: unknown): BatchGenerateRequest["items"] | undefine
   return items
 }
 
-/** Decodes a body without faults as `decodeBatchBody` does, in a fraction of the time. Undefined for any other. */
+/** Decodes a faultless body to the result of `BatchBody`, in a fraction of the time. Undefined for other bodies. */
 export const quickBatchBody = (input: unknown): BatchGenerateRequest | undefined => {
   if (!isObject(input)) return undefined
   const { fields, requests, trace, user_id } = input
@@ -285,18 +287,21 @@ export const batchBody: Decode<BatchGenerateRequest> = Object.assign(decodeBatch
   },
 })
 
-/** `attrs[tier]` and `attrs.tier`: the key `tier`. `attrs[tier][]` is an array, also with one value. */
+/**
+ * Matches `attrs[tier]` and `attrs.tier`, which name the key `tier`. `attrs[tier][]` is an array, even with a single
+ * value.
+ */
 const keyed = /^(fields|attrs)(?:\[(.*)\]|\.(.+))$/s
 
 const parameters = ["template_id", "user_id", "tracking_id", "fields", "attrs"]
 
-/** Whether Generate by GET reads a parameter of the name. */
+/** Whether Generate by GET has a parameter with this name. */
 export const isGenerateParameter = (name: string): boolean => parameters.includes(name) || keyed.test(name)
 
 /**
- * Decodes the query of Generate by GET: `fields` and `attrs` each as one JSON object, or one key each as `attrs[tier]=gold` or
- * `attrs.tier=gold`, where a repeated key makes an array. Single keys win over the JSON object. Faults point to the
- * parameter's name.
+ * Decodes the query of Generate by GET. `fields` and `attrs` are JSON objects, or have a parameter for each key, such
+ * as `attrs[tier]=gold` or `attrs.tier=gold`. A repeated key forms an array. Single keys override members of the JSON
+ * object. The pointer of a fault is the name of its parameter.
  */
 export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> => {
   const faults: Array<Fault> = [...separatorFaults(query)]
@@ -368,7 +373,7 @@ export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> 
   return Result.fail([...faults, ...named.filter(({ pointer }) => !known.has(pointer))])
 }
 
-/** `/attrs/tier/0` → `attrs[tier]`. */
+/** Returns the name of the parameter at a pointer, such as `attrs[tier]` for `/attrs/tier/0`. */
 const parameterOf = (pointer: string): string => {
   const [name = "", key] = pointer.slice(1).split("/").map(JsonPointer.unescapeToken)
   return key === undefined ? name : `${name}[${key}]`

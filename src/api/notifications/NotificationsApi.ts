@@ -19,7 +19,7 @@ const memberQuery = Parameters.described(
   Parameters.text("must be an e-mail address or the id of an account"),
 )
 
-/** A notification as people read it. */
+/** A notification with its title and text. */
 const NotificationResource = Schema.Struct({
   id: Schema.Int,
   kind: NotificationKind,
@@ -47,7 +47,7 @@ const modes = Object.fromEntries(notificationKinds.map((kind) => [kind, Schema.o
   readonly [kind in NotificationKind]: Schema.optionalKey<typeof MailMode>
 }
 
-/** A change of preferences. Absent kinds stay as they are. */
+/** A change of preferences. Absent kinds stay unchanged. */
 const PreferencesBody = Schema.Struct({ member: Member, mail: Schema.Struct(modes) })
 
 const Preferences = Schema.Struct({
@@ -64,7 +64,7 @@ export class NotificationsGroup extends managementGroup(
   "Notifications of members",
   {
     listNotifications: reads("viewer", "admin"),
-    // Not in the audit log, which would be of what people read.
+    // The audit log does not record which notifications a member reads.
     readNotifications: reads("viewer", "admin"),
     getNotificationPreferences: reads("viewer", "admin"),
     updateNotificationPreferences: writes("viewer", "notification preferences changed", "admin", { isPrivate: true }),

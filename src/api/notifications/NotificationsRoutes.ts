@@ -19,7 +19,7 @@ export const layer = managed(
     const notifications = yield* Notifications
     const texts = yield* NotificationTexts
 
-    /** The account that a request is about: the caller's own, or for callers without an account the one they name. */
+    /** Finds the account of a request: the caller's own account, or the named account if the caller has no account. */
     const accountOf = Effect.fnUntraced(function* (org: OrgSlug, actor: Actor, name: string | undefined) {
       if (actor.kind === "session") {
         const { email, id } = actor.session.account

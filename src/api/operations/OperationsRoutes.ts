@@ -26,16 +26,19 @@ import { staticDocument } from "../http/StaticDocument.ts"
 
 const pending = Metric.gauge("parlance_decisions_pending")
 const storeDown = Metric.gauge("parlance_store_down")
-/** Nodes that are alive, and how long ago it was looked who is; shards whose actors run here, and actors awake here. */
+/** Nodes that are alive. */
 const clusterRunners = Metric.gauge("parlance_cluster_runners")
+/** Time since the nodes that are alive were read. Unit: seconds. */
 const clusterSeen = Metric.gauge("parlance_cluster_seen_seconds")
+/** Shards whose actors run on this node. */
 const clusterShards = Metric.gauge("parlance_cluster_shards")
+/** Actors that are awake on this node. */
 const clusterActors = Metric.gauge("parlance_cluster_actors")
 
-/** Memory taken by bodies on their way. */
+/** Memory reserved for request bodies that are still arriving. Unit: bytes. */
 const bodiesBytes = Metric.gauge("parlance_bodies_bytes")
 
-/** Describes this API as OpenAPI. Takes 0.1 s of processor time. */
+/** Returns the OpenAPI document of this API. Needs 0.1 s of processor time. */
 export const describeApi = () => OpenApi.fromApi(Api)
 
 const html = (text: string) =>
@@ -45,8 +48,8 @@ const html = (text: string) =>
   })
 
 /**
- * Whether the path is spelled as it is documented. The router also takes `/%6detrics`, `/metrics;x` and `/metrics#x` for
- * /metrics, which a balancer that closes /metrics to strangers may not.
+ * Whether the path is spelled as documented. The router also matches other spellings, such as `/%6detrics` for
+ * /metrics. A load balancer that hides /metrics from the public may forward such spellings.
  */
 const isSpelled = ({ url }: HttpServerRequest.HttpServerRequest, path: string): boolean =>
   url === path || url.startsWith(`${path}?`)
@@ -66,8 +69,8 @@ export const layer = HttpApiBuilder.group(
     const scope = yield* Effect.scope
 
     /**
-     * Shares one query among all callers at the same time and shortly after. The query runs to its end even if the
-     * callers disconnect, so that repeated requests cannot cause more statements.
+     * Shares one run of `effect` among all callers until `moment` has passed. The run continues if its callers
+     * disconnect, so that repeated requests cannot cause more statements.
      */
     const shared = <A, E>(asked: Effect.Effect<A, E>, moment: Duration.Input): Effect.Effect<Effect.Effect<A, E>> =>
       Effect.map(Effect.cachedWithTTL(Effect.forkIn(asked, scope), moment), Effect.flatMap(Fiber.join))
@@ -75,7 +78,9 @@ export const layer = HttpApiBuilder.group(
     // Migrations ran before the server listened, so the tables exist. Only the database itself can be unavailable.
     const storeAnswers = yield* shared(store.answers, "500 millis")
 
-    /** Queue lengths in the database; the last known values while it does not respond. */
+    /**
+     * Measures queue lengths in the database. While the database does not respond, the gauges keep their last values.
+     */
     const measureBacklog = yield* shared(
       Effect.all([measureJournal(sql), measureStoppedLearning(sql), measureErasures(sql), measureDeliveries(sql)]).pipe(
         bounded("1 second"),
@@ -84,7 +89,7 @@ export const layer = HttpApiBuilder.group(
       "1 second",
     )
 
-    /** Brings the gauges up to date. */
+    /** Updates the gauges. */
     const measure = Effect.gen(function* () {
       const state = decisions.state()
       yield* Metric.update(pending, state.pending)
@@ -99,7 +104,7 @@ export const layer = HttpApiBuilder.group(
       yield* measureBacklog
     })
 
-    // Anybody who reaches this node may ask, and nothing holds them up: the text is made once for all who ask in a moment.
+    // /metrics requires no authentication and is never refused under load, so all requests within 50 ms share one text.
     const exposition = yield* shared(
       measure.pipe(
         Effect.andThen(PrometheusMetrics.format()),
@@ -115,7 +120,7 @@ export const layer = HttpApiBuilder.group(
       yield* measure.pipe(Effect.andThen(Effect.sleep(exportMetricsEvery)), Effect.forever, Effect.forkScoped)
     }
 
-    // Made for the first request, so that the service starts without it.
+    // The first request creates the document, so that the start of the service does not include it.
     const openapi = yield* Effect.cached(
       Effect.sync(() =>
         staticDocument(JSON.stringify(describeApi()), "application/json", { "cache-control": "no-cache" })
@@ -150,7 +155,7 @@ export const layer = HttpApiBuilder.group(
             ...(reasons.length === 0 ? {} : { reasons }),
             store: store.kind,
             decisions_pending: pending,
-            // Never a reason: a node without the others answers as well as with them.
+            // The cluster never makes a node unready, because a node answers requests without the other nodes.
             ...(address === undefined ? {} : {
               cluster: {
                 address,

@@ -80,7 +80,7 @@ export const KeyBody = Schema.Struct({
   }
 })).annotate({ identifier: "ApiKeyInput" })
 
-/** Changes to a key. `rate_limit` null: the default of the installation. */
+/** A change of a key. If `rate_limit` is null, the default of the installation applies. */
 export const KeyPatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),

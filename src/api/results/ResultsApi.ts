@@ -10,7 +10,7 @@ import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 import * as Parameters from "../http/Parameters.ts"
 
-/** Which decisions an answer is about. */
+/** Parameters that select the decisions of a response. */
 const windowQuery = {
   lookback_days: Schema.optionalKey(Schema.String).annotate({
     description: "Days of decisions, 1 to 365, fractions allowed; default 14 if only `offset_days` is given",

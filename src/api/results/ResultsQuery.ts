@@ -3,7 +3,10 @@ import { textOf } from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import type { ResultsOptions } from "../../results/ResultsOptions.ts"
 
-/** A number of days in the notation of JSON, within its range; undefined where it is absent. */
+/**
+ * Reads a number of days from `minimum` to 365, in the notation of JSON. Undefined if the parameter is absent or
+ * faulty.
+ */
 const daysOf = (asked: URLSearchParams, name: string, minimum: number, faults: Array<Fault>): number | undefined => {
   const text = asked.get(name)
   if (text === null) return undefined
@@ -21,7 +24,7 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** The attribute values that `segment` names, in one parameter or several. */
+/** Reads the attribute values of `segment`, which may be repeated. */
 const segmentOf = (asked: URLSearchParams, faults: Array<Fault>): ReadonlyMap<string, string> => {
   const values = new Map<string, string>()
   for (const text of asked.getAll("segment")) {
@@ -45,7 +48,7 @@ const segmentOf = (asked: URLSearchParams, faults: Array<Fault>): ReadonlyMap<st
   return values
 }
 
-/** Most faults one answer lists. */
+/** Maximum number of faults in a response. */
 const maxFaults = 100
 
 /** Decodes the query of results, or lists every fault. */

@@ -16,7 +16,7 @@ import { managed } from "../http/Managed.ts"
 import { invalid, query } from "../http/Requests.ts"
 import { resultsQuery } from "./ResultsQuery.ts"
 
-/** Faults of the attributes of a comparison. */
+/** Returns the faults of the attributes of a comparison. */
 const attributesFaults = (
   asked: Readonly<Record<string, string | undefined>>,
   learned: ReadonlyArray<string>,
@@ -35,7 +35,7 @@ interface Comparing {
   readonly templates: Templates["Service"]
 }
 
-/** The leader and the runner-up, in place of variants that are not given. */
+/** Returns the variants to compare. Default: the leader and the runner-up. */
 const pairOf = Effect.fnUntraced(function* (
   { results }: Comparing,
   org: OrgSlug,
@@ -91,7 +91,8 @@ export const layer = managed(
     const explorer = yield* SegmentExplorer
 
     const found = <A>(org: OrgSlug, answer: Effect.Effect<A, TemplateNotFound>) =>
-      // The organization is looked up only if the template does not exist, to name the missing one.
+      // The organization is looked up only if the template does not exist, so that the error names a missing
+      // organization.
       Effect.catchTag(answer, "TemplateNotFound", (error) => Effect.andThen(organizations.get(org), Effect.fail(error)))
 
     /** Decodes the query and looks up the template. Fails with `InvalidRequest` for a faulty query. */

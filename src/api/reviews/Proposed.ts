@@ -3,7 +3,9 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiSchema } from "effect/http-api"
 import { ChangeProposed } from "../../domain/Errors.ts"
 
-/** The answer 202 to a change that affects what is served and waits for approval, in the given form. */
+/**
+ * Returns the schema of the response 202 in the form of `schema`: the change affects live messages and needs approval.
+ */
 export const waiting = <S extends Schema.Top>(schema: S) =>
   schema.pipe(HttpApiSchema.status(202)).annotate({
     description:
@@ -11,8 +13,8 @@ export const waiting = <S extends Schema.Top>(schema: S) =>
   })
 
 /**
- * Answers 202 to a change that waits for approval, with its proposals. The answer has the members of a live change as well,
- * which `answer` makes of the result, so that clients read one form.
+ * Responds with 202 and the proposals if a change needs approval. The response also has the members of a live change,
+ * which `answer` creates from the result, so that clients read a single form.
  */
 export const orProposed = <A>(answer: (value: A) => object | undefined) => <B, E, R>(effect: Effect.Effect<B, E, R>) =>
   Effect.catchIf(
@@ -24,5 +26,5 @@ export const orProposed = <A>(answer: (value: A) => object | undefined) => <B, E
       ),
   )
 
-/** The result of a change as it is. */
+/** Returns the result of a change unchanged. */
 export const asIs = (value: object | undefined) => value

@@ -17,7 +17,7 @@ type Members = ReadonlyMap<string, NamedMember>
 
 const write = wireForm(Proposal)
 
-/** A proposal as the API answers it. */
+/** Returns a proposal in the form of the API. */
 export const proposalOf = (row: ProposalHead, members: Members): Proposal =>
   write({
     ...row,
@@ -28,7 +28,7 @@ export const proposalOf = (row: ProposalHead, members: Members): Proposal =>
 
 const fieldsOf = (content: WholeContent | null) => content === null ? undefined : fieldsOfTemplate(content)
 
-/** A proposal with its content and differences, as the API answers it. */
+/** Returns a proposal with its content and differences, in the form of the API. */
 export const proposalDetailOf = (view: ProposalView, members: Members): ProposalDetail => ({
   ...proposalOf(view, members),
   base: view.base,
@@ -40,7 +40,7 @@ export const proposalDetailOf = (view: ProposalView, members: Members): Proposal
   both: view.both,
 })
 
-/** The id of a proposal or comment in a path; undefined for a text that is none. */
+/** Returns the id of a proposal or comment in a path. Undefined if the text is not an id. */
 export const idIn = (text: string): number | undefined => /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
 
 export const layer = managed(
@@ -50,7 +50,7 @@ export const layer = managed(
     const names = yield* MemberNames
     const proposals = yield* Proposals
 
-    /** The proposal of a path, which must exist before a body is decoded. */
+    /** Finds the proposal of a path. Runs before a body is decoded. */
     const named = Effect.fnUntraced(function* (
       organization: Effect.Effect<OrgSlug, OrganizationNotFound>,
       { proposal }: { readonly proposal: string },
@@ -61,7 +61,7 @@ export const layer = managed(
       return { org, id, found: yield* proposals.get(org, id) }
     })
 
-    /** The proposal as it is now. */
+    /** Returns the current proposal. */
     const answer = (org: OrgSlug, id: number) =>
       Effect.map(Effect.all([proposals.get(org, id), names.of(org)]), ([view, members]) => proposalOf(view, members))
 

@@ -4,11 +4,11 @@ import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
-// The part of the management API for the messages that sinks took.
+// The part of the management API for the messages that sinks stored.
 
 const path = { org: Schema.String }
 
-/** A message as lists show it. */
+/** A message in a list. */
 const SinkSummaryResource = Schema.Struct({
   id: Schema.String.annotate({ description: "Id of the delivery and tracking id" }),
   test: Schema.Boolean.annotate({ description: "Whether it comes from a request with a test key" }),
@@ -23,7 +23,7 @@ const SinkSummaryResource = Schema.Struct({
   received_at: Schema.String,
 }).annotate({ identifier: "SandboxMessageSummary" })
 
-/** A message with all there is of it. */
+/** A message with its complete content. */
 const SinkMessageResource = Schema.Struct({
   ...SinkSummaryResource.fields,
   html: Schema.NullOr(Schema.String),

@@ -30,7 +30,7 @@ const emailQuery = Parameters.required(
 const reason = Parameters.oneOf(SuppressionReason.literals)
 const reasonQuery = Parameters.described("Only for this reason. Default all", reason)
 
-/** One reason why nothing is sent to an address. */
+/** An entry of the suppression list: one reason why an address gets no messages. */
 export const SuppressionResource = Schema.Struct({
   id: Schema.Int,
   email: Schema.NullOr(Schema.String).annotate({
@@ -46,7 +46,7 @@ export const SuppressionResource = Schema.Struct({
 }).annotate({ identifier: "Suppression" })
 export type SuppressionResource = typeof SuppressionResource.Type
 
-/** An address to suppress. The route also takes `address`, the earlier name of `email`. */
+/** An address to suppress. The route also accepts `address`, the earlier name of `email`. */
 export const SuppressionInput = Schema.Struct({
   email: Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(readAddress(email) ?? email.trim()))),
   reason: Schema.optionalKey(SuppressionReason).annotate({ description: "Default `manual`" }),

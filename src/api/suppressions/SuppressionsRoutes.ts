@@ -32,13 +32,16 @@ const withEmail = (input: unknown): unknown => {
 
 const utf8 = new TextDecoder()
 
-/** Entries that are read at once while all are exported. */
+/** Number of entries that an export reads with one query. */
 const exportedAtOnce = 1_000
 
-/** An entry with the address under both of its names. */
+/** Returns an entry with the address under both of its names. */
 export const withBothNames = (entry: SuppressionEntry) => ({ ...entry, email: entry.address })
 
-/** The list as CSV, read in pages. `line` writes an entry: as it is for other programs, which must not miss an address. */
+/**
+ * Returns the suppression list as CSV, read in pages. `line` formats an entry. By default, entries are unchanged,
+ * because other programs must recognize every address.
+ */
 export const exported = (
   list: Suppressions["Service"],
   org: OrgSlug,

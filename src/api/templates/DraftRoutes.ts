@@ -16,7 +16,7 @@ import type { DraftBody } from "./DraftsApi.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** The version that a change is made from; undefined for any. */
+/** Returns the version that a change is made from. Undefined if the change applies to any version. */
 export const baseOf = (request: Request): string | undefined => {
   const text = request.headers["if-match"]?.trim().replace(/^W\//, "").replace(/^"(.*)"$/, "$1")
   return text === undefined || text === "*" ? undefined : text
@@ -31,7 +31,10 @@ const wireOf = ({ author, base, savedAt, variant }: DraftHead) => ({
 
 const nothing = { name: "", vars: {} } as const
 
-/** The form of a draft to store. Fails with `InvalidInput` where the body has not exactly one of `form` and `change`. */
+/**
+ * Returns the form of a draft to store. Fails with `InvalidInput` unless the body has exactly one of `form` and
+ * `change`, and valid times.
+ */
 const formOf = (given: DraftBody, live: Variant | undefined) => {
   const { change, form } = given
   const fault = (pointer: string, detail: string) => new InvalidInput({ faults: [{ pointer, detail }] })
@@ -59,7 +62,7 @@ const formOf = (given: DraftBody, live: Variant | undefined) => {
   return Effect.succeed(written)
 }
 
-/** The place of a draft that a request names. Default: the caller's own. */
+/** Returns the place of the draft that a request names. Default author: the caller. */
 const placeOf = (
   { template }: { readonly template: string },
   { author, variant }: { readonly author?: string | undefined; readonly variant: string | undefined },

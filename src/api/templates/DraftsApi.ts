@@ -97,7 +97,7 @@ export class DraftsGroup extends managementGroup(
   {
     listDrafts: reads("viewer", "templates:read"),
     getDraft: reads("viewer", "templates:read"),
-    // Drafts are stored while somebody types, and nothing of them is served: the audit log does not record them.
+    // The audit log does not record drafts, because they are stored while the author types and are not served.
     putDraft: reads("editor", "templates:write"),
     discardDraft: reads("editor", "templates:write"),
     publishDraft: writes("editor", "variant changed", "templates:write"),

@@ -9,9 +9,9 @@ import { body } from "../http/Requests.ts"
 
 const decodePerson = decoder(SamplePersonInput)
 
-// The audit log does not name the people: the id is often made from a name.
+// The audit log omits the ids of sample people, because such ids often contain a name.
 
-// Attributes are stored as they were written, once they are known to be valid.
+// Checks the attributes, and returns them as written.
 const personBody = (input: unknown) => both(decodePerson(input), attrsOf(input, "/attrs"), (person) => person)
 
 export const layer = managed(

@@ -55,7 +55,7 @@ export const FoundTemplate = Schema.Struct({
 }).annotate({ identifier: "FoundTemplate" })
 export type FoundTemplate = typeof FoundTemplate.Type
 
-/** Which templates a list has. */
+/** The parameter that selects templates in use, archived templates, or both. */
 export const archivedQuery = Parameters.described(
   "`false` (default): templates in use; `true`: archived templates; `all`: both",
   Parameters.archived,
@@ -68,7 +68,7 @@ const short = Parameters.text(
   ({ length }) => length <= 200,
 )
 
-/** The cursor of a page: its last row, with its value in the sort. */
+/** Reads the cursor of a page: the id of its last row, and the row's value in the sort order. */
 const cursor: Parameters.ReadParameter<{ readonly id: string; readonly after: string | null } | undefined> = (
   given,
 ) => {

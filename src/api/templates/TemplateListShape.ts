@@ -2,14 +2,14 @@ import type { ListFilter, ListShape } from "../../domain/List.ts"
 import { objectiveText } from "../../results/ObjectiveText.ts"
 import type { IndexedTemplate } from "../../templates/TemplateIndex.ts"
 
-/** A variant that has won, with when the verdict was reached. */
+/** A winning variant, with the time of the verdict. */
 interface ListedWinner {
   readonly copyId: string
   readonly name: string
   readonly since: string
 }
 
-/** A template of the list with what is known of it elsewhere. */
+/** A template of the list, with its problems, winner, owner and traffic. */
 export interface ListedTemplate extends IndexedTemplate {
   /** Active variants that are in season. */
   readonly inSeason: number
@@ -17,19 +17,19 @@ export interface ListedTemplate extends IndexedTemplate {
   readonly failed: number
   /** Requests of the last 24 hours that repeated a tracking id for another person or message. */
   readonly repeatedIds: number
-  /** Requests of the last 24 hours with a placeholder that nobody filled in. */
+  /** Requests of the last 24 hours with an unfilled placeholder. */
   readonly unfilled: number
   /** Ids of variants that cannot be rendered. */
   readonly failing: ReadonlyArray<string>
-  /** The variant that has won among those in use; null while the verdict names none. */
+  /** The winner among the active variants that are in season. Null if the verdict names no winner. */
   readonly winner: ListedWinner | null
-  /** The owner's name if the owner is a member; null without an owner, and for one who has left. */
+  /** The owner's name. Null without an owner, or if the owner is no longer a member. */
   readonly ownerName: string | null
   /** Decisions of each of the last days, oldest first. */
   readonly days: ReadonlyArray<number>
 }
 
-/** The ways in which a template is served, in the order of their sort. */
+/** The states of a template, in sort order. */
 export const templateStates = ["active", "out-of-season", "inactive", "no-variants", "archived"] as const
 type TemplateState = typeof templateStates[number]
 
@@ -48,10 +48,10 @@ export const stateOf = (
 
 const goalNames: Readonly<Record<string, string>> = { click: "clicks", open: "opens", conversion: "conversions" }
 
-/** A goal by which templates are filtered: mixes are one. */
+/** Returns the goal for filters. All mixes have the goal `mix`. */
 const goalOf = ({ objective }: IndexedTemplate): string => typeof objective === "string" ? objective : "mix"
 
-/** Owners by which templates are filtered, beside addresses. */
+/** Values of the owner filter, in addition to addresses. */
 const ownerWords = { none: "none", left: "left" } as const
 
 const ownerMatches = ({ owner, ownerName }: ListedTemplate, value: string): boolean =>
@@ -61,7 +61,7 @@ const ownerMatches = ({ owner, ownerName }: ListedTemplate, value: string): bool
     ? owner !== null && ownerName === null
     : owner === value
 
-/** The kinds of problems of templates, with their names for people. */
+/** The kinds of problems of templates, with their labels. */
 const problemNames = {
   variants: "variants that cannot be rendered",
   deliveries: "failed messages",
@@ -71,7 +71,7 @@ const problemNames = {
 export type ProblemKind = keyof typeof problemNames
 export const problemKinds = Object.keys(problemNames) as ReadonlyArray<ProblemKind>
 
-/** The numbers of problems by kind. */
+/** Returns the number of problems by kind. */
 const problemsOf = (template: ListedTemplate): Readonly<Record<ProblemKind, number>> => ({
   variants: template.failing.length,
   deliveries: template.failed,
@@ -83,7 +83,10 @@ const sum = (days: ReadonlyArray<number>) => days.reduce((total, count) => total
 
 const byText = (a: readonly [string, string], b: readonly [string, string]) => a[1].localeCompare(b[1], "en")
 
-/** The owners to choose from: no owner, those who have left, and members by name. None if no template has an owner. */
+/**
+ * Returns the options of the owner filter: members by name, no owner, and former members. Empty if no template has an
+ * owner.
+ */
 const ownerOptions = (rows: ReadonlyArray<ListedTemplate>): ListFilter<ListedTemplate>["options"] => {
   const members = new Map(
     rows.flatMap(({ owner, ownerName }) => owner !== null && ownerName !== null ? [[owner, ownerName]] : []),
@@ -96,7 +99,10 @@ const ownerOptions = (rows: ReadonlyArray<ListedTemplate>): ListFilter<ListedTem
   ]
 }
 
-/** The list of templates. `dayCount`: the days that decisions are counted for; `rows`: where its tags and owners are taken from. */
+/**
+ * Returns the shape of the template list. `dayCount` is the number of days with counted decisions. `rows` provides the
+ * tags and owners that filters offer.
+ */
 export const templateShape = (
   dayCount: number,
   rows: ReadonlyArray<ListedTemplate>,

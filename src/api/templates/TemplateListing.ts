@@ -14,23 +14,24 @@ import { TemplateIndex, variantKey } from "../../templates/TemplateIndex.ts"
 import type { Which } from "../../templates/TemplateRows.ts"
 import { type ListedTemplate, templateShape } from "./TemplateListShape.ts"
 
-/** A page of the list of templates, with the shape that it was cut by. */
+/** A page of the template list, with the shape and the query that selected it. */
 export interface TemplatesPage extends ListPage<ListedTemplate> {
   readonly shape: ListShape<ListedTemplate>
   readonly asked: AskedList
-  /** Templates in use, and archived ones, before any search or filter. */
+  /** Number of templates in use, before any search or filter. */
   readonly inUse: number
+  /** Number of archived templates, before any search or filter. */
   readonly archived: number
 }
 
 /**
- * The list of templates with their state, traffic, problems, winners and owners. Winners come from the verdicts that are
- * kept with the published models, in memory, so that a list draws nothing.
+ * Lists templates with their state, traffic, problems, winners and owners. Winners come from the verdicts of the
+ * published models in memory, so that a list computes no verdict.
  */
 export class TemplateListing extends Context.Service<TemplateListing, {
   /**
-   * Up to `size` templates. `ask` reads the query by the shape of the list, whose filters offer the tags and owners in use.
-   * Fails with `OrganizationNotFound` for an unknown organization.
+   * Returns up to `size` templates. `ask` returns the query for the shape of the list, whose filters offer the tags and
+   * owners in use. Fails with `OrganizationNotFound` for an unknown organization.
    */
   readonly page: (
     org: OrgSlug,
@@ -51,7 +52,7 @@ export class TemplateListing extends Context.Service<TemplateListing, {
       const notices = yield* RequestNotices
       const traffic = yield* Traffic
 
-      /** Every template, without its traffic. */
+      /** Reads every template, without its traffic. */
       const rows = Effect.fnUntraced(function* (org: OrgSlug) {
         const all = yield* index.all(org)
         const failures = yield* deliveries.recentFailures(org)
@@ -63,7 +64,7 @@ export class TemplateListing extends Context.Service<TemplateListing, {
           ({ templateId }) => templateId,
         )
         const listed = all.map((template): ListedTemplate => {
-          // A view is some seconds behind another node at most.
+          // The template cache is at most a few seconds behind other nodes.
           const running = cache.template(org, template.id)?.variants
             .filter((variant) => variant.active && variant.calendar.holds(now)).map(({ id }) => id as string)
           const { since, winner } = verdictNow(models.latest(org, template.id)?.model.verdict, running ?? [])

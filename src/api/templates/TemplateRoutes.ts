@@ -22,7 +22,7 @@ export const layer = managed(
     const templates = yield* Templates
     const learning = yield* Learning
 
-    /** Learning settings of the template may have changed: refresh its model without waiting for new events. */
+    /** Refreshes the models of templates whose learning settings may have changed, without waiting for new events. */
     const relearn = (org: string, ids: ReadonlyArray<string>) =>
       Effect.forEach(ids, (id) => learning.relearn(org, id), { discard: true })
 

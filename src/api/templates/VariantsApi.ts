@@ -22,7 +22,10 @@ export const PreviewBody = Schema.Struct({
   user_id: Schema.optionalKey(UserId).annotate({ description: "Also reports whether this user is held out" }),
 }).annotate({ identifier: "PreviewRequest" })
 
-/** `variants` lists every variant of the template, whether it is eligible for these `attrs` now, and if not, why. */
+/**
+ * A preview. `variants` lists every variant of the template, whether it is eligible for these `attrs` now, and the
+ * reason if it is not.
+ */
 const Preview = Schema.Struct({
   vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   variants: Schema.Array(Schema.Struct({

@@ -58,7 +58,7 @@ const TimelineDecisionResource = Schema.Struct({
   more_events: Schema.Boolean,
 }).annotate({ identifier: "StoryDecision" })
 
-/** Everything there is about a message, or about a person. */
+/** The timeline of a message or of a person. */
 export const TimelineResource = Schema.Struct({
   test: described(
     Schema.Boolean,

@@ -36,7 +36,10 @@ export const layer = managed(
     const timelines = yield* Timelines
     const list = yield* Suppressions
 
-    /** Of the addresses that the person of a story is known by; several spellings of one have the same entries. */
+    /**
+     * Finds the suppressions of the person's addresses, for the first page only. Spellings of one address share its
+     * entries.
+     */
     const suppressionsOf = Effect.fnUntraced(function* (org: OrgSlug, { names }: Timeline, cursor: string | undefined) {
       if (cursor !== undefined) return []
       const keys = new Set(names.flatMap((name) => addressKey(name) ?? []))

@@ -16,7 +16,7 @@ const pages = (...statuses: ReadonlyArray<number>) => statuses.map((code) => Htm
 const describe = (summary: string, description: string) =>
   OpenApi.annotations({ summary, description, override: { security: [] } })
 
-/** The addresses in messages that Deliver sends; served by plain routes (TrackingRoutes.ts). */
+/** Addresses in messages that Deliver sends. Plain routes serve them (TrackingRoutes.ts). */
 export class TrackingGroup extends HttpApiGroup.make("tracking")
   .add(
     HttpApiEndpoint.get("openPixel", "/o/:token", {

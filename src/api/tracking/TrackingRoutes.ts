@@ -14,15 +14,15 @@ import { PublicCalls } from "../http/PublicCalls.ts"
 /** A transparent GIF of one pixel. */
 const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")
 
-/** Most bytes of the form that a mail program posts; its content is ignored. */
+/** Maximum size of the form that a mail program posts. Its content is ignored. Unit: bytes. */
 const maxFormBytes = 16 * 1024
 
 const fresh = { "cache-control": "no-store" }
 
-// An explicit length: otherwise the empty response is chunked, which takes another write.
+// Without an explicit length, an empty response would be chunked, which needs another write.
 const noBody = { ...fresh, "content-length": "0" }
 
-// No search engine lists the page, and a site that it leads to does not learn the token.
+// Search engines must not list the page, and a linked site must not learn the token.
 const common = { ...fresh, "x-robots-tag": "noindex, nofollow", "referrer-policy": "no-referrer" }
 
 const html = (text: string, status: number) =>
@@ -42,7 +42,7 @@ const noPixel = HttpServerResponse.empty({ status: 404, headers: noBody })
 const unknownLink = html(unknownLinkPage, 404)
 const later = html(laterPage, 503)
 
-/** The addresses in messages: pixel, redirect, and the page to unsubscribe. */
+/** Serves the addresses in messages: the pixel, the redirects and the unsubscribe page. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const tracking = yield* Tracking
   const targets = yield* Targets
@@ -50,7 +50,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const optOuts = yield* OptOuts
   const { add } = yield* PublicCalls
 
-  /** A route for genuine tokens. Others are not known here, and the store is not asked about them. */
+  /**
+   * Returns the response to a request with a genuine token. Other tokens get `unknown`, without a query to the
+   * database.
+   */
   const route = <E, R>(
     kind: TokenKind,
     unknown: HttpServerResponse.HttpServerResponse,
@@ -67,7 +70,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             Effect.flatMap((token) =>
               token === undefined ? Effect.succeed(unknown) : answer(token, request)
             ),
-            // The key is read once; until then the store has to be there.
+            // The signing key is read once from the database. Until then, requests fail if the database is unavailable.
             Effect.catchTag("SqlError", () => Effect.succeed(later)),
           )),
     )
@@ -104,10 +107,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
 
   const ask = route("unsubscribe", unknownLink, (token, request) => Effect.succeed(pageOf(token, request, "question")))
 
-  /** One click (RFC 8058): by a mail program, or by the button of the page. */
+  /** Unsubscribes with one click (RFC 8058) in a mail program or on the page. */
   const unsubscribe = route("unsubscribe", unknownLink, (token, request) =>
     Effect.andThen(
-      // Read to its end, so that the connection can be used again.
+      // Reads the body completely, so that the connection can be reused.
       Body.raw(request, maxFormBytes),
       Effect.map(optOuts.record(token.org, token.id), (isDone) => pageOf(token, request, isDone ? "done" : "later")),
     ))

@@ -26,27 +26,27 @@ import { separatorFaults } from "../http/QueryFaults.ts"
 import { invalid, lookedUp, query } from "../http/Requests.ts"
 import { ofMembers, ofParameters, ofUnread, warn } from "../http/Warnings.ts"
 
-/** Items of one body of custom events at most; more are several requests. */
+/** Maximum number of items in one body of custom events. Senders split longer lists into several requests. */
 const maxItems = 10_000
 
 /** Headers that the adapters of platforms read. */
 const platformHeaders = new Set(["content-type", "webhook-id"])
 
 /**
- * Headers kept with the body: those of CloudEvents and those a mapping may name, but never one that may be a
- * credential.
+ * Whether a header of custom events is stored with the body: headers of CloudEvents, and headers that a mapping may
+ * name, except headers that may contain a credential.
  */
 const isKept = (name: string) =>
   platformHeaders.has(name) || name.startsWith("ce-") ||
   (name.startsWith("x-") && !/key|auth|token|secret|signature|forwarded|real-ip/.test(name))
 
-/** Characters of a header's value that are kept at most. */
+/** Maximum length of a stored header value. Unit: characters. */
 const keptCharacters = 1000
 
 const headersOf = (request: HttpServerRequest.HttpServerRequest, sourceId: SourceId): Record<string, string> =>
   Object.fromEntries(
     Object.entries(request.headers).flatMap(([name, value]) =>
-      // A platform may send its token in a header of any name.
+      // A platform may send its token in a header of any name, so only known headers of platforms are stored.
       typeof value === "string" && (sourceId === "events" ? isKept(name) : platformHeaders.has(name))
         ? [[name, value.slice(0, keptCharacters)]]
         : []
@@ -59,7 +59,7 @@ const charactersOf = (headers: Readonly<Record<string, string>>): number => {
   return characters
 }
 
-/** The 429 of an organization that may store no more today. */
+/** Returns the 429 of an organization that has reached its daily quota. */
 const overQuota = (error: QuotaReached) =>
   Effect.map(
     HttpServerRespondable.toResponse(new QuotaExceeded({ detail: error.message })),
@@ -72,8 +72,8 @@ const storeIsDown = () =>
   })
 
 /**
- * Whether a request only asks for the verdicts on its events. A parameter that may have meant so is refused, lest they be
- * stored.
+ * Whether a request asks for verdicts only. Fails if `validate` is faulty, so that events of a trial are never stored
+ * by mistake.
  */
 const asksForVerdicts = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   const given = query(request)
@@ -91,19 +91,24 @@ const asksForVerdicts = Effect.fnUntraced(function* (request: HttpServerRequest.
   return asked[0] === "true"
 })
 
-/** A handshake of an organization is kept this often at most: anybody can send one. Unit: milliseconds. */
+/**
+ * Minimum interval between stored handshakes of an organization, because anyone can send handshakes. Unit:
+ * milliseconds.
+ */
 const handshakeEvery = 60_000
 
 const noBytes = new Uint8Array(0)
 
 const noSignedEvents = "No secret for signed events has been set up here"
 
-/** Unknown organizations get the same response. */
+/**
+ * Reason of a refusal, also for unknown organizations, so that the response does not reveal which organizations exist.
+ */
 const notSetUp = "This source is not set up for this organization, or is disabled"
 
 /**
- * Stores a body within the quota of its organization, and gives the answer. A body that may suppress addresses is applied
- * first.
+ * Returns a function that stores a body within the quota of its organization, and responds with `answer`. If the body
+ * may suppress addresses, its events take effect before the response.
  */
 const makeStore = Effect.gen(function* () {
   const inbox = yield* Inbox
@@ -120,7 +125,8 @@ const makeStore = Effect.gen(function* () {
     carried.pipe(
       Effect.flatMap((traceparent) => {
         const headers = headersOf(request, source)
-        // With the body, so that what becomes of it is seen in the trace of the request that brought it.
+        // The trace context is stored with the body, so that the trace of the request includes the processing of the
+        // body.
         if (traceparent !== undefined) headers["traceparent"] = traceparent
         const received = { org: org as OrgSlug, source, headers, body }
         const storing = Effect.mapError(
@@ -138,7 +144,10 @@ const makeStore = Effect.gen(function* () {
   return store
 })
 
-/** Verifies a signature. Most senders sign the body and then compress it. Gateways sign what they send. */
+/**
+ * Verifies a signature of the decoded body, because most senders sign the body before they compress it. If that fails,
+ * verifies the received bytes, which gateways sign.
+ */
 const makeVerify =
   (sources: WebhookSources["Service"]) =>
   (org: string, sourceId: SourceId, headers: Record<string, string>, { bytes, received }: Body.WebhookBody) => {
@@ -146,7 +155,7 @@ const makeVerify =
     return verdict?.ok === false && received !== bytes ? sources.verify(org, sourceId, headers, received) : verdict
   }
 
-/** The currency in which an organization counts revenue; null if it has none, or cannot be looked up. */
+/** Returns the currency in which an organization counts revenue. Null if it has no currency or cannot be read. */
 const makeCurrencyOf = Effect.map(
   Organizations,
   (organizations) => (org: string) =>
@@ -156,7 +165,7 @@ const makeCurrencyOf = Effect.map(
     ),
 )
 
-/** Counts a refused signature, and says why it was refused. */
+/** Counts a refused signature, and returns the problem with the reason. */
 const makeRefusal = (refusals: Refusals["Service"]) =>
 (
   request: HttpServerRequest.HttpServerRequest,
@@ -169,7 +178,10 @@ const makeRefusal = (refusals: Refusals["Service"]) =>
   return new Unauthorized({ detail: verdict?.reason ?? otherwise })
 }
 
-/** Answers the question whether CloudEvents may be delivered. The key of each delivery decides, so the answer is yes. */
+/**
+ * Answers the handshake of CloudEvents, by which a sender requests permission to deliver. The permission is always
+ * granted, because each delivery is authenticated.
+ */
 const answerHandshake = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
   const origin = headers["webhook-request-origin"]
   return HttpServerResponse.empty({
@@ -183,7 +195,10 @@ const answerHandshake = Effect.map(HttpServerRequest.HttpServerRequest, ({ heade
   })
 })
 
-/** Webhooks: what messaging platforms and callers report. The body is stored as it came, then answered. */
+/**
+ * Receives webhooks of messaging platforms and custom events of callers. Each body is stored unchanged before the
+ * response.
+ */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
   const sources = yield* WebhookSources
@@ -203,7 +218,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const store = yield* makeStore
   const verify = makeVerify(sources)
 
-  /** Judges the items of a body, and stores it unless all are faulty or the caller only asks for the verdicts. */
+  /**
+   * Judges the items of a body. Stores the body unless all items are faulty or the caller requests only the verdicts.
+   */
   const judgeAndStore = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     org: string,
@@ -232,7 +249,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     return yield* Effect.onError(storing, () => forget)
   })
 
-  /** Custom events, by API key or with a Standard Webhooks signature. */
+  /** Receives custom events, authenticated by an API key or by a Standard Webhooks signature. */
   const receiveEvents = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, named: string) {
     let org = named
     const { headers } = request
@@ -240,13 +257,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       headers["authorization"] === undefined
     if (!signed) {
       org = (yield* step("auth")(authorize(keys, request, named, "events"))).dataOrg
-      // Before the body is read for nothing.
+      // Checked first, because a body over the quota need not be read.
       yield* quota.check(org)
-    } // Nobody's body is read for nothing.
+    } // Without a secret, no signature is valid, so the body is not read.
     else if (sources.readsBody(org, "events") === undefined) {
       return yield* refusal(request, org, "events", undefined, noSignedEvents)
     }
-    // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
+    // A binary CloudEvent has its attributes in headers, and its body may have any type.
     const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
     const body = yield* Body.ofWebhook(request, { ofJson: !signed && !binary })
     const { bytes } = body
@@ -255,7 +272,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       if (verdict?.ok !== true) return yield* refusal(request, org, "events", verdict, noSignedEvents)
     }
     const counted = binary ? { items: 1 } : yield* countItems(bytes)
-    // The caller's own code, which a 400 helps.
+    // The sender is the caller's own code, whose author can act on a 400.
     if ("reason" in counted) return yield* invalid([{ pointer: "", detail: counted.reason }])
     const { items } = counted
     if (items > maxItems) {
@@ -265,8 +282,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   })
 
   /**
-   * Receives a platform's webhook. An authentic body is stored whatever its content, because platforms disable webhooks
-   * that return errors.
+   * Receives a platform's webhook. An authentic body is stored even if its content is faulty, because platforms disable
+   * webhooks that return errors.
    */
   const receive = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
@@ -277,7 +294,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const readsBody = sources.readsBody(org, sourceId)
     if (readsBody !== true) {
       const verdict = sources.verify(org, sourceId, headers, noBytes)
-      // Before the body, which then need not be read.
+      // Checked first, so that a refused body is not read.
       if (verdict?.ok !== true) return yield* refusal(request, org, sourceId, verdict, notSetUp)
       yield* quota.check(org)
     }
@@ -292,7 +309,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         Effect.onError(() => Effect.sync(() => shaken.delete(org))),
         Effect.cached,
       )
-      // Set before the handshake is stored, so that concurrent handshakes store one and share its response.
+      // Set before the handshake is stored, so that concurrent handshakes store a single body and share its response.
       shaken.set(org, { at: now, answer })
       return yield* answer
     }

@@ -15,7 +15,7 @@ import * as Parameters from "../http/Parameters.ts"
 
 const path = { org: Schema.String }
 const sourcePath = { ...path, segment: Schema.String }
-/** A source and how busy it was in the last 24 hours. */
+/** A webhook source with its activity of the last 24 hours. */
 export const WebhookSource = Schema.Struct({
   segment: Schema.String.annotate({ description: "Neutral name of the source, such as provider_a" }),
   platform: Schema.String.annotate({ description: "Name of the platform, which paths accept as well" }),
@@ -63,7 +63,7 @@ export const ListedEvent = Schema.Struct({
 }).annotate({ identifier: "Event" })
 export type ListedEvent = typeof ListedEvent.Type
 
-/** Whom to forget: by the caller's id, by e-mail address, or both. */
+/** The person to erase: by the caller's user id, by e-mail address, or both. */
 export const ErasureBody = Schema.Struct({
   user_id: Schema.optionalKey(GivenUserId),
   email: Schema.optionalKey(GivenUserId),
@@ -119,7 +119,10 @@ export const DryRunBody = Schema.Struct({
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
 }).annotate({ identifier: "MappingTestRequest" })
 
-/** `provider_e` is set up on purpose, on the command line, and not in the console. */
+/**
+ * Returns why a session or an API key cannot change a source: `provider_e` requires the admin token, on the command
+ * line. Undefined for other sources.
+ */
 const commandLineOnly = ({ segment = "" }: Readonly<Record<string, string | undefined>>) =>
   sourceIdOf(segment) === "provider_e"
     ? "The webhook source provider_e is set up on the command line: `parlance webhook set provider_e`, or with the admin token"

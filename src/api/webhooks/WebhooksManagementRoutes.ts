@@ -90,7 +90,7 @@ export const layer = managed(
               tried.faults.map(({ detail, pointer }) => ({ pointer: `/mapping${pointer}`, detail })),
             )
           }
-          // As JSON, which leaves out the members that an event does not have.
+          // Converted to JSON, which omits the undefined members of events.
           return Json.parse(JSON.stringify(tried.run))
         }),
       },
