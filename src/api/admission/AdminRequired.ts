@@ -80,11 +80,11 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
         endpoint: HttpApiEndpoint.Top,
       ) =>
         Effect.flatMap(HttpRouter.params, (params) => {
-          const asked: { body: unknown } = { body: undefined }
+          const noted: { body: unknown } = { body: undefined }
           const trail = emptyTrail(nameOf(actor))
           const handled = next.pipe(
             Effect.provideService(CurrentActor, actor),
-            Effect.provideService(AuditNote, asked),
+            Effect.provideService(AuditNote, noted),
             Effect.provideService(ChangeTrail, trail),
           )
           if (endpoint.method === "GET") {
@@ -98,7 +98,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
               endpoint: endpoint.identifier,
               rule: ruleOf(endpoint),
               params,
-              body: asked.body,
+              body: noted.body,
               trail,
             }))
         })

@@ -100,10 +100,10 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
   let spentAt = 0
   let watching = false
 
-  const done = (asked: InWork) => {
-    if (!inWork.delete(asked)) return
-    gate.leave(asked.arrival.kind)
-    endAs(asked.work, nameOfParts, namedParts(asked.arrival))
+  const done = (request: InWork) => {
+    if (!inWork.delete(request)) return
+    gate.leave(request.arrival.kind)
+    endAs(request.work, nameOfParts, namedParts(request.arrival))
   }
 
   /**
@@ -113,7 +113,7 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
   const sweep = (now: number) => {
     if (now - sweptAt < sweepMillis) return
     sweptAt = now
-    for (const asked of inWork.values()) if (asked.arrival.isArriving) done(asked)
+    for (const request of inWork.values()) if (request.arrival.isArriving) done(request)
   }
 
   /** Whether a request of this kind has to be queued. */
@@ -137,13 +137,13 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
 
   /** Serves a request that has entered the gate. */
   const work = async (arrival: RequestArrival, serve: Serve): Promise<Response> => {
-    const asked: InWork = { slot: -1, arrival, work: begin(workNameOf, arrival) }
-    inWork.add(asked)
+    const request: InWork = { slot: -1, arrival, work: begin(workNameOf, arrival) }
+    inWork.add(request)
     watch()
     try {
       return await begun(arrival, serve)
     } finally {
-      done(asked)
+      done(request)
       letIn()
     }
   }

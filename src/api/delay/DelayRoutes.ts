@@ -6,7 +6,7 @@ import { unfilledText } from "../../decide/RequestWarnings.ts"
 import { collectSuspects, type Placeholder } from "../../text/Placeholders.ts"
 import { delayQuery, type DelayRequest, isDelayParameter } from "./DelayApi.ts"
 import { type InvalidRequest, VariantNotFound } from "../Problems.ts"
-import { type Decoded, type PublicCall, responding, type Said } from "../http/PublicCall.ts"
+import { type Decoded, type PublicCall, type RequestParts, responding } from "../http/PublicCall.ts"
 import { PublicCalls } from "../http/PublicCalls.ts"
 import { invalid, query } from "../http/Requests.ts"
 import { ofParameters } from "../http/Warnings.ts"
@@ -32,12 +32,12 @@ const warningsOf = (given: URLSearchParams): ReadonlyArray<string> => {
 
 type Refused = InvalidRequest | VariantNotFound
 
-const decode = (said: Said): Decoded<DelayRequest, Refused> => {
-  const given = query(said)
-  const asked = delayQuery(given)
-  return Result.isFailure(asked)
-    ? { asked: Result.fail(invalid(asked.failure)), warnings: [] }
-    : { asked: Result.succeed(asked.success), warnings: warningsOf(given) }
+const decode = (parts: RequestParts): Decoded<DelayRequest, Refused> => {
+  const given = query(parts)
+  const input = delayQuery(given)
+  return Result.isFailure(input)
+    ? { input: Result.fail(invalid(input.failure)), warnings: [] }
+    : { input: Result.succeed(input.success), warnings: warningsOf(given) }
 }
 
 const delay = (
@@ -48,8 +48,8 @@ const delay = (
   scope: "generate",
   takesBody: false,
   decode,
-  answer: (org, asked) => sendTime.advise({ org, ...asked }),
-  respond: (advice, asked) => ({ body: Result.succeed(toWire(sendTime.serviceWords, asked, advice)), headers }),
+  answer: (org, input) => sendTime.advise({ org, ...input }),
+  respond: (advice, input) => ({ body: Result.succeed(toWire(sendTime.serviceWords, input, advice)), headers }),
   refuse: ({ message }) => ({ body: Result.fail(new VariantNotFound({ detail: message })) }),
 })
 

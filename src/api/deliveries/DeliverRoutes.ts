@@ -9,7 +9,7 @@ import type { DeliverRequest, Queued } from "../../delivery/DeliverRequest.ts"
 import type { EnqueueError } from "../../delivery/EnqueueErrors.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import type { RequestHeaders } from "../http/RequestArrival.ts"
-import { type Decoded, type PublicCall, responding, type Said } from "../http/PublicCall.ts"
+import { type Decoded, type PublicCall, type RequestParts, responding } from "../http/PublicCall.ts"
 import { PublicCalls } from "../http/PublicCalls.ts"
 import { deliverBody, unknownInDeliver } from "./DeliverWire.ts"
 import {
@@ -68,18 +68,18 @@ const refuseEarly = (headers: RequestHeaders): Unauthorized | undefined =>
 const idempotencyOf = (key: string | undefined, bytes: Uint8Array) =>
   key === undefined ? undefined : { key, digest: hash("sha256", bytes, "hex") }
 
-const decodeAt = (clock: Clock.Clock) => (said: Said): Decoded<DeliverRequest, Refused> => {
-  const { bytes, headers, json } = said
+const decodeAt = (clock: Clock.Clock) => (parts: RequestParts): Decoded<DeliverRequest, Refused> => {
+  const { bytes, headers, json } = parts
   const decoded = deliverBody(json, clock.currentTimeMillisUnsafe())
   const key = headers["idempotency-key"]
   const faults = [
     ...(Result.isFailure(decoded) ? decoded.failure : []),
     ...(key === undefined || isIdempotencyKey(key) ? [] : [keyFault]),
   ]
-  if (Result.isFailure(decoded) || faults.length > 0) return { asked: Result.fail(invalid(faults)), warnings: [] }
+  if (Result.isFailure(decoded) || faults.length > 0) return { input: Result.fail(invalid(faults)), warnings: [] }
   return {
-    asked: Result.succeed({ ...decoded.success, idempotency: idempotencyOf(key, bytes) }),
-    warnings: [...Warnings.ofMembers(unknownInDeliver(json)), ...Warnings.ofQuery(said)],
+    input: Result.succeed({ ...decoded.success, idempotency: idempotencyOf(key, bytes) }),
+    warnings: [...Warnings.ofMembers(unknownInDeliver(json)), ...Warnings.ofQuery(parts)],
   }
 }
 
@@ -118,12 +118,12 @@ const deliver = (
   refuseEarly,
   takesBody: true,
   decode: decodeAt(clock),
-  answer: (org, asked) => step("enqueue")(queue.enqueue(org, asked)),
+  answer: (org, input) => step("enqueue")(queue.enqueue(org, input)),
   respond: (queued) => ({ body: Result.succeed(ok), headers: headersOf(queued), warnings: queued.warnings }),
-  refuse: (error, asked, org) => ({
+  refuse: (error, input, org) => ({
     body: Result.fail(problemOf(error)),
     // An error of `enqueue` carries no warnings, so they are computed here.
-    warnings: warningsOf(templates.template(org, asked.templateId), asked),
+    warnings: warningsOf(templates.template(org, input.templateId), input),
   }),
 })
 

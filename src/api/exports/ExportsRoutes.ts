@@ -38,7 +38,7 @@ const written = (
 
 const contentTypes = { ndjson: "application/x-ndjson", csv: "text/csv; charset=utf-8" } as const
 
-type Asked = ValuesOf<ReturnType<typeof exportQuery>>
+type ExportQuery = ValuesOf<ReturnType<typeof exportQuery>>
 
 export const layer = managed(
   "exports",
@@ -49,17 +49,17 @@ export const layer = managed(
     const answer = (stream: StreamName) =>
       Effect.fnUntraced(function* ({ query, slug }: {
         readonly slug: OrgSlug
-        readonly query: Effect.Effect<Asked, InvalidRequest>
+        readonly query: Effect.Effect<ExportQuery, InvalidRequest>
       }) {
         const { created_at, retention_days } = yield* organizations.get(slug)
-        const asked = yield* query
-        const format = asked.format ?? "ndjson"
+        const selection = yield* query
+        const format = selection.format ?? "ndjson"
         const now = yield* Clock.currentTimeMillis
         // The margins allow for different clocks of nodes, and for events, which are kept a little longer than
         // decisions.
         const oldest = Math.max(Date.parse(created_at) - dayMillis, now - (retention_days + 70) * dayMillis)
-        const since = new Date(Math.max(oldest, asked.since?.getTime() ?? oldest))
-        const page = yield* exports.page(slug, stream, { after: asked.after, since, limit: asked.limit }).pipe(
+        const since = new Date(Math.max(oldest, selection.since?.getTime() ?? oldest))
+        const page = yield* exports.page(slug, stream, { after: selection.after, since, limit: selection.limit }).pipe(
           Effect.catchTags({
             CursorExpired: () =>
               Effect.fail(invalid([{

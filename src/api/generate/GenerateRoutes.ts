@@ -10,7 +10,7 @@ import type { BufferFull } from "../../store/GroupCommit.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import * as Problems from "../Problems.ts"
 import { unmatched } from "../http/Envelope.ts"
-import { type Decoded, type PublicCall, responding, type Said, type Told } from "../http/PublicCall.ts"
+import { type CallResponse, type Decoded, type PublicCall, type RequestParts, responding } from "../http/PublicCall.ts"
 import { PublicCalls } from "../http/PublicCalls.ts"
 import { bodyIn, invalid, query } from "../http/Requests.ts"
 import { notRendered } from "../http/DomainProblems.ts"
@@ -37,25 +37,25 @@ type Refused =
   | Problems.UnsupportedMediaType
 
 /** Decodes a body. Warns about query parameters, which have no effect in a request with a body. */
-const bodyOf = <A>(decode: Decode<A>) => (said: Said): Decoded<A, Refused> => {
-  const { asked, warnings } = bodyIn(said, decode, opaque)
-  const ofUrl = ofQuery(said)
-  return ofUrl.length === 0 ? { asked, warnings } : { asked, warnings: [...ofUrl, ...warnings] }
+const bodyOf = <A>(decode: Decode<A>) => (parts: RequestParts): Decoded<A, Refused> => {
+  const { input, warnings } = bodyIn(parts, decode, opaque)
+  const ofUrl = ofQuery(parts)
+  return ofUrl.length === 0 ? { input, warnings } : { input, warnings: [...ofUrl, ...warnings] }
 }
 
-const queryOf = (said: Said): Decoded<GenerateRequest, Refused> => {
-  const given = query(said)
-  const asked = generateQuery(given)
-  if (Result.isFailure(asked)) return { asked: Result.fail(invalid(asked.failure)), warnings: [] }
+const queryOf = (parts: RequestParts): Decoded<GenerateRequest, Refused> => {
+  const given = query(parts)
+  const input = generateQuery(given)
+  if (Result.isFailure(input)) return { input: Result.fail(invalid(input.failure)), warnings: [] }
   // Repeated keys form an array, so only unknown parameters cause warnings.
   const unknown = ofParameters(
     new URLSearchParams([...new Set(given.keys())].map((name) => [name, ""])),
     isGenerateParameter,
   )
-  return { asked: Result.succeed(asked.success), warnings: unknown }
+  return { input: Result.succeed(input.success), warnings: unknown }
 }
 
-const refuse = (): Told<Refused> => ({
+const refuse = (): CallResponse<Refused> => ({
   body: Result.fail(
     new Problems.Unavailable({ detail: "The database cannot store decisions now, and the buffer for them is full" }),
   ),
@@ -73,16 +73,16 @@ const refusalOf = (outcome: Answer, { templateId }: GenerateRequest): Refused | 
   return undefined
 }
 
-const respond = (outcome: Answer, asked: GenerateRequest): Told<Refused> => {
+const respond = (outcome: Answer, input: GenerateRequest): CallResponse<Refused> => {
   const { warnings } = outcome
-  const refused = refusalOf(outcome, asked)
+  const refused = refusalOf(outcome, input)
   return refused === undefined
     ? { body: Result.succeed(toWire(outcome)), headers: headersOf([outcome]), warnings }
     : { body: Result.fail(refused), warnings }
 }
 
 /** Responds to a batch. If its only item reuses a tracking id for another variant, the response is a 409. */
-const respondToBatch = (outcomes: BatchAnswers): Told<Refused> => {
+const respondToBatch = (outcomes: BatchAnswers): CallResponse<Refused> => {
   const warnings = warningsOfBatch(outcomes)
   const [[, only] = [], ...others] = outcomes
   if (only?._tag === "Reused" && others.length === 0) {
@@ -97,7 +97,7 @@ const respondToBatch = (outcomes: BatchAnswers): Told<Refused> => {
 
 const generate = (
   method: "GET" | "POST",
-  decode: (said: Said) => Decoded<GenerateRequest, Refused>,
+  decode: (parts: RequestParts) => Decoded<GenerateRequest, Refused>,
   decider: Decider["Service"],
 ): PublicCall<GenerateRequest, Answer, BufferFull, Refused> => ({
   method,
@@ -105,7 +105,7 @@ const generate = (
   scope: "generate",
   takesBody: method === "POST",
   decode,
-  answer: (org, asked) => step("decide")(decider.decide(org, asked)),
+  answer: (org, input) => step("decide")(decider.decide(org, input)),
   respond,
   refuse,
 })
@@ -120,7 +120,7 @@ const batchGenerate = (
   decode: bodyOf(batchBody),
   // Each item counts as one request.
   requestsIn: ({ items }) => Math.max(1, items.length),
-  answer: (org, asked) => step("decide", { items: asked.items.length })(decider.decideBatch(org, asked)),
+  answer: (org, input) => step("decide", { items: input.items.length })(decider.decideBatch(org, input)),
   respond: respondToBatch,
   refuse,
 })

@@ -110,7 +110,7 @@ const badLength = invalid("The Content-Length is not valid")
 const tooSlow = new RequestTimeout({ detail: "The request did not arrive within the time limit" })
 
 /** A body that is still arriving. */
-class OnItsWay implements Slotted {
+class ArrivingBody implements Slotted {
   slot = -1
 
   /** Called when the body has arrived, was refused, or its request was interrupted. */
@@ -123,8 +123,8 @@ class OnItsWay implements Slotted {
     readonly release: () => void,
   ) {
     arrival.isArriving = true
-    onTheirWay.add(this)
-    look()
+    arriving.add(this)
+    refuseOverdue()
   }
 
   /**
@@ -132,7 +132,7 @@ class OnItsWay implements Slotted {
    * effect.
    */
   finish(body: Arrived | undefined): void {
-    if (!onTheirWay.delete(this)) return
+    if (!arriving.delete(this)) return
     this.arrival.isArriving = false
     this.release()
     if (body !== undefined) this.done(body)
@@ -145,23 +145,23 @@ class OnItsWay implements Slotted {
   }
 }
 
-const onTheirWay = new SlotSet<OnItsWay>()
+const arriving = new SlotSet<ArrivingBody>()
 
 /** Interval of the search for bodies that missed their deadline. Unit: milliseconds. */
-const lookEvery = 100
+const checkMillis = 100
 
-let looking = false
+let isScheduled = false
 
 /** Refuses bodies that missed their deadline. Runs while any body is arriving. */
-const look = (): void => {
-  if (looking || onTheirWay.size === 0) return
-  looking = true
+const refuseOverdue = (): void => {
+  if (isScheduled || arriving.size === 0) return
+  isScheduled = true
   const timer: unknown = setTimeout(() => {
     const now = performance.now()
-    for (const body of onTheirWay.values()) if (body.arrival.deadline <= now) body.finish(tooSlow)
-    looking = false
-    look()
-  }, lookEvery)
+    for (const body of arriving.values()) if (body.arrival.deadline <= now) body.finish(tooSlow)
+    isScheduled = false
+    refuseOverdue()
+  }, checkMillis)
   unref(timer)
 }
 
@@ -205,7 +205,7 @@ const collector = (limit: number, announced: number, makesRoom: (bytes: number) 
 /** Resolves once the bodies that are arriving now at one server have arrived or were refused. */
 export const arrivedOf = (isOfServer: (arrival: RequestArrival) => boolean): Promise<unknown> =>
   Promise.all(
-    onTheirWay.values().filter(({ arrival }) => isOfServer(arrival)).map((body) =>
+    arriving.values().filter(({ arrival }) => isOfServer(arrival)).map((body) =>
       new Promise<void>((resolve) => body.onEnd = resolve)
     ),
   )
@@ -241,7 +241,7 @@ const readChunks = async (
  * `limit` bytes, a body that misses the deadline, or a body for which other bodies leave no memory. Returns undefined
  * if `done` was called already.
  */
-const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => void): OnItsWay | undefined => {
+const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => void): ArrivingBody | undefined => {
   const { request } = arrival
   const length = lengthOf(arrival)
   if (Number.isNaN(length)) {
@@ -249,7 +249,7 @@ const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => v
     return undefined
   }
   if (length !== undefined && length > 0 && length <= smallBytes) {
-    const waiting = new OnItsWay(arrival, done, () => {})
+    const waiting = new ArrivingBody(arrival, done, () => {})
     request.bytes().then((bytes) => waiting.finish(bytes), () => waiting.cut())
     return waiting
   }
@@ -265,7 +265,7 @@ const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => v
     done(noRoom)
     return undefined
   }
-  const waiting = new OnItsWay(arrival, done, release)
+  const waiting = new ArrivingBody(arrival, done, release)
   const { add, whole } = collector(limit, announced, makesRoom)
   const reader = request.body.getReader()
   arrival.unread = reader

@@ -13,7 +13,7 @@ import type { RequestHeaders } from "./RequestArrival.ts"
 import { warn } from "./Warnings.ts"
 
 /** The parts of a request that a call reads. */
-export interface Said {
+export interface RequestParts {
   /** The path and the query. */
   readonly url: string
   readonly headers: RequestHeaders
@@ -25,12 +25,12 @@ export interface Said {
 
 /** The decoded request, or the problem of a faulty request. The response carries the warnings in both cases. */
 export interface Decoded<A, P> {
-  readonly asked: Result.Result<A, P>
+  readonly input: Result.Result<A, P>
   readonly warnings: ReadonlyArray<string>
 }
 
 /** The content of a response: JSON, or the problem of a refusal. The response carries the warnings in both cases. */
-export interface Told<P> {
+export interface CallResponse<P> {
   readonly body: Result.Result<unknown, P>
   /** Headers of a successful response, with names in lowercase. Default of `content-type`: `application/json`. */
   readonly headers?: Readonly<Record<string, string>>
@@ -52,31 +52,31 @@ export interface PublicCall<A, R, E, P> {
   readonly takesBody: boolean
   /** Refuses a request before its key is checked. */
   readonly refuseEarly?: (headers: RequestHeaders) => Unauthorized | undefined
-  readonly decode: (said: Said) => Decoded<A, P>
+  readonly decode: (parts: RequestParts) => Decoded<A, P>
   /** The number of requests to count against the rate limit. Default: 1. */
-  readonly requestsIn?: (asked: A) => number
+  readonly requestsIn?: (input: A) => number
   /** `org` stores the decisions, events and messages of the key. */
-  readonly answer: (org: OrgSlug, asked: A) => Effect.Effect<R, E>
-  readonly respond: (answer: R, asked: A) => Told<P>
+  readonly answer: (org: OrgSlug, input: A) => Effect.Effect<R, E>
+  readonly respond: (answer: R, input: A) => CallResponse<P>
   /** Returns the response if `answer` failed. `org` as in `answer`. */
-  readonly refuse: (error: E, asked: A, org: OrgSlug) => Told<P>
+  readonly refuse: (error: E, input: A, org: OrgSlug) => CallResponse<P>
 }
 
 /** Reads the parts of a request, and its body if the call has one. */
-const saidIn = (
+const partsIn = (
   { takesBody }: { readonly takesBody: boolean },
   { headers, url }: HttpServerRequest.HttpServerRequest,
   read: () => Effect.Effect<Body.RawJson, Unread>,
-): Effect.Effect<Said, Unread> =>
+): Effect.Effect<RequestParts, Unread> =>
   Effect.map(
     takesBody ? read() : Effect.succeed(Body.none),
     ({ bytes, json }) => ({ url, headers: headers as RequestHeaders, bytes, json }),
   )
 
 /** Creates the response. Fails with the problem of a refusal. */
-const tell = <P>(
+const responseTo = <P>(
   request: HttpServerRequest.HttpServerRequest,
-  { body, headers = {}, warnings = [] }: Told<P>,
+  { body, headers = {}, warnings = [] }: CallResponse<P>,
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, P> =>
   Effect.flatMapEager(
     warn(request, warnings),
@@ -90,19 +90,19 @@ const tell = <P>(
 const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E, P>) => {
   type Request = HttpServerRequest.HttpServerRequest
 
-  const answered = (request: Request, { dataOrg }: Grant, asked: A, answer: Effect.Effect<R, E>) =>
+  const answered = (request: Request, { dataOrg }: Grant, input: A, answer: Effect.Effect<R, E>) =>
     Effect.matchEffect(answer, {
-      onFailure: (error) => tell(request, call.refuse(error, asked, dataOrg)),
-      onSuccess: (answer) => tell(request, call.respond(answer, asked)),
+      onFailure: (error) => responseTo(request, call.refuse(error, input, dataOrg)),
+      onSuccess: (answer) => responseTo(request, call.respond(answer, input)),
     })
 
-  const decoded = (request: Request, grant: Grant, { asked, warnings }: Decoded<A, P>) => {
-    if (Result.isFailure(asked)) return tell(request, { body: asked, warnings })
+  const decoded = (request: Request, grant: Grant, { input, warnings }: Decoded<A, P>) => {
+    if (Result.isFailure(input)) return responseTo(request, { body: input, warnings })
     const answering = Effect.suspend(() =>
-      answered(request, grant, asked.success, call.answer(grant.dataOrg, asked.success))
+      answered(request, grant, input.success, call.answer(grant.dataOrg, input.success))
     )
     // `authorize` has counted one request.
-    const more = (call.requestsIn?.(asked.success) ?? 1) - 1
+    const more = (call.requestsIn?.(input.success) ?? 1) - 1
     const counted = more === 0 ? answering : Effect.andThen(charge(request, grant, more), answering)
     return Effect.flatMapEager(warn(request, warnings), () => counted)
   }
@@ -112,8 +112,8 @@ const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E,
       grant,
       (grant) =>
         Effect.flatMapEager(
-          saidIn(call, request, () => Body.rawJson(request, Body.maxBodyBytes)),
-          (said) => decoded(request, grant, call.decode(said)),
+          partsIn(call, request, () => Body.rawJson(request, Body.maxBodyBytes)),
+          (parts) => decoded(request, grant, call.decode(parts)),
         ),
     )
 

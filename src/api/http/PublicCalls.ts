@@ -115,19 +115,19 @@ const makeWays = Effect.gen(function* () {
       if (body instanceof RequestTimeout) return wholly(called, Effect.die(body))
       if (!("json" in body)) return wholly(called, Effect.fail(body))
       const decoding = call.decode({ url, headers, bytes: body.bytes, json: body.json })
-      const { asked, warnings } = decoding
-      if (Result.isFailure(asked) || (call.requestsIn?.(asked.success) ?? 1) > 1) {
+      const { input, warnings } = decoding
+      if (Result.isFailure(input) || (call.requestsIn?.(input.success) ?? 1) > 1) {
         return wholly(called, decoded(request, grant, decoding))
       }
-      const exit = await exitOf(arrival, call.answer(grant.dataOrg, asked.success))
-      const told = Exit.isSuccess(exit) ? call.respond(exit.value, asked.success) : undefined
-      if (told === undefined || Result.isFailure(told.body)) {
-        return wholly(called, Effect.andThen(warn(request, warnings), answered(request, grant, asked.success, exit)))
+      const exit = await exitOf(arrival, call.answer(grant.dataOrg, input.success))
+      const responded = Exit.isSuccess(exit) ? call.respond(exit.value, input.success) : undefined
+      if (responded === undefined || Result.isFailure(responded.body)) {
+        return wholly(called, Effect.andThen(warn(request, warnings), answered(request, grant, input.success, exit)))
       }
       return responseOf(arrival, request, { route: call.path, org: parameter }, {
-        body: told.body.success,
-        headers: told.headers,
-        warnings: told.warnings === undefined ? warnings : [...warnings, ...told.warnings],
+        body: responded.body.success,
+        headers: responded.headers,
+        warnings: responded.warnings === undefined ? warnings : [...warnings, ...responded.warnings],
       })
     }
 

@@ -68,11 +68,11 @@ export const bodyIn = <A>(
   // Each value has at least two bytes, so most bodies are too short to need a count.
   if (bytes.length > 2 * maxValues && hasMoreValuesThan(decodedOf(input, opaque), maxValues)) {
     const detail = `has more than ${maxValues} values in its lists and objects`
-    return { asked: Result.fail(invalid([{ pointer: "", detail }])), warnings: [] }
+    return { input: Result.fail(invalid([{ pointer: "", detail }])), warnings: [] }
   }
   const decoded = decode(input)
-  if (Result.isFailure(decoded)) return { asked: Result.fail(invalid(decoded.failure)), warnings: [] }
-  return { asked: Result.succeed(decoded.success), warnings: ofMembers(decode.unknownMembers?.(input) ?? []) }
+  if (Result.isFailure(decoded)) return { input: Result.fail(invalid(decoded.failure)), warnings: [] }
+  return { input: Result.succeed(decoded.success), warnings: ofMembers(decode.unknownMembers?.(input) ?? []) }
 }
 
 /** Reads the body as JSON, and decodes it as `bodyIn` does. */
@@ -82,10 +82,10 @@ export const body = <A>(
   opaque: ReadonlyArray<string> = [],
 ) =>
   Effect.flatMap(Body.rawJson(request, Body.maxBodyBytes), (raw) => {
-    const { asked, warnings } = bodyIn(raw, decode, opaque)
-    return Result.isFailure(asked)
-      ? Effect.fail(asked.failure)
-      : Effect.as(Effect.andThen(note(raw.json), warn(request, warnings)), asked.success)
+    const { input, warnings } = bodyIn(raw, decode, opaque)
+    return Result.isFailure(input)
+      ? Effect.fail(input.failure)
+      : Effect.as(Effect.andThen(note(raw.json), warn(request, warnings)), input.success)
   })
 
 /** The parameters of a URL's query. */
@@ -99,16 +99,16 @@ export const readQuery = <P extends { readonly [name: string]: { readonly read: 
   request: HttpServerRequest.HttpServerRequest,
   parameters: P,
 ): Effect.Effect<ValuesOf<P>, Problems.InvalidRequest> => {
-  const asked = query(request)
+  const given = query(request)
   const faults: Array<Errors.Fault> = []
   const values: Record<string, unknown> = {}
   for (const [name, { read }] of Object.entries(parameters)) {
-    const value = read(asked.get(name) ?? undefined)
+    const value = read(given.get(name) ?? undefined)
     if (Result.isFailure(value)) faults.push({ pointer: name, detail: value.failure })
     else values[name] = value.success
   }
-  faults.push(...separatorFaults(asked))
+  faults.push(...separatorFaults(given))
   return faults.length > 0
     ? Effect.fail(invalid(faults))
-    : Effect.as(warn(request, ofParameters(asked, (name) => Object.hasOwn(parameters, name))), values as ValuesOf<P>)
+    : Effect.as(warn(request, ofParameters(given, (name) => Object.hasOwn(parameters, name))), values as ValuesOf<P>)
 }

@@ -8,10 +8,10 @@ export const headerOf = (warnings: ReadonlyArray<string>): string =>
 
 /** Returns warnings about query parameters without effect: unknown and repeated parameters. */
 export const ofParameters = (
-  asked: URLSearchParams,
+  query: URLSearchParams,
   isKnown: (name: string) => boolean,
 ): ReadonlyArray<string> => {
-  const names = [...asked.keys()]
+  const names = [...query.keys()]
   return [...new Set(names)].flatMap((name) => {
     if (!isKnown(name)) return [`the parameter "${named(name)}" is unknown and has no effect`]
     return names.indexOf(name) === names.lastIndexOf(name)

@@ -72,8 +72,8 @@ export const layer = HttpApiBuilder.group(
      * Shares one run of `effect` among all callers until `moment` has passed. The run continues if its callers
      * disconnect, so that repeated requests cannot cause more statements.
      */
-    const shared = <A, E>(asked: Effect.Effect<A, E>, moment: Duration.Input): Effect.Effect<Effect.Effect<A, E>> =>
-      Effect.map(Effect.cachedWithTTL(Effect.forkIn(asked, scope), moment), Effect.flatMap(Fiber.join))
+    const shared = <A, E>(effect: Effect.Effect<A, E>, moment: Duration.Input): Effect.Effect<Effect.Effect<A, E>> =>
+      Effect.map(Effect.cachedWithTTL(Effect.forkIn(effect, scope), moment), Effect.flatMap(Fiber.join))
 
     // Migrations ran before the server listened, so the tables exist. Only the database itself can be unavailable.
     const storeAnswers = yield* shared(store.answers, "500 millis")

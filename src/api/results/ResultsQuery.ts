@@ -7,8 +7,8 @@ import type { ResultsOptions } from "../../results/ResultsOptions.ts"
  * Reads a number of days from `minimum` to 365, in the notation of JSON. Undefined if the parameter is absent or
  * faulty.
  */
-const daysOf = (asked: URLSearchParams, name: string, minimum: number, faults: Array<Fault>): number | undefined => {
-  const text = asked.get(name)
+const daysOf = (query: URLSearchParams, name: string, minimum: number, faults: Array<Fault>): number | undefined => {
+  const text = query.get(name)
   if (text === null) return undefined
   const days = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
   if (days >= minimum && days <= 365) return days
@@ -25,9 +25,9 @@ const decoded = (text: string): string | undefined => {
 }
 
 /** Reads the attribute values of `segment`, which may be repeated. */
-const segmentOf = (asked: URLSearchParams, faults: Array<Fault>): ReadonlyMap<string, string> => {
+const segmentOf = (query: URLSearchParams, faults: Array<Fault>): ReadonlyMap<string, string> => {
   const values = new Map<string, string>()
-  for (const text of asked.getAll("segment")) {
+  for (const text of query.getAll("segment")) {
     for (const part of text === "" ? [] : text.split("&")) {
       const at = part.indexOf("=")
       const name = at < 1 ? undefined : decoded(part.slice(0, at))
@@ -52,12 +52,12 @@ const segmentOf = (asked: URLSearchParams, faults: Array<Fault>): ReadonlyMap<st
 const maxFaults = 100
 
 /** Decodes the query of results, or lists every fault. */
-export const resultsQuery = (asked: URLSearchParams): Result.Result<ResultsOptions, ReadonlyArray<Fault>> => {
+export const resultsQuery = (query: URLSearchParams): Result.Result<ResultsOptions, ReadonlyArray<Fault>> => {
   const faults: Array<Fault> = []
   const options = {
-    lookbackDays: daysOf(asked, "lookback_days", 1, faults),
-    offsetDays: daysOf(asked, "offset_days", 0, faults),
-    segment: segmentOf(asked, faults),
+    lookbackDays: daysOf(query, "lookback_days", 1, faults),
+    offsetDays: daysOf(query, "offset_days", 0, faults),
+    segment: segmentOf(query, faults),
   }
   return faults.length === 0 ? Result.succeed(options) : Result.fail(faults.slice(0, maxFaults))
 }

@@ -18,10 +18,10 @@ import { resultsQuery } from "./ResultsQuery.ts"
 
 /** Returns the faults of the attributes of a comparison. */
 const attributesFaults = (
-  asked: Readonly<Record<string, string | undefined>>,
+  named: Readonly<Record<string, string | undefined>>,
   learned: ReadonlyArray<string>,
 ): Array<Fault> =>
-  Object.entries(asked).flatMap(([pointer, name]) =>
+  Object.entries(named).flatMap(([pointer, name]) =>
     name === undefined || learned.includes(name) ? [] : [{
       pointer,
       detail: `must be an attribute that the template learns from: ${learned.join(", ")}`,
@@ -59,13 +59,13 @@ const compareSegments = Effect.fnUntraced(function* (
   services: Comparing,
   org: OrgSlug,
   templateId: string,
-  asked: SegmentQuestion,
+  input: SegmentQuestion,
 ) {
   const { explorer, templates } = services
   const template = yield* templates.get(org, templateId)
   const learned = yield* explorer.attributes(org, template.id)
-  const { attribute, second_attribute: second } = asked
-  const { against, variant } = yield* pairOf(services, org, template.id, asked)
+  const { attribute, second_attribute: second } = input
+  const { against, variant } = yield* pairOf(services, org, template.id, input)
   const faults = attributesFaults({ attribute, second_attribute: second }, learned)
   if (variant === undefined) faults.push({ pointer: "variant", detail: "is required: no variant leads yet" })
   if (against === undefined) faults.push({ pointer: "against", detail: "is required: there is no runner-up yet" })
@@ -123,8 +123,8 @@ export const layer = managed(
       templateSendTimes: ({ org, params }) => found(org, sendTimes.of(org, params.template)),
       compareSegments: {
         inSteps: Effect.fnUntraced(function* ({ org, params, query }) {
-          const asked = yield* query
-          return yield* compareSegments({ explorer, results, templates }, yield* org, params.template, asked)
+          const input = yield* query
+          return yield* compareSegments({ explorer, results, templates }, yield* org, params.template, input)
         }),
       },
       listResultShares: ({ org, params }) =>

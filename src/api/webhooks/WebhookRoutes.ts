@@ -77,18 +77,18 @@ const storeIsDown = () =>
  */
 const asksForVerdicts = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   const given = query(request)
-  const asked = given.getAll("validate")
+  const values = given.getAll("validate")
   const faults = [
     ...separatorFaults(given),
-    ...(asked.length > 1
+    ...(values.length > 1
       ? [{ pointer: "validate", detail: "is given more than once" }]
-      : asked.every((value) => value === "true" || value === "false")
+      : values.every((value) => value === "true" || value === "false")
       ? []
       : [{ pointer: "validate", detail: "must be true or false" }]),
   ]
   if (faults.length > 0) return yield* invalid(faults)
   yield* warn(request, ofParameters(given, (name) => name === "validate"))
-  return asked[0] === "true"
+  return values[0] === "true"
 })
 
 /**
