@@ -283,6 +283,7 @@ CREATE TABLE deliveries (
   is_transactional boolean NOT NULL DEFAULT false,
   first_failed_at timestamp with time zone,
   expires_at timestamp with time zone,
+  first_attempt_at timestamp with time zone,
   PRIMARY KEY (org_slug, id)
 );
 CREATE INDEX deliveries_by_email ON public.deliveries USING btree (org_slug, email) WHERE (email IS NOT NULL);

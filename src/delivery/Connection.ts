@@ -29,6 +29,11 @@ export interface Message {
   readonly attempt: number
   /** When the message was queued: equal in every attempt. Unit: Unix milliseconds. */
   readonly queuedAt: number
+  /**
+   * When the first attempt began that may have reached a server, or this attempt if it is the first: the `Date` of an
+   * e-mail, equal in every attempt. Unit: Unix milliseconds.
+   */
+  readonly firstAttemptAt: number
 }
 
 /** The platform's identifier of an accepted message, which its webhooks use to report on the message. */

@@ -42,8 +42,8 @@ const notRetried: { readonly [state in DeliveryState]?: string } = {
 
 /** SQL assignments that queue a failed delivery again, with a new retry horizon. */
 export const queuedAgain = (sql: SqlClient.SqlClient) =>
-  sql`state = 'queued', due_at = now(), attempts = 0, interruptions = 0, first_failed_at = NULL, finished_at = NULL,
-    fence = NULL`
+  sql`state = 'queued', due_at = now(), attempts = 0, interruptions = 0, first_failed_at = NULL, first_attempt_at = NULL,
+    finished_at = NULL, fence = NULL`
 
 /** SQL assignments that cancel a queued delivery at a person's request. */
 export const cancelledByHand = (sql: SqlClient.SqlClient) =>

@@ -245,9 +245,10 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
       isTransactional: boolean
       dueAt: Date
       queuedAt: Date
+      firstAttemptAt: Date
       traceparent?: string | null
     }>`
-      UPDATE deliveries d SET state = 'sending', fence = ${fence}
+      UPDATE deliveries d SET state = 'sending', fence = ${fence}, first_attempt_at = COALESCE(d.first_attempt_at, now())
       WHERE d.org_slug = ${org} AND d.id = ANY(ARRAY(
           SELECT p.id FROM (
             SELECT c.id, row_number() OVER due AS place, sum(c.size) OVER due - c.size AS size_before,
@@ -262,6 +263,7 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
             AND (NOT p.is_suspect_or_behind OR (p.place = 1 AND NOT ${isBusy}))))
         AND EXISTS (SELECT 1 FROM dispatch_lanes l WHERE l.org_slug = ${org} AND l.fence = ${fence})
       RETURNING d.id, d.template_id, d.copy_id, d.email, d.vars, d.formats, d.attempts, d.due_at, d.queued_at,
+        d.first_attempt_at,
         COALESCE(split_part(d.address_key, '@', -1), '') AS domain, d.is_transactional,
         COALESCE(1000 * extract(epoch FROM now() - d.first_failed_at), 0)::float8 AS retrying_millis,
         d.reason, d.expires_at, (1000 * extract(epoch FROM d.expires_at - now()))::float8 AS expires_in_millis,
@@ -274,7 +276,7 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
         Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt.getTime() - b.dueAt.getTime() ||
         (a.id < b.id ? -1 : 1)
       )
-      .map(({ attempts, dueAt, expiresAt, expiresInMillis, queuedAt, reason, ...row }): Claimed => ({
+      .map(({ attempts, dueAt, expiresAt, expiresInMillis, firstAttemptAt, queuedAt, reason, ...row }): Claimed => ({
         ...row,
         dueAt: dueAt.getTime(),
         ...(expiresAt === null || expiresInMillis === null
@@ -293,10 +295,15 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
         },
         attempt: attempts + 1,
         queuedAt: queuedAt.getTime(),
+        firstAttemptAt: firstAttemptAt.getTime(),
       }))
   })
   return claim
 }
+
+/** SQL expression for `first_attempt_at` of a claimed message that did not begin: null, unless an earlier attempt did. */
+const notBegun = (sql: SqlClient.SqlClient) =>
+  sql`CASE WHEN d.attempts > 0 OR d.interruptions > 0 THEN d.first_attempt_at END`
 
 /** Records the results of messages. */
 const makeSettle = (sql: SqlClient.SqlClient) => {
@@ -326,6 +333,9 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
           first_failed_at = CASE WHEN g.burned = 1 THEN COALESCE(d.first_failed_at, now()) ELSE d.first_failed_at END,
           state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
           due_at = COALESCE(now() + g.delay_seconds * interval '1 second', d.due_at),
+          first_attempt_at = CASE WHEN g.state = 'queued' AND g.burned = 0 THEN ${
+      notBegun(sql)
+    } ELSE d.first_attempt_at END,
           finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
         FROM given g
         WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
@@ -458,7 +468,8 @@ export class Outbox extends Context.Service<Outbox, {
 
       const giveBack = ({ fence, org }: Lane, ids: ReadonlyArray<string>) =>
         ids.length === 0 ? Effect.void : Effect.asVoid(sql`
-          UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END
+          UPDATE deliveries d SET state = CASE WHEN d.email IS NULL THEN 'cancelled' ELSE 'queued' END,
+            first_attempt_at = ${notBegun(sql)}
           WHERE d.org_slug = ${org} AND d.id = ANY(${ids}::text[]) AND d.state = 'sending' AND d.fence = ${fence}`)
 
       const settle = makeSettle(sql)

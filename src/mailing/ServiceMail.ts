@@ -64,6 +64,7 @@ const messageOf = (
   isTransactional: true,
   attempt: attempts + 1,
   queuedAt: createdAt.getTime(),
+  firstAttemptAt: createdAt.getTime(),
 })
 
 /** The connection to a mail server. The operator of the installation chose its address, so any address is allowed. */

@@ -35,6 +35,7 @@ const message = (id: string, domain = "good.example"): Claimed => ({
   formats: {},
   attempt: 1,
   queuedAt: 0,
+  firstAttemptAt: 0,
   domain,
   dueAt: 0,
   isTransactional: false,

@@ -178,7 +178,7 @@ export const emailOf = (settings: Sender, message: Message): Result.Result<Email
     unsubscribe: unsubscribeOf(settings, message),
     feedbackId: feedbackIdOf(message, settings.sender_id),
     isAutomatic: message.isTransactional,
-    date: new Date(message.queuedAt),
+    date: new Date(message.firstAttemptAt),
   })
 }
 

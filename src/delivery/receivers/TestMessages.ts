@@ -251,6 +251,7 @@ export class TestMessages extends Context.Service<TestMessages, {
         const url = (yield* Effect.orDie(tracking.unsubscribeUrls(org)))(id)
         const content = yield* contentOf(org, connection, ask, url, draft)
         const view = templateCache.template(org, content.templateId)
+        const now = clock.currentTimeMillisUnsafe()
         return {
           ...content,
           id,
@@ -259,7 +260,8 @@ export class TestMessages extends Context.Service<TestMessages, {
           unsubscribe: { url, isListed: view?.listUnsubscribe ?? false },
           isTransactional: view?.ignoresUnsubscribes ?? false,
           attempt: 1,
-          queuedAt: clock.currentTimeMillisUnsafe(),
+          queuedAt: now,
+          firstAttemptAt: now,
         } satisfies Message
       })
 

@@ -33,6 +33,7 @@ export const message = (change: Partial<Message> = {}): Message => ({
   formats: { subject: "text", body: "html", preheader: "text" },
   attempt: 1,
   queuedAt: 1_778_486_400_000,
+  firstAttemptAt: 1_778_486_400_000,
   ...change,
 })
 

@@ -195,6 +195,7 @@ const claimedOf = (row: Row, now: number): Claimed => ({
   formats: {},
   attempt: row.attempts + 1,
   queuedAt: row.queuedAt,
+  firstAttemptAt: row.queuedAt,
   domain: row.domain,
   dueAt: row.dueAt,
   isTransactional: row.isTransactional,
