@@ -303,8 +303,8 @@ class TemplatesGroup extends managementGroup(
     error: [...Problems.ofBody, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "Changes several templates at once").annotate(
     OpenApi.Description,
-    "Activates, pauses, archives, restores or tags templates, or gives them an owner, all or none. `changed` counts the " +
-      "templates that were not so already.",
+    "Activates, pauses, archives, restores or tags templates, or sets their owner, all or none. `changed` counts the " +
+      "templates that the request changed.",
   ),
   HttpApiEndpoint.get("getTemplate", "/organizations/:org/templates/:template", {
     params: templatePath,

@@ -158,7 +158,7 @@ export class AccountsGroup extends managementGroup(
     error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Unprocessable],
   }).annotate(OpenApi.Summary, "Sets the role of a member").annotate(
     OpenApi.Description,
-    "Gives a member another role; with the admin token or as an administrator also makes any account a member.",
+    "Changes the role of a member. With the admin token or as an administrator, also makes any account a member.",
   ),
   HttpApiEndpoint.delete("removeMember", "/organizations/:org/members/:account", {
     params: memberPath,

@@ -60,7 +60,7 @@ type Refused =
 const refuseEarly = (headers: RequestHeaders): Unauthorized | undefined =>
   headers["x-api-key"] === undefined && headers["authorization"] !== undefined
     ? new Unauthorized({
-      detail: "Deliver takes the API key in the header X-Api-Key only, not as `Authorization: Bearer`",
+      detail: "Deliver accepts the API key only in the header X-Api-Key, not as `Authorization: Bearer`",
     })
     : undefined
 

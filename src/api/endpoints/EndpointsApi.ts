@@ -14,7 +14,7 @@ const path = { org: Schema.String }
 const endpointPath = { ...path, endpoint: Schema.String }
 
 const Events = Schema.Array(Schema.Literals(chosenTypes)).annotate({
-  description: "Types of events that it gets. Empty: all, also those that are added later",
+  description: "Types of events that the endpoint receives. Empty: all types, including types that later versions add",
 })
 
 /** A webhook endpoint without its secret. */
@@ -116,8 +116,8 @@ export class EndpointsGroup extends managementGroup(
     error: [...Problems.ofBody, ...notFound],
   }).annotate(OpenApi.Summary, "Changes a webhook endpoint; absent members stay unchanged").annotate(
     OpenApi.Description,
-    "`enabled: true` also ends a disabling by the service. Events of the meantime are not sent, except by a replay of " +
-      "those that were stored before it was disabled.",
+    "`enabled: true` also enables an endpoint that the service disabled. Events since then are not sent. A replay can send " +
+      "events that were stored before the endpoint was disabled.",
   ),
   HttpApiEndpoint.delete("deleteWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint", {
     params: endpointPath,
@@ -130,7 +130,7 @@ export class EndpointsGroup extends managementGroup(
     error: [...notFound, Problems.Unprocessable],
   }).annotate(OpenApi.Summary, "Replaces the signing secret").annotate(
     OpenApi.Description,
-    "For 24 hours, events have two signatures: by the new secret and by the one before.",
+    "For 24 hours, events have two signatures: by the new secret and by the previous secret.",
   ),
   HttpApiEndpoint.post("pingWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint/ping", {
     params: endpointPath,
@@ -140,7 +140,7 @@ export class EndpointsGroup extends managementGroup(
     error: [...notFound],
   }).annotate(OpenApi.Summary, "Sends an event `ping`").annotate(
     OpenApi.Description,
-    "Within seconds. The list of events has its result. Waits while the endpoint is disabled.",
+    "The event is sent within seconds, or once a disabled endpoint is enabled. The list of events contains the result.",
   ),
   HttpApiEndpoint.get("listWebhookEvents", "/organizations/:org/webhook-endpoints/:endpoint/events", {
     params: endpointPath,
@@ -161,6 +161,6 @@ export class EndpointsGroup extends managementGroup(
     error: [...Problems.ofBody, ...notFound],
   }).annotate(OpenApi.Summary, "Sends one event, or all since a time, again").annotate(
     OpenApi.Description,
-    "With the same `webhook-id`, also those that were delivered. Events that wait for an attempt stay as they are.",
+    "Delivered events are sent again as well. Each event keeps its `webhook-id`. Events with a pending attempt stay unchanged.",
   ),
 ) {}

@@ -140,7 +140,7 @@ const answerTo = (
     ),
     HttpServerRespondable.toResponse(
       new Problems.InternalError({
-        detail: `The request failed inside the service. Its logs give the cause under the request id ${requestId}`,
+        detail: `The request failed inside the service. Its logs contain the cause under the request id ${requestId}`,
       }),
     ),
   )

@@ -31,7 +31,7 @@ const InboxBody = Schema.Struct({
   duplicates: Count.annotate({ description: "Events that had been received before" }),
   ignored: Count.annotate({ description: "Valid items that have no effect" }),
   unused: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int, pointer: Schema.String })).annotate({
-    description: "Why items were ignored, with the JSON pointer of the first of each kind; 20 reasons at most",
+    description: "At most 20 reasons why items were ignored, each with the JSON pointer of its first item",
   }),
   faults: Schema.Array(Schema.Struct({ pointer: Schema.String, reason: Schema.String })),
 }).annotate({ identifier: "InboxEntry" })

@@ -57,7 +57,7 @@ const headers = {
     schema: text,
   },
   "Parlance-More": {
-    description: "`true`: the export has further rows now",
+    description: "`true`: the export has more rows now",
     required: true,
     schema: { type: "string", enum: ["true", "false"] },
   },

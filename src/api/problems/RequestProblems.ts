@@ -27,7 +27,7 @@ export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
     "unauthorized",
     401,
     "The request is not authenticated",
-    "Send a valid API key in the header X-Api-Key or as a Bearer token. Management requests take a key with a scope of the " +
+    "Send a valid API key in the header X-Api-Key or as a Bearer token. Management requests require a key with a scope of the " +
       "management API, or the admin token as a Bearer token. Create keys in the console under Settings, API Keys, or with `parlance key create`.",
   ),
 ) {}
@@ -119,7 +119,7 @@ export class Unprocessable extends HttpApiError.Problem<Unprocessable>()(
     "unprocessable",
     422,
     "The request is valid but cannot be carried out",
-    "`detail` gives the reason, such as a variable that a strict template requires and `fields` lacks.",
+    "`detail` states the reason, such as a variable that a strict template requires and `fields` lacks.",
   ),
   { errors: Schema.optionalKey(Schema.Array(Fault)) },
 ) {}
@@ -143,7 +143,7 @@ export class RateLimited extends HttpApiError.Problem<RateLimited>()(
     "rate-limited",
     429,
     "The key has reached its rate limit",
-    "Retry after the number of seconds in Retry-After. The header RateLimit-Policy gives the limit of the key, and RateLimit " +
+    "Retry after the number of seconds in Retry-After. The header RateLimit-Policy states the limit of the key, and RateLimit " +
       "the remaining requests. An admin of the organization can change the limit in the console under Settings, API Keys, or with " +
       "`parlance key update`.",
   ),
@@ -179,7 +179,7 @@ export class Unavailable extends HttpApiError.Problem<Unavailable>()(
     "unavailable",
     503,
     "The service cannot process the request now",
-    "Retry after the number of seconds in Retry-After. /readyz gives the cause.",
+    "Retry after the number of seconds in Retry-After. /readyz reports the cause.",
   ),
 ) {}
 

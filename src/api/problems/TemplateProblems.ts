@@ -52,7 +52,7 @@ export class ProposalConflict extends HttpApiError.Problem<ProposalConflict>()(
     "proposal-conflict",
     409,
     "The proposed change cannot be approved or changed like this",
-    "Read the proposed change again. `version` names what you looked at. If `is_outdated` is true, the live template has " +
+    "Read the proposed change again. `version` is the version that you read. If `is_outdated` is true, the live template has " +
       "changed since: `live_changes` shows how. Its author can bring it up to date with `update`, after which it can be " +
       "approved. Closed changes stay as they are: make the change again.",
   ),

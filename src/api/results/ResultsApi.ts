@@ -62,7 +62,7 @@ export class ResultsGroup extends managementGroup(
   }).annotate(OpenApi.Summary, "Results of the variants of a template as CSV").annotate(
     OpenApi.Description,
     "A line for each variant, with the counts, rates, intervals, chance to be best and share of `templateResults`, and the " +
-      "lifts of the leader. Takes the window parameters of the results. Texts that a spreadsheet would run as a formula begin " +
+      "lifts of the leader. Accepts the window parameters of the results. Texts that a spreadsheet would run as a formula begin " +
       "with an apostrophe.",
   ),
   HttpApiEndpoint.get("templateSeries", "/organizations/:org/templates/:template/series", {
@@ -73,7 +73,7 @@ export class ResultsGroup extends managementGroup(
   }).annotate(OpenApi.Summary, "Results of the variants of a template over time").annotate(
     OpenApi.Description,
     "Traffic, rates with credible intervals, the probability of being best and the gain over a random split, by hour, day " +
-      "or week, and when people engage. Returns at most about 100 intervals. Takes the window parameters of the results.",
+      "or week, and when people engage. Returns at most about 100 intervals. Accepts the window parameters of the results.",
   ),
   HttpApiEndpoint.get("templateSendTimes", "/organizations/:org/templates/:template/send-times", {
     params: templateParams,
@@ -118,7 +118,7 @@ export class ResultsGroup extends managementGroup(
     error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.TemplateNotFound],
   }).annotate(OpenApi.Summary, "Makes a read-only link to the results of a template").annotate(
     OpenApi.Description,
-    "`path` is the link. Only this response contains it. Whoever has it sees the results of all decisions without signing " +
+    "`path` is the link. Only this response contains it. Anyone with the link sees the results of all decisions without signing " +
       "in, until it expires or is revoked. At most 20 links of a template work at a time.",
   ),
   HttpApiEndpoint.delete("revokeResultShare", `${sharesPath}/:share`, {

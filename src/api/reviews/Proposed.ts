@@ -9,7 +9,7 @@ import { ChangeProposed } from "../../domain/Errors.ts"
 export const waiting = <S extends Schema.Top>(schema: S) =>
   schema.pipe(HttpApiSchema.status(202)).annotate({
     description:
-      "The organization requires approval, and the change affects what is served: it waits as a proposed change",
+      "The organization requires approval, and the change affects live messages: it is stored as a proposed change",
   })
 
 /**

@@ -35,8 +35,8 @@ export class ReviewsGroup extends managementGroup(
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "Changes that wait for approval, newest first").annotate(
     OpenApi.Description,
-    "Where `template_approval` of the organization is not `none`, changes that affect what is served wait here. " +
-      "Requests that make such a change are answered 202.",
+    "If `template_approval` of the organization is not `none`, changes that affect live messages are listed here until they " +
+      "are approved. Requests that make such a change get the status 202.",
   ),
   HttpApiEndpoint.get("getProposal", at, {
     params,
@@ -50,7 +50,7 @@ export class ReviewsGroup extends managementGroup(
     error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
   }).annotate(OpenApi.Summary, "Adds a message to reviewers, or brings a proposed change up to date").annotate(
     OpenApi.Description,
-    "For its author. Further changes of the template by the same author are added to the open proposal.",
+    "For its author. Later changes of the template by this author are added to the open proposal.",
   ),
   HttpApiEndpoint.post("approveProposal", `${at}/approve`, {
     params,

@@ -72,10 +72,10 @@ export const DraftBody = Schema.Struct({
     description: "The text as it is written. Exactly one of `form`, `change`",
   }),
   change: Schema.optionalKey(VariantPatch).annotate({
-    description: "Members of the variant to change; absent members are those of the variant",
+    description: "Members of the variant to change. Absent members keep their values in the variant",
   }),
   base: Schema.optionalKey(Schema.String).annotate({
-    description: "`updated_at` of the variant that the text began from. Default: that of the variant now",
+    description: "`updated_at` of the variant that the text began from. Default: its current `updated_at`",
   }),
   replaces: Schema.optionalKey(Schema.NullOr(Schema.String)).annotate({
     description:
@@ -88,7 +88,7 @@ export type DraftBody = typeof DraftBody.Type
 /** A version with the changes that restoring it would make. */
 const ShownVersion = Schema.Struct({
   ...VariantVersion.fields,
-  changes: Difference.annotate({ description: "What restoring the version would change of the variant as it is now" }),
+  changes: Difference.annotate({ description: "Changes that restoring the version would make to the current variant" }),
 }).annotate({ identifier: "ShownVersion" })
 
 export class DraftsGroup extends managementGroup(
@@ -111,7 +111,7 @@ export class DraftsGroup extends managementGroup(
     error: Problems.TemplateNotFound,
   }).annotate(OpenApi.Summary, "Drafts of a template, the latest first").annotate(
     OpenApi.Description,
-    "The editor of the console stores what its user types as a draft, beside the variant that is served. Each author has " +
+    "The editor of the console stores typed text as a draft, separate from the variant that is served. Each author has " +
       "one draft for each variant.",
   ),
   HttpApiEndpoint.get("getDraft", "/organizations/:org/templates/:template/draft", {

@@ -34,7 +34,7 @@ export const FoundTemplate = Schema.Struct({
   ),
   winner: described(
     Schema.NullOr(Schema.Struct({ copy_id: Schema.String, since: Schema.String })),
-    "The variant that has won among those in use, and since when. null while there is no verdict",
+    "The winner among the active variants in season, and the time of its verdict. Null without a verdict",
   ),
   failing: described(
     Schema.Array(Schema.String),

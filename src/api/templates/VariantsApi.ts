@@ -84,7 +84,7 @@ export class VariantsGroup extends managementGroup(
     error: [...Problems.ofBody, Problems.TemplateNotFound],
   }).annotate(OpenApi.Summary, "Activates and deactivates variants at once").annotate(
     OpenApi.Description,
-    "To give all traffic to one variant, name it in `activate` and all others in `deactivate`. Variants that are not " +
+    "To send all traffic to one variant, name it in `activate` and all others in `deactivate`. Variants that are not " +
       "named stay as they are. The reverse call undoes it.",
   ),
   HttpApiEndpoint.post("preview", "/organizations/:org/templates/:template/preview", {

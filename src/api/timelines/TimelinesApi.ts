@@ -62,7 +62,7 @@ const TimelineDecisionResource = Schema.Struct({
 export const TimelineResource = Schema.Struct({
   test: described(
     Schema.Boolean,
-    "True in a sandbox: all of it comes from requests with test keys and is not counted",
+    "True in a sandbox: all data comes from requests with test keys and is not counted",
   ),
   found_as: described(
     Schema.NullOr(Schema.Literals(["tracking_id", "person"])),

@@ -50,7 +50,7 @@ export const CustomEventsBody = Schema.Union([
   described(Schema.Struct({ events: Schema.Array(CustomEvent) }), "`batch` and `data` are accepted as well"),
   described(Schema.Json, "A CloudEvent, an array of CloudEvents, or any JSON that the mapping of the source reads"),
 ]).annotate({
-  description: "One event or up to 10,000, in 8 MiB at most. Members have other names as well, which " +
+  description: "One event or up to 10,000 events, at most 8 MiB in total. Members have alternative names, which " +
     "docs/integrations/custom-events.md lists.",
   examples: [
     {

@@ -187,8 +187,8 @@ export class WebhooksManagementGroup extends managementGroup(
     error: [...Problems.ofBody, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "Erases a person").annotate(
     OpenApi.Description,
-    "Deletes the profile, sticky choices and send times of a person; takes the identifier out of decisions, events and " +
-      "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile gives the " +
+    "Deletes the profile, sticky choices and send times of a person; removes the identifier from decisions, events and " +
+      "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile supplies the " +
       "other identifier of the person. User ids are compared exactly, e-mail addresses without regard to case. Bodies are " +
       "searched for addresses also within `Name <address>`, JSON-escaped and percent-encoded. Counts are kept. This cannot be " +
       "undone. Responds within 10 seconds. Request an erasure that is still `running` by its `id`.",
