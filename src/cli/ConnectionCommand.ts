@@ -50,7 +50,7 @@ const set = organizationCommand({
     platform: text("platform", `${Object.keys(platformNames).join(", ")}; needed for a new connection`),
     settings: text("settings", 'As JSON, such as \'{"host":"smtp.example.com","from":"Shop <news@example.com>"}\''),
     secretsStdin: toggle("secrets-stdin", 'Read secrets from standard input, as JSON: {"password":"…"}'),
-    makeDefault: toggle("default", "Send all further messages through this connection"),
+    makeDefault: toggle("default", "Send all later messages through this connection"),
   },
   payload: ({ makeDefault, platform, secretsStdin, settings }) =>
     Effect.gen(function* () {

@@ -198,7 +198,7 @@ export const trackingIdDiagnoses = (
       `${org} / ${id}`,
       `${requests} requests of the last 24 hours repeated a tracking id for another person or message, and got the variant ` +
         "that was decided first.",
-      "Give each message to each person a tracking id of its own, or leave tracking_id out. The header Parlance-Warnings of " +
+      "Send a tracking id of its own for each message to each person, or leave tracking_id out. The header Parlance-Warnings of " +
         "such responses names what differs.",
     )]
   )

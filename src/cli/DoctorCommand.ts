@@ -118,7 +118,7 @@ const checkService = ({ url }: RemoteService) =>
           "service",
           "",
           `The service at ${url} is not ready: ${reasons.join(". ") || `status ${status}`}.`,
-          "Look at its logs. docs/operations/runbook.md has the causes.",
+          "Read its logs. docs/operations/runbook.md lists the causes.",
         ),
         ...(difference === undefined ? [] : [clockDiagnosis("the service", difference)]),
       ]

@@ -125,7 +125,7 @@ export const eventTail = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Follow events as they are recorded, until Ctrl+C. An event has a further line when its decision is found. With --json, " +
+    "Follow events as they are recorded, until Ctrl+C. An event has a second line when its decision is found. With --json, " +
       "one JSON object per line",
   ),
   Command.withExamples([{ command: "parlance event tail braze" }, {

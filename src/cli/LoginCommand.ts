@@ -64,7 +64,7 @@ export const loginCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Store the address and token of a service, for all further commands. Asks for the token, or reads it from standard input",
+    "Store the address and token of a service, for all later commands. Asks for the token, or reads it from standard input",
   ),
   Command.withExamples([
     { command: "parlance login https://parlance.example.com" },
@@ -97,7 +97,9 @@ export const logoutCommand = Command.make(
           : `Commands now use profile ${rest.current}.`),
     )
   }),
-).pipe(Command.withDescription("Remove a stored profile with its token: the current one, or that of --profile"))
+).pipe(
+  Command.withDescription("Remove a stored profile with its token: the profile of --profile, or the current profile"),
+)
 
 const list = Command.make(
   "list",

@@ -11,7 +11,7 @@ import { table } from "./Table.ts"
 const erase = Command.make(
   "erase",
   {
-    user: text("user", "The user's id as callers give it"),
+    user: text("user", "The user's id in requests of callers"),
     email: text("email", "The e-mail address"),
     yes: toggle("yes", "Confirm the erasure, which cannot be undone"),
   },

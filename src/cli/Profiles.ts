@@ -63,8 +63,8 @@ export const addProfile = ({ profiles }: StoredProfiles, name: string, profile: 
 })
 
 /**
- * Removes a profile. If it was the current profile, the only remaining profile becomes current, or no profile if
- * several or none remain.
+ * Removes a profile. If it was the current profile, the remaining profile becomes current. If zero or several profiles
+ * remain, no profile is current.
  */
 export const removeProfile = ({ current, profiles }: StoredProfiles, name: string): StoredProfiles => {
   const { [name]: _, ...rest } = profiles

@@ -67,7 +67,7 @@ const approve = organizationCommand({
   description: "Approve a change of somebody else, which goes live",
   flags: {
     id,
-    version: optionalWhole("version", "The version that you looked at. Default: the present one"),
+    version: optionalWhole("version", "The version that you read. Default: the current version"),
     comment,
   },
   call: (client, { comment, id, org, version }) =>

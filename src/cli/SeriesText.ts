@@ -46,7 +46,7 @@ export const seriesText = (series: TemplateSeries): string => {
       ]),
     ),
     "",
-    "The gain is the number of outcomes beyond those of a random split of the variants. Intervals hold the true value in " +
+    "The gain is the number of outcomes beyond the outcomes of a random split of the variants. Intervals hold the true value in " +
     `${coverageText(objective)}.`,
     ...weightedGainLines(weighted_gain),
     ...(points.some(({ complete }) => !complete) ? ["* Outcomes are still coming in."] : []),

@@ -165,7 +165,7 @@ export const replayLog = Effect.fnUntraced(
           ],
         ),
         "",
-        "Each policy learned from the log in chronological order and gave its weights for every decision.",
+        "Each policy learned from the log in chronological order and assigned its weights to every decision.",
         ...(ownChoices === log.length
           ? []
           : [`"as logged" excludes the ${log.length - ownChoices} decisions of the holdout.`]),
@@ -266,14 +266,14 @@ export const simulateCommand = Command.make(
     ),
     scenario: text("scenario", "Simulate the world that this file describes, YAML or JSON, - for standard input"),
     seeds: whole("seeds", "With --scenario: number of simulated worlds, 1 to 1,000. Default: 5", 5),
-    days: number("days", "With --scenario: number of days, 1 to 3,650. Default: that of the file"),
+    days: number("days", "With --scenario: number of days, 1 to 3,650. Default: the number in the file"),
     lookbackDays: number("lookback-days", "With a template: only decisions of the last days"),
     limit: whole("limit", "With a template: maximum number of decisions. Default: 200,000", 200_000),
   },
   Effect.fnUntraced(function* ({ days, limit, lookbackDays, scenario, seeds, template }) {
     if (Option.isSome(scenario) === Option.isSome(template)) {
       return yield* new CommandFailed({
-        message: "Give either a template, to replay its log, or a simulated world with --scenario FILE.",
+        message: "Name either a template, to replay its log, or a simulated world with --scenario FILE.",
       })
     }
     const outOfRange = (flag: string, range: string) => new CommandFailed({ message: `${flag} must be ${range}` })

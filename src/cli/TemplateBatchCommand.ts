@@ -28,7 +28,7 @@ const states = {
 /** `parlance template change ID…` */
 export const changeMany = organizationCommand({
   name: "change",
-  description: "Activate, pause, archive, restore or tag several templates, or give them an owner",
+  description: "Activate, pause, archive, restore or tag several templates, or set their owner",
   flags: {
     ids: argument("template", "Ids of the templates").pipe(Argument.atLeast(1)),
     state,

@@ -108,7 +108,7 @@ export const importFile = Command.make(
   "import",
   {
     file: fileArgument,
-    dryRun: toggle("dry-run", "Check the file and show what would change, without changing it"),
+    dryRun: toggle("dry-run", "Check the file and show its changes, without making them"),
   },
   Effect.fnUntraced(function* ({ dryRun, file }) {
     const result = yield* sendFile(file, dryRun)
@@ -160,7 +160,7 @@ export const exportFile = Command.make(
   "export",
   {
     ids: Argument.String("template").pipe(
-      Argument.withDescription("Ids of templates. Default: all, including archived ones"),
+      Argument.withDescription("Ids of templates. Default: every template, including archived templates"),
       Argument.variadic(),
     ),
     format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),

@@ -7,7 +7,7 @@ import { organizationCommand } from "./ManagementCommand.ts"
 import { allPages } from "./Pages.ts"
 
 /** The flag that selects archived templates. */
-export const archivedFlag = toggle("archived", "Archived templates instead of those in use")
+export const archivedFlag = toggle("archived", "Archived templates instead of templates in use")
 
 const filters = {
   state: choice("state", ["active", "inactive", "no-variants", "out-of-season"], "Only templates of this state"),

@@ -59,7 +59,7 @@ export const personShow = organizationCommand({
   name: "show",
   description: "Show everything about a person: traits, decisions with reasons, messages, events and their effect",
   flags: {
-    user: text("user", "The user's id as callers give it"),
+    user: text("user", "The user's id in requests of callers"),
     email: text("email", "The e-mail address"),
     after: text("after", "The value that the previous page printed"),
     limit: whole("limit", "Decisions, 1 to 100", 20),

@@ -101,7 +101,7 @@ const update = organizationCommand({
 
 const ship = organizationCommand({
   name: "ship",
-  description: "Give all traffic to one variant: activate it and deactivate all others",
+  description: "Send all traffic to one variant: activate it and deactivate all others",
   examples: ["parlance variant ship welcome warm"],
   flags: { template, variant },
   call: (client, { org, template, variant }) =>
@@ -224,7 +224,7 @@ const showVersion = organizationCommand({
 
 const restore = organizationCommand({
   name: "restore",
-  description: "Give a variant the content of an earlier version",
+  description: "Restore the content of an earlier version of a variant",
   flags: { template, variant, version, base },
   call: (client, { base, org, template, variant, version }) =>
     client.drafts.restoreVersion({ params: { org, template, variant, version }, headers: matching(base) }),

@@ -176,6 +176,6 @@ const replay = organizationCommand({
 
 /** `parlance webhook-endpoint …` */
 export const webhookEndpointCommand = Command.make("webhook-endpoint").pipe(
-  Command.withDescription("Servers that are told of events, such as failed deliveries"),
+  Command.withDescription("Servers that receive events, such as failed deliveries"),
   Command.withSubcommands([list, show, create, update, remove, rotate, sent, replay, test]),
 )

@@ -185,7 +185,7 @@ export const webhookTrigger = Command.make(
     trackingId: text("tracking-id", "The decision that the event belongs to"),
     template: text("template", "Make a decision of this template first, with the API key in PARLANCE_KEY"),
     user: Flag.String("user").pipe(
-      Flag.withDescription("Id of the user where the decision has none. Default: webhook-trigger"),
+      Flag.withDescription("Id of the user if the decision has no user. Default: webhook-trigger"),
       Flag.withDefault("webhook-trigger"),
     ),
     email: Flag.String("email").pipe(
@@ -227,7 +227,7 @@ export const webhookTrigger = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Send an event as its platform sends and signs it, and show what is recorded. Reads the secret of the source from " +
+    "Send an event as its platform sends and signs it, and show the recorded events. Reads the secret of the source from " +
       "WEBHOOK_SECRET, or asks for it",
   ),
   Command.withExamples([
