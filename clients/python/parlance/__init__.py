@@ -1,6 +1,7 @@
 """Client for Parlance, the content personalization service.
 
-Requests and answers have the members of the HTTP API. `Parlance` blocks, `AsyncParlance` is for asyncio; their methods are alike.
+Requests and answers have the members of the HTTP API. `Parlance` blocks. `AsyncParlance` has
+equal methods for asyncio.
 """
 
 from ._client import AsyncParlance, Parlance

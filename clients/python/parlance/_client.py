@@ -17,12 +17,13 @@ Attributes = Mapping[str, Any]
 
 
 class Parlance:
-    """Calls of one organization with one API key.
+    """The API of the service for one organization, with one API key.
 
-    `timeout` is the time for each attempt in seconds. Connecting and sending may take as long each, and an answer that is late ends
-    with its next part, at most a `timeout` later. `retries` is the number of further attempts,
-    for calls that failed without an answer or may succeed later; a repeated attempt has the same tracking id, event id or idempotency key, so that nothing is
-    done twice. Methods raise `ParlanceProblem` when the service refuses a request, and `ParlanceUnavailable` when no answer came.
+    `timeout` is the timeout of each attempt, in seconds. It applies separately to connecting, to sending and to the answer. A late
+    answer ends with its next part, which arrives within another `timeout`. `retries` is the maximum number of retries of a call
+    that got no answer, or an answer after which a retry may succeed. Retries have the same tracking id, event id or idempotency
+    key, so that the service carries out the call once. Methods raise `ParlanceProblem` if the service refuses a request, and
+    `ParlanceUnavailable` if no answer arrived.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Parlance:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections, unless `client` was given."""
+        """Closes the connections. Does nothing if the constructor received a `client`."""
         if self._owned:
             self._client.close()
 
@@ -91,11 +92,11 @@ class Parlance:
         attrs: Attributes | None = None,
         fallback: Mapping[str, str] | None = None,
     ) -> Generated:
-        """Selects and renders the variant that works best for this user. Needs the scope `generate`.
+        """Selects and renders the variant that works best for this user. Requires the scope `generate`.
 
-        With `fallback` it answers these variables when the service cannot be reached or has no variant that can be
-        rendered, and raises only for requests that are refused as faulty or unauthorized. It does not wait longer than
-        `timeout` for another attempt then, whatever `Retry-After` says.
+        With `fallback`, returns these variables if the service is unavailable or has no variant that it can render, and
+        raises only if the request is faulty or unauthorized. Waits at most `timeout` before a retry then, even if
+        `Retry-After` is longer.
         """
         tracking_id = tracking_id or r.new_id()
         call = self._requests.generate(
@@ -117,10 +118,11 @@ class Parlance:
         attrs: Attributes | None = None,
         **options: Any,
     ) -> dict[str, Generated]:
-        """Selects and renders variants of several templates for one user, by template, 20 at a time. Needs the scope `generate`.
+        """Selects and renders variants of several templates for one user. Requires the scope `generate`.
 
-        `requests` have `template_id` and, optionally, `copy_id` and `tracking_id`. `options` are those of the API, such as
-        `lookback_days`. Raises `ValueError` for a template that is requested twice, because the result has one entry for each.
+        Returns contents by template id, and sends up to 20 requests at a time. `requests` have `template_id` and, optionally,
+        `copy_id` and `tracking_id`. `options` are options of the API, such as `lookback_days`. Raises `ValueError` if a
+        template is requested twice.
         """
         found: dict[str, Generated] = {}
         for call in self._requests.batches(requests, user_id=user_id, fields=fields, attrs=attrs, **options):
@@ -136,7 +138,7 @@ class Parlance:
         user_id: str | None = None,
         email: str | None = None,
     ) -> DelayTime:
-        """When to send a message to this person. Needs the scope `generate`."""
+        """Returns the recommended send time of a message to this person. Requires the scope `generate`."""
         call = self._requests.delay(delay_id=delay_id, template_id=template_id, user_id=user_id, email=email)
         return r.delay_of(self._send(call))
 
@@ -150,11 +152,13 @@ class Parlance:
         attrs: Attributes | None = None,
         **options: Any,
     ) -> Queued:
-        """Queues one e-mail. Needs the scope `deliver`.
+        """Queues one e-mail. Requires the scope `deliver`.
 
-        Raises `ParlanceProblem` of the type `recipient-suppressed` for an address on the suppression list and `held-out` for a
-        person who gets no messages. Within 24 hours the same idempotency key and request is the same message; give one of your
-        own, such as the id of an order, to protect against repeated calls. `options` are those of the API, such as `send_at`.
+        Raises `ParlanceProblem` if the service refuses the message: with the type `recipient-suppressed` for an address on the
+        suppression list, and `held-out` for a person who gets no messages. The idempotency key identifies the message for 24
+        hours: a request with the same key and content queues no second message. The default is a new key, which covers retries
+        of this call. Set your own key, such as the id of an order, to cover repeated calls as well. `options` are options of
+        the API, such as `send_at`.
         """
         call = self._requests.deliver(
             idempotency_key, template_id=template_id, email=email, fields=fields, attrs=attrs, **options
@@ -169,33 +173,34 @@ class Parlance:
         cursor: str | None = None,
         limit: int | None = None,
     ) -> dict[str, Any]:
-        """A page of deliveries, the latest first: `deliveries`, and `next`, which is the `cursor` of the page after it."""
+        """Returns a page of `deliveries`, latest first. `next` is the `cursor` of the following page."""
         call = self._requests.deliveries(state=state, email=email, cursor=cursor, limit=limit)
         return self._send(call).body
 
     def delivery(self, id: str) -> dict[str, Any]:
-        """One delivery. Raises `ParlanceProblem` of the type `delivery-not-found`."""
+        """Returns one delivery. Raises `ParlanceProblem` of the type `delivery-not-found` if it does not exist."""
         return self._send(self._requests.delivery(id)).body
 
     def cancel_delivery(self, id: str) -> dict[str, Any]:
-        """Cancels a delivery that has not left. Raises `ParlanceProblem` of the type `delivery-fixed` once it has."""
+        """Cancels a queued delivery. Raises `ParlanceProblem` of the type `delivery-fixed` if it is no longer queued."""
         return self._send(self._requests.cancel_delivery(id)).body
 
     def send_events(self, events: Sequence[Mapping[str, Any]]) -> EventAnswer:
-        """Reports up to 10,000 events, and answers with a verdict on each. Needs the scope `events`.
+        """Reports up to 10,000 events. Returns a verdict on each event. Requires the scope `events`.
 
-        Each event counts once, however often it is sent with one `event_id`. If all are faulty, raises `ParlanceProblem` that
-        lists the faults.
+        An event counts once, even if it is sent several times with the same `event_id`. If all events are faulty, raises
+        `ParlanceProblem`, which lists the faults.
         """
         return r.events_of(self._send(self._requests.events(events)))
 
 
 class AsyncParlance:
-    """Calls of one organization with one API key, for asyncio.
+    """The API of the service for one organization, with one API key, for asyncio.
 
-    `timeout` is the time for each attempt in seconds. `retries` is the number of further attempts, for calls that failed without
-    an answer or may succeed later; a repeated attempt has the same tracking id, event id or idempotency key, so that nothing is
-    done twice. Methods raise `ParlanceProblem` when the service refuses a request, and `ParlanceUnavailable` when no answer came.
+    `timeout` is the timeout of each attempt, in seconds. `retries` is the maximum number of retries of a call that got no answer,
+    or an answer after which a retry may succeed. Retries have the same tracking id, event id or idempotency key, so that the
+    service carries out the call once. Methods raise `ParlanceProblem` if the service refuses a request, and
+    `ParlanceUnavailable` if no answer arrived.
     """
 
     def __init__(
@@ -225,7 +230,7 @@ class AsyncParlance:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the connections, unless `client` was given."""
+        """Closes the connections. Does nothing if the constructor received a `client`."""
         if self._owned:
             await self._client.aclose()
 
@@ -248,7 +253,7 @@ class AsyncParlance:
         attempts = 1 + self._retries
         for attempt in range(1, attempts + 1):
             try:
-                # `timeout` of httpx begins anew with each part of the answer.
+                # The `timeout` of httpx restarts with each part of the answer.
                 return await asyncio.wait_for(self._attempt(call), self._timeout)
             except (httpx.RequestError, asyncio.TimeoutError, r.NotAnswered, ParlanceProblem) as error:
                 pause = r.pause_after(error, call, attempt, attempts, self._url)
@@ -265,11 +270,11 @@ class AsyncParlance:
         attrs: Attributes | None = None,
         fallback: Mapping[str, str] | None = None,
     ) -> Generated:
-        """Selects and renders the variant that works best for this user. Needs the scope `generate`.
+        """Selects and renders the variant that works best for this user. Requires the scope `generate`.
 
-        With `fallback` it answers these variables when the service cannot be reached or has no variant that can be
-        rendered, and raises only for requests that are refused as faulty or unauthorized. It does not wait longer than
-        `timeout` for another attempt then, whatever `Retry-After` says.
+        With `fallback`, returns these variables if the service is unavailable or has no variant that it can render, and
+        raises only if the request is faulty or unauthorized. Waits at most `timeout` before a retry then, even if
+        `Retry-After` is longer.
         """
         tracking_id = tracking_id or r.new_id()
         call = self._requests.generate(
@@ -291,10 +296,11 @@ class AsyncParlance:
         attrs: Attributes | None = None,
         **options: Any,
     ) -> dict[str, Generated]:
-        """Selects and renders variants of several templates for one user, by template, 20 at a time. Needs the scope `generate`.
+        """Selects and renders variants of several templates for one user. Requires the scope `generate`.
 
-        `requests` have `template_id` and, optionally, `copy_id` and `tracking_id`. `options` are those of the API, such as
-        `lookback_days`. Raises `ValueError` for a template that is requested twice, because the result has one entry for each.
+        Returns contents by template id, and sends up to 20 requests at a time. `requests` have `template_id` and, optionally,
+        `copy_id` and `tracking_id`. `options` are options of the API, such as `lookback_days`. Raises `ValueError` if a
+        template is requested twice.
         """
         found: dict[str, Generated] = {}
         for call in self._requests.batches(requests, user_id=user_id, fields=fields, attrs=attrs, **options):
@@ -310,7 +316,7 @@ class AsyncParlance:
         user_id: str | None = None,
         email: str | None = None,
     ) -> DelayTime:
-        """When to send a message to this person. Needs the scope `generate`."""
+        """Returns the recommended send time of a message to this person. Requires the scope `generate`."""
         call = self._requests.delay(delay_id=delay_id, template_id=template_id, user_id=user_id, email=email)
         return r.delay_of(await self._send(call))
 
@@ -324,11 +330,13 @@ class AsyncParlance:
         attrs: Attributes | None = None,
         **options: Any,
     ) -> Queued:
-        """Queues one e-mail. Needs the scope `deliver`.
+        """Queues one e-mail. Requires the scope `deliver`.
 
-        Raises `ParlanceProblem` of the type `recipient-suppressed` for an address on the suppression list and `held-out` for a
-        person who gets no messages. Within 24 hours the same idempotency key and request is the same message; give one of your
-        own, such as the id of an order, to protect against repeated calls. `options` are those of the API, such as `send_at`.
+        Raises `ParlanceProblem` if the service refuses the message: with the type `recipient-suppressed` for an address on the
+        suppression list, and `held-out` for a person who gets no messages. The idempotency key identifies the message for 24
+        hours: a request with the same key and content queues no second message. The default is a new key, which covers retries
+        of this call. Set your own key, such as the id of an order, to cover repeated calls as well. `options` are options of
+        the API, such as `send_at`.
         """
         call = self._requests.deliver(
             idempotency_key, template_id=template_id, email=email, fields=fields, attrs=attrs, **options
@@ -343,22 +351,22 @@ class AsyncParlance:
         cursor: str | None = None,
         limit: int | None = None,
     ) -> dict[str, Any]:
-        """A page of deliveries, the latest first: `deliveries`, and `next`, which is the `cursor` of the page after it."""
+        """Returns a page of `deliveries`, latest first. `next` is the `cursor` of the following page."""
         call = self._requests.deliveries(state=state, email=email, cursor=cursor, limit=limit)
         return (await self._send(call)).body
 
     async def delivery(self, id: str) -> dict[str, Any]:
-        """One delivery. Raises `ParlanceProblem` of the type `delivery-not-found`."""
+        """Returns one delivery. Raises `ParlanceProblem` of the type `delivery-not-found` if it does not exist."""
         return (await self._send(self._requests.delivery(id))).body
 
     async def cancel_delivery(self, id: str) -> dict[str, Any]:
-        """Cancels a delivery that has not left. Raises `ParlanceProblem` of the type `delivery-fixed` once it has."""
+        """Cancels a queued delivery. Raises `ParlanceProblem` of the type `delivery-fixed` if it is no longer queued."""
         return (await self._send(self._requests.cancel_delivery(id))).body
 
     async def send_events(self, events: Sequence[Mapping[str, Any]]) -> EventAnswer:
-        """Reports up to 10,000 events, and answers with a verdict on each. Needs the scope `events`.
+        """Reports up to 10,000 events. Returns a verdict on each event. Requires the scope `events`.
 
-        Each event counts once, however often it is sent with one `event_id`. If all are faulty, raises `ParlanceProblem` that
-        lists the faults.
+        An event counts once, even if it is sent several times with the same `event_id`. If all events are faulty, raises
+        `ParlanceProblem`, which lists the faults.
         """
         return r.events_of(await self._send(self._requests.events(events)))

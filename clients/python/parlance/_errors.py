@@ -13,14 +13,14 @@ class Fault:
 
 
 class ParlanceProblem(Exception):
-    """The service refused a request, and said why (RFC 9457). It documents each type at `/problems/<type>`."""
+    """The service refused a request. Contains the problem of the response (RFC 9457), documented at `/problems/<type>`."""
 
     def __init__(self, status: int, body: Mapping[str, Any], retry_after: float | None) -> None:
         self.status = status
         self.type = str(body.get("type", "unknown")).rsplit("/problems/", 1)[-1]
-        """The kind of problem without the path, such as `recipient-suppressed`."""
+        """The type of the problem without the path, such as `recipient-suppressed`."""
         self.title = str(body.get("title") or f"The service answered {status}")
-        # A proxy on the way may answer JSON of another form.
+        # A proxy may respond with JSON of another form.
         detail = body.get("detail")
         self.detail: str | None = detail if isinstance(detail, str) else None
         errors = body.get("errors")
@@ -29,19 +29,19 @@ class ParlanceProblem(Exception):
             for fault in (errors if isinstance(errors, list) else [])
             if isinstance(fault, Mapping) and "pointer" in fault and "detail" in fault
         ]
-        """Every fault of the request, where the problem is one of its content."""
+        """Every fault in the content of the request. Empty for other problems."""
         self.retry_after = retry_after
-        """How long to wait before another attempt, in seconds."""
+        """The time to wait before a retry, in seconds. None if the response has no `Retry-After`."""
         self.members = {
             name: value
             for name, value in body.items()
             if name not in ("type", "title", "status", "detail", "errors")
         }
-        """Members that this kind of problem has beside those above, such as `reason` of `recipient-suppressed`."""
+        """Additional members of this type of problem, such as `reason` of `recipient-suppressed`."""
         reasons = [self.detail] if self.detail else []
         reasons += [f"{fault.pointer} {fault.detail}" for fault in self.errors]
         super().__init__(": ".join([self.title, *reasons]))
 
 
 class ParlanceUnavailable(Exception):
-    """No answer came in time, or the connection failed, in every attempt. `__cause__` is the failure of the last one."""
+    """Every attempt failed without an answer of the service. `__cause__` is the failure of the last attempt."""

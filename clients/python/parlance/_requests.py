@@ -1,4 +1,4 @@
-"""Requests and answers without any input or output: shared by the blocking and the asyncio client."""
+"""Requests and answers without input and output, for the blocking and the asyncio client."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ._errors import ParlanceProblem, ParlanceUnavailable
 from ._types import DelayTime, EventAnswer, EventVerdict, Generated, Queued
 
 LONGEST_PAUSE = 30.0
-"""The longest pause between two attempts, in seconds. A service that asks for more is not asked again."""
+"""Maximum pause between two attempts, in seconds. If the service requests a longer pause, the call fails."""
 
 PASSING = {408, 425, 429, 500, 502, 503, 504}
-"""Statuses after which another attempt may succeed."""
+"""Statuses after which a retry may succeed."""
 
 BATCH_SIZE = 20
 
 
 MAX_BYTES = 32 * 1024 * 1024
-"""The most bytes of an answer that are read: far more than any answer of the service has."""
+"""Maximum size of an answer in bytes, far above the size of any answer of the service."""
 
 
 class NotAnswered(Exception):
-    """The answer is not one of Parlance, for example the page of a proxy on the way, or takes too long."""
+    """The answer does not come from Parlance, for example the page of a proxy, or takes too long."""
 
 
 Body = dict[str, Any]
@@ -42,7 +42,7 @@ class Call:
     method: str
     path: str
     is_answer: Callable[[Body], bool]
-    """Whether an object is an answer to this call, and not one of a proxy or of another service."""
+    """Whether an object is an answer to this call. A proxy or another service may send other objects."""
     body: Any = None
     query: Mapping[str, str] | None = None
     headers: Mapping[str, str] | None = None
@@ -76,7 +76,7 @@ def new_id() -> str:
 
 
 def base_url(url: str, org: str, api_key: str) -> str:
-    """The URL without a slash at its end. Raises `ValueError` for options that no request can be made with."""
+    """Returns the URL without a slash at its end. Raises `ValueError` for options with which every request would fail."""
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
         raise ValueError(f"url must be the address of the service, such as https://parlance.example.com, not {url}")
     if not isinstance(org, str) or org == "":
@@ -87,7 +87,7 @@ def base_url(url: str, org: str, api_key: str) -> str:
 
 
 class Requests:
-    """Makes the calls of one organization."""
+    """Creates the calls of one organization."""
 
     def __init__(self, org: str) -> None:
         self.org = quote(org, safe="")
@@ -150,7 +150,7 @@ def _retry_after(response: httpx.Response) -> float | None:
 
 
 class Content:
-    """Collects the content of an answer. Raises `NotAnswered` for one that is too large or takes too long."""
+    """Collects the content of an answer. Raises `NotAnswered` if the answer is too large or takes too long."""
 
     def __init__(self, timeout: float) -> None:
         self._ends = time.monotonic() + timeout
@@ -167,18 +167,18 @@ class Content:
         try:
             return json.loads(self._content)
         except (ValueError, RecursionError):
-            # A proxy on the way may answer in HTML.
+            # A proxy may respond with HTML.
             return None
 
 
 def checked(call: Call, response: httpx.Response, body: Any) -> Answer:
-    """Raises `ParlanceProblem` unless the answer is a success, and `NotAnswered` unless it is one to this call."""
+    """Returns an answer to this call. Raises `ParlanceProblem` for an error status, and `NotAnswered` for another body."""
     if response.is_success:
         if not isinstance(body, dict) or not call.is_answer(body):
             raise NotAnswered(f"The answer with status {response.status_code} is not one of Parlance")
         return Answer(response.headers, body)
     if 300 <= response.status_code <= 399:
-        # Not followed, because the key would be sent wherever it leads.
+        # The client does not follow redirects, because the target would receive the key.
         body = {
             "title": "The service redirected the request",
             "detail": f"`url` must be the address that answers itself, not {response.headers.get('location')}",
@@ -187,10 +187,10 @@ def checked(call: Call, response: httpx.Response, body: Any) -> Answer:
 
 
 def pause_after(error: Exception, call: Call, attempt: int, attempts: int, url: str) -> float:
-    """How long to wait before the attempt after this one, in seconds. Raises the final error if there is none."""
+    """Returns the pause before the next attempt, in seconds. Raises the final error if no attempt follows."""
     pause: float = min(LONGEST_PAUSE, 0.1 * 2 ** (attempt - 1)) * (0.5 + random.random() / 2)
     if isinstance(error, ParlanceProblem):
-        # Added, so that callers that were refused together do not come back together.
+        # Added to the random pause, so that callers that were refused together do not retry together.
         pause += error.retry_after or 0.0
         if attempt >= attempts or error.status not in PASSING or pause > call.longest_pause:
             raise error
@@ -214,7 +214,7 @@ def generated_of(content: Mapping[str, Any]) -> Generated:
 def with_fallback(
     tracking_id: str, found: Generated | Exception, fallback: Mapping[str, str] | None
 ) -> Generated:
-    """The content that was found, or the fallback where it is missing. Raises the error where a fallback does not help."""
+    """Returns the found content, or the fallback if no variant was found. Raises errors that a fallback cannot replace."""
     if isinstance(found, Generated):
         if fallback is None or found.copy_id is not None or found.held_out:
             return found

@@ -10,24 +10,24 @@ class Generated:
     """Content for one message."""
 
     tracking_id: str
-    """Report it with events, so that they are attributed to this decision."""
+    """Id of the decision. Events that contain it are attributed to this decision."""
     copy_id: str | None
-    """The selected variant; None when `message` says why there is none, and in a fallback."""
+    """The selected variant. None in a fallback, and if `message` states why no variant was selected."""
     vars: Mapping[str, str]
-    """Rendered variables by name; those of the fallback where one is used; empty without either."""
+    """Rendered variables by name, or the variables of the fallback. Empty without a variant and without a fallback."""
     message: str | None = None
-    """Why there is no variant, such as `No candidates found`."""
+    """The reason why no variant was selected, such as `No candidates found`."""
     held_out: bool = False
-    """True: this user is in the holdout without messages. Send nothing; a fallback is not used."""
+    """True if this user is in the holdout without messages. Send nothing. The fallback does not apply."""
     fallback: Exception | None = None
-    """Why the fallback is used; None where it is not."""
+    """The reason why the fallback is used. None if it is not used."""
 
 
 @dataclass(frozen=True)
 class DelayTime:
     delay_id: str
     delay_time: str
-    """When to send, ISO 8601."""
+    """Recommended send time, ISO 8601."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Queued:
     delivery_id: str
     tracking_id: str
     repeated: bool
-    """True if a message of this idempotency key had been queued before; no further one was."""
+    """Whether an earlier request with this idempotency key queued the message, so that this call queued no second message."""
 
 
 @dataclass(frozen=True)
 class EventVerdict:
     index: int
-    """Place of the event in the list that was sent."""
+    """Index of the event in the list that was sent."""
     status: Literal["accepted", "incomplete", "duplicate", "ignored", "rejected"]
     pointer: str | None = None
     reason: str | None = None

@@ -7,16 +7,17 @@ import time
 from collections.abc import Iterable, Mapping
 
 TOLERANCE = 300
-"""Signatures are accepted this long before and after they were made, in seconds."""
+"""Maximum difference between the timestamp of a signature and the current time, in seconds."""
 
 
 def verify_webhook(
     secrets: str | Iterable[str], headers: Mapping[str, str], body: bytes | str, now: float | None = None
 ) -> bool:
-    """Whether a request was signed by Parlance, as Standard Webhooks 1.0.0 describes: by one of the secrets, and within 5 minutes.
+    """Whether Parlance signed a request with one of the secrets within the last 5 minutes (Standard Webhooks 1.0.0).
 
-    A secret begins with `whsec_`. Give several while one is being replaced. `body` is the body as it came in, before it is
-    parsed. Compare `webhook-id` with those that were handled before: a message may arrive more than once.
+    A secret begins with `whsec_`. Pass both secrets while one replaces the other. `body` is the received body, before it is
+    parsed. A message may arrive more than once: compare `webhook-id` with the ids of handled messages. `now` is the current
+    time in Unix seconds.
     """
     lower = {name.lower(): value for name, value in headers.items()}
     id = lower.get("webhook-id", "")
@@ -33,7 +34,7 @@ def verify_webhook(
         except ValueError:
             continue
         expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-        # Compares all, in the same time for every wrong signature.
+        # Compares all signatures, so that every wrong signature needs the same time.
         if key and any([hmac.compare_digest(expected.encode(), signature.encode()) for signature in signatures]):
             return True
     return False

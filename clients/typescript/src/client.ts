@@ -18,21 +18,25 @@ import type {
 } from "./types.ts"
 
 export interface ParlanceOptions {
-  /** Where the service answers, such as `https://parlance.example.com`. */
+  /** The address of the service, such as `https://parlance.example.com`. */
   readonly url: string
-  /** The organization, as it stands in paths. */
+  /** The slug of the organization, as in paths of the API. */
   readonly org: string
-  /** An API key with the scopes of the calls to be made. */
+  /** An API key with the scopes that the calls require. */
   readonly apiKey: string
-  /** Time for each attempt, in milliseconds. Default 2,000. */
+  /** Timeout of each attempt. Default: 2,000. Unit: milliseconds. */
   readonly timeout?: number
-  /** Further attempts after the first one, for calls that failed without an answer or may succeed later. Default 2. */
+  /**
+   * Maximum number of retries of a call that got no answer, or an answer after which a retry may succeed. Default: 2.
+   */
   readonly retries?: number
-  /** Takes the place of the runtime's `fetch`. */
+  /** Replaces the runtime's `fetch`. */
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** Throws a `TypeError` for options that no request can be made with, before they hide behind a fallback. */
+/**
+ * Throws a `TypeError` for options with which every request would fail. Otherwise a fallback would hide the mistake.
+ */
 const checkOptions = ({ apiKey, org, url }: ParlanceOptions): void => {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw new TypeError(`url must be the address of the service, such as https://parlance.example.com, not ${url}`)
@@ -43,11 +47,14 @@ const checkOptions = ({ apiKey, org, url }: ParlanceOptions): void => {
   }
 }
 
-/** Whether a fallback helps: the error may pass, or no variant can be rendered with these fields (422). */
+/**
+ * Whether the fallback replaces the content: the service is unavailable, or cannot render a variant with these fields
+ * (422).
+ */
 const hasNoContent = (error: unknown): error is ParlanceProblem | ParlanceUnavailable =>
   isPassing(error) || (error instanceof ParlanceProblem && error.status === 422)
 
-/** Requests in one batch. */
+/** Maximum number of requests in one batch. */
 const batchSize = 20
 
 const groupsOf = <A>(all: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
@@ -82,12 +89,12 @@ const queryOf = (parameters: Readonly<Record<string, string | undefined>>): stri
   return query.size === 0 ? "" : `?${query}`
 }
 
-/** Calls of one organization with one API key. */
+/** The API of the service for one organization, with one API key. */
 export class Parlance {
   readonly #transport: Transport
   readonly #org: string
 
-  /** Throws a `TypeError` for a URL, an organization or a key that no request can be made with. */
+  /** Throws a `TypeError` for a URL, an organization or a key with which every request would fail. */
   constructor(options: ParlanceOptions) {
     checkOptions(options)
     const { apiKey, fetch = globalThis.fetch, org, retries = 2, timeout = 2_000, url } = options
@@ -109,9 +116,9 @@ export class Parlance {
   }
 
   /**
-   * Selects and renders the variant that works best for this user. Needs the scope `generate`. Fails with `ParlanceProblem` or
-   * `ParlanceUnavailable`, or answers with `fallback` where one is given. With a fallback, it does not wait longer than `timeout`
-   * for another attempt, whatever `Retry-After` says.
+   * Selects and renders the variant that works best for this user. Requires the scope `generate`. Fails with
+   * `ParlanceProblem` or `ParlanceUnavailable`. With `fallback`, returns the fallback if the service is unavailable or
+   * has no variant that it can render, and waits at most `timeout` before a retry, even if `Retry-After` is longer.
    */
   async generate(request: GenerateRequest, { fallback, ...options }: GenerateOptions = {}): Promise<Generated> {
     const tracking_id = request.tracking_id ?? crypto.randomUUID()
@@ -137,8 +144,8 @@ export class Parlance {
   }
 
   /**
-   * Selects and renders variants of several templates for one user, by template. Needs the scope `generate`. Throws a
-   * `TypeError` for a template that is requested twice, because the result has one entry for each.
+   * Selects and renders variants of several templates for one user. Returns contents by template id. Requires the scope
+   * `generate`. Throws a `TypeError` if a template is requested twice.
    */
   async generateBatch(
     { requests, ...shared }: BatchRequest,
@@ -161,7 +168,7 @@ export class Parlance {
     )
   }
 
-  /** When to send a message to this person. Needs the scope `generate`. */
+  /** Returns the recommended send time of a message to this person. Requires the scope `generate`. */
   async delay(request: DelayRequest, options?: CallOptions): Promise<DelayTime> {
     // The setting SERVICE_WORDS of the service names the member.
     const isAnswer: Call["isAnswer"] = (body) => Object.values(body).some(isDelayTime)
@@ -170,8 +177,9 @@ export class Parlance {
   }
 
   /**
-   * Queues one e-mail. Needs the scope `deliver`. Fails with a `ParlanceProblem`, of the type `recipient-suppressed` for an
-   * address on the suppression list and `held-out` for a person who gets no messages.
+   * Queues one e-mail. Requires the scope `deliver`. Fails with a `ParlanceProblem` if the service refuses the message:
+   * with the type `recipient-suppressed` for an address on the suppression list, and `held-out` for a person who gets
+   * no messages.
    */
   async deliver(request: DeliverRequest, { idempotencyKey, ...options }: DeliverOptions = {}): Promise<Queued> {
     const { headers } = await this.#post(`/api/deliver/${this.#org}`, request, {
@@ -185,7 +193,10 @@ export class Parlance {
     }
   }
 
-  /** Deliveries of the organization, the latest first. `next` of a page is the `cursor` of the one after it. */
+  /**
+   * Returns a page of the organization's deliveries, latest first. `next` of a page is the `cursor` of the following
+   * page.
+   */
   async deliveries(
     filter: {
       readonly state?: DeliveryState
@@ -201,21 +212,24 @@ export class Parlance {
     return body as unknown as { deliveries: ReadonlyArray<Delivery>; next: string | null }
   }
 
-  /** One delivery. Fails with a `ParlanceProblem` of the type `delivery-not-found`. */
+  /** Returns one delivery. Fails with a `ParlanceProblem` of the type `delivery-not-found` if it does not exist. */
   async delivery(id: string, options?: CallOptions): Promise<Delivery> {
     const path = `/api/deliveries/${encodeURIComponent(id)}/${this.#org}`
     return (await this.#get(path, isDelivery, options)).body as Delivery
   }
 
-  /** Cancels a delivery that has not left. Fails with a `ParlanceProblem` of the type `delivery-fixed` once it has. */
+  /**
+   * Cancels a queued delivery. Fails with a `ParlanceProblem` of the type `delivery-fixed` if it is no longer queued.
+   */
   async cancelDelivery(id: string, options?: CallOptions): Promise<Delivery> {
     const path = `/api/deliveries/${encodeURIComponent(id)}/cancel/${this.#org}`
     return (await this.#post(path, undefined, { isAnswer: isDelivery }, options)).body as Delivery
   }
 
   /**
-   * Reports up to 10,000 events, and answers with a verdict on each. Needs the scope `events`. Each event counts once, however
-   * often it is sent with one `event_id`. If all are faulty, fails with a `ParlanceProblem` that lists the faults.
+   * Reports up to 10,000 events. Returns a verdict on each event. Requires the scope `events`. An event counts once,
+   * even if it is sent several times with the same `event_id`. If all events are faulty, fails with a `ParlanceProblem`
+   * that lists the faults.
    */
   async sendEvents(events: ReadonlyArray<Event>, options?: CallOptions): Promise<EventAnswer> {
     const named = events.map((event) => ({ ...event, event_id: event.event_id ?? crypto.randomUUID() }))

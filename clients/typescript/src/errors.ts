@@ -9,7 +9,10 @@ const isFault = (value: unknown): value is Fault =>
   typeof value === "object" && value !== null && "pointer" in value && typeof value.pointer === "string" &&
   "detail" in value && typeof value.detail === "string"
 
-/** The kinds of problems that calls of this client meet. The service documents each at `/problems/<type>`. */
+/**
+ * The types of problems with which calls of this client can fail. The service documents each type at
+ * `/problems/<type>`.
+ */
 export type ProblemType =
   | "invalid-request"
   | "unauthorized"
@@ -30,24 +33,24 @@ export type ProblemType =
   | "internal-error"
   | "unavailable"
 
-/** The service refused a request, and said why (RFC 9457). */
+/** The service refused a request. Contains the problem of the response (RFC 9457). */
 export class ParlanceProblem extends Error {
   override readonly name = "ParlanceProblem"
-  /** The kind of problem, without the path `/problems/`. */
+  /** The type of the problem, without the path `/problems/`. */
   readonly type: ProblemType | (string & Record<never, never>)
   readonly status: number
   readonly title: string
   readonly detail: string | undefined
-  /** Every fault of the request, where the problem is one of its content. */
+  /** Every fault in the content of the request. Empty for other problems. */
   readonly errors: ReadonlyArray<Fault>
-  /** How long to wait before another attempt, in milliseconds. */
+  /** The time to wait before a retry. Undefined if the response has no `Retry-After`. Unit: milliseconds. */
   readonly retryAfter: number | undefined
-  /** Members that this kind of problem has beside those above, such as `reason` of `recipient-suppressed`. */
+  /** Additional members of this type of problem, such as `reason` of `recipient-suppressed`. */
   readonly members: Readonly<Record<string, unknown>>
 
   constructor(status: number, body: Readonly<Record<string, unknown>>, retryAfter: number | undefined) {
     const { detail, errors, status: _, title, type, ...members } = body
-    // A proxy on the way may answer JSON of another form.
+    // A proxy may respond with JSON of another form.
     const faults = Array.isArray(errors) ? errors.filter(isFault) : []
     const heading = typeof title === "string" ? title : `The service answered ${status}`
     const reasons = [
@@ -65,11 +68,14 @@ export class ParlanceProblem extends Error {
   }
 }
 
-/** No answer came in time, or the connection failed, in every attempt. `cause` is the failure of the last one. */
+/**
+ * Every attempt failed without an answer of the service, for example by a timeout. `cause` is the failure of the last
+ * attempt.
+ */
 export class ParlanceUnavailable extends Error {
   override readonly name = "ParlanceUnavailable"
 }
 
-/** Whether an error is a problem, of the given kind if one is named. */
+/** Whether an error is a problem. With `type`, the problem must have this type. */
 export const isProblem = (error: unknown, type?: ProblemType): error is ParlanceProblem =>
   error instanceof ParlanceProblem && (type === undefined || error.type === type)

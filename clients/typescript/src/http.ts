@@ -1,13 +1,13 @@
 import { ParlanceProblem, ParlanceUnavailable } from "./errors.ts"
 import type { CallOptions } from "./types.ts"
 
-/** The longest pause between two attempts, in milliseconds. A service that asks for more is not asked again. */
+/** Maximum pause between two attempts. If the service requests a longer pause, the call fails. Unit: milliseconds. */
 const longestPause = 30_000
 
-/** Statuses after which another attempt may succeed. */
+/** Statuses after which a retry may succeed. */
 const passing = new Set([408, 425, 429, 500, 502, 503, 504])
 
-/** Whether a call may succeed later, so that content to fall back on is of use. */
+/** Whether a call may succeed later, so that a fallback can replace its content. */
 export const isPassing = (error: unknown): error is ParlanceProblem | ParlanceUnavailable =>
   error instanceof ParlanceUnavailable ||
   (error instanceof ParlanceProblem && (passing.has(error.status) || error.status >= 500))
@@ -25,9 +25,9 @@ export interface Call {
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether an object is an answer to this call, and not one of a proxy or of another service. */
+  /** Whether an object is an answer to this call. A proxy or another service may send other objects. */
   readonly isAnswer: (body: Readonly<Record<string, unknown>>) => boolean
-  /** The longest pause that this call waits before another attempt, in milliseconds. Default 30,000. */
+  /** Maximum pause of this call between two attempts. Default: 30,000. Unit: milliseconds. */
   readonly longestPause?: number
 }
 
@@ -36,7 +36,7 @@ export interface Answer {
   readonly headers: Headers
 }
 
-/** `Retry-After` in milliseconds: seconds, or a date. */
+/** Returns `Retry-After`, which is a number of seconds or a date. Unit: milliseconds. */
 const retryAfterOf = (headers: Headers): number | undefined => {
   const text = headers.get("retry-after")
   if (text === null) return undefined
@@ -44,11 +44,11 @@ const retryAfterOf = (headers: Headers): number | undefined => {
   return Number.isNaN(millis) ? undefined : Math.max(0, millis)
 }
 
-/** Whether a value is an object, and not a list. */
+/** Whether a value is an object and not a list. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The object of a body; undefined for other content, such as the HTML of a proxy on the way. */
+/** Returns the object in a body. Undefined for other content, such as the HTML page of a proxy. */
 const parsed = (text: string): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value: unknown = JSON.parse(text)
@@ -58,7 +58,7 @@ const parsed = (text: string): Readonly<Record<string, unknown>> | undefined => 
   }
 }
 
-/** The most bytes of an answer that are read: far more than any answer of the service has. */
+/** Maximum size of an answer, far above the size of any answer of the service. Unit: bytes. */
 const maxBytes = 32 * 1024 * 1024
 
 const textOf = async ({ body }: Response): Promise<string> => {
@@ -79,13 +79,13 @@ const textOf = async ({ body }: Response): Promise<string> => {
   }
 }
 
-/** The problem of a redirect. It is not followed, because the key would be sent wherever it leads. */
+/** Returns the problem of a redirect. The client does not follow it, because the target would receive the key. */
 const redirected = (location: string | null) => ({
   title: "The service redirected the request",
   detail: "`url` must be the address that answers itself" + (location === null ? "" : `. It redirected to ${location}`),
 })
 
-/** The failure of an answer that is not a success. */
+/** Returns the problem of an answer with an error status. */
 const problemOf = (response: Response, answer: Readonly<Record<string, unknown>> | undefined): ParlanceProblem => {
   const { headers, status, type } = response
   const isRedirect = type === "opaqueredirect" || (status >= 300 && status <= 399)
@@ -137,17 +137,21 @@ const pause = (millis: number, signal: AbortSignal | undefined) =>
     signal?.addEventListener("abort", end, { once: true })
   })
 
-/** How long to wait before attempt number `next`, from 2 on: from 100 ms on, doubled each time, with half of it by chance. */
+/**
+ * Returns the pause before attempt number `next`, from 2 on: 100 ms, doubled for each following attempt, up to the
+ * maximum pause. Half of it is random. Unit: milliseconds.
+ */
 const backoff = (next: number): number => Math.min(longestPause, 100 * 2 ** (next - 2)) * (0.5 + Math.random() / 2)
 
 /**
- * Sends a request, and sends it again after a pause while that may help. Fails with `ParlanceProblem` if the service refuses
- * it, with `ParlanceUnavailable` if no answer came, and with the reason of an aborted `signal`.
+ * Sends a request, and retries it after a pause if a retry may succeed. Fails with `ParlanceProblem` if the service
+ * refuses the request, with `ParlanceUnavailable` if no answer arrived, and with the reason of an aborted `signal`.
  */
 export const send = async (transport: Transport, call: Call, options: CallOptions = {}): Promise<Answer> => {
   const attempts = 1 + (options.retries ?? transport.retries)
   const longest = call.longestPause ?? longestPause
-  // Outside of the attempts: a value that cannot be written as JSON is a mistake of the caller.
+  // Serialized before the attempts, because a value that is not valid as JSON is a mistake of the caller and not
+  // retried.
   const body = call.body === undefined ? undefined : JSON.stringify(call.body)
   for (let number = 1;; number++) {
     options.signal?.throwIfAborted()
@@ -158,7 +162,7 @@ export const send = async (transport: Transport, call: Call, options: CallOption
       if (options.signal?.aborted) throw options.signal.reason
       const isLast = number >= attempts
       if (error instanceof ParlanceProblem) {
-        // Added, so that callers that were refused together do not come back together.
+        // Added to the random pause, so that callers that were refused together do not retry together.
         wait += error.retryAfter ?? 0
         if (isLast || !passing.has(error.status) || wait > longest) throw error
       } else if (isLast) {

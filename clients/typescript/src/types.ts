@@ -3,21 +3,21 @@ export type Attributes = Readonly<
   Record<string, string | number | boolean | null | ReadonlyArray<string | number | boolean>>
 >
 
-/** Options of every call. They override those of the client. */
+/** Options of every call. They override the options of the client. */
 export interface CallOptions {
-  /** Ends the call, including further attempts. */
+  /** Aborts the call and its retries. */
   readonly signal?: AbortSignal
-  /** Time for each attempt, in milliseconds. */
+  /** Timeout of each attempt. Unit: milliseconds. */
   readonly timeout?: number
-  /** Further attempts after the first one. */
+  /** Maximum number of retries. */
   readonly retries?: number
 }
 
 export interface GenerateRequest {
   readonly template_id: string
-  /** The end user: for targeting by what is known of them, sticky choices and attribution. */
+  /** The end user, for targeting by known traits, for sticky choices and for attribution. */
   readonly user_id?: string
-  /** Names the decision. Made by the client if absent, so that a repeated attempt gets the same decision. */
+  /** Id of the decision. Default: a new id, so that retries of this call get the same decision. */
   readonly tracking_id?: string
   /** Values for the Liquid placeholders of the variant. */
   readonly fields?: Readonly<Record<string, unknown>>
@@ -26,30 +26,30 @@ export interface GenerateRequest {
 
 export interface GenerateOptions extends CallOptions {
   /**
-   * Variables to use when the service cannot be reached, or has no candidate for this request. With it, `generate` fails only for
-   * requests that are refused as faulty or unauthorized, and for an aborted `signal`.
+   * Variables to use if the service is unavailable, or has no variant for this request or cannot render it. With a
+   * fallback, `generate` fails only if the request is faulty or unauthorized, or if `signal` is aborted.
    */
   readonly fallback?: Readonly<Record<string, string>>
 }
 
 /** Content for one message. */
 export interface Generated {
-  /** Report it with events, so that they are attributed to this decision. */
+  /** Id of the decision. Events that contain it are attributed to this decision. */
   readonly tracking_id: string
-  /** The selected variant; undefined when `message` says why there is none, and in a fallback. */
+  /** The selected variant. Undefined in a fallback, and if `message` states why no variant was selected. */
   readonly copy_id: string | undefined
-  /** Rendered variables by name; those of the fallback where one is used; empty without either. */
+  /** Rendered variables by name, or the variables of the fallback. Empty without a variant and without a fallback. */
   readonly vars: Readonly<Record<string, string>>
-  /** Why there is no variant, such as `No candidates found`. */
+  /** The reason why no variant was selected, such as `No candidates found`. */
   readonly message: string | undefined
-  /** True: this user is in the holdout without messages. Send nothing; a fallback is not used. */
+  /** True if this user is in the holdout without messages. Send nothing. The fallback does not apply. */
   readonly held_out: boolean
-  /** Why the fallback is used; undefined where it is not. */
+  /** The reason why the fallback is used. Undefined if it is not used. */
   readonly fallback: Error | undefined
 }
 
 export interface BatchRequest {
-  /** Requests for different templates. More than 20 are sent in several batches. */
+  /** Requests for different templates. The client sends more than 20 requests in several batches. */
   readonly requests: ReadonlyArray<{
     readonly template_id: string
     readonly copy_id?: string
@@ -74,7 +74,7 @@ export interface DelayRequest {
 
 export interface DelayTime {
   readonly delay_id: string
-  /** When to send, ISO 8601. */
+  /** Recommended send time, ISO 8601. */
   readonly delay_time: string
 }
 
@@ -88,19 +88,19 @@ export interface DeliverRequest {
   readonly offset_days?: number
   readonly use_cache?: boolean
   readonly epsilon?: number
-  /** Not before then: ISO 8601 with an offset, at most 7 days ahead. */
+  /** Earliest time to send: ISO 8601 with an offset, at most 7 days ahead. */
   readonly send_at?: string
   readonly optimize_send_time?: boolean
-  /** Not after then: ISO 8601 with an offset. A message that was not sent by then fails. */
+  /** Latest time to send: ISO 8601 with an offset. A message that was not sent by then fails. */
   readonly expires_at?: string
-  /** `transactional` goes ahead of all `bulk` messages. */
+  /** `transactional` messages are sent before all `bulk` messages. */
   readonly priority?: "transactional" | "bulk"
 }
 
 export interface DeliverOptions extends CallOptions {
   /**
-   * Names the message for 24 hours: the same key and request is the same message. Made by the client if absent, which
-   * protects against repeated attempts of one call. Give one of your own, such as the id of an order, to protect against repeated
+   * Identifies the message for 24 hours: a request with the same key and content queues no second message. The default
+   * is a new key, which covers retries of this call. Set your own key, such as the id of an order, to cover repeated
    * calls as well.
    */
   readonly idempotencyKey?: string
@@ -109,18 +109,21 @@ export interface DeliverOptions extends CallOptions {
 export interface Queued {
   readonly delivery_id: string
   readonly tracking_id: string
-  /** True if a message of this idempotency key had been queued before; no further one was. */
+  /**
+   * Whether an earlier request with this idempotency key queued the message, so that this call queued no second
+   * message.
+   */
   readonly repeated: boolean
 }
 
 export type DeliveryState = "queued" | "sending" | "sent" | "failed" | "cancelled"
 
-/** A queued or finished message. Members that later versions add are kept. */
+/** A queued or finished message. Contains also members that later versions of the API add. */
 export interface Delivery {
   readonly id: string
   readonly template_id: string
   readonly copy_id: string
-  /** Null once the person has been erased. */
+  /** The recipient. Null after the person has been erased. */
   readonly email: string | null
   readonly state: DeliveryState
   readonly due_at: string
@@ -137,15 +140,15 @@ export interface Event {
   readonly event: string
   readonly tracking_id?: string
   readonly user_id?: string
-  /** Makes a repeated event count once. Made by the client if absent, which protects repeated attempts of one call. */
+  /** Id of the event: each id counts once. Default: a new id, which covers retries of this call. */
   readonly event_id?: string
-  /** When it happened: ISO 8601. */
+  /** Time of the event, ISO 8601. */
   readonly occurred_at?: string
   readonly [member: string]: unknown
 }
 
 export interface EventVerdict {
-  /** Place of the event in the list that was sent. */
+  /** Index of the event in the list that was sent. */
   readonly index: number
   readonly status: "accepted" | "incomplete" | "duplicate" | "ignored" | "rejected"
   readonly pointer?: string

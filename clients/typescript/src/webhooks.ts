@@ -1,4 +1,4 @@
-/** Signatures are accepted this long before and after they were made. Unit: seconds. */
+/** Maximum difference between the timestamp of a signature and the current time. Unit: seconds. */
 const toleranceSeconds = 300
 
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> | undefined => {
@@ -11,26 +11,26 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> | undefined => {
 
 type HeadersLike = Headers | Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
-/** One header; empty if it is missing or repeated. */
+/** Returns the value of one header. Empty if the header is missing or repeated. */
 const headerOf = (headers: HeadersLike, name: string): string => {
-  // Not `instanceof`: frameworks bring classes of their own.
+  // Frameworks have their own classes of headers, so `instanceof` does not suffice.
   if (typeof headers["get"] === "function") return (headers as Headers).get(name) ?? ""
   const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? []
   return typeof value === "string" ? value : ""
 }
 
 /**
- * Whether a request was signed by Parlance, as Standard Webhooks 1.0.0 describes: by one of the secrets, and within 5 minutes.
- * `body` is the body as it came in, before it is parsed. Compare `webhook-id` with those that were handled before: a
- * message may arrive more than once.
+ * Whether Parlance signed a request with one of the secrets within the last 5 minutes (Standard Webhooks 1.0.0). `body`
+ * is the received body, before it is parsed. A message may arrive more than once: compare `webhook-id` with the ids of
+ * handled messages.
  */
 export const verifyWebhook = async (request: {
-  /** `whsec_` and Base64. Several while a secret is being replaced. */
+  /** `whsec_` and Base64. While a secret is being replaced, both secrets. */
   readonly secrets: string | ReadonlyArray<string>
-  /** As `Request` or `node:http` have them. Names are in any case. */
+  /** Headers of `Request` or of `node:http`, with names in any case. */
   readonly headers: HeadersLike
   readonly body: string | Uint8Array
-  /** Unix milliseconds. Default: now. */
+  /** Current time. Default: now. Unit: Unix milliseconds. */
   readonly now?: number
 }): Promise<boolean> => {
   const { body, headers, now = Date.now(), secrets } = request
@@ -53,7 +53,7 @@ export const verifyWebhook = async (request: {
     const bytes = bytesOf(secret.replace(/^whsec_/, ""))
     if (bytes === undefined || bytes.length === 0) continue
     const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"])
-    // `verify` takes the same time for every wrong signature.
+    // `verify` needs the same time for every wrong signature.
     for (const signature of signatures) if (await crypto.subtle.verify("HMAC", key, signature, signed)) return true
   }
   return false
