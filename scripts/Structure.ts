@@ -9,7 +9,7 @@ export interface Ownership {
   readonly owners: { readonly [folder: string]: ReadonlyArray<string> }
 }
 
-/** The folder of a file in `src/`; files directly in `src/` are folders by themselves. */
+/** Returns the folder of a file in `src/`. A file directly in `src/` counts as a folder of its own. */
 export const folderOf = (path: string): string => path.split("/")[1]!
 
 const importing =
@@ -17,7 +17,7 @@ const importing =
 
 const resolve = (from: string, relative: string): string => new URL(relative, `file:///${from}`).pathname.slice(1)
 
-/** The files that a file imports by relative paths, as paths from the root of the repository. */
+/** Returns the files that a file imports by relative paths, as paths from the root of the repository. */
 const importsOf = (path: string, text: string): ReadonlyArray<string> =>
   [...text.matchAll(importing)].map((found) => resolve(path, (found[1] ?? found[2] ?? found[3])!))
 
@@ -28,7 +28,10 @@ export interface Crossing {
   readonly file: string
 }
 
-/** The imports in `src/` that lead from one folder into another, or from one file to another if `placeOf` returns the path. */
+/**
+ * Returns the imports in `src/` from one folder into another, or from one file to another if `placeOf` returns the
+ * path.
+ */
 export const crossingsOf = (
   files: ReadonlyArray<SourceFile>,
   placeOf: (path: string) => string = folderOf,
@@ -41,10 +44,10 @@ export const crossingsOf = (
     })
   )
 
-/** The file outside of `src/` that the product imports: its version. */
+/** The file outside of `src/` that the product imports, for its version. */
 const importedFromOutside: ReadonlySet<string> = new Set(["package.json"])
 
-/** Imports of files outside of `src/`, which the container image does not contain. */
+/** Returns imports of files outside of `src/`, which the container image does not contain. */
 export const outsideImports = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
   files.flatMap(({ path, text }) =>
     importsOf(path, text).filter((target) => !target.startsWith("src/") && !importedFromOutside.has(target)).map((
@@ -53,8 +56,8 @@ export const outsideImports = (files: ReadonlyArray<SourceFile>): ReadonlyArray<
   )
 
 /**
- * A shortest cycle of imports through each folder or file that is on a cycle, such as `a → b → a`. A cycle of folders names the files
- * that import.
+ * Returns a shortest cycle of imports through each folder or file that is on a cycle, such as `a → b → a`. A cycle of
+ * folders names the importing files.
  */
 export const cyclesOf = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<string> => {
   const targets = new Map<string, Map<string, string>>()
@@ -98,11 +101,11 @@ const shortestCycle = (
 
 const namingTables = /\b(?:FROM|JOIN|INTO|UPDATE|USING|TABLE|ONLY)\s+(?:ONLY\s+)?([a-z_]+)\b/g
 
-/** The tables that a file names in SQL, each once, in alphabetical order. */
+/** Returns the tables that a file names in SQL, without duplicates, in alphabetical order. */
 export const tablesOf = (text: string, tables: ReadonlySet<string>): ReadonlyArray<string> =>
   [...new Set([...text.matchAll(namingTables)].map((found) => found[1]!).filter((name) => tables.has(name)))].sort()
 
-/** SQL on tables of other folders. */
+/** Returns the uses of other folders' tables in SQL. */
 export const foreignTables = (files: ReadonlyArray<SourceFile>, { owners }: Ownership): ReadonlyArray<string> => {
   const ownerOf = new Map(Object.entries(owners).flatMap(([folder, tables]) => tables.map((table) => [table, folder])))
   const all = new Set(ownerOf.keys())
@@ -118,7 +121,7 @@ export const foreignTables = (files: ReadonlyArray<SourceFile>, { owners }: Owne
 const declaredServices =
   /^(?:export )?(?:class|const) (\w+)\s+(?:extends|=) (?:Context|HttpApiMiddleware)\.(?:Service|Reference)\b/gm
 
-/** Services whose key is not `parlance/`, the folder of their file below `src/`, and their name. */
+/** Returns services whose key differs from `parlance/`, the folder of their file below `src/`, and their name. */
 export const serviceKeyFaults = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
   files.flatMap(({ path, text }) =>
     [...text.matchAll(declaredServices)].flatMap(([, name]) => {
@@ -130,8 +133,8 @@ export const serviceKeyFaults = (files: ReadonlyArray<SourceFile>): ReadonlyArra
 const exportedTypes = /^export (?:declare )?(?:abstract )?(?:interface|type|class) ([A-Za-z0-9_]+)/gm
 
 /**
- * Type names that several files export, each with its files. A problem of the API is not counted: it has the name of the
- * domain error that it answers for, and is always written with its namespace.
+ * Returns type names that several files export, each with its files. Problems of the API are not included: a problem
+ * has the name of its domain error, and code always writes it with its namespace.
  */
 export const sharedTypeNames = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> => {
   const declared = new Map<string, Set<string>>()
@@ -150,7 +153,7 @@ export const sharedTypeNames = (files: ReadonlyArray<SourceFile>): ReadonlyArray
   ).sort()
 }
 
-/** Tables of the schema that no folder owns, or that two do. */
+/** Returns tables of the schema that no folder or several folders own. */
 export const ownershipFaults = (snapshot: string, { owners }: Ownership): ReadonlyArray<string> => {
   const listed = Object.values(owners).flat()
   const tables = [...snapshot.matchAll(/^CREATE (?:UNLOGGED )?TABLE (?:public\.)?([a-z_]+)/gm)].map((found) =>

@@ -4,10 +4,10 @@ import { dirname, join, normalize } from "node:path/posix"
 import process from "node:process"
 import { headingsOf } from "../src/api/documents/Markdown.ts"
 
-// Part of `deno task check`: follows every relative link and anchor of the Markdown files that git knows, and looks for the files
-// that they name in code. Decision records keep the names that files had.
+// Part of `deno task check`: checks every relative link and anchor in the Markdown files that git tracks, and the files
+// that they name in code. Decision records may name files that no longer exist.
 
-/** Links of a Markdown text with their lines; those in code are left out. */
+/** Returns the links of a Markdown text with their lines. Links in code are omitted. */
 export const linksOf = (markdown: string): ReadonlyArray<{ readonly href: string; readonly line: number }> => {
   let isCode = false
   return markdown.split("\n").flatMap((text, index) => {
@@ -18,10 +18,13 @@ export const linksOf = (markdown: string): ReadonlyArray<{ readonly href: string
   })
 }
 
-/** Pages of the service, which documents may link by their path. */
+/** Pages of the service, which documents may link to by their path. */
 const served = /^\/(docs|problems|openapi\.json|console)(\/|#|$)/
 
-/** Broken links of a file. `read` returns the text of a file, `""` for a folder and for files without anchors, undefined for none. */
+/**
+ * Returns the broken links of a file. `read` returns the text of a file, `""` for a folder and for a file without
+ * anchors, or undefined if the path does not exist.
+ */
 export const brokenLinks = (
   file: string,
   markdown: string,
@@ -39,7 +42,10 @@ export const brokenLinks = (
 
 const named = /`((?:bench|clients|deploy|examples|schema|scripts|src|test)\/[\w./-]*)/g
 
-/** Files and folders of the repository that a text names in code and that do not exist. `NAME` and `NNNN` stand for any. */
+/**
+ * Returns files and folders of the repository that a text names in code and that do not exist. Paths with the
+ * placeholders `NAME` and `NNNN` are not checked.
+ */
 export const missingFiles = (
   file: string,
   markdown: string,

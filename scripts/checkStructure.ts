@@ -1,5 +1,6 @@
-// Fails when folders or files of `src/` import each other or files outside of `src/`, when SQL names a table that another
-// folder owns, when two files export types of one name, or when the key of a service names another folder: `deno task check`.
+// Part of `deno task check`. Fails if folders or files of `src/` form a cycle of imports, if they import files outside
+// of `src/`, if SQL names a table that another folder owns, if two files export types with one name, or if the key of a
+// service names another folder.
 import { readdirSync, readFileSync } from "node:fs"
 import process from "node:process"
 import {

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-// Records the answers in test/api/unusual/requests.jsonl anew: deno run -A scripts/recordRequests.ts
-// To add requests, add lines without `answers` to that file first. Review the change of every other line.
+// Records the responses in test/api/unusual/requests.jsonl again: deno run -A scripts/recordRequests.ts. To add
+// requests, first add lines without `answers` to that file. Review the change of every other line.
 
 const { status } = spawnSync(
   Deno.execPath(),

@@ -3,10 +3,10 @@ import { rolldown } from "rolldown"
 
 const root = new URL("..", import.meta.url).pathname
 
-/** Where the bundle is. */
+/** Path of the bundle. */
 export const bundlePath = `${root}src/console/assets/editor.js`
 
-/** The editor with the pinned packages, as one minified module. */
+/** Returns the editor with the pinned packages as one minified module. */
 export const bundleEditor = async (): Promise<string> => {
   const bundle = await rolldown({
     input: `${root}src/console/editor/editor.js`,

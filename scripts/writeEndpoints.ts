@@ -4,7 +4,9 @@ import { Api } from "../src/api/Api.ts"
 
 // Writes src/cli/Endpoints.ts: deno run -A --unstable-no-legacy-abort scripts/writeEndpoints.ts
 
-/** Endpoints of the management API by their group: method, path and, for bodies other than JSON, the media type. */
+/**
+ * Returns the endpoints of the management API by group: method, path and, for bodies other than JSON, the media type.
+ */
 export const endpointsOf = (): Record<string, Record<string, string>> => {
   const groups: Record<string, Record<string, string>> = {}
   for (const [group, { endpoints }] of Object.entries(Api.groups)) {

@@ -1,10 +1,10 @@
-// Writes the library of charts, uPlot, as the console serves it: deno run -A scripts/writeUplot.ts
+// Writes the chart library uPlot in the form that the console serves: deno run -A scripts/writeUplot.ts
 const root = new URL("..", import.meta.url).pathname
 
-/** Where the library is. */
+/** Path of the library. */
 export const uplotPath = `${root}src/console/assets/uplot.js`
 
-/** The pinned package's own minified file, with its licence. */
+/** Returns the minified file of the pinned package, with its license. */
 export const uplotText = async (): Promise<string> => {
   const folder = `${root}node_modules/uplot`
   const license = await Deno.readTextFile(`${folder}/LICENSE`)

@@ -1,13 +1,14 @@
 /**
- * Files of `src/` that may parse JSON with `JSON.parse`, with the reason. `JSON.parse` of V8 15 mistakes member names with
- * escapes (nodejs/node#63785), so that one caller's names change those of another caller: `json/Json.ts` parses instead.
- * Libraries that call it by themselves read fixed names without escapes: `openid-client` (see `accounts/OpenId.ts`).
+ * Files of `src/` that may parse JSON with `JSON.parse`, with the reason. `JSON.parse` of V8 15 confuses member names
+ * with escapes (nodejs/node#63785), so that one caller's names can change the names of another caller. Other files use
+ * `json/Json.ts`. The library `openid-client` calls `JSON.parse` itself, but reads only fixed names without escapes
+ * (see `accounts/OpenId.ts`).
  */
 const allowed: ReadonlyMap<string, string> = new Map([
   ["json/JsonParser.ts", "Copies the text of one string, which has no member names"],
 ])
 
-/** Code that runs in browsers, or in the programs of callers. */
+/** Code that runs in browsers or in the programs of callers, where the rule does not apply. */
 const elsewhere = /[/\\](?:src[/\\]console[/\\](?:assets|editor)|clients)[/\\]/
 
 /** Functions and schemas of Effect that call `JSON.parse`. */
@@ -21,17 +22,17 @@ const parsers: ReadonlySet<string> = new Set([
   "schemaJson",
 ])
 
-/** The modules of Effect that have them. A function of our own may have such a name. */
+/** The modules of Effect that export these parsers. Functions of this project may have equal names. */
 const effectModules = /^(?:Http\w*|Multipart|Schema\w*)$/
 
-/** Modules of Effect all of whose decoders call `JSON.parse`. */
+/** Modules of Effect whose decoders all call `JSON.parse`. */
 const parsingModules: ReadonlySet<string> = new Set(["JsonArray", "Ndjson"])
 
 const messages = /^(?=[a-z])\w*(?:[Aa]nswer|[Ii]ncoming|[Mm]essage|[Rr]eply|[Rr]eq|[Rr]equest|[Rr]es|[Rr]esponse)$/
 
 const hint = 'Use `parse` of "json/Json.ts" on the text'
 
-/** The name of a member, also of one in brackets; undefined for a computed one. */
+/** Returns the name of a member, also in brackets. Undefined for a computed name. */
 const nameOf = ({ property }: Deno.lint.MemberExpression): string | undefined =>
   property.type === "Identifier" ? property.name : property.type === "Literal" ? String(property.value) : undefined
 

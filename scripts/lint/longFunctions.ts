@@ -1,4 +1,6 @@
-/** The most lines that a function of `src/` may have. A longer one states its reason in a comment `// Long: …`. */
+/**
+ * Maximum number of lines of a function in `src/`. A longer function must state the reason in a comment `// Long: …`.
+ */
 const mostLines = 150
 
 type AnyFunction = Deno.lint.ArrowFunctionExpression | Deno.lint.FunctionDeclaration | Deno.lint.FunctionExpression
