@@ -1,7 +1,10 @@
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
 
-/** Starts a resource that all tests of a suite share, passes it to `ready`, and ends it after them. Several resources end in reverse order. */
+/**
+ * Starts a resource that all tests of a suite share, passes it to `ready`, and closes it after the tests. Several
+ * resources close in reverse order.
+ */
 export const aroundTests = <A>(start: Effect.Effect<A, never, Scope.Scope>, ready: (started: A) => unknown): void => {
   const scope = Scope.makeUnsafe()
   beforeAll(async () => {

@@ -3,11 +3,11 @@ import { Agent, createServer, request } from "node:http"
 /** A load balancer that checks the readiness of nodes and removes nodes that are not ready. */
 export interface Balancer {
   readonly url: string
-  /** Nodes that get requests now. */
+  /** The nodes that currently receive requests. */
   readonly ready: () => ReadonlyArray<string>
-  /** `check` is the path that answers 200 while the node can take requests. */
+  /** Adds a node. `check` is the path that responds with 200 while the node accepts requests. */
   readonly add: (node: string, check?: string) => void
-  /** Takes a node out, as an operator does; ends once its last answer has passed. */
+  /** Removes a node, as an operator does. Resolves after the node's last response. */
   readonly remove: (node: string) => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -45,7 +45,7 @@ export const startBalancer = async (): Promise<Balancer> => {
         })
         onward.on("error", (error: NodeJS.ErrnoException) => {
           end()
-          // Only a request that never reached the node may be sent to another.
+          // Only a request that never reached the node may be sent to another node.
           if (error.code === "ECONNREFUSED") attempt()
           else if (!answer.headersSent) answer.writeHead(502).end(error.message)
           else answer.destroy()

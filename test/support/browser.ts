@@ -6,7 +6,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
 
-/** Whether pages can be tried in a browser here. */
+/** Whether this machine has a browser for tests. */
 export const hasBrowser = existsSync(executablePath)
 
 if (!hasBrowser) {
@@ -28,7 +28,10 @@ export const launch = (): Promise<Browser> =>
     ],
   })
 
-/** Looks of a page: desktop and phone, light and dark. Two looks cover both widths and both color schemes. */
+/**
+ * The variants in which pages are tested: on a desktop in light colors, and on a phone in dark colors. Two variants
+ * cover both widths and both color schemes.
+ */
 export const looks = [
   { name: "1280-light", width: 1280, height: 860, colorScheme: "light" },
   { name: "390-dark", width: 390, height: 844, colorScheme: "dark" },
@@ -36,7 +39,10 @@ export const looks = [
 
 const folder = fileURLToPath(new URL("../../artifacts/console/", import.meta.url))
 
-/** Keeps a picture of the whole page in `artifacts/console`, outside git, for people to look at. CI keeps none. */
+/**
+ * Writes a picture of the whole page to `artifacts/console`, which git ignores, for review by people. In CI, it does
+ * nothing.
+ */
 export const screenshot = async (page: Page, name: string): Promise<void> => {
   if (process.env["CI"] === "true") return
   const file = join(folder, `${name}.png`)
@@ -44,7 +50,7 @@ export const screenshot = async (page: Page, name: string): Promise<void> => {
   await page.screenshot({ path: file, fullPage: true })
 }
 
-/** Keeps the page as it is printed on A4 in `artifacts/console`, outside git. */
+/** Writes the page as printed on A4 to `artifacts/console`, which git ignores. */
 export const printed = async (page: Page, name: string): Promise<void> => {
   mkdirSync(folder, { recursive: true })
   await page.pdf({ path: join(folder, `${name}.pdf`), preferCSSPageSize: true, printBackground: true })
@@ -52,17 +58,17 @@ export const printed = async (page: Page, name: string): Promise<void> => {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
-/** Violations that axe finds by WCAG 2.2 A and AA and its best practices, a line each. */
+/** Returns the violations of WCAG 2.2 A and AA and of axe's best practices, one line for each. */
 export const faultsByAxe = async (page: Page): Promise<ReadonlyArray<string>> => {
-  // The page's policy forbids foreign scripts, as it should; the debugger's way in does not pass through it.
+  // The page's policy forbids foreign scripts. Scripts of the debugger are not subject to it.
   await page.evaluate(axe)
   return await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { readonly axe: typeof import("axe-core") }
     const { violations } = await axe.run(document, {
       runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-      // Only rules on sounds, which no page plays, need media and style sheets loaded beforehand.
+      // Only rules about sounds need preloaded media and style sheets, and no page plays sounds.
       preload: false,
-      // Passes and rules that could not decide are not reported, and describing their elements takes long.
+      // Passed and undecided rules are not reported, because the description of their elements is slow.
       resultTypes: ["violations"],
     })
     return violations.flatMap((one) =>

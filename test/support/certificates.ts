@@ -10,12 +10,13 @@ export interface Certificate {
 
 export interface CertificateOptions {
   readonly name: string
-  /** Host names and addresses that the certificate is for. None: the certificate of an authority. */
+  /** Host names and addresses of the certificate. Absent for the certificate of an authority. */
   readonly hosts?: ReadonlyArray<string>
-  /** Signs it. Default: it signs itself. */
+  /** The authority that signs the certificate. Default: the certificate signs itself. */
   readonly authority?: Certificate
-  /** Default: yesterday and tomorrow. */
+  /** Start of validity. Default: yesterday. */
   readonly from?: Date
+  /** End of validity. Default: tomorrow. */
   readonly until?: Date
 }
 
@@ -41,7 +42,10 @@ const time = (at: Date) => text(0x18, `${at.toISOString().replace(/[-:T]|\.\d+Z/
 
 const addressBytes = (address: string) => Uint8Array.from(address.split(".").map(Number))
 
-/** Of an authority: that it is one. Of others: the hosts they are for, version 4 addresses as such. */
+/**
+ * Returns the extensions of a certificate: for an authority, the mark of an authority, and otherwise its hosts, with
+ * IPv4 addresses as addresses.
+ */
 const extensions = (hosts: ReadonlyArray<string> | undefined): Uint8Array => {
   const content = hosts === undefined
     ? sequence(
@@ -63,7 +67,7 @@ const pemOf = (certificate: Uint8Array) =>
 
 const day = 86_400_000
 
-/** Makes a certificate, with a key of its own on the curve P-256. */
+/** Creates a certificate with a new key on the curve P-256. */
 export const makeCertificate = (
   { authority, from = new Date(Date.now() - day), hosts, name, until = new Date(Date.now() + day) }: CertificateOptions,
 ): Certificate => {

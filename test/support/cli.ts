@@ -10,13 +10,13 @@ import { program } from "../../src/cli/Program.ts"
 import { run } from "./service.ts"
 import type { Environment } from "./settings.ts"
 
-/** How a command ended, and what it printed. */
+/** The exit status and the output of a command. */
 export interface Ended {
   readonly code: number
   readonly output: string
 }
 
-/** Runs a command as a process of its own, with `input` as its standard input. */
+/** Runs a command as a separate process, with `input` as its standard input. */
 export const spawnCommand = async (
   args: ReadonlyArray<string>,
   environment: Environment,
@@ -28,7 +28,7 @@ export const spawnCommand = async (
   return { code: code ?? -1, output: output() }
 }
 
-/** Runs a command in this process, and passes on each text that it prints. */
+/** Runs a command in this process. Calls `onText` with each text that the command prints. Returns the exit status. */
 const runHere = async (
   args: ReadonlyArray<string>,
   environment: Environment,
@@ -61,8 +61,8 @@ const runHere = async (
 }
 
 /**
- * Runs a command with the settings of `environment` alone and `input` as its standard input. It runs in this process, since
- * another one takes seconds of processor time to start.
+ * Runs a command with only the settings of `environment`, and with `input` as its standard input. Runs it in this
+ * process, because another process needs seconds of processor time to start.
  */
 export const runCommand = async (
   args: ReadonlyArray<string>,
@@ -74,7 +74,7 @@ export const runCommand = async (
   return { code, output }
 }
 
-/** A program for shells that runs each command by `runHere`: it passes its arguments, environment and input in files. */
+/** A shell program that runs each command by `runHere`. It passes its arguments, environment and input in files. */
 const programText = (url: string) =>
   `#!/bin/sh
 call=$(mktemp -d "$0-XXXXXX") &&
@@ -84,7 +84,7 @@ cat "$call/stderr" >&2 && cat "$call/stdout" && exit "$(cat "$call/code")"
 exit 70
 `
 
-/** The program of the documents for the same commands, and for the demo. */
+/** A replacement of `npx` in the documents, which runs the same commands and the demo. */
 const npxText = `#!/bin/sh
 case "$1 $2 $3 $4" in
   "-y deno@2.9.6 task parlance") shift 4; exec parlance "$@";;
@@ -94,8 +94,8 @@ esac
 `
 
 /**
- * Writes the programs `parlance` and `npx` into the folder `bin`, which run commands in this process, one at a time, until the
- * scope closes. The working folder of commands is that of this process.
+ * Writes the programs `parlance` and `npx` into the folder `bin`. Until the scope closes, they run commands in this
+ * process, one at a time, in the working folder of this process.
  */
 export const commandPrograms = (bin: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -131,7 +131,9 @@ export const commandPrograms = (bin: string): Effect.Effect<void, never, Scope.S
     })
   })
 
-/** Makes `folder` the working folder of this process, where commands read and write their files, until the scope closes. */
+/**
+ * Makes `folder` the working folder of this process until the scope closes. Commands read and write their files there.
+ */
 export const workIn = (folder: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { createHash, createPublicKey, verify } from "node:crypto"
 
-// Verifies DKIM signatures as a receiver does (RFC 6376, chapter 6), byte by byte and without any code of the signer.
+// Verifies DKIM signatures as a receiver does (RFC 6376, chapter 6), without any code of the signer.
 
 const CR = 13
 const LF = 10
@@ -15,7 +15,7 @@ interface Field {
   readonly bytes: Buffer
 }
 
-/** The fields of a message with their line breaks, and its body. */
+/** Splits a message into its fields, with their line breaks, and its body. */
 const split = (message: Buffer): { readonly fields: Array<Field>; readonly body: Buffer } => {
   const fields: Array<Field> = []
   let start = 0
@@ -77,11 +77,11 @@ export interface Verified {
   readonly result: "pass" | "no signature" | "body hash" | "signature"
   readonly domain: string
   readonly selector: string
-  /** Names in `h=`, as often as they stand there. */
+  /** Names in `h=`, including repetitions. */
   readonly names: ReadonlyArray<string>
 }
 
-/** Verifies a message as it was received. `record` is the text of the TXT record that holds the key. */
+/** Verifies a received message. `record` is the text of the TXT record with the key. */
 export const verifyDkim = (message: Buffer, record: string): Verified => {
   const { body, fields } = split(message)
   const own = fields.find(({ name }) => name === "dkim-signature")
@@ -95,7 +95,7 @@ export const verifyDkim = (message: Buffer, record: string): Verified => {
   const left = fields.filter((field) => field !== own)
   const input: Array<Buffer> = []
   for (const name of names) {
-    // The last field of that name which has not been used; a name without one adds nothing.
+    // Selects the last unused field of the name. A name without an unused field adds nothing.
     const at = left.findLastIndex((field) => field.name === name)
     if (at !== -1) input.push(relaxedField(left.splice(at, 1)[0]!), Buffer.from("\r\n"))
   }

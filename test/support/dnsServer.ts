@@ -2,16 +2,17 @@ import { Buffer } from "node:buffer"
 import { createSocket } from "node:dgram"
 import type { AddressInfo } from "node:net"
 
-/** The answer for a name: TXT records, or a failure of the name server. */
+/** The response for a name: TXT records, or a failure of the name server. */
 export type DnsEntry = ReadonlyArray<string> | "server-failure" | "silent"
 
 /** A real name server on loopback, for TXT records. */
 export interface DnsServer {
-  /** As `DNS_SERVERS` takes it. */
+  /** The address in the form of `DNS_SERVERS`. */
   readonly address: string
   /**
-   * By lowercase name. A name that is missing does not exist; one with an empty list has no TXT records. The root is the empty
-   * name: without it, the server knows nothing of the rest of DNS.
+   * Responses by lowercase name. A name without an entry does not exist, and a name with an empty list has no TXT
+   * records. The empty name is the root of DNS. Without an entry for the root, the server behaves as if it could not
+   * reach the rest of DNS.
    */
   readonly entries: Map<string, DnsEntry>
   /** Requested names, in order. */
@@ -24,7 +25,7 @@ const TXT = 16
 const noSuchName = 3
 const serverFailure = 2
 
-/** The name and type of the question, which follows the header of 12 bytes, and the position after it. */
+/** Reads the name and type of the question after the header of 12 bytes, and the position after the question. */
 const questionOf = (query: Buffer): { readonly name: string; readonly type: number; readonly end: number } => {
   const labels: Array<string> = []
   let at = 12
@@ -35,14 +36,14 @@ const questionOf = (query: Buffer): { readonly name: string; readonly type: numb
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
-/** A record for the name of the question. */
+/** Returns a record for the name of the question. */
 const recordOf = (type: number, data: Buffer): Buffer => {
   const head = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, 0])
   head.writeUInt16BE(data.length, 10)
   return Buffer.concat([head, data])
 }
 
-/** A TXT record: its value in strings of 255 bytes at most. */
+/** Returns a TXT record, with its value in strings of at most 255 bytes. */
 const txtOf = (value: string): Buffer => {
   const bytes = Buffer.from(value)
   const strings: Array<Buffer> = []

@@ -4,22 +4,24 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** Languages of code samples that are run, and `json` and `text`, which state output or are only parsed. */
+/**
+ * Languages of code samples. Samples in `json` and `text` state output or are only parsed. The tests run all others.
+ */
 const languages = new Set(["sh", "ts", "python", "json", "text"])
 
 /** A fenced block of a document. */
 export interface Sample {
   readonly language: string
-  /** Words after the language, without `not-run`. */
+  /** Words after the language, except `not-run`. */
   readonly words: ReadonlyArray<string>
-  /** Why the sample is not run: `not-run="reason"` after the language. */
+  /** The reason why tests do not run the sample: `not-run="reason"` after the language. */
   readonly notRun: string | undefined
   readonly text: string
   /** Line of the opening fence. */
   readonly line: number
 }
 
-/** The fenced blocks of a Markdown text, also those inside lists. */
+/** Returns the fenced blocks of a Markdown text, including blocks in lists. */
 export const samplesOf = (markdown: string): ReadonlyArray<Sample> => {
   const samples: Array<Sample> = []
   let open: { indent: string; info: string; line: number; lines: Array<string> } | undefined
@@ -48,7 +50,9 @@ export interface SampledDocument {
   readonly samples: ReadonlyArray<Sample>
 }
 
-/** Every Markdown file below `docs/` that has samples, except decision records. README.md has a test of its own. */
+/**
+ * Returns every Markdown file below `docs/` with its samples, except decision records. README.md has a test of its own.
+ */
 export const sampledDocuments = (): ReadonlyArray<SampledDocument> =>
   readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md") && !file.startsWith("decisions/"))
@@ -65,12 +69,15 @@ export const isOutput = ({ words }: Sample) => words.includes("output")
 /** Whether a sample is code that the test runs. */
 export const isRun = (sample: Sample) => sample.notRun === undefined && ["sh", "ts", "python"].includes(sample.language)
 
-/** A line with figures and identifiers replaced and padding removed, since these differ between runs. */
+/** Returns a line with replaced figures and identifiers and without padding, which differ between runs. */
 const masked = (line: string): string =>
   line.replace(/plk_\S+/g, "plk_").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "0").replace(/[-+]?\d[\d.,:]*/g, "0")
     .replace(/[─-▟]+/g, "").replace(/\s+/g, " ").trim()
 
-/** The first line of `stated` that `actual` lacks, in order and apart from figures; undefined if there is none. */
+/**
+ * Returns the first line of `stated` that `actual` lacks, in order and with figures ignored. Undefined if `actual` has
+ * all lines.
+ */
 export const missingLine = (stated: string, actual: string): string | undefined => {
   const lines = actual.split("\n").map(masked)
   let at = 0
@@ -88,8 +95,8 @@ export const missingLine = (stated: string, actual: string): string | undefined 
 }
 
 /**
- * Where `actual` differs in shape from `stated`: other members, types, or texts without a figure. Returns the path of the
- * first difference. A member named `…` stands for any further members; lists may be longer than stated.
+ * Returns the path of the first difference in shape between `actual` and `stated`: other members, other types, or other
+ * texts without a figure. A member named `…` allows any additional members. Lists may be longer than stated.
  */
 export const shapeDifference = (stated: unknown, actual: unknown, path = "$"): string | undefined => {
   if (typeof stated === "string" && typeof actual === "string") {

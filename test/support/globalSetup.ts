@@ -25,7 +25,7 @@ export interface TestDatabases {
   readonly seed: string
 }
 
-/** Migrates the store of `environment` in a process of its own. */
+/** Migrates the store of `environment` in a separate process. */
 const migrate = (environment: Record<string, string>) =>
   execFileSync(
     Deno.execPath(),
@@ -52,7 +52,10 @@ const startDatabases = async (ends: Array<() => unknown>): Promise<TestDatabases
   return { server: server.url, template, seed }
 }
 
-/** Offers databases to the workers of the run. Nothing is started until a test asks, so that pure tests start at once. */
+/**
+ * Provides databases to the workers of the run. The server starts at the first request, so that pure tests start at
+ * once.
+ */
 export default async (project: TestProject) => {
   const ends: Array<() => unknown> = []
   let databases: Promise<TestDatabases> | undefined

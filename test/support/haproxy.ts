@@ -39,7 +39,7 @@ const configured = (port: number, nodes: ReadonlyArray<string>, replacements: Re
     return file
   })
 
-/** HAProxy in front of `nodes` until the scope closes, with its output. */
+/** Runs HAProxy in front of `nodes` until the scope closes. Returns its URL and output. */
 export const scopedHaproxy = (nodes: ReadonlyArray<string>, replacements: Replacements = {}) =>
   Effect.gen(function* () {
     const port = yield* Effect.promise(freePort)

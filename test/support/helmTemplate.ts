@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 
-// A renderer of the part of Helm's templates that the chart of this project uses. It refuses everything else, and
-// values that do not exist, which Helm renders as nothing.
+// Renders the subset of Helm's templates that the chart of this project uses. Other templates fail, as do missing
+// values, which Helm renders as an empty text.
 
 type Value = unknown
 type Functions = Readonly<Record<string, (...args: ReadonlyArray<Value>) => Value>>
@@ -16,7 +16,7 @@ type Operand =
   | { readonly _tag: "path"; readonly variable: string | undefined; readonly members: ReadonlyArray<string> }
   | { readonly _tag: "function"; readonly name: string }
   | { readonly _tag: "group"; readonly pipeline: Pipeline }
-/** Commands, each of which gets the result of the one before as its last argument. */
+/** Commands. Each command gets the result of the previous command as its last argument. */
 type Pipeline = ReadonlyArray<ReadonlyArray<Operand>>
 
 const tokenPattern = /\s*("(?:[^"\\]|\\.)*"|\d+|\||\(|\)|:=|,|\$?[\w.]+|\$)/y
@@ -54,7 +54,7 @@ const readPipeline = (tokens: Array<string>): Pipeline => {
   }
 }
 
-/** Texts and actions of a template by turns. A hyphen of an action removes the space beside it. */
+/** Splits a template into alternating texts and actions. A hyphen in an action removes adjacent white space. */
 const partsOf = (template: string): Array<string> => {
   const parts = template.split(/\{\{(-?\s(?:[^}]|\}(?!\}))*?\s-?)\}\}/)
   return parts.map((part, i) => {
@@ -64,7 +64,10 @@ const partsOf = (template: string): Array<string> => {
   })
 }
 
-/** Reads until `end` or `else`, and returns the word at which it stopped; undefined at the end of the template. */
+/**
+ * Reads a block until `end` or `else`. Returns the block and the word at its end, or undefined at the end of the
+ * template.
+ */
 const readBlock = (parts: Array<string>, definitions: Map<string, Block>): readonly [Block, string | undefined] => {
   const nodes: Array<Node> = []
   for (;;) {
@@ -91,7 +94,7 @@ const readBlock = (parts: Array<string>, definitions: Map<string, Block>): reado
 const isTrue = (value: Value): boolean =>
   value !== null && typeof value === "object" ? Object.keys(value).length > 0 : Boolean(value)
 
-/** Members in the order of their names, as Go writes them. */
+/** Sorts members by name, as Go does. */
 const sorted = (value: Value): Value =>
   Array.isArray(value)
     ? value.map(sorted)

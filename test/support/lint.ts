@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import process from "node:process"
 
-/** The output of `deno lint` with one plugin of `scripts/lint/` for files, by their paths. */
+/** Returns the output of `deno lint` with one plugin of `scripts/lint/`. `files` contains texts by path. */
 export const lint = (plugin: string, files: Readonly<Record<string, string>>): string => {
   const folder = mkdtempSync(join(tmpdir(), "parlance-lint-"))
   try {

@@ -1,7 +1,7 @@
 import { type Agent, request } from "node:http"
 import { makeWatch, type Watch } from "./platformServers/Watch.ts"
 
-/** mulberry32: numbers in [0, 1), determined by the seed. */
+/** Returns a generator of numbers in [0, 1) that the seed determines (mulberry32). */
 export const seeded = (seed: number) => () => {
   seed = (seed + 0x6d2b79f5) | 0
   let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
@@ -9,22 +9,23 @@ export const seeded = (seed: number) => () => {
   return ((t ^ (t >>> 14)) >>> 0) / 4294967296
 }
 
-/** Seed of this run: `SEED`, or a new one. Print it. */
+/** Returns the seed of this run: `SEED`, or a new seed. Tests print it. */
 export const seedOfRun = (): number => Number(process.env.SEED ?? Date.now() % 1_000_000)
 
-/** How one call ended. */
+/** The result of one call. */
 export interface Call {
   readonly trackingId: string
-  /** 0: no complete answer came. */
+  /** Status of the response. 0 without a complete response. */
   readonly status: number
-  /** Chosen variant, where the status is 200. */
+  /** The selected variant if the status is 200. */
   readonly copyId?: string
-  /** False if the answer says that its decision is in memory only. */
+  /** False if the response states that its decision is only in memory. */
   readonly durable?: boolean
   readonly retryAfter?: string | undefined
   readonly contentType?: string | undefined
-  /** Why no answer came, and whether one had begun. */
+  /** The reason of a missing response. */
   readonly error?: string
+  /** Whether the response had begun but was not completed. */
   readonly cut?: boolean
 }
 
@@ -36,7 +37,7 @@ export interface Target {
   readonly templateId: string
 }
 
-/** One Generate over `agent`; never rejects. `cut` says that an answer had begun and was not completed. */
+/** Sends one Generate request with `agent`. Never rejects. */
 export const generateOnce = (target: Target, trackingId: string, agent: Agent) =>
   new Promise<Call>((resolve) => {
     const body = JSON.stringify({ template_id: target.templateId, tracking_id: trackingId, user_id: `u-${trackingId}` })
@@ -71,19 +72,19 @@ export const generateOnce = (target: Target, trackingId: string, agent: Agent) =
     call.end(body)
   })
 
-/** Clients that call one after another until `stop`. */
+/** Clients that send one request after another until `stop`. */
 export interface Load {
-  /** Every call that has ended, in the order they ended. */
+  /** All finished calls, in the order of their ends. */
   readonly calls: ReadonlyArray<Call>
-  /** Waits for a condition on the calls, checked whenever one has ended. */
+  /** Resolves when a condition on the calls holds. Checked after each call. */
   readonly until: Watch["until"]
-  /** Lets clients call at `target`; undefined makes them wait. */
+  /** Directs clients to `target`. Undefined pauses them. */
   readonly aim: (target: Target | undefined) => void
-  /** Ends once every client has its last answer. */
+  /** Stops the clients. Resolves after the last response of each client. */
   readonly stop: () => Promise<void>
 }
 
-/** Starts `clients` clients with tracking ids of their own, each waiting `pauseMillis` after an answer. */
+/** Starts a number of clients with distinct tracking ids. Each client pauses for `pauseMillis` after a response. */
 export const startLoad = (prefix: string, clients: number, agent: Agent, pauseMillis = 0): Load => {
   const calls: Array<Call> = []
   const { changed, until } = makeWatch()

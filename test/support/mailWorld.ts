@@ -5,7 +5,7 @@ import { startSmtp } from "./platformServers/SmtpReceiver.ts"
 import { startInProcess } from "./service.ts"
 import { temporaryEnvironment } from "./stores.ts"
 
-/** A service with a mail server and a name server of its own, all on this machine. */
+/** Starts a service, a mail server and a name server on this machine. */
 export const mailWorld = Effect.gen(function* () {
   const mail = yield* Effect.acquireRelease(
     Effect.promise(() => startSmtp()),
@@ -21,7 +21,7 @@ export const mailWorld = Effect.gen(function* () {
     DNS_SERVERS: dns.address,
     PUBLIC_URL: "https://parlance.example",
   })
-  /** An SMTP connection to the mail server, with the sender `news@DOMAIN`. */
+  /** Returns the settings of an SMTP connection to the mail server with the sender `news@DOMAIN`. */
   const connection = (domain: string) => ({
     platform: "smtp",
     settings: { host: "localhost", port: mail.port, ca: certificate, from: `news@${domain}` },

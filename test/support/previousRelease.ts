@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** The latest release in `schema/releases.json`, with the commit it was made of. */
+/** Returns the latest release in `schema/releases.json` and its commit. */
 export const previousRelease = (): readonly [version: string, commit: string] => {
   const releases = JSON.parse(readFileSync(join(root, "schema/releases.json"), "utf8")) as Record<string, string>
   return Object.entries(releases).at(-1)!
@@ -14,7 +14,10 @@ export const previousRelease = (): readonly [version: string, commit: string] =>
 const git = (...args: ReadonlyArray<string>) =>
   execFileSync("git", args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] })
 
-/** Whether the history of this checkout reaches back to that release. Prints that upgrades are skipped where it does not. */
+/**
+ * Whether the history of this checkout contains the commit of that release. If not, prints that tests of upgrades are
+ * skipped.
+ */
 export const hasPreviousRelease = (): boolean => {
   const [version, commit] = previousRelease()
   try {
@@ -26,7 +29,7 @@ export const hasPreviousRelease = (): boolean => {
   }
 }
 
-/** Puts that release into `folder`, with the packages that it depends on. */
+/** Writes that release to `folder`, and installs the packages that it depends on. */
 export const checkOutPreviousRelease = (folder: string): void => {
   mkdirSync(folder, { recursive: true })
   const [, commit] = previousRelease()

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * The schema as text: tables with their columns, constraints and indexes from the catalogue, equal on the embedded
- * database and any PostgreSQL.
+ * Returns the schema as text: tables with their columns, constraints and indexes from the system catalog. The text is
+ * equal on the embedded database and on any PostgreSQL.
  */
 export const snapshot = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

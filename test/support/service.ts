@@ -19,14 +19,14 @@ export const adminToken = "test-admin-token-0123456789-abcdef"
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 type Json = any
 
-/** A service that answers HTTP, and how to talk to it. */
+/** A service under test, with functions that send requests to it. */
 export interface Service {
   readonly url: string
-  /** A request as it stands; paths are relative to the service. */
+  /** Sends a request unchanged. Paths are relative to the service. */
   readonly request: (path: string, init?: RequestInit) => Promise<Response>
-  /** A management request: JSON in, JSON out, with the admin token. */
+  /** Sends a management request with the admin token. Encodes and decodes JSON. */
   readonly manage: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: Json }>
-  /** Generate by POST. */
+  /** Sends a Generate request by POST. */
   readonly generate: (
     org: string,
     key: string,
@@ -34,13 +34,16 @@ export interface Service {
   ) => Promise<{ status: number; body: Json; headers: Headers }>
 }
 
-/** A service in this process, whose store a test can wait for. */
+/** A service in this process. Tests can await changes of its database. */
 export interface LocalService extends Service {
-  /** Waits until `holds` answers true, which is asked at once, and after each transaction that wrote to one of `tables`. */
+  /**
+   * Resolves when `holds` returns true. Runs `holds` immediately, and after each transaction that wrote to one of
+   * `tables`.
+   */
   readonly untilStored: (what: string, tables: ReadonlyArray<string>, holds: () => Promise<boolean>) => Promise<void>
 }
 
-/** How to talk to a service at `url`. */
+/** Returns functions that send requests to the service at `url`. */
 export const serviceAt = (url: string): Service => {
   const request = (path: string, init?: RequestInit) => fetch(`${url}${path}`, init)
   const read = async (response: Response) => {
@@ -69,10 +72,10 @@ export const serviceAt = (url: string): Service => {
   }
 }
 
-/** Passwords that cost little: people of tests sign in often, and other tests cover the cost of a hash. */
+/** Reduces the cost of password hashes, because users in tests sign in often. Other tests cover the real cost. */
 export const layerCheapPasswords = Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })
 
-/** How to talk to a service that was built in this process. */
+/** Returns functions that send requests to a service in this process. */
 export const localService = <R>(
   context: Context.Context<R | HttpServer.HttpServer | SqlClient.SqlClient | Store>,
 ): Effect.Effect<LocalService> =>
@@ -86,8 +89,8 @@ export const localService = <R>(
   }).pipe(Effect.provideContext(context))
 
 /**
- * The real service in this process with all its jobs, on a port of its own until the scope closes, and its services.
- * `references` replace limits of it.
+ * Starts the real service in this process with all its jobs, on a port of its own, until the scope closes. Returns its
+ * client and its Effect services. `references` replace limits of the service.
  */
 export const buildInProcess = (
   environment: Effect.Effect<Environment, never, Scope.Scope>,
@@ -109,7 +112,7 @@ export const buildInProcess = (
     return { context, service: yield* localService(context) }
   }).pipe(Effect.orDie)
 
-/** The real service in this process, on a port of its own, until the scope closes. */
+/** Starts the real service in this process, on a port of its own, until the scope closes. */
 export const startInProcess = (
   environment: Effect.Effect<Environment, never, Scope.Scope>,
   more: Environment = {},
@@ -117,18 +120,18 @@ export const startInProcess = (
 ): Effect.Effect<LocalService, never, Scope.Scope> =>
   Effect.map(buildInProcess(environment, more, references), ({ service }) => service)
 
-/** A process that runs `src/main.ts`, and everything it printed so far. */
+/** A process that runs `src/main.ts`, with its output so far. */
 export interface ServiceProcess extends Service {
   readonly pid: number
   readonly output: () => string
-  /** Waits for a condition on the output, checked whenever the process has printed something. */
+  /** Resolves when a condition on the output holds. Checked after each output of the process. */
   readonly printed: Watch["until"]
   readonly kill: (signal: NodeJS.Signals) => void
-  /** Exit code and signal once it has ended. */
+  /** Resolves to the exit status and the signal when the process ends. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
 }
 
-/** A free TCP port outside the range that the system assigns to connections. */
+/** Returns a free TCP port outside the range that the system assigns to connections. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
@@ -140,7 +143,7 @@ export const freePort = async (): Promise<number> => {
   }
 }
 
-/** Polls until `ready` answers true; fails after `seconds`. */
+/** Polls until `ready` returns true. Fails after `seconds`. */
 export const waitUntil = async (what: string, ready: () => boolean | Promise<boolean>, seconds = 90): Promise<void> => {
   const end = Date.now() + seconds * 1000
   while (Date.now() < end) {
@@ -152,20 +155,20 @@ export const waitUntil = async (what: string, ready: () => boolean | Promise<boo
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
-/** What `deno task start` runs Deno with before the program. */
+/** The flags of Deno in `deno task start`. */
 export const startFlags: ReadonlyArray<string> = (() => {
   const { tasks } = JSON.parse(readFileSync(`${root}deno.json`, "utf8"))
   return / deno run (.*) src\/main\.ts serve$/.exec(tasks.start.command)![1]!.split(" ")
 })()
 
-/** How to run a process: the folder of another checkout, flags before the program, and flags of `serve`. */
+/** Options of a process: the folder of another checkout, flags of Deno, and flags of `serve`. */
 export interface Running {
   readonly folder?: string | undefined
   readonly denoFlags?: ReadonlyArray<string>
   readonly flags?: ReadonlyArray<string>
 }
 
-/** Waits until `holds` is true of the output of a process. Fails if the process ends before. */
+/** Resolves when `holds` returns true for the output of a process. Fails if the process ends before that. */
 export const untilPrinted = (
   until: Watch["until"],
   ended: Promise<unknown>,
@@ -178,7 +181,7 @@ export const untilPrinted = (
   return Promise.race([until(holds), tooLate])
 }
 
-/** Runs `src/main.ts` with `args` and nothing of this process's settings. */
+/** Runs `src/main.ts` with `args`, without the settings of this process. */
 export const run = (
   args: ReadonlyArray<string>,
   environment: Environment,
@@ -211,7 +214,7 @@ export const run = (
   return { child, output: () => output, printed, ended }
 }
 
-/** Starts the service as a process of its own, answering once it is healthy. */
+/** Starts the service as a separate process. Resolves when the service is healthy. */
 export const startProcess = async (environment: Environment, running?: Running): Promise<ServiceProcess> => {
   const port = await freePort()
   const settings = { PORT: String(port), ADMIN_TOKEN: adminToken, ...environment }
@@ -233,13 +236,13 @@ export const startProcess = async (environment: Environment, running?: Running):
     printed,
     ended,
     kill: (signal) => {
-      // Not `child.kill`, after which Deno reports the signal as the end of a process that ended by itself with 0.
+      // After `child.kill`, Deno would report the signal even if the process ended by itself with status 0.
       if (!exited) process.kill(child.pid!, signal)
     },
   }
 }
 
-/** A service process that is killed, if it still lives, when the scope closes. */
+/** Starts a service process. If it still runs when the scope closes, kills it. */
 export const scopedProcess = (environment: Environment, running?: Running) =>
   Effect.acquireRelease(
     Effect.promise(() => startProcess(environment, running)),
@@ -250,7 +253,7 @@ export const scopedProcess = (environment: Environment, running?: Running) =>
       }),
   )
 
-/** An organization with a key; answers the key. */
+/** Creates an organization with an API key. Returns the key. */
 export const makeOrganization = async (
   service: Service,
   slug: string,

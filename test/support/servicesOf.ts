@@ -4,10 +4,13 @@ import * as Server from "../../src/api/http/Server.ts"
 import { adminToken, layerCheapPasswords, type LocalService, localService } from "./service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "./stores.ts"
 
-/** Functions on the services of a running service. */
+/** The Effect services of a running service. */
 export type Services = Layer.Success<typeof layerServices>
 
-/** The real service in this process on a store of its own, with a way to its services behind the routes. */
+/**
+ * Starts the real service in this process on a database of its own. `run` runs effects with the Effect services behind
+ * its routes.
+ */
 export const startWith = (
   more: Environment = {},
 ): Effect.Effect<

@@ -5,7 +5,10 @@ import { layerSpares } from "./spares.ts"
 /** Environment variables of the service under test. */
 export type Environment = Readonly<Record<string, string>>
 
-/** Settings from `environment` only, not from the environment of the test run, for a service that starts with spare processes. */
+/**
+ * Provides settings from `environment` only, without the environment of the test run, and the spare processes of
+ * `layerSpares`.
+ */
 export const layerSettings = (environment: Environment): Layer.Layer<Settings> =>
   Settings.layer.pipe(
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { ...environment } }))),

@@ -13,7 +13,10 @@ import { openFolder } from "./throwawayPostgres.ts"
 
 export { type Environment, layerSettings } from "./settings.ts"
 
-/** Data folders of database servers below a folder. A server that ends meanwhile may remove its files. */
+/**
+ * Returns the data folders of database servers below a folder, or an empty list if a server removes its files during
+ * the search.
+ */
 const serversBelow = (folder: string): ReadonlyArray<string> => {
   try {
     return readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -23,7 +26,10 @@ const serversBelow = (folder: string): ReadonlyArray<string> => {
   }
 }
 
-/** A new folder that goes with the scope, and with it the database servers of killed services, which still write there. */
+/**
+ * A new folder. When the scope closes, ends the database servers of killed services, which still write there, and
+ * deletes the folder.
+ */
 export const temporaryFolder = Effect.acquireRelease(
   Effect.sync(() => openFolder("parlance-test-")),
   (folder) =>
@@ -33,34 +39,40 @@ export const temporaryFolder = Effect.acquireRelease(
     }),
 )
 
-/** The databases of the test run, whose server starts at the first request. */
+/** The databases of the test run. Their server starts at the first request. */
 const testDatabases = Effect.promise(async (): Promise<TestDatabases> => {
   const response = await fetch(inject("testDatabases"))
   if (!response.ok) throw new Error(`The database server of the tests did not start: ${await response.text()}`)
   return await response.json()
 })
 
-/** A new database on the server of the test run that goes with the scope: a copy of the migrated one, or empty. */
+/**
+ * Creates a database on the server of the test run: a copy of the migrated database, or an empty database. Drops it
+ * when the scope closes.
+ */
 const databaseFrom = (source: "migrated" | "empty"): Effect.Effect<Environment, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { server, template } = yield* testDatabases
     const name = `test_${randomUUID().replaceAll("-", "")}`
     const run = (statement: string) => Effect.promise(() => onServer(server, statement))
     yield* Effect.acquireRelease(
-      // Takes less processor time than writing the copy to the log, which is the default.
+      // FILE_COPY needs less processor time than the default strategy, which writes the copy to the write-ahead log.
       run(`CREATE DATABASE ${name}${source === "empty" ? "" : ` TEMPLATE ${template}`} STRATEGY FILE_COPY`),
       () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     )
     return { DATABASE_URL: new URL(`/${name}`, server).href, DATABASE_POOL_SIZE: "4" }
   })
 
-/** The environment of a service on a migrated database of its own, which goes with the scope. */
+/** The environment of a service on a migrated database of its own, which is dropped when the scope closes. */
 export const temporaryEnvironment = databaseFrom("migrated")
 
 /** An empty database, without tables. */
 export const emptyEnvironment = databaseFrom("empty")
 
-/** The environment of a service that runs a migrated database in a folder of its own, which goes with the scope. */
+/**
+ * The environment of a service with an embedded, migrated database in a folder of its own, which is deleted when the
+ * scope closes.
+ */
 export const embeddedEnvironment: Effect.Effect<Environment, never, Scope.Scope> = Effect.gen(function* () {
   const folder = yield* temporaryFolder
   const dataDir = join(folder, "data")
@@ -69,7 +81,7 @@ export const embeddedEnvironment: Effect.Effect<Environment, never, Scope.Scope>
   return { DATA_DIR: dataDir }
 })
 
-/** A migrated store of its own. */
+/** Provides a migrated store on the database of `environment`. */
 export const layerMigrated = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
   Layer.unwrap(
     Effect.map(environment, (env) => StoreFromSettings.layerMigrated.pipe(Layer.provideMerge(layerSettings(env)))),

@@ -2,13 +2,13 @@ import { spawn, spawnSync } from "node:child_process"
 import { createInterface } from "node:readline"
 import { createReadStream, readdirSync, readFileSync } from "node:fs"
 
-/** A system call that has returned, in the order of returning. */
+/** A system call that has returned. Calls are listed in the order in which they returned. */
 export interface SystemCall {
   readonly pid: number
   readonly name: string
   /** The file or socket of its first argument. */
   readonly path: string
-  /** Its data, for calls that send, receive or write. */
+  /** The data of calls that send, receive or write. */
   readonly data: Buffer
   /** Its last argument: the offset of a write in its file. */
   readonly last: number
@@ -18,7 +18,7 @@ export interface SystemCall {
   readonly ended: number
 }
 
-/** Whether processes that run can be traced here; prints the reason when the suite `name` is skipped. */
+/** Whether this machine allows tracing of running processes. If not, prints why the suite `name` is skipped. */
 export const canTrace = (name: string): boolean => {
   const process = spawn("sleep", ["10"], { stdio: "ignore" })
   const { error, status, stderr } = spawnSync(
@@ -27,14 +27,14 @@ export const canTrace = (name: string): boolean => {
     { encoding: "utf8" },
   )
   process.kill()
-  // It was ended by `timeout`, so it had begun.
+  // The status 124 means that `timeout` ended the trace, so tracing works.
   if (status === 124) return true
   const reason = error?.message ?? stderr.trim().split("\n").at(-1)
   console.warn(`${name}: skipped, strace cannot trace a process here (${reason})`)
   return false
 }
 
-/** `pid` and all its descendants. */
+/** Returns `pid` and all its descendants. */
 export const familyOf = (pid: number): ReadonlyArray<number> => {
   const parents = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {
@@ -49,7 +49,10 @@ export const familyOf = (pid: number): ReadonlyArray<number> => {
   return [pid, ...below(pid)]
 }
 
-/** Signals processes. One may have ended since it was listed, as workers of a PostgreSQL server do at any time. */
+/**
+ * Sends a signal to processes. Ignores processes that have ended since they were listed, such as workers of a
+ * PostgreSQL server.
+ */
 export const signalAll = (pids: ReadonlyArray<number>, name: "SIGSTOP" | "SIGCONT") => {
   for (const pid of pids) {
     try {
@@ -61,8 +64,8 @@ export const signalAll = (pids: ReadonlyArray<number>, name: "SIGSTOP" | "SIGCON
 }
 
 /**
- * Traces processes, and those that they start from now on, and writes the calls of these names to `file`. Returns once all
- * are traced, with a function that ends the trace.
+ * Traces processes and their future child processes, and writes calls with the given names to `file`. Resolves when all
+ * processes are traced, with a function that ends the trace.
  */
 export const trace = async (
   pids: ReadonlyArray<number>,

@@ -7,7 +7,10 @@ const name = "test_table_changes"
 
 /** Notifies of changed rows by triggers, so that a test does not poll the database. */
 export interface Changes {
-  /** Resolves once `holds` returns true. Runs `holds` first, and again after each transaction that wrote to one of `tables`. */
+  /**
+   * Resolves when `holds` returns true. Runs `holds` immediately, and after each transaction that wrote to one of
+   * `tables`.
+   */
   readonly until: <E, R>(
     what: string,
     tables: ReadonlyArray<string>,

@@ -10,14 +10,17 @@ import * as ServerProcess from "../../src/store/bundled/ServerProcess.ts"
 
 /** A separate PostgreSQL server, and a function to end it. */
 export interface ThrowawayPostgres {
-  /** As its superuser. */
+  /** URL of the server for its superuser. */
   readonly url: string
   /** Its data directory. */
   readonly data: string
   readonly stop: () => Promise<unknown>
 }
 
-/** A new folder below the temporary one that every user of the machine may enter: the server has one of its own. */
+/**
+ * Creates a folder below the temporary folder. All users of the machine may enter it, because the server runs as
+ * another user.
+ */
 export const openFolder = (prefix: string): string => {
   const folder = mkdtempSync(join(tmpdir(), prefix))
   chmodSync(folder, 0o711)
@@ -50,8 +53,8 @@ const start = Effect.fnUntraced(function* (
 })
 
 /**
- * Starts the bundled server with a port on loopback. `seed` is a `DATA_DIR` whose database it gets a copy of; else it is
- * empty. `settings` are PostgreSQL's, `files` are written to its data folder.
+ * Starts the bundled server with a port on loopback. `seed` is a `DATA_DIR` whose database is copied. Without it, the
+ * server is empty. `settings` are settings of PostgreSQL, and `files` are written to its data folder.
  */
 export const startPostgres = async (
   { files = {}, seed, settings = {} }: {

@@ -1,4 +1,4 @@
-/** A certificate for `localhost` and 127.0.0.1, signed by itself, and its key. For tests only; valid for 100 years. */
+/** A self-signed certificate for `localhost` and 127.0.0.1, valid for 100 years. For tests only. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBmTCCAT6gAwIBAgIUDLocK29yEUzwDQ39g7MzbPkUYFUwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEwMzc1MFoYDzIxMjYxMDI4

@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer"
 
-/** A part of a message, decoded. */
+/** A decoded part of a message. */
 export interface Part {
   readonly headers: ReadonlyMap<string, string>
-  /** Names of the headers, lowercase, in order, repeated ones too. */
+  /** Names of the headers in lowercase, in order, including repetitions. */
   readonly names: ReadonlyArray<string>
   readonly text: string
   readonly parts: ReadonlyArray<Part>
@@ -14,7 +14,7 @@ const bytesOf = (latin1: string) => Buffer.from(latin1, "latin1")
 const quotedPrintable = (text: string) =>
   text.replace(/=\r\n/g, "").replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
 
-/** RFC 2047: encoded words, those beside each other joined before their bytes are read as text. */
+/** Decodes the encoded words of a header (RFC 2047). Joins adjacent words before it decodes their bytes as text. */
 export const decodeHeader = (value: string): string => {
   const joined = value.replace(/(\?=)\s+(=\?)/g, "$1$2")
   return joined.replace(/(?:=\?utf-8\?[qb]\?[^?]*\?=)+/gi, (words) => {
@@ -25,7 +25,7 @@ export const decodeHeader = (value: string): string => {
   })
 }
 
-/** Reads a message (RFC 5322, 2045, 2047) whose bytes are given as Latin-1. */
+/** Reads a message (RFC 5322, 2045, 2047). `raw` contains its bytes as Latin-1. */
 export const read = (raw: string): Part => {
   const end = raw.indexOf("\r\n\r\n")
   const head = (end < 0 ? raw : raw.slice(0, end)).replace(/\r\n(?=[ \t])/g, "")

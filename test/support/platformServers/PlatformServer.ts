@@ -9,12 +9,15 @@ import { makeWatch } from "./Watch.ts"
 /** A fault of one request. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown }
-  /** `hang`: no answer; `refuse`: reset before it is read; `lose`: taken, then reset; `drip`: half an answer, then nothing. */
+  /**
+   * `hang`: no response; `refuse`: reset before the request is read; `lose`: accepted, then reset; `drip`: half a
+   * response, then silence.
+   */
   | { readonly how: "hang" | "refuse" | "lose" | "drip" }
-  /** Taken, answered 200 with something that is not this platform's answer. */
+  /** Accepted, and answered with status 200 and a body that the platform would not send. */
   | { readonly how: "malformed"; readonly body?: string }
 
-/** A request as it came. */
+/** A received request. */
 export interface Arrived {
   readonly method: string
   readonly path: string
@@ -24,20 +27,20 @@ export interface Arrived {
   readonly json: any
 }
 
-/** A message that the platform took. */
+/** A message that the platform accepted. */
 export interface Arrival {
-  /** The tracking id it carried. */
+  /** The tracking id in the message. */
   readonly id: string
   /** Unix milliseconds. */
   readonly at: number
 }
 
 export interface Options {
-  /** One for each send in order; undefined where nothing goes wrong. Tests may push further ones. */
+  /** One fault for each send, in order. Undefined for a send without a fault. Tests may add more faults. */
   readonly faults?: Array<Fault | undefined>
-  /** In place of `faults`: the fault of the n-th send, from 0. */
+  /** Replaces `faults`: returns the fault of the n-th send, counted from 0. */
   readonly fault?: (n: number) => Fault | undefined
-  /** By TLS with an untrusted certificate. */
+  /** Whether to use TLS, with an untrusted certificate. */
   readonly tls?: boolean
   readonly host?: string
 }
@@ -48,9 +51,9 @@ export interface PlatformServer {
   readonly requests: ReadonlyArray<Arrived>
   readonly arrivals: ReadonlyArray<Arrival>
   readonly faults: Array<Fault | undefined>
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly connections: () => number
-  /** Resolves once `holds` does, checked after each request and each end of a connection. */
+  /** Resolves when `holds` returns true. Checked after each request and after each end of a connection. */
   readonly until: (holds: () => boolean) => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -58,7 +61,7 @@ export interface PlatformServer {
 interface Reply {
   readonly status: number
   readonly body: unknown
-  /** Set: a message was taken. */
+  /** Id of the accepted message. Absent if the request contained no accepted message. */
   readonly id?: string
 }
 
@@ -152,7 +155,7 @@ const start = (behave: Behaviour, options: Options): Promise<PlatformServer> =>
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== ""
 
-/** Names that are missing, or no texts. */
+/** Returns the names whose values are missing or are not texts. */
 const lacking = (item: Record<string, unknown> | undefined, ...names: ReadonlyArray<string>) =>
   names.filter((name) => !isText(item?.[name]))
 
@@ -229,7 +232,7 @@ export const startCustomerIo = (options: Options = {}): Promise<PlatformServer> 
 
 export const sfmcClient = { id: "sfmc-client-id-01", secret: "sfmc-client-secret-c0de" }
 
-/** Marketing Cloud: token and REST endpoints in one; `expire` makes the tokens given out so far worthless. */
+/** Marketing Cloud, with its token and REST endpoints in one server. `expire` invalidates all issued tokens. */
 export const startSfmc = async (options: Options = {}): Promise<PlatformServer & { readonly expire: () => void }> => {
   const keys = new Set<string>()
   let tokens = 0
@@ -267,7 +270,7 @@ export const startSfmc = async (options: Options = {}): Promise<PlatformServer &
 
 export const webhookSecret = `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`
 
-/** A receiver of signed webhooks that takes each id once. */
+/** A receiver of signed webhooks that accepts each id once. */
 export const startWebhook = (options: Options = {}): Promise<PlatformServer> => {
   const taken = new Set<string>()
   return start(({ headers, json, text }) => {

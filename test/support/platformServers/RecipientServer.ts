@@ -25,49 +25,50 @@ export const behaviourOf = (address: string): Behaviour => {
     behaviours.find((behaviour) => behaviour === words[1]) ?? "accepted"
 }
 
-/** One attempt to reach a recipient: `at` is when the server answered it, by a clock that does not jump. */
+/** One attempt to reach a recipient. `at` is the time of the server's reply, by a monotonic clock. */
 export interface Attempt {
   readonly id: string
   readonly email: string
   readonly at: number
   readonly outcome: "accepted" | "451" | "450" | "550" | "554" | "cut"
-  /** Recipients whose replies were pending at that time, with this one. */
+  /** Number of recipients whose replies were pending at that time, including this recipient. */
   readonly pending: number
 }
 
 export interface RecipientOptions {
-  /** How long an address is greylisted from its first attempt. Default 1,000. Unit: milliseconds. */
+  /** Time for which an address is greylisted after its first attempt. Default 1,000. Unit: milliseconds. */
   readonly greyMillis?: number
-  /** How long the reply about a greylisted address takes. Default 0. Unit: milliseconds. */
+  /** Delay of the reply about a greylisted address. Default 0. Unit: milliseconds. */
   readonly greyReplyMillis?: number
-  /** How long a busy domain takes nothing from its first attempt. Default 1,000. Unit: milliseconds. */
+  /** Time for which a busy domain refuses messages after its first attempt. Default 1,000. Unit: milliseconds. */
   readonly busyMillis?: number
-  /** How late a tarpit answers. Default 20,000. Unit: milliseconds. */
+  /** Delay of a tarpit's reply. Default 20,000. Unit: milliseconds. */
   readonly tarMillis?: number
-  /** How long a message takes to be accepted. Default 0. Unit: milliseconds. */
+  /** Delay of the reply that accepts a message. Default 0. Unit: milliseconds. */
   readonly acceptMillis?: number
-  /** Further sessions are refused with 421. Default: none is. */
+  /** Maximum number of sessions. More sessions are refused with 421. Default: unlimited. */
   readonly maxSessions?: number
 }
 
 export interface RecipientServer {
   readonly port: number
-  /** All attempts, in the order of their answers. */
+  /** All attempts, in the order of their replies. */
   readonly attempts: ReadonlyArray<Attempt>
-  /** Sessions that are open now, and the most there ever were. */
+  /** Number of open sessions. */
   readonly sessions: () => number
+  /** Largest number of sessions that were open at one time. */
   readonly mostSessions: () => number
-  /** Resolves once `holds` does, checked after each attempt. */
+  /** Resolves when `holds` returns true. Checked after each attempt. */
   readonly until: (holds: () => boolean) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Unix milliseconds of a clock that does not jump. */
+/** Unix milliseconds of a monotonic clock. */
 const now = () => performance.timeOrigin + performance.now()
 
 const replied = (reply: string) => Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
 
-/** The answers to one recipient after another; remembers who was there before. */
+/** Returns functions that decide the replies to recipients. They remember earlier attempts. */
 const makeJudge = ({ busyMillis = 1_000, greyMillis = 1_000 }: RecipientOptions) => {
   const firstAt = new Map<string, number>()
   const isEarly = (key: string, millis: number) => {
@@ -76,7 +77,7 @@ const makeJudge = ({ busyMillis = 1_000, greyMillis = 1_000 }: RecipientOptions)
   }
   const wasCut = new Set<string>()
   return {
-    /** The reply to RCPT; undefined: the recipient is taken. */
+    /** Returns the reply to RCPT. Undefined if the recipient is accepted. */
     atRecipient: (email: string): string | undefined => {
       switch (behaviourOf(email)) {
         case "grey":
@@ -101,7 +102,9 @@ const makeJudge = ({ busyMillis = 1_000, greyMillis = 1_000 }: RecipientOptions)
   }
 }
 
-/** An SMTP server on loopback, without encryption and login, that treats recipients by their addresses. */
+/**
+ * Starts an SMTP server on loopback, without encryption and login. The addresses of recipients determine its replies.
+ */
 export const startRecipientServer = (options: RecipientOptions = {}): Promise<RecipientServer> =>
   new Promise((resolve, reject) => {
     const { acceptMillis = 0, greyReplyMillis = 0, tarMillis = 20_000 } = options
@@ -156,7 +159,7 @@ export const startRecipientServer = (options: RecipientOptions = {}): Promise<Re
       socket.on("error", () => {})
       socket.on("close", () => sockets.delete(socket))
     })
-    // A client that breaks a session off is reported here.
+    // The server reports aborted sessions here.
     server.on("error", () => {})
     server.server.on("error", reject)
     server.listen(0, "127.0.0.1", () =>

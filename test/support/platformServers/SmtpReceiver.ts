@@ -6,38 +6,44 @@ import { read } from "./MimeReader.ts"
 import type { Arrival } from "./PlatformServer.ts"
 import { makeWatch } from "./Watch.ts"
 
-/** A fault of one message: a reply to one of the commands, or the connection cut there. */
+/** A fault of one message: a reply to one of the commands, or a closed connection. */
 export interface SmtpFault {
   readonly at: "sender" | "recipient" | "data"
-  /** A reply such as `550 5.1.1 No such user`; undefined: the connection is cut, at `data` after the message was taken. */
+  /**
+   * A reply such as `550 5.1.1 No such user`. If absent, the server closes the connection: at `data` after it accepted
+   * the message.
+   */
   readonly reply?: string
-  /** No answer ever. */
+  /** Whether the server never replies. */
   readonly hang?: boolean
 }
 
 export interface SmtpOptions {
   readonly faults?: Array<SmtpFault | undefined>
   readonly fault?: (n: number) => SmtpFault | undefined
-  /** TLS from the start; otherwise STARTTLS is offered, unless `plain`. */
+  /** Whether sessions begin with TLS. Otherwise the server offers STARTTLS, except with `plain`. */
   readonly tls?: boolean
   readonly plain?: boolean
-  /** Given: a login is required. */
+  /** The credentials that the server requires. Default: no login. */
   readonly login?: { readonly user: string; readonly password: string }
   /** A reply to every login, such as `535 5.7.8 Bad credentials`. */
   readonly loginReply?: string
   readonly size?: number
   readonly host?: string
-  /** Extensions that are not announced. */
+  /** Extensions that the server does not announce. */
   readonly hidden?: ReadonlyArray<"SMTPUTF8" | "PIPELINING">
-  /** The greeting, or the replies to RCPT or after the message, come when this is resolved. */
+  /** Delays the greeting, the replies to RCPT or the replies to messages until the promise resolves. */
   readonly slow?: { readonly at: "connect" | "recipient" | "data"; readonly until: Promise<void> }
-  /** From this message on (the first is 1), replies wait until this many sessions were opened. */
+  /**
+   * From the message with this number on (the first is 1), the server replies after this number of sessions were
+   * opened.
+   */
   readonly holdReplies?: { readonly fromMessage: number; readonly untilSessions: number }
-  /** The sessions beyond the first `most` that are open get this reply, at one of these places. */
+  /** Open sessions beyond the first `most` get this reply, at one of these places. */
   readonly limit?: { readonly at: "connect" | "login" | "sender"; readonly most: () => number; readonly reply: string }
 }
 
-/** A message as it came. */
+/** A received message. */
 export interface Mail {
   readonly from: string
   readonly to: ReadonlyArray<string>
@@ -49,12 +55,13 @@ export interface SmtpReceiver {
   readonly mails: ReadonlyArray<Mail>
   readonly arrivals: ReadonlyArray<Arrival>
   readonly faults: Array<SmtpFault | undefined>
-  /** Sessions that are open, and all there ever were. */
+  /** Number of open sessions. */
   readonly connections: () => number
+  /** Number of all sessions so far. */
   readonly sessions: () => number
-  /** Commands RCPT so far. */
+  /** Number of RCPT commands so far. */
   readonly recipients: () => number
-  /** Ends all sessions, as servers do with idle ones. */
+  /** Closes all sessions, as servers do with idle sessions. */
   readonly cut: () => void
   readonly until: (holds: () => boolean) => Promise<void>
   readonly close: () => Promise<void>
@@ -62,7 +69,7 @@ export interface SmtpReceiver {
 
 const replied = (reply: string) => Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })
 
-/** A real SMTP server on loopback with a certificate of its own. */
+/** Starts a real SMTP server on loopback with a self-signed certificate. */
 export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
   new Promise((resolve, reject) => {
     const { fault, faults = [], holdReplies, host = "127.0.0.1", limit, login, loginReply, slow } = options
@@ -78,7 +85,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
     const cutOne = (port: number) => {
       for (const socket of sockets) if (socket.remotePort === port) socket.destroy()
     }
-    /** Applies the session's fault at this place. True if there was one. */
+    /** Applies the session's fault at this place. Returns false if the session has no fault here. */
     const spoil = (
       at: SmtpFault["at"],
       session: { readonly id: string; readonly remotePort: number },
@@ -91,7 +98,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
       else done(replied(wrong.reply))
       return true
     }
-    /** The reply to a session beyond the limit, if this is the place for it. */
+    /** Returns the reply to a session beyond the limit at this place. Undefined for other sessions and places. */
     const limitAt = (at: "connect" | "login" | "sender", { remotePort }: { readonly remotePort: number }) =>
       limit?.at === at && [...open].indexOf(remotePort) >= limit.most() ? replied(limit.reply) : undefined
     const whenDue = (at: "connect" | "recipient" | "data", reply: () => void) => {
@@ -103,7 +110,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
         const refusal = limitAt("connect", session)
         whenDue("connect", () => done(refusal))
       },
-      // Not the socket's own end: that goes unsaid once the session was encrypted.
+      // The end of the socket is not reported after the session was encrypted, so this event is used.
       onClose: ({ remotePort }) => {
         for (const socket of sockets) if (socket.remotePort === remotePort || socket.destroyed) sockets.delete(socket)
         open.delete(remotePort)
@@ -173,7 +180,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
       changed()
       socket.on("error", () => {})
     })
-    // A session that is cut says so here.
+    // The server reports aborted sessions here.
     server.on("error", () => {})
     server.server.on("error", reject)
     server.listen(0, host, () => {

@@ -1,8 +1,8 @@
 /** Lets tests wait for conditions of a server. */
 export interface Watch {
-  /** Call it after each change that a test may wait for. */
+  /** Called after each change that a test may await. */
   readonly changed: () => void
-  /** Resolves once `holds` does: looked at now, and after each change. */
+  /** Resolves when `holds` returns true. Checked immediately, and after each change. */
   readonly until: (holds: () => boolean) => Promise<void>
 }
 

@@ -3,11 +3,11 @@ import { startBraze, startCustomerIo, startIterable, startSfmc, startWebhook } f
 import { startSmtp } from "./SmtpReceiver.ts"
 
 /**
- * A platform as a process of its own, for trials and benchmarks:
+ * A platform as a separate process, for trials and benchmarks:
  *
  *     deno run -A server.process.ts smtp '{"plain": true, "faults": [{"at": "data", "reply": "451 later"}]}'
  *
- * Prints `{"url", "port"}`, then each message that was taken as `{"id", "at"}`, a line each. Ends with its standard input.
+ * Prints `{"url", "port"}`, and then a line `{"id", "at"}` for each accepted message. Ends with its standard input.
  */
 const servers = {
   smtp: startSmtp,
