@@ -1,0 +1,158 @@
+import { folded } from "./FoldedText.ts"
+import { type FoundPhrase, Phrases } from "./Phrases.ts"
+import { type RefusalClass, refusalClasses, type RefusalFact } from "./RefusalTable.ts"
+
+// Classifies refusals of mail servers by a table of facts. Pure, and linear in the length of hostile texts.
+
+/** A refusal. Its texts may be hostile. */
+export interface Refusal {
+  /** The words of the receiver: a reply, a `Diagnostic-Code`, or the text of a bounce. */
+  readonly said?: string | undefined
+  /** The code that the reporting server itself gives, such as `5.1.1`. */
+  readonly status?: string | undefined
+}
+
+export interface Classified {
+  readonly class: RefusalClass
+  /** The fact that decided, such as `"user unknown" (SMTP Field Manual)`. Undefined if no fact decided. */
+  readonly because: string | undefined
+  /** Kind of the fact that decided: a code, clear words, or a hint. Undefined if no fact decided. */
+  readonly evidence: "code" | "words" | "hint" | undefined
+}
+
+/** A code that a text names. */
+interface NamedCode {
+  readonly level: "4" | "5"
+  /** The code without its first digit, such as `1.1`. */
+  readonly detail: string
+}
+
+/** The enhanced codes in a text, without parts of IP addresses and version numbers. */
+const codesIn = (text: string): ReadonlyArray<NamedCode> =>
+  [...text.matchAll(/(?<![\d.])([45])\.(\d{1,3})\.(\d{1,3})(?!\d|\.\d)/g)].map((found) => ({
+    level: found[1] as NamedCode["level"],
+    detail: `${Number(found[2])}.${Number(found[3])}`,
+  }))
+
+/** The first reply code in a text, such as `550`. */
+const replyIn = (text: string): string | undefined => /(?<![\d.])([45]\d\d)(?=[ -]|$)/.exec(text)?.[1]
+
+const isOfCode = (code: string, detail: string): boolean => {
+  const range = /^X\.(\d+)\.(?:\*|(\d+)-(\d+))$/.exec(code)
+  if (range === null) return code === `X.${detail}`
+  const [subject, number] = detail.split(".")
+  const [, ofSubject, from = "0", to = "999"] = range
+  return subject === ofSubject && Number(from) <= Number(number) && Number(number) <= Number(to)
+}
+
+/** The facts about codes alone. A later fact replaces an earlier one of an equal code. */
+class Codes {
+  readonly #exact = new Map<string, RefusalFact>()
+  /** Of ranges and whole subjects, the narrowest first. */
+  #ranges: ReadonlyArray<RefusalFact> = []
+
+  add(fact: RefusalFact): void {
+    const { code = "" } = fact
+    if (/^X\.\d+\.\d+$|^\d+$/.test(code)) this.#exact.set(code, fact)
+    else {
+      this.#ranges = [fact, ...this.#ranges.filter((other) => other.code !== code)]
+        .sort((a, b) => Number(a.code!.endsWith("*")) - Number(b.code!.endsWith("*")))
+    }
+  }
+
+  ofReply(reply: string | undefined): RefusalFact | undefined {
+    return reply === undefined ? undefined : this.#exact.get(reply)
+  }
+
+  /** The first of some codes that a fact is known of. */
+  first(named: ReadonlyArray<NamedCode>): { readonly fact: RefusalFact; readonly level: string } | undefined {
+    for (const { detail, level } of named) {
+      const fact = this.#exact.get(`X.${detail}`) ?? this.#ranges.find(({ code }) => isOfCode(code!, detail))
+      if (fact !== undefined) return { fact, level }
+    }
+    return undefined
+  }
+}
+
+type Found = FoundPhrase<RefusalFact>
+
+const isWithin = (one: Found, other: Found): boolean => {
+  if (other.at > one.at || one.end > other.end) return false
+  return other.end - other.at > one.end - one.at || (other.of.code !== undefined && one.of.code === undefined)
+}
+
+/** Phrases that are no part of a longer one, or of one with a code, that was found in the same place. */
+const longest = (found: ReadonlyArray<Found>): ReadonlyArray<Found> =>
+  found.filter((one) => !found.some((other) => isWithin(one, other)))
+
+const severity = (fact: RefusalFact): number => refusalClasses.indexOf(fact.class)
+
+/** The fact that decides among several: the one that blames the address least, so that no living person is suppressed. */
+const mildest = (facts: ReadonlyArray<RefusalFact>): RefusalFact | undefined =>
+  [...facts].sort((a, b) => severity(a) - severity(b))[0]
+
+/**
+ * The fact that decides between a code and words of one receiver. `hint`: weak words. A code about something else than the
+ * address outweighs the words of a missing mailbox, and a code of a missing mailbox needs no word against it.
+ */
+const ofReceiver = (
+  code: RefusalFact | undefined,
+  words: RefusalFact | undefined,
+  hint: RefusalFact | undefined,
+): RefusalFact | undefined => {
+  if (code === undefined || code.weak === true || code.class === "no-such-mailbox") return words ?? hint ?? code
+  if (words === undefined || (words.class === "no-such-mailbox" && words.code === undefined)) return code
+  return words.code === undefined ? mildest([code, words]) : words
+}
+
+const becauseOf = ({ code, phrase, source }: RefusalFact): string =>
+  [code, phrase === undefined ? undefined : JSON.stringify(phrase), `(${source})`].filter((part) => part !== undefined)
+    .join(" ")
+
+const evidenceOf = ({ phrase, weak }: RefusalFact) => phrase === undefined ? "code" : weak === true ? "hint" : "words"
+
+/** Classes that a temporary reply does not establish. */
+const permanent: ReadonlySet<RefusalClass | undefined> = new Set(["no-such-mailbox", "disabled", "unknown", undefined])
+
+/** Returns the class of a refusal. */
+export type Classify = (refusal: Refusal) => Classified
+
+/** A classifier that knows `facts`, of which later ones replace earlier ones of an equal code or phrase. */
+export const makeClassifier = (facts: ReadonlyArray<RefusalFact>): Classify => {
+  const codes = new Codes()
+  const phrases = new Phrases<RefusalFact>()
+  const latest = new Map(facts.map((fact) => [`${fact.code} ${folded(fact.phrase ?? "")}`, fact]))
+  for (const fact of latest.values()) {
+    if (fact.phrase === undefined) codes.add(fact)
+    else phrases.add(fact.phrase, fact)
+  }
+  return ({ said = "", status = "" }) => {
+    const text = folded(said)
+    const named = codesIn(text)
+    const reply = replyIn(text)
+    const found = longest(
+      phrases.in(text).filter(({ of: { code } }) =>
+        code === undefined || code === reply || named.some(({ detail }) => isOfCode(code, detail))
+      ),
+    ).map(({ of }) => of)
+    const coded = codes.first(named)
+    const told = found.filter((fact) => fact.class !== "unknown")
+    const receiver = ofReceiver(
+      coded?.fact,
+      mildest(told.filter(({ weak }) => weak !== true)),
+      mildest(told.filter(({ weak }) => weak === true)),
+    ) ?? codes.ofReply(reply)
+    const reported = codes.first(codesIn(status))
+    // Servers derive the status of a reply without a code from its first digits: 550 becomes 5.1.1.
+    const isGuess = reply !== undefined && /\p{L}{2}/u.test(text) && reported?.fact.class === "no-such-mailbox"
+    const decided = receiver ?? (isGuess ? undefined : reported?.fact) ?? found[0]
+    const level = reply?.[0] ?? coded?.level ?? named[0]?.level ?? codesIn(status)[0]?.level
+    return level === "4" && permanent.has(decided?.class)
+      ? { class: "temporary", because: "the reply is a temporary one", evidence: undefined }
+      : {
+        class: decided?.class ?? "unknown",
+        because: decided && becauseOf(decided),
+        evidence: decided && evidenceOf(decided),
+      }
+  }
+}

@@ -1,0 +1,12 @@
+/** Longest text that is looked at. Unit: characters. */
+const maxText = 8_000
+
+/** Text as phrases are compared with it: without case, accents and addresses, and with single spaces. */
+export const folded = (text: string): string =>
+  text.slice(0, maxText).toWellFormed()
+    .replace(/[^\s<>@:;,"()[\]]{1,64}@[^\s<>@:;,"()[\]]{1,255}/g, "@")
+    // Each line of a reply repeats its code.
+    .replace(/\r?\n[ \t]*[45]\d\d-(?:[45]\.\d{1,3}\.\d{1,3} )?/g, " ")
+    .normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()
+    .replace(/[\u2018\u2019\u00b4`]/g, "'").replace(/[\u2010-\u2015]/g, "-")
+    .replace(/\s+/g, " ")
