@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import type { SMTPServerDataStream, SMTPServerSession } from "smtp-server"
 import { networkOf } from "../../text/Addresses.ts"
 import { batchBytes } from "../../journal/inbox/Inbox.ts"
-import { deliveryHeader, isReport } from "../mail/MailReports.ts"
+import { deliveryHeader, isReport, senderHeader } from "../mail/MailReports.ts"
 import { readHeaders } from "../mail/ReceivedMail.ts"
 import { mailSource } from "../../domain/Source.ts"
 import { PromptIntake } from "../PromptIntake.ts"
@@ -132,7 +132,7 @@ export const makeReception = Effect.gen(function* () {
       if (sender !== "" && mailbox.delivery !== undefined && !isReport(fields)) return refusals.noReport
       const headers = {
         ...(mailbox.delivery === undefined ? {} : { [deliveryHeader]: mailbox.delivery }),
-        "mail-from": sender.slice(0, maxAddress),
+        [senderHeader]: sender.slice(0, maxAddress),
         "rcpt-to": (rcptTo[0]?.address ?? "").slice(0, maxAddress),
         "client-address": remoteAddress,
         ...(bytes > body.length ? { "size": String(bytes) } : {}),

@@ -5,7 +5,19 @@ import type { Skipped } from "../../domain/DryRun.ts"
 import { ignored } from "../Items.ts"
 import type { NotUnderstood } from "../../domain/DryRun.ts"
 import type { NormalizeMail } from "../Normalize.ts"
-import { type BounceEvent, bounceEventOf, bounceEvents } from "./BounceKind.ts"
+import { type BounceEvent, bounceEvents, eventOfRefusal } from "../../domain/refusals/BounceEvent.ts"
+import type { Classified } from "../../domain/refusals/Classify.ts"
+import { classifyRefusal } from "../../domain/refusals/Refusals.ts"
+import {
+  explanationIn,
+  isAutomatic,
+  isAutomaticReply,
+  isDelay,
+  isFromServer,
+  isPlainBounce,
+  refusalIn,
+  saysRefusal,
+} from "./PlainBounces.ts"
 import { type MailHeaders, readMail, type ReceivedMail } from "./ReceivedMail.ts"
 
 // Reads e-mails from mail servers: delivery reports (RFC 3464), bounces in the formats of qmail and older Exim, and
@@ -18,7 +30,10 @@ import { type MailHeaders, readMail, type ReceivedMail } from "./ReceivedMail.ts
  */
 export const deliveryHeader = "delivery-id"
 
-/** The interpretation of a mail: an event of its delivery, or why it has no event. */
+/** Name of the stored header with the sender of the envelope. Its value is empty for reports. */
+export const senderHeader = "mail-from"
+
+/** The interpretation of a mail: an event of its delivery, or the reason why it has no event. */
 type Interpretation = { readonly event: EventName } | Skipped | NotUnderstood
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
@@ -35,8 +50,17 @@ const severity: ReadonlyArray<EventName | "delayed" | "relayed"> = [
 
 type RecipientResult = BounceEvent | "delivered" | "delayed" | "relayed"
 
-/** Returns the result for one recipient of a delivery report; undefined for a group of fields without a recipient. */
-const resultOf = (group: MailHeaders): RecipientResult | undefined => {
+/** Classifies the refusal in a readable text, by the words of the receiver if it has any, otherwise by the whole text. */
+const classifyExplanation = (explanation: string, status?: string): Classified => {
+  const said = classifyRefusal({ said: refusalIn(explanation) })
+  return said.class === "unknown" ? classifyRefusal({ said: explanation, status }) : said
+}
+
+/**
+ * Returns the result for one recipient of a delivery report; undefined for a group that names no recipient.
+ * `explanation`: the readable text of the report, which has the reason if the group has none.
+ */
+const resultOf = (group: MailHeaders, explanation: string): RecipientResult | undefined => {
   if (!group.has("final-recipient") && !group.has("original-recipient") && !group.has("action")) return undefined
   switch (firstWord(group.get("action"))) {
     case "delayed":
@@ -52,15 +76,15 @@ const resultOf = (group: MailHeaders): RecipientResult | undefined => {
       // If the action is absent or unknown, only a permanent status counts as a failed delivery.
       if (!/^\s*5\./.test(group.get("status") ?? "")) return undefined
   }
-  return bounceEventOf({
-    status: group.get("status"),
-    diagnostic: group.get("diagnostic-code") ?? group.get("x-supplementary-info"),
-  })
+  const diagnostic = group.get("diagnostic-code")?.replace(/^\s*[\w-]{1,40}\s*;/, "").trim()
+  const said = diagnostic || group.get("x-supplementary-info")
+  const status = group.get("status")
+  return eventOfRefusal((said ? classifyRefusal({ said, status }) : classifyExplanation(explanation, status)).class)
 }
 
 /** Interprets the fields of a delivery report (RFC 3464). */
-const interpretStatus = (groups: ReadonlyArray<MailHeaders>): Interpretation => {
-  const results = groups.flatMap((group) => resultOf(group) ?? [])
+const interpretStatus = (groups: ReadonlyArray<MailHeaders>, explanation: string): Interpretation => {
+  const results = groups.flatMap((group) => resultOf(group, explanation) ?? [])
   const [result] = results.sort((a, b) => severity.indexOf(a) - severity.indexOf(b))
   switch (result) {
     case undefined:
@@ -87,53 +111,19 @@ const interpretFeedback = (fields: MailHeaders): Interpretation => {
   return ignored(`Feedback of the type "${type}" is no complaint of the recipient`)
 }
 
-const isFromServer = (headers: MailHeaders): boolean =>
-  /mailer-daemon|postmaster|mail delivery (?:sub)?system/i.test(headers.get("from") ?? "")
-
-const bounceSubject =
-  /undeliver|deliver\w* (?:status|fail|problem|has failed)|(?:mail|message) delivery|fail(?:ed|ure)\b|returned (?:mail|to sender)|could not be (?:delivered|sent)|non-?delivery|unzustellbar|nicht zugestellt/i
-
-const isDelay = (subject: string, text: string): boolean =>
-  /warning|delay|not yet/i.test(subject) && !/fail|undeliver|return/i.test(subject) ||
-  /(?:has not yet been delivered|this is a warning message only|do not need to resend|will (?:continue|keep) trying|no action is required on your part)/i
-    .test(text)
-
-/** Maximum length of an explanation that is read. Unit: characters. */
-const maxExplanation = 16_000
-
-/** Start of the original message, which ends the explanation of a plain-text bounce. */
-const enclosure =
-  /^-{2,}[^\n]{0,80}(?:copy of (?:the|your) message|original message|below this line|returned message)|^return-path: </im
-
-/** Returns the readable text up to an enclosed message. */
-const explanationIn = (mail: ReceivedMail): string => {
-  const text = mail.text.slice(0, maxExplanation)
-  const end = text.search(enclosure)
-  return end < 0 ? text : text.slice(0, end)
+/**
+ * Interprets a bounce without a delivery report; undefined for other mail. `hasNullSender`: whether the envelope has no
+ * sender, as for bounces and automatic replies.
+ */
+const interpretText = (mail: ReceivedMail, hasNullSender: boolean): Interpretation | undefined => {
+  if (isAutomaticReply(mail) && !isFromServer(mail)) return undefined
+  const explanation = explanationIn(mail)
+  if (isDelay(mail, explanation)) return ignored("The message is delayed: the server goes on trying")
+  const said = `${mail.headers.get("subject") ?? ""}\n${explanation}`
+  const refusal = classifyExplanation(said)
+  if (!isPlainBounce(mail, explanation) && !(hasNullSender && saysRefusal(said, refusal))) return undefined
+  return { event: eventOfRefusal(refusal.class) }
 }
-
-/** Interprets a bounce without a delivery report, as qmail and older Exim send it; undefined for other mail. */
-const interpretText = (mail: ReceivedMail): Interpretation | undefined => {
-  const { headers } = mail
-  const subject = headers.get("subject") ?? ""
-  const text = explanationIn(mail)
-  const isBounce = headers.has("x-failed-recipients") ||
-    /^hi\. this is (?:the|a)\b[^\n]{0,120}(?:qmail|program)/im.test(text) ||
-    (isFromServer(headers) && (bounceSubject.test(subject) || isDelay(subject, text)))
-  if (!isBounce) return undefined
-  if (isDelay(subject, text)) return ignored("The message is delayed: the server goes on trying")
-  return { event: bounceEventOf({ diagnostic: text }) }
-}
-
-/** Whether a program sent the mail for a person: absence notes, confirmations, read receipts. */
-const isAutomaticReply = ({ headers, types }: ReceivedMail): boolean =>
-  /^auto-(?:replied|notified|generated)/i.test(headers.get("auto-submitted") ?? "") ||
-  ["x-autoreply", "x-autorespond", "x-auto-reply-from", "x-autogenerated"].some((name) => headers.has(name)) ||
-  /auto_?reply|junk|bulk/i.test(headers.get("precedence") ?? "") ||
-  /out of (?:the )?office|auto(?:matic|mated)?[- ]?(?:reply|response|answer)|vacation|abwesen|absence|fuera de/i.test(
-    headers.get("subject") ?? "",
-  ) ||
-  types.includes("message/disposition-notification")
 
 /** Returns the delivery of a mail to the address for complaints, according to the enclosed message. */
 const deliveryIn = ({ enclosed, feedback }: ReceivedMail): string | undefined => {
@@ -145,14 +135,20 @@ const deliveryIn = ({ enclosed, feedback }: ReceivedMail): string | undefined =>
   return named[0] ?? ids[0]
 }
 
-const interpret = (mail: ReceivedMail, isForComplaints: boolean): Interpretation => {
+/** The envelope of a mail: its recipient, and whether its sender is empty, as for reports. */
+interface Envelope {
+  readonly isForComplaints: boolean
+  readonly hasNullSender: boolean
+}
+
+const interpret = (mail: ReceivedMail, { hasNullSender, isForComplaints }: Envelope): Interpretation => {
   if (mail.feedback !== undefined) return interpretFeedback(mail.feedback)
-  if (mail.status !== undefined) return interpretStatus(mail.status)
+  if (mail.status !== undefined) return interpretStatus(mail.status, explanationIn(mail))
   // Microsoft's older reports contain only the enclosed message.
   if (isForComplaints && mail.enclosed.length > 0) return { event: "spam" }
-  const interpreted = isForComplaints ? undefined : interpretText(mail)
+  const interpreted = isForComplaints ? undefined : interpretText(mail, hasNullSender)
   if (interpreted !== undefined) return interpreted
-  if (isAutomaticReply(mail)) return ignored("An automatic reply says nothing about the delivery")
+  if (isAutomaticReply(mail) || isAutomatic(mail)) return ignored("An automatic reply says nothing about the delivery")
   return { reason: "The mail is neither a delivery report nor a complaint" }
 }
 
@@ -171,7 +167,10 @@ export const normalizeMail: NormalizeMail = async (body, stored, receivedAt) => 
   const mail = await readMail(body).catch((cause: Error) => ({ reason: `The mail cannot be read: ${cause.message}` }))
   if ("reason" in mail) return mail
   const own = stored[deliveryHeader]
-  const interpreted = interpret(mail, own === undefined)
+  const interpreted = interpret(mail, {
+    isForComplaints: own === undefined,
+    hasNullSender: stored[senderHeader] === "",
+  })
   if ("expected" in interpreted) return only(interpreted)
   if (!("event" in interpreted)) return interpreted
   const trackingId = own ?? deliveryIn(mail)

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 import PostalMime, { decodeWords } from "postal-mime"
 
 // Reads the parts of e-mails that delivery reports use, with `postal-mime`. All sizes are limited, because a mail may
@@ -35,6 +36,9 @@ const maxGroups = 100
 /** Maximum number of enclosed messages that are read. */
 const maxEnclosed = 20
 
+/** Maximum length of a page in HTML that is read. Unit: characters. */
+const maxPage = 100_000
+
 /** Maximum length of a field's value. Unit: characters. */
 const maxValue = 4_000
 
@@ -57,6 +61,10 @@ export const readHeaders = async (text: string): Promise<MailHeaders> => {
   return headersOf(await PostalMime.parse(end < 0 ? text : text.slice(0, end)))
 }
 
+/** Decodes ISO-2022-JP, which some servers write into reports without an encoding. */
+const decodedText = (text: string): string =>
+  text.includes("\u001b$") ? new TextDecoder("iso-2022-jp").decode(Buffer.from(text, "latin1")) : text
+
 /** Reads groups of fields that empty lines separate. */
 const readGroups = async (text: string): Promise<ReadonlyArray<MailHeaders>> => {
   const groups: Array<MailHeaders> = []
@@ -77,6 +85,25 @@ const enclosedTypes: ReadonlySet<string> = new Set([
   "message/global-headers",
 ])
 
+/** The text after the header section, of a mail whose parts cannot be found. */
+const bodyOf = (body: Uint8Array): string => {
+  const text = Buffer.from(limited(body)).toString("utf8")
+  const end = /\r?\n\r?\n/.exec(text)
+  return end === null ? "" : text.slice(end.index + end[0].length)
+}
+
+const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: " " }
+
+/** The words of a page, as far as a report in HTML needs it: without tags, and with their breaks. */
+const wordsIn = (html: string): string => {
+  const [start = "", ...rest] = html.slice(0, maxPage).split(/<(?:style|script)(?=[\s>])/i)
+  // Each of the others begins with a style sheet or a script.
+  return [start, ...rest.map((part) => part.slice(part.search(/<\/(?:style|script)/i)))].join(" ")
+    .replace(/<(?:br|\/p|\/div|\/tr|\/li|\/h\d)\b[^<>]{0,200}>/gi, "\n")
+    .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, "")
+    .replace(/&(lt|gt|amp|quot|nbsp);/g, (_, name: string) => entities[name]!)
+}
+
 /** Reads a mail, or its beginning. Fails if its parts are nested too deeply. */
 export const readMail = async (body: Uint8Array): Promise<ReceivedMail> => {
   const mail = await PostalMime.parse(limited(body), {
@@ -90,9 +117,9 @@ export const readMail = async (body: Uint8Array): Promise<ReceivedMail> => {
   const enclosed = parts.filter(({ type }) => enclosedTypes.has(type)).slice(0, maxEnclosed)
   return {
     headers: headersOf(mail),
-    text: mail.text ?? mail.html ?? "",
+    text: mail.text ?? (mail.html === undefined ? parts.length === 0 ? bodyOf(body) : "" : wordsIn(mail.html)),
     types: parts.map(({ type }) => type),
-    status: status && await readGroups(status.content),
+    status: status && await readGroups(decodedText(status.content)),
     feedback: feedback && ((await readGroups(feedback.content))[0] ?? new Map()),
     enclosed: await Promise.all(enclosed.map(({ content }) => readHeaders(content.trimStart()))),
   }

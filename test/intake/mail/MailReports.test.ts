@@ -131,7 +131,7 @@ describe("a delivery report", () => {
       ],
       [
         "Gmail, disabled",
-        "bounce",
+        "soft_bounce",
         samples.gmail(
           "failed",
           "5.2.1",
@@ -194,7 +194,8 @@ describe("a delivery report", () => {
         "bounce",
         report({ recipients: [["Final-Recipient: rfc822; anna@mailbox.example", "Action: failed", "Status: 5.1.1"]] }),
       ],
-      ["Comment in the status", "bounce", postfix("5.1.1 (bad destination mailbox address)", "smtp; 550 Nope")],
+      ["Comment in the status", "bounce", postfix("5.1.1 (bad destination mailbox address)", "smtp; 550")],
+      ["Words that are not known", "soft_bounce", postfix("5.1.1", "smtp; 550 Nope")],
     ])
   })
 
