@@ -1,4 +1,6 @@
 import { Duration } from "effect"
+import { type BounceEvent, eventOfRefusal } from "../domain/refusals/BounceEvent.ts"
+import { classifyRefusal } from "../domain/refusals/Refusals.ts"
 import type { TemplateId } from "../domain/Ids.ts"
 import type { Message, SendResult } from "./Connection.ts"
 import type { Claimed, ExpiredMessage, Settled } from "./Outbox.ts"
@@ -91,6 +93,10 @@ const endOf = (
   return `Given up after ${lengthText(retryingMillis)} and ${counted(attempt, "attempt")}`
 }
 
+/** Returns the outcome of a message that failed for good, with the event of its refusal. */
+const failed = (reason: string, event?: BounceEvent) =>
+  ({ _tag: "failed", reason: storable(reason), burned: true, ...(event === undefined ? {} : { event }) }) as const
+
 /**
  * Decides whether a failure that another attempt may overcome is retried. The last attempt is due when the horizon
  * ends.
@@ -105,7 +111,11 @@ const repeated = (
   const fields = settledFields(message, connection)
   const horizonMillis = Duration.toMillis(deferred ? policy.recipientHorizon : policy.horizon)
   const end = endOf(message, horizonMillis, policy)
-  if (end !== undefined) return { ...fields, _tag: "failed", reason: storable(`${end}: ${reason}`), burned: true }
+  if (end !== undefined) {
+    // The last reply of the recipient's server has the reason.
+    const event = deferred ? eventOfRefusal(classifyRefusal({ said: reason }).class) : undefined
+    return { ...fields, ...failed(`${end}: ${reason}`, event) }
+  }
   const pause = Math.min(
     retryPause(message.attempt, policy.firstPause, jitter),
     horizonMillis - message.retryingMillis,
@@ -147,8 +157,9 @@ export const outcomeOf = (
         links: result.links.map((link) => ({ ...link, messageKey: storable(link.messageKey) })),
       }
     case "refused":
+      return { ...fields, ...failed(result.reason, result.refusal && eventOfRefusal(result.refusal)) }
     case "unfit":
-      return { ...fields, _tag: "failed", reason: storable(result.reason), burned: true }
+      return { ...fields, ...failed(result.reason) }
     case "yielded":
       if (result.isCancelled === true) return { ...fields, _tag: "cancelled", reason: storable(result.reason) }
       return {

@@ -1,4 +1,7 @@
-import { isAboutAddress, refusalClass } from "./RefusalClass.ts"
+import { isAboutAddress } from "../domain/refusals/BounceEvent.ts"
+import { classifyRefusal } from "../domain/refusals/Refusals.ts"
+import type { RefusalClass } from "../domain/refusals/RefusalTable.ts"
+import { refusalCause } from "./RefusalCause.ts"
 
 /** Consecutive refusals for one reason after which the platform is suspected. */
 const inRow = 20
@@ -51,7 +54,7 @@ interface Answer {
  * Stops a connection if its platform refuses so many messages that more sending would only waste messages. The platform
  * is suspected after
  *
- *     20 consecutive refusals for one reason that is not about the recipient's address, or
+ *     20 consecutive refusals for one cause other than the recipient's address, such as a refused sender, or
  *     50 refusals of the last 100 messages
  *
  * The brake trips if recipients at several domains caused the refusals. Otherwise a few domains may be the cause, such
@@ -103,12 +106,14 @@ export class Brake {
     this.decide()
   }
 
-  refused(domain: string, reason: string): void {
+  /** `refusal`: the class of the refusal. Default: the class of the words in `reason`. */
+  refused(domain: string, reason: string, refusal: RefusalClass = classifyRefusal({ said: reason }).class): void {
     this.add({ domain, isRefused: true })
     this.reason = reason
-    if (isAboutAddress(reason)) this.run = null
+    if (isAboutAddress(refusal)) this.run = null
     else {
-      const kind = refusalClass(reason)
+      // Servers say in many words that they refuse this sender.
+      const kind = refusal === "sender-policy" ? refusal : refusalCause(reason)
       this.run = { class: kind, count: this.run?.class === kind ? this.run.count + 1 : 1 }
     }
     if (this.letPass > 0) this.letPass--

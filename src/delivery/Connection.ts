@@ -1,5 +1,6 @@
 import type { Duration, Effect } from "effect"
 import type { Fault } from "../domain/Errors.ts"
+import type { RefusalClass } from "../domain/refusals/RefusalTable.ts"
 import type { SourceId } from "../domain/Source.ts"
 import type { NotComposed } from "./Composer.ts"
 import type { Composed } from "../text/Email.ts"
@@ -92,7 +93,8 @@ export type SendResult =
     /** The recipient was suppressed in the meantime: the message is cancelled. */
     readonly isCancelled?: true
   }
-  | { readonly _tag: "refused"; readonly reason: string }
+  /** `refusal`: the reason, if the recipient's server refused the message. */
+  | { readonly _tag: "refused"; readonly reason: string; readonly refusal?: RefusalClass }
   | { readonly _tag: "unfit"; readonly reason: string }
   | { readonly _tag: "broken"; readonly reason: string }
 

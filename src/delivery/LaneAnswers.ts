@@ -102,7 +102,7 @@ const recordOf = (
       return untried(message, connection, result.reason)
     }
     if (result._tag === "accepted") lane.brake.accepted(message.domain)
-    if (result._tag === "refused") lane.brake.refused(message.domain, result.reason)
+    if (result._tag === "refused") lane.brake.refused(message.domain, result.reason, result.refusal)
   }
   return isProbe && result._tag === "retry" && result.scope === "connection"
     ? untried(message, connection, result.reason)

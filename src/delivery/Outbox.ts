@@ -9,6 +9,7 @@ import { addMessageLinks } from "../journal/events/MessageLinks.ts"
 import { reportOwnRows } from "../journal/inbox/ownReports.ts"
 import { deliverSource } from "../domain/Source.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import type { BounceEvent } from "../domain/refusals/BounceEvent.ts"
 import { announceFailed, countEnded, report } from "./EndReports.ts"
 import { recordset } from "../store/Recordset.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
@@ -79,8 +80,11 @@ export type Settled =
   & { readonly id: string; readonly templateId: TemplateId; readonly connection: string }
   & (
     | { readonly _tag: "sent"; readonly messageId: string | undefined; readonly links: ReadonlyArray<PlatformMessage> }
-    /** `burned`: whether the failure was an attempt. False if the message expired before an attempt. */
-    | { readonly _tag: "failed"; readonly reason: string; readonly burned: boolean }
+    /**
+     * `burned`: whether the failure was an attempt. False if the message expired before an attempt. `event`: the event of
+     * the refusal. Undefined: `failed`.
+     */
+    | { readonly _tag: "failed"; readonly reason: string; readonly burned: boolean; readonly event?: BounceEvent }
     /** Not sent, because its recipient is suppressed. */
     | { readonly _tag: "cancelled"; readonly reason: string }
     /**
@@ -123,6 +127,7 @@ const outcomeColumns = {
   message_id: "text",
   reason: "text",
   burned: "int",
+  event: "text",
   delay_seconds: "float8",
 } as const
 
@@ -319,6 +324,7 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
       message_id: one._tag === "sent" ? one.messageId?.slice(0, 400) : undefined,
       reason: one._tag === "sent" ? undefined : one.reason,
       burned: one._tag === "again" || one._tag === "failed" ? Number(one.burned) : 0,
+      event: one._tag === "failed" ? one.event : undefined,
       delay_seconds: one._tag !== "again" || one.delayMillis === undefined ? undefined : one.delayMillis / 1000,
     }))
     // A message that an earlier owner was sending was queued again with that owner's fence, so the owner's late result
@@ -340,13 +346,13 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
         FROM given g
         WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
           AND d.fence = ${fence} AND (d.state = 'sending' OR (d.state = 'queued' AND g.state <> 'queued'))
-        RETURNING d.id, d.template_id, d.state, g.burned, g.state AS given_state
+        RETURNING d.id, d.template_id, d.state, g.burned, g.event, g.state AS given_state
       ), ${countEnded(sql, org)}, reported AS (${
       reportOwnRows(
         sql,
         { org, source: deliverSource },
         sql`
-          SELECT json_build_object('event', CASE WHEN u.given_state = 'sent' THEN 'sent' ELSE 'failed' END,
+          SELECT json_build_object('event', CASE WHEN u.given_state = 'sent' THEN 'sent' ELSE COALESCE(u.event, 'failed') END,
             'event_id', u.id || ' ' || u.given_state, 'tracking_id', u.id, 'template_id', u.template_id) AS item
           FROM updated u WHERE u.given_state <> 'queued'`,
       )

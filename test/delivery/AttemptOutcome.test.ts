@@ -101,8 +101,33 @@ describe("AttemptOutcome", () => {
         _tag: "failed",
         reason: "Given up after 72 hours and 80 attempts: 451 4.7.1 Greylisted",
         burned: true,
+        event: "failed",
       },
     )
+  })
+
+  it("ends a refused message with the event of what the recipient's server means", () => {
+    const eventOf = (result: SendResult, attempts = 1, waited = 0) => {
+      const settled = outcome(result, attempts, waited)
+      return settled._tag === "failed" ? settled.event : settled._tag
+    }
+    assert.strictEqual(eventOf({ _tag: "refused", reason: "550", refusal: "no-such-mailbox" }), "bounce")
+    assert.strictEqual(eventOf({ _tag: "refused", reason: "552", refusal: "mailbox-full" }), "soft_bounce")
+    assert.strictEqual(eventOf({ _tag: "refused", reason: "550", refusal: "disabled" }), "soft_bounce")
+    assert.strictEqual(eventOf({ _tag: "refused", reason: "554", refusal: "sender-policy" }), "failed")
+    assert.strictEqual(eventOf({ _tag: "refused", reason: "554", refusal: "content-policy" }), "failed")
+    assert.isUndefined(eventOf({ _tag: "refused", reason: "A platform answered 400" }))
+    assert.isUndefined(eventOf({ _tag: "unfit", reason: "no subject" }))
+  })
+
+  it("ends a deferred message with the event of the last reply, however hard its words", () => {
+    const eventOf = (reply: string) => {
+      const settled = outcome(deferred(`The SMTP server answered ${reply}`), 80, 72 * hour)
+      return settled._tag === "failed" ? settled.event : settled._tag
+    }
+    assert.strictEqual(eventOf("452 4.2.2 Mailbox full"), "soft_bounce")
+    assert.strictEqual(eventOf("450 4.1.1 User unknown"), "soft_bounce")
+    assert.strictEqual(eventOf("450 4.7.1 Client host blocked using a block list"), "failed")
   })
 
   it("makes the last attempt when the horizon ends", () => {

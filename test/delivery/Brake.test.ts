@@ -66,6 +66,20 @@ const many = (count: number, answer: (n: number) => string | undefined) =>
   Array.from({ length: count }, (_, n) => answer(n))
 
 describe("Brake", () => {
+  it("trips after 20 servers in a row refuse the sender, in whatever words", () => {
+    const words = [
+      "550 5.7.1 Client host [192.0.2.7] blocked using a block list",
+      "554 5.7.1 reverse DNS required",
+      "550 5.2.0 Mail rejete. OFR_506 [506]",
+      "554 Your IP has a bad reputation",
+    ]
+    const brake = new Brake()
+    for (let n = 0; n < 19; n++) brake.refused(`d${n}.example`, `The SMTP server answered ${words[n % 4]}`)
+    assert.isFalse(brake.trip !== undefined)
+    brake.refused("d19.example", `The SMTP server answered ${words[3]}`)
+    assert.match(brake.trip?.reason ?? "", /^20 messages in a row were refused for one reason/)
+  })
+
   it("trips at the twentieth consecutive refusal for one reason and reports that reason", () => {
     const brake = new Brake()
     accept(brake, 1_000)

@@ -5,6 +5,7 @@ import type { ClaimChoice } from "../../src/delivery/DomainSessions.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { type Claimed, Outbox, type Settled } from "../../src/delivery/Outbox.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
+import type { BounceEvent } from "../../src/domain/refusals/BounceEvent.ts"
 import { Intake } from "../../src/intake/Intake.ts"
 import { settle as learn } from "../learning/support.ts"
 import { org, tallies } from "../intake/support.ts"
@@ -14,13 +15,14 @@ import { deliveriesOf, enqueue, enqueueMany, furnish, layerQueue, statesOf } fro
 const templateId = "t" as TemplateId
 const sent = (id: string, more: Partial<Settled> = {}) =>
   ({ id, templateId, connection: "main", _tag: "sent", messageId: `m-${id}`, links: [], ...more }) as Settled
-const failed = (id: string, reason = "refused"): Settled => ({
+const failed = (id: string, reason = "refused", event?: BounceEvent): Settled => ({
   id,
   templateId,
   connection: "main",
   _tag: "failed",
   reason,
   burned: true,
+  ...(event === undefined ? {} : { event }),
 })
 const again = (id: string, burned: boolean, delayMillis = 0): Settled => ({
   id,
@@ -467,6 +469,38 @@ describe("Outbox", () => {
         const [line, ...others] = yield* tallies("report")
         assert.deepStrictEqual(others, [])
         assert.match(line!, /^a \S* ?learned: decisions 3, failed 1, sent 1, voided 1$/)
+      }))
+
+    it.effect("reports what a refusal says of the address, which is suppressed if it does not exist", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const sql = yield* SqlClient.SqlClient
+        yield* furnish("refusals")
+        const { id: gone } = yield* enqueue("refusals", "gone@example.com")
+        const { id: full } = yield* enqueue("refusals", "full@example.com")
+        const { id: blocked } = yield* enqueue("refusals", "blocked@example.com")
+        const lane = yield* take("refusals")
+        yield* outbox.claim(lane, 3)
+        yield* outbox.settle(lane, [
+          failed(gone, "refused", "bounce"),
+          failed(full, "refused", "soft_bounce"),
+          failed(blocked, "refused", "failed"),
+        ])
+        assert.sameDeepMembers((yield* reports("refusals")).map(({ event, tracking_id }) => [event, tracking_id]), [
+          ["bounce", gone],
+          ["soft_bounce", full],
+          ["failed", blocked],
+        ])
+        yield* (yield* Intake).drain
+        assert.deepStrictEqual(
+          yield* sql`SELECT s.address_key, s.reason FROM suppressions s WHERE s.org_slug = 'refusals'`,
+          [{ addressKey: "gone@example.com", reason: "hard_bounce" }],
+        )
+        assert.deepStrictEqual(
+          yield* sql`SELECT b.address_key, b.count FROM soft_bounces b WHERE b.org_slug = 'refusals'`,
+          [{ addressKey: "full@example.com", count: 1 }],
+        )
+        assert.deepStrictEqual(yield* statesOf("refusals"), { failed: 3 })
       }))
 
     it.effect("links the platform's message id to the delivery, so that webhooks find the decision", () =>

@@ -2,7 +2,8 @@ import { Clock, Duration, Effect, Result } from "effect"
 import { Buffer } from "node:buffer"
 import * as Json from "../../json/Json.ts"
 import type { SendResult, TestResult } from "../Connection.ts"
-import { isAboutRecipient } from "../RefusalClass.ts"
+import type { RefusalClass } from "../../domain/refusals/RefusalTable.ts"
+import { isAboutRecipient } from "../RefusalCause.ts"
 import type { NoAnswer, OutboundHttp, OutboundRequest, OutboundResponse } from "../OutboundHttp.ts"
 
 /** Longer pauses that a platform requests for a connection are shortened to this. */
@@ -100,8 +101,12 @@ export const deferred = (reason: string): SendResult => ({
   wait: undefined,
 })
 
-/** The result of a message that the platform will never accept. */
-export const refused = (reason: string): SendResult => ({ _tag: "refused", reason })
+/** The result of a message that will never be accepted. `refusal`: the reason, if the recipient's server refused it. */
+export const refused = (reason: string, refusal?: RefusalClass): SendResult => ({
+  _tag: "refused",
+  reason,
+  ...(refusal === undefined ? {} : { refusal }),
+})
 
 /** The result of a message that cannot be written in the platform's format. */
 export const unfit = (reason: string): SendResult => ({ _tag: "unfit", reason })

@@ -1,3 +1,4 @@
+import { classifyRefusal } from "../../domain/refusals/Refusals.ts"
 import type { SendResult } from "../Connection.ts"
 import { broken, deferred, excerpt, ofRecipient, refused, retry, slowDown, unfit } from "./Answers.ts"
 
@@ -66,10 +67,9 @@ const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d
  *     4yz (also 421) about the rate    slow-down
  *     other 4yz    retry; about the recipient or the message: deferred
  *     503, no reply    retry
- *     552, 5.2.2 for the recipient or the message    refused: the mailbox is full
- *     552, 5.3.4, size    refused: the message is too large
+ *     552, 5.3.4, size, at the sender    refused: the message is too large
  *     other 5yz before a message, or to its sender    broken: no message would be accepted
- *     other 5yz    refused
+ *     other 5yz    refused, for the reason that the classifier of refusals finds
  */
 export const sortFault = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult => {
   const result = meaningOf(fault, secrets)
@@ -96,14 +96,14 @@ const meaningOf = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult
   if (code === 530 || code === 534 || code === 535 || code === 538) {
     return broken(`${reason}. Check user, password and TLS mode`)
   }
-  const enhanced = enhancedOf(detail)
-  if (stage === "recipient" || stage === "data") {
-    if (enhanced === "2.2" || (code === 552 && enhanced === undefined)) return refused(`The mailbox is full. ${reason}`)
+  if ((stage === "recipient" || stage === "data") && code < 600) {
+    const refusal = classifyRefusal({ said: detail }).class
+    return refused(refusal === "mailbox-full" ? `The mailbox is full. ${reason}` : reason, refusal)
   }
   // The size is the message's fault, although the server refuses MAIL FROM because of it.
-  if (code === 552 || enhanced === "3.4") return refused(reason)
+  if (code === 552 || enhancedOf(detail) === "3.4") return refused(reason)
   if (stage === "login") return broken(reason)
   if (stage === "connect") return broken(`${reason}, before any message`)
   if (stage === "sender") return broken(`${reason}. It does not take messages from this sender: check from`)
-  return code >= 500 && code < 600 ? refused(reason) : retry(reason, uncertain)
+  return retry(reason, uncertain)
 }

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type FailureOwner, ownerOf } from "../../../src/delivery/FailureOwner.ts"
-import { isAboutAddress } from "../../../src/delivery/RefusalClass.ts"
+import { isAboutAddress } from "../../../src/domain/refusals/BounceEvent.ts"
+import { classifyRefusal } from "../../../src/domain/refusals/Refusals.ts"
 import type { PlatformName } from "../../../src/delivery/connections/Platforms.ts"
 import {
   brazeKey,
@@ -131,7 +132,7 @@ describe("refusals of one recipient by HTTP platforms", () => {
         // Marketing Cloud gives a token for the first message.
         if (name === "sfmc") yield* sendTo(connection, "accepted", message({ id: "before" }))
         const { reason } = yield* sendTo(connection, "refused")
-        assert.isTrue(isAboutAddress(reason), reason)
+        assert.isTrue(isAboutAddress(classifyRefusal({ said: reason }).class), reason)
         yield* sendTo(connection, "accepted", message({ id: "after", email: "bob@example.com" }))
         assert.strictEqual(platform.arrivals.at(-1)?.id, "after")
       }).pipe(Effect.provide(layerLoopback)))

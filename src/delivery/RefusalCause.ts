@@ -22,27 +22,12 @@ const wordsOf = (reason: string): string =>
     .slice(0, 200)
 
 /**
- * Returns the class of a refusal. Refusals for one cause have one class for all recipients: the enhanced status code if
- * it is specific, otherwise the status code and the words.
+ * Returns the cause of a refusal, which is equal for all recipients: the enhanced status code if it is specific, otherwise
+ * the status code and the words.
  */
-export const refusalClass = (reason: string): string => {
+export const refusalCause = (reason: string): string => {
   const { enhanced, status } = codesOf(reason)
   return enhanced !== undefined && !unspecific.has(enhanced) ? enhanced : `${status ?? ""} ${wordsOf(reason)}`.trim()
-}
-
-/** Words in refusals about the recipient's address, and Iterable's error codes for it. */
-const addressWords =
-  /InvalidEmailAddressError|UnknownEmailError|ForgottenUserError|user (?:is )?unknown|unknown (?:user|recipient|mailbox|address|local part)|no such (?:user|mailbox|recipient|domain|address|person|account)|user not local|invalid (?:recipient|mailbox|address|email)|non-?existent|over quota|mailbox is full|(?:mailbox|user|recipient|address|email|account|domain|host)\b.{0,60}?(?:not (?:found|exist|known|available|valid)|n[o']t exist|unavailable|disabled|inactive|invalid|unknown|full)/i
-
-/**
- * Whether a refusal is about the recipient's address (no such mailbox or domain, mailbox full or closed), and not about
- * the sender, the message or the account at the platform.
- */
-export const isAboutAddress = (reason: string): boolean => {
-  const { enhanced } = codesOf(reason)
-  if (enhanced === undefined || unspecific.has(enhanced)) return addressWords.test(reason)
-  // 5.1.7 and 5.1.8 are about the sender's address, 5.2.3 is about the size of the message.
-  return /^5\.(?:1\.|2\.[^3]|4\.[14]$)/.test(enhanced) && !/^5\.1\.[78]$/.test(enhanced)
 }
 
 const recipientWords =

@@ -1,10 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isAboutAddress, refusalClass } from "../../src/delivery/RefusalClass.ts"
+import { refusalCause } from "../../src/delivery/RefusalCause.ts"
+import { isAboutAddress as isClassAboutAddress } from "../../src/domain/refusals/BounceEvent.ts"
+import { classifyRefusal } from "../../src/domain/refusals/Refusals.ts"
 
 const smtp = (reply: string) => `The SMTP server answered ${reply}`
 
-describe("RefusalClass", () => {
-  it("assigns refusals with the same cause to one class for all recipients", () => {
+const isAboutAddress = (said: string) => isClassAboutAddress(classifyRefusal({ said }).class)
+
+describe("RefusalCause", () => {
+  it("gives refusals with one cause one name for all recipients", () => {
     const alike: ReadonlyArray<ReadonlyArray<string>> = [
       [
         smtp("554 5.7.1 <ada@example.com>: Relay access denied"),
@@ -28,7 +32,7 @@ describe("RefusalClass", () => {
         'Braze answered 400: {"message":"no campaign for bob.smith@sub.example.org"}',
       ],
     ]
-    const classes = alike.map((reasons) => [...new Set(reasons.map(refusalClass))])
+    const classes = alike.map((reasons) => [...new Set(reasons.map(refusalCause))])
     for (const [n, found] of classes.entries()) assert.lengthOf(found, 1, `${alike[n]}`)
     assert.lengthOf([...new Set(classes.flat())], alike.length, "different causes differ")
   })
@@ -44,7 +48,7 @@ describe("RefusalClass", () => {
       smtp("554"),
       "Iterable answered 400: no",
     ]
-    assert.lengthOf([...new Set(reasons.map(refusalClass))], reasons.length)
+    assert.lengthOf([...new Set(reasons.map(refusalCause))], reasons.length)
   })
 
   it("recognizes refusals of the recipient's address", () => {
@@ -86,7 +90,7 @@ describe("RefusalClass", () => {
   it("classifies long reasons in linear time", () => {
     for (const text of ["a@", "<", "a.", "1a ", "mailbox ", "https://x"]) {
       const reason = text.repeat(Math.ceil(1_000 / text.length))
-      refusalClass(reason)
+      refusalCause(reason)
       isAboutAddress(reason)
     }
   })
