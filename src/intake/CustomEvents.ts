@@ -3,6 +3,7 @@ import { readAddress } from "../text/AddressText.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
 import type { MemberFault, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"
+import { bounceByReason, reasonKeys } from "./BounceReasons.ts"
 import { collect, faulty, ignored, type Items, itemsOf, unreadableAddress } from "./Items.ts"
 import { channelOf, isEmailChannel, mayBeEmail, optIn, optInNames } from "../domain/Recipient.ts"
 import { type EventName, isSuppressing } from "../domain/EventKinds.ts"
@@ -10,9 +11,9 @@ import { isEventId, keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
 import { type EventLevel, faultsIn, memberFault } from "./Given.ts"
 import { timeIn } from "./Instant.ts"
 import { type Money, moneyIn } from "./Money.ts"
-import { bounceOf } from "./mail/BounceKind.ts"
 import { trackingIdOf } from "./LinkParameters.ts"
 import { emailOf, find, isItem, type Item, known, lastSegment, linkOf, noise } from "./Reading.ts"
+import { bounceOf } from "../domain/refusals/BounceEvent.ts"
 import { addressFault, zoneIn } from "./PersonMembers.ts"
 import { automatedKeys, flagIn } from "./Truth.ts"
 import { unknownNameReason } from "./UnknownName.ts"
@@ -185,7 +186,7 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     )
   }
   const { event, faults: moneyFaults, ...money } = moneyIn(
-    named.event === "bounce" ? bounceOf(isSoftBounce(levels)) : named.event,
+    bounceByReason(named.event === "bounce" ? bounceOf(isSoftBounce(levels)) : named.event, levels),
     given,
     valueKeys,
   )
@@ -252,6 +253,7 @@ const knownKeys: ReadonlySet<string> = new Set([
   ...zoneKeys,
   ...channelKeys,
   ...bounceKeys,
+  ...reasonKeys,
   ...automatedKeys,
   "data",
   "properties",

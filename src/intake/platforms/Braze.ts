@@ -2,6 +2,7 @@ import type { EventName } from "../../domain/EventKinds.ts"
 import * as CustomEvents from "../CustomEvents.ts"
 import { collect, collectAt, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { bounceByReason } from "../BounceReasons.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { addressFault, zoneIn } from "../PersonMembers.ts"
@@ -156,7 +157,7 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
     }
     event = "conversion"
   } else {
-    event = meaning
+    event = concernsEmail(type, properties) ? bounceByReason(meaning, [properties]) : meaning
   }
 
   const external = nameOf(person["external_user_id"])

@@ -1,6 +1,7 @@
 import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { bounceByReason } from "../BounceReasons.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { addressFault } from "../PersonMembers.ts"
@@ -77,10 +78,11 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   if (noise.has(metric)) return ignored(`"${stated}" says nothing about a message's effect`)
   const isOptIn = optInNames.has(metric)
   if (isOptIn && !isEmail(item)) return ignored(`"${stated}" does not concern e-mail`)
-  const event = isOptIn ? optIn.event : metrics.get(metric)
-  if (event === undefined) return faulty(`"${stated}" is no metric known here`)
+  const meaning = isOptIn ? optIn.event : metrics.get(metric)
+  if (meaning === undefined) return faulty(`"${stated}" is no metric known here`)
 
   const data = memberOf(item, "data")
+  const event = isEmail(item) ? bounceByReason(meaning, [data]) : meaning
   const identifiers = memberOf(data, "identifiers")
   const trackingId = headerTrackingId(data["headers"]) ?? trackingIdOf(data["href"])
   const user = find([identifiers], ["id"], nameOf) ?? find([data], ["customer_id"], nameOf) ??

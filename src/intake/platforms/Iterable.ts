@@ -1,9 +1,10 @@
 import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { bounceByReason } from "../BounceReasons.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
-import { bounceOf } from "../mail/BounceKind.ts"
+import { bounceOf } from "../../domain/refusals/BounceEvent.ts"
 import { addressFault } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import { carriedIds, emailOf, find, isBlank, isItem, type Item, linkOf, objectOf, parseJson } from "../Reading.ts"
@@ -89,7 +90,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     url: find([fields], urlKeys, textOf) ?? null,
     user: user ?? null,
   })
-  const event = name === "emailbounce" ? bounceOf(isSoft(fields)) : meaning
+  const event = name === "emailbounce" ? bounceByReason(bounceOf(isSoft(fields)), [fields]) : meaning
   const dataFields = [{ item: fields, at: "/dataFields" }]
   const time = timeIn(dataFields, timeKeys, receivedAt)
   const machine = flagIn(dataFields, machineKeys)

@@ -2,6 +2,7 @@ import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.
 import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { bounceByReason } from "../BounceReasons.ts"
 import { type EventLevel, faultsIn } from "../Given.ts"
 import { parseInstant, timeIn } from "../Instant.ts"
 import { moneyIn } from "../Money.ts"
@@ -215,8 +216,9 @@ const readTrack = (
   if (call.trackingId === undefined && call.user === undefined) {
     return faulty("names neither a message nor a person: send properties.tracking_id, or userId")
   }
+  const concernsEmail = !/^(push|sms) /.test(name)
   const { event, faults, ...money } = moneyIn(
-    named,
+    concernsEmail ? bounceByReason(named, [call.properties]) : named,
     [{ item: call.properties, at: call.at }],
     ["revenue", "value", "total"],
   )
@@ -227,7 +229,7 @@ const readTrack = (
   }
   const time = timeOf(call, receivedAt)
   const machine = flagIn(call.levels)
-  const ofChannel = channelOf(event, !/^(push|sms) /.test(name))
+  const ofChannel = channelOf(event, concernsEmail)
   const { fault: zoneFault, zone } = zoneIn(call.contexts, ["timezone"])
   // Without a time, only the whole content distinguishes events.
   const content: Item = call.time === undefined ? { item, user: call.user } : {

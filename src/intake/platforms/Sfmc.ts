@@ -1,11 +1,12 @@
 import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { bounceByReason } from "../BounceReasons.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { trackingIdOf } from "../LinkParameters.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf } from "../Reading.ts"
-import { bounceOf } from "../mail/BounceKind.ts"
+import { bounceOf } from "../../domain/refusals/BounceEvent.ts"
 import { addressFault } from "../PersonMembers.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Normalize.ts"
@@ -97,7 +98,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     time,
     type,
   })
-  const event = type === "transactionalsendevents.emailbounced" ? bounceOf(isSoft(info)) : named
+  const event = type === "transactionalsendevents.emailbounced" ? bounceByReason(bounceOf(isSoft(info)), [info]) : named
   const { fault, occurredAt } = timeIn([{ item, at: "" }], ["timestampUTC"], receivedAt)
   const ofChannel = channelOf(event, !type.includes(".sms"))
   return {
