@@ -12,6 +12,7 @@ import { mailBacklog } from "../mail/MailQueue.ts"
 import { testMailServer } from "../mailing/ServiceMail.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { dnsServers, Settings, SettingsFaulty } from "../settings/Settings.ts"
+import { operatorRefusals } from "../service/OperatorRefusals.ts"
 import { schemaVersion } from "../store/Migrations.ts"
 import { Store } from "../store/Store.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
@@ -57,9 +58,14 @@ const orFault = <A, E, R>(
 
 /** The settings of this process, undefined if they have faults, with a diagnosis of each fault. */
 const checkSettings = Effect.gen(function* () {
-  const built = yield* Effect.exit(Layer.build(Settings.layer))
+  const built = yield* Effect.exit(
+    Layer.build(Settings.layer).pipe(
+      Effect.map((context) => Context.get(context, Settings)),
+      Effect.tap(operatorRefusals),
+    ),
+  )
   if (Exit.isSuccess(built)) {
-    return { settings: Context.get(built.value, Settings), found: [ok("configuration", "", "All settings are valid.")] }
+    return { settings: built.value, found: [ok("configuration", "", "All settings are valid.")] }
   }
   const error = Cause.squash(built.cause)
   const faults = error instanceof SettingsFaulty ? error.faults : [yield* messageOf(error)]

@@ -1,4 +1,5 @@
 import { Context, type Duration, Effect, Layer } from "effect"
+import { addedRefusals } from "../domain/refusals/Refusals.ts"
 import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
 import type { BodyChunk, BodyToRead, ReadAnswer, ReadRequest } from "./BodyReading.ts"
 import type { Reading } from "./Sources.ts"
@@ -94,6 +95,7 @@ export class BodyReader extends Context.Service<BodyReader, {
             bodies: bodies.map((body) => ({ ...body, reading: body.reading?.key })),
             readings,
             sliceWeight,
+            refusals: addedRefusals(),
           })
           let answer = yield* processes[lane].ask(request(new Map()))
           if (answer.type === "missing") {

@@ -1,4 +1,6 @@
 import type { ErasureRequest, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import { extendRefusals } from "../domain/refusals/Refusals.ts"
+import type { RefusalFact } from "../domain/refusals/RefusalTable.ts"
 import { LruMap } from "../json/LruMap.ts"
 import { SeededMap } from "../json/SeededMap.ts"
 import { sourceIdOf } from "../domain/Source.ts"
@@ -30,6 +32,8 @@ export type ReadRequest =
     readonly bodies: ReadonlyArray<BodyToRead>
     readonly readings: ReadonlyMap<string, Reading>
     readonly sliceWeight: number
+    /** Facts of the operator about refusals; mostly none. */
+    readonly refusals: ReadonlyArray<RefusalFact>
   }
   /** Returns the next slice of the bodies read last. */
   | { readonly type: "next" }
@@ -198,6 +202,7 @@ export const bodyReader = () => {
 
   return async (request: ReadRequest, note: (id: number) => void): Promise<ReadAnswer> => {
     if (request.type === "next") return slice()
+    extendRefusals(request.refusals)
     const normalizers = request.bodies.map((body) => normalizeOf(body, request.readings))
     const missing = request.bodies.flatMap(({ reading }, i) =>
       normalizers[i] === "missing" && reading !== undefined ? [reading] : []

@@ -141,6 +141,7 @@ import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { SuppressionImports } from "../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../suppressions/Suppressions.ts"
 import * as ServerWatch from "../store/ServerWatch.ts"
+import * as OperatorRefusals from "./OperatorRefusals.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import * as LoopWatch from "../telemetry/LoopWatch.ts"
 import { Reactions } from "../tracking/Reactions.ts"
@@ -237,7 +238,8 @@ const servicesOver = (layerActors: LayerActors) =>
     Proposals.layer,
     Layer.mergeAll(Comments.layer, ResultShares.layer, SegmentExplorer.layer).pipe(Layer.provide(Templates.layer)),
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
-    Alerts.layer.pipe(Layer.provide(SourceRhythms.layer)),
+    OperatorRefusals.layer,
+    Alerts.layer.pipe(Layer.provide([SourceRhythms.layer, layerDelivery])),
     Layer.mergeAll(ChangeHistory.layer, ServiceMail.layer),
     NotificationMail.layer.pipe(
       Layer.provideMerge(Layer.mergeAll(Notifications.layer, NotificationTexts.layer)),

@@ -1,4 +1,5 @@
-import { Config, Duration, Option, Redacted, Schema } from "effect"
+import { Config, Duration, Option, Redacted, Result, Schema } from "effect"
+import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
 import { type AddressRange, addressRangeOf } from "../text/Addresses.ts"
 import { parseBytes } from "../text/Bytes.ts"
@@ -157,3 +158,30 @@ export const checked = (name: string, isOne: (text: string) => boolean, as: stri
 /** Pairs such as `name=value,other=value`, as a text. */
 export const pairs = (name: string) =>
   checked(name, (text) => pairsOf(text) !== undefined, "must be pairs such as name=value,other=value, percent-encoded")
+
+/** A file that a setting names, and its text. */
+export interface NamedFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** The file of an absolute or relative path. An empty path means none. */
+export const namedFile = (name: string): Config.Config<Option.Option<NamedFile>> =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter<string>((path) => {
+        const read = textOf(path)
+        return Result.isSuccess(read) ? undefined : `${path}: cannot be read: ${read.failure}. Correct or unset ${name}`
+      }),
+    ),
+    name,
+  ).pipe(
+    Config.withDefault(""),
+    Config.map((path) => Option.flatten(Result.getSuccess(textOf(path)))),
+  )
+
+const textOf = (path: string): Result.Result<Option.Option<NamedFile>, string> =>
+  path.trim() === "" ? Result.succeed(Option.none()) : Result.try({
+    try: () => Option.some({ path, text: readFileSync(path, "utf8") }),
+    catch: (error) => error instanceof Error ? error.message : String(error),
+  })

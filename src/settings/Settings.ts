@@ -24,6 +24,7 @@ import {
   duration,
   isHttpUrl,
   limit,
+  namedFile,
   nameServers,
   pairs,
   pairsOf,
@@ -68,6 +69,11 @@ const config = {
     (text) => parseAddress(text) !== undefined,
     "must be an address and a port between 1 and 65535, such as 0.0.0.0:2525 or [::]:2525",
   ).pipe(Config.map((text) => Option.fromUndefinedOr(parseAddress(text)))),
+  /**
+   * `REFUSALS_FILE`: file with additional facts about refusals of mail servers, in the form of
+   * `src/domain/refusals/refusals.json`. Default: no additional facts.
+   */
+  refusalsFile: namedFile("REFUSALS_FILE"),
   /**
    * `STORE`: `external` for the PostgreSQL server of `DATABASE_URL`, `embedded` for the service's own server in
    * `DATA_DIR`. Default: `external` if `DATABASE_URL` is set. The container image sets `external`.

@@ -1,3 +1,4 @@
+import type { RefusalFact } from "../../src/domain/refusals/RefusalTable.ts"
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { type BodyChunk, bodyReader, type BodyToRead, readBody, slicesOf } from "../../src/intake/BodyReading.ts"
@@ -105,7 +106,7 @@ describe("bodyReader", () => {
   it("requests missing settings once and caches them", async () => {
     const answer = bodyReader()
     const body = bodyOf({ what: "click", id: "t" }, { reading: "k" })
-    const request = { type: "read", bodies: [body], sliceWeight: 10 } as const
+    const request = { type: "read", bodies: [body], sliceWeight: 10, refusals: [] } as const
     const noted: Array<number> = []
     const note = (id: number) => void noted.push(id)
     assert.deepStrictEqual(await answer({ ...request, readings: new Map() }, note), {
@@ -129,6 +130,7 @@ describe("bodyReader", () => {
         bodies: [bodyOf({ what: "click", id: "t" }, { source, reading: "k" })],
         readings: new Map([["k", mapped]]),
         sliceWeight: 10,
+        refusals: [],
       }, () => {})
     const counts = []
     for (const source of ["events", "provider_a"]) {
@@ -136,6 +138,22 @@ describe("bodyReader", () => {
       counts.push(slice.type === "slice" && slice.chunks[0]!.events.length)
     }
     assert.deepStrictEqual(counts, [1, 0])
+  })
+
+  it("reads refusals by the operator's facts as well", async () => {
+    const answer = bodyReader()
+    const fact = { class: "mailbox-full", phrase: "der Kasten klemmt", source: "our log", date: "2026-11-29" } as const
+    const eventWith = async (refusals: ReadonlyArray<RefusalFact>) => {
+      const bounce = { event: "bounce", tracking_id: "t", reason: "554 der Kasten klemmt" }
+      const slice = await answer(
+        { type: "read", bodies: [bodyOf(bounce)], readings: new Map(), sliceWeight: 10, refusals },
+        () => {},
+      )
+      return slice.type === "slice" && slice.chunks[0]!.events[0]!.event
+    }
+    assert.strictEqual(await eventWith([]), "bounce")
+    assert.strictEqual(await eventWith([fact]), "soft_bounce")
+    assert.strictEqual(await eventWith([]), "bounce")
   })
 
   it("returns one slice after another, and an empty last slice when nothing is left", async () => {
@@ -147,6 +165,7 @@ describe("bodyReader", () => {
       bodies: [bodyOf(Array.from({ length: 25 }, (_, n) => click(`${n}`)))],
       readings: new Map(),
       sliceWeight: 10,
+      refusals: [],
     }, () => {})
     const all = [first, await answer({ type: "next" }, () => {}), await answer({ type: "next" }, () => {})]
     assert.deepStrictEqual(

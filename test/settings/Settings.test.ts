@@ -1,5 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Layer, Option, Redacted } from "effect"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { Settings } from "../../src/settings/Settings.ts"
 
 const read = (env: Record<string, string>) =>
@@ -59,6 +62,23 @@ describe("settings", () => {
         const error = yield* Effect.flip(read({ BOUNCE_LISTEN: text }))
         assert.match(error.message, /^ {2}BOUNCE_LISTEN: must be an address and a port/m, text)
       }
+    }))
+
+  it.effect("read the file of facts about refusals, or say why it cannot be read", () =>
+    Effect.gen(function* () {
+      for (const env of [{}, { REFUSALS_FILE: "" }]) assert.isTrue(Option.isNone((yield* read(env)).refusalsFile))
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "refusals-"))),
+        (path) => Effect.sync(() => rmSync(path, { recursive: true })),
+      )
+      const path = join(folder, "refusals.json")
+      writeFileSync(path, "[]")
+      assert.deepStrictEqual((yield* read({ REFUSALS_FILE: path })).refusalsFile, Option.some({ path, text: "[]" }))
+      const missing = yield* Effect.flip(read({ REFUSALS_FILE: join(folder, "none.json") }))
+      assert.match(
+        missing.message,
+        /REFUSALS_FILE: .*none\.json: cannot be read: .*\. Correct or unset REFUSALS_FILE/,
+      )
     }))
 
   it.effect("accept the address for links in e-mails, which may be empty", () =>

@@ -18,6 +18,9 @@ export const extendRefusals = (facts: ReadonlyArray<RefusalFact>): void => {
   classifier = undefined
 }
 
+/** Returns the facts of the operator. */
+export const addedRefusals = (): ReadonlyArray<RefusalFact> => ofOperator
+
 /** Returns the class of a refusal, by all facts of this process. */
 export const classifyRefusal: Classify = (refusal) =>
   (classifier ??= makeClassifier([...knownRefusals, ...ofOperator]))(refusal)
