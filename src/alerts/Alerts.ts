@@ -7,13 +7,24 @@ import { RequestNotices } from "../decide/RequestNotices.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { WebhookSources } from "../intake/WebhookSources.ts"
 import { SourceRhythms } from "../journal/inbox/SourceRhythms.ts"
+import { refusedByReport } from "../journal/events/RefusalReports.ts"
 import { recordset } from "../store/Recordset.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
+import { Connections } from "../delivery/Connections.ts"
 import { endedDeliveries } from "../delivery/EndedDeliveries.ts"
 import type { NewNotification } from "../accounts/notifications/Kinds.ts"
 import { notify } from "../accounts/notifications/Notify.ts"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
-import { type AlertCondition, type AlertFacts, conditionsOf, keyOf, silenceRule, subjectOf } from "./Conditions.ts"
+import {
+  type AlertCondition,
+  type AlertFacts,
+  conditionsOf,
+  type EndedDeliveries,
+  isSenderRefused,
+  keyOf,
+  silenceRule,
+  subjectOf,
+} from "./Conditions.ts"
 
 /** Interval of writing counts, and interval of checking conditions. */
 const flushEvery = "10 seconds"
@@ -71,13 +82,27 @@ const notificationOf = (org: string, condition: AlertCondition, at: string): New
       },
     }
 
+/** Adds the messages that a report refused to the ended deliveries of an organization. */
+const deliveriesOf = (
+  { ended, failed }: Pick<EndedDeliveries, "ended" | "failed">,
+  refused: number,
+  threshold: number,
+): EndedDeliveries => ({
+  failed: failed + refused,
+  // Reports may arrive after the hours in which their messages were sent.
+  ended: Math.max(ended, failed + refused),
+  refused,
+  threshold,
+})
+
 /** Conditions of organizations that need attention. */
 export class Alerts extends Context.Service<Alerts, {
   /** Returns the conditions that are true now. Fails with `SqlError` if the database does not respond. */
   readonly current: (org: OrgSlug) => Effect.Effect<ReadonlyArray<AlertCondition>, SqlError>
   /**
    * Notifies members and webhook endpoints of all organizations of conditions that have begun since the last check by
-   * any node, and deletes alerts that have ended. Fails with `SqlError` if the database does not respond.
+   * any node, and deletes alerts that have ended. Pauses the connection of an organization whose failing deliveries were
+   * mostly refused because of the sender. Fails with `SqlError` if the database does not respond.
    */
   readonly lookAtAll: Effect.Effect<void, SqlError>
 }>()("parlance/alerts/Alerts") {
@@ -89,8 +114,9 @@ export class Alerts extends Context.Service<Alerts, {
       const renderings = yield* RenderingCounts
       const rhythms = yield* SourceRhythms
       const sources = yield* WebhookSources
+      const connections = yield* Connections
 
-      /** Reads the facts of existing organizations, in four statements for all of them. */
+      /** Reads the facts of existing organizations, in five statements for all of them. */
       const factsOf = Effect.fnUntraced(function* (orgs: ReadonlyArray<string>) {
         const settings = yield* sql<{ slug: OrgSlug; deliveryFailureThreshold: number }>`
           SELECT o.slug, o.delivery_failure_threshold FROM ${
@@ -103,13 +129,14 @@ export class Alerts extends Context.Service<Alerts, {
         )
         const recent = yield* renderings.recent(orgs)
         const ended = yield* endedDeliveries(sql, orgs)
+        const refused = yield* refusedByReport(sql, orgs)
         const now = clock.currentTimeMillisUnsafe()
         const rhythmsOf = yield* rhythms.ofQuiet(orgs, new Date(now - silenceRule.leastHours * hourMillis))
         return settings.map(({ deliveryFailureThreshold: threshold, slug }): Facts => ({
           org: slug,
           renderings: recent.get(slug) ?? [],
           rhythms: (rhythmsOf.get(slug) ?? []).filter(({ source }) => !sources.isDisabled(slug, source)),
-          deliveries: { ...ended.get(slug) ?? { failed: 0, ended: 0 }, threshold },
+          deliveries: deliveriesOf(ended.get(slug) ?? { failed: 0, ended: 0 }, refused.get(slug) ?? 0, threshold),
           open: new Set((open.get(slug) ?? []).map(({ subject, type }) => keyOf(type, subject))),
           now,
         }))
@@ -119,29 +146,39 @@ export class Alerts extends Context.Service<Alerts, {
         return (yield* factsOf([org])).flatMap(conditionsOf)
       })
 
+      /** Pauses the connection that sends for an organization if mail servers refuse its sender. */
+      const brake = Effect.fnUntraced(function* (org: OrgSlug, deliveries: EndedDeliveries) {
+        const active = connections.active(org)
+        if (active === undefined || !isSenderRefused(deliveries)) return
+        const reason =
+          `Mail servers report that they refused ${deliveries.refused} messages in this and the previous ` +
+          "hour because of the sender or the content. Read the reports among the received webhooks, remove the cause, " +
+          "and resume the connection"
+        yield* connections.refuse(org, active, reason)
+      })
+
       /** Closes alerts whose conditions have ended, and announces conditions that have begun. */
-      const update = Effect.fn("Alerts.update")(function* (org: string, conditions: ReadonlyArray<AlertCondition>) {
+      const update = Effect.fn("Alerts.update")(function* (org: OrgSlug, conditions: ReadonlyArray<AlertCondition>) {
         const rows = conditions.map((condition) => ({ type: condition.type as string, subject: subjectOf(condition) }))
-        yield* sql.withTransaction(Effect.gen(function* () {
+        const begun = yield* sql.withTransaction(Effect.gen(function* () {
           yield* sql`
             DELETE FROM alerts a WHERE a.org_slug = ${org} AND NOT EXISTS (
               SELECT 1 FROM ${recordset(rows, { type: "text", subject: "text" })}
               WHERE r.type = a.type AND r.subject = a.subject)`
-          if (rows.length === 0) return
+          if (rows.length === 0) return []
           // If several nodes find the alert at once, only the node that inserts the row announces it.
-          const begun = yield* sql<{ type: AlertCondition["type"]; subject: string }>`
+          const inserted = yield* sql<{ type: AlertCondition["type"]; subject: string }>`
             INSERT INTO alerts (org_slug, type, subject, opened_at)
             SELECT ${org}, r.type, r.subject, now() FROM ${recordset(rows, { type: "text", subject: "text" })}
             ORDER BY r.type, r.subject
             ON CONFLICT (org_slug, type, subject) DO NOTHING RETURNING type, subject`
-          const keys = new Set(begun.map(({ subject, type }) => keyOf(type, subject)))
+          const keys = new Set(inserted.map(({ subject, type }) => keyOf(type, subject)))
           const at = new Date(clock.currentTimeMillisUnsafe()).toISOString()
-          yield* notify(
-            sql,
-            conditions.filter((one) => keys.has(keyOf(one.type, subjectOf(one))))
-              .map((one) => notificationOf(org, one, at)),
-          )
+          const begun = conditions.filter((one) => keys.has(keyOf(one.type, subjectOf(one))))
+          yield* notify(sql, begun.map((one) => notificationOf(org, one, at)))
+          return begun
         }))
+        for (const one of begun) if (one.type === "deliveries.failing") yield* brake(org, one)
       })
 
       const lookAtSome = Effect.fn("Alerts.look")(function* (orgs: ReadonlyArray<OrgSlug>) {

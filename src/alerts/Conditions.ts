@@ -39,11 +39,25 @@ const deliveriesRule = {
   endFactor: 0.5,
 } as const
 
+/**
+ * Thresholds at which mail servers refuse the sender, by the reports that arrived in this and the previous hour. The
+ * brake has equal thresholds for refusals while messages are sent.
+ */
+const senderRefusedRule = {
+  /** Minimum number of refused messages. */
+  refused: 50,
+  /** Minimum share of them in the ended deliveries. */
+  share: 0.5,
+} as const
+
 /** Deliveries that ended in this and the previous hour. */
-interface EndedDeliveries {
+export interface EndedDeliveries {
+  /** Number of deliveries that failed or were refused by a report. */
   readonly failed: number
   /** Number of deliveries that were sent or failed. */
   readonly ended: number
+  /** Number of deliveries that a report says were refused because of the sender or the content. */
+  readonly refused: number
   /** The organization's threshold for the share of failed deliveries, 0.001 to 1. */
   readonly threshold: number
 }
@@ -88,8 +102,15 @@ export const isFailing = (
   failed >= failingRule.requests && failed >= requests * (wasFailing ? failingRule.endShare : failingRule.share)
 
 /** Whether deliveries fail. `wereFailing`: whether they did at the last check. */
-export const areFailing = ({ ended, failed, threshold }: EndedDeliveries, wereFailing: boolean): boolean =>
+export const areFailing = (
+  { ended, failed, threshold }: Omit<EndedDeliveries, "refused">,
+  wereFailing: boolean,
+): boolean =>
   failed >= deliveriesRule.failed && failed >= ended * threshold * (wereFailing ? deliveriesRule.endFactor : 1)
+
+/** Whether mail servers refuse the sender, so that sending on makes its reputation worse. */
+export const isSenderRefused = ({ ended, refused }: Pick<EndedDeliveries, "ended" | "refused">): boolean =>
+  refused >= senderRefusedRule.refused && refused >= ended * senderRefusedRule.share
 
 /** Whether a source that had a rhythm is silent at `now` (Unix milliseconds). */
 export const isSilent = (

@@ -88,7 +88,10 @@ export const eventData = {
   }),
   "deliveries.failing": Schema.Struct({
     org,
-    failed: Schema.Int.annotate({ description: "Deliveries that failed in this and the previous hour" }),
+    failed: Schema.Int.annotate({
+      description:
+        "Deliveries that failed in this and the previous hour, or that a report refused because of the sender or the content",
+    }),
     ended: Schema.Int.annotate({ description: "Deliveries that were sent or failed in that time" }),
     threshold: Schema.Finite.annotate({ description: "Failure rate from which on the event is sent" }),
     noticed_at: at("When it was noticed"),

@@ -7,6 +7,7 @@ import { Alerts } from "../../src/alerts/Alerts.ts"
 import { layerNodeServices } from "../../src/service/App.ts"
 import { Decider } from "../../src/decide/Decider.ts"
 import { RenderingCounts } from "../../src/decide/RenderingCounts.ts"
+import { Connections } from "../../src/delivery/Connections.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Notifications } from "../../src/accounts/notifications/Notifications.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
@@ -154,6 +155,55 @@ describe("alerts of two nodes", () => {
         yield* look
         assert.strictEqual(yield* unread, 3)
         assert.deepInclude((yield* announced("refused", endpoint))[0].data, { failed: 147, threshold: 0.05 })
+      }))
+
+    it.effect("count refusals that mail servers report, and pause the connection if they are most of what was sent", () =>
+      Effect.gen(function* () {
+        yield* furnish("reported")
+        yield* onFirst(Effect.flatMap(Connections, (connections) =>
+          connections.put(org("reported"), "main", {
+            platform: "smtp",
+            settings: { host: "mail.example.com", from: "news@shop.example" },
+            secrets: {},
+          })))
+        const report = (event: string, count: number) =>
+          onFirst(Effect.flatMap(SqlClient.SqlClient, (sql) =>
+            sql`
+            WITH bodies AS (
+              INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
+              SELECT 'reported', 'mail', now(), '{}'::json, ''::bytea, 'done' FROM generate_series(1, ${count}::int)
+              RETURNING id, received_at
+            )
+            INSERT INTO events (org_slug, source, event_key, template_id, inbox_id, event, occurred_at, received_at,
+              automated, status)
+            SELECT 'reported', 'mail', b.id::text, '', b.id, ${event}, b.received_at, b.received_at, FALSE, 'counted'
+            FROM bodies b`))
+        const current = onFirst(Effect.flatMap(Alerts, ({ current }) => current(org("reported"))))
+        const trouble = onFirst(
+          Effect.flatMap(
+            Connections,
+            (connections) => Effect.map(connections.get(org("reported"), "main"), ({ trouble }) => trouble),
+          ),
+        )
+        yield* onFirst(Effect.flatMap(SqlClient.SqlClient, (sql) =>
+          sql`
+          INSERT INTO delivery_counts (org_slug, hour, state, count)
+          VALUES ('reported', date_bin('1 hour', now(), 'epoch'), 'sent', 100)`))
+        // The other node learns of the connection a moment later.
+        const look = onFirst(Effect.flatMap(Alerts, ({ lookAtAll }) => lookAtAll))
+        yield* report("bounce", 80)
+        yield* report("failed", 9)
+        yield* look
+        assert.deepStrictEqual(yield* current, [])
+        yield* report("failed", 41)
+        yield* look
+        assert.deepStrictEqual<unknown>(yield* current, [
+          { type: "deliveries.failing", failed: 50, ended: 100, refused: 50, threshold: 0.1 },
+        ])
+        assert.match((yield* trouble)?.reason ?? "", /^Mail servers report that they refused 50 messages/)
+        yield* onFirst(Effect.flatMap(Connections, ({ resume }) => resume(org("reported"), "main")))
+        yield* look
+        assert.isNull(yield* trouble)
       }))
 
     it.effect("belong to the right organization among many", () =>

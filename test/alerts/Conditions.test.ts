@@ -4,6 +4,7 @@ import {
   areFailing,
   conditionsOf,
   isFailing,
+  isSenderRefused,
   isSilent,
   keyOf,
   subjectOf,
@@ -38,6 +39,12 @@ describe("deliveries", () => {
     assert.isTrue(areFailing({ failed: 47, ended: 142, threshold: 0.5 }, true))
     assert.isTrue(areFailing({ failed: 142, ended: 142, threshold: 1 }, false))
   })
+
+  it("refuse the sender from 50 refused deliveries and half of those that ended on", () => {
+    assert.isTrue(isSenderRefused({ refused: 50, ended: 100 }))
+    assert.isFalse(isSenderRefused({ refused: 49, ended: 49 }))
+    assert.isFalse(isSenderRefused({ refused: 50, ended: 101 }))
+  })
 })
 
 describe("a source", () => {
@@ -62,7 +69,7 @@ describe("conditions", () => {
   it("name their subject, and take the previous conditions into account", () => {
     const rendering = { templateId: "welcome", copyId: "a", requests: 150, failed: 10, variable: "subject" }
     const facts: AlertFacts = {
-      deliveries: { failed: 0, ended: 0, threshold: 0.1 },
+      deliveries: { failed: 0, ended: 0, refused: 0, threshold: 0.1 },
       renderings: [rendering],
       rhythms: [{
         source: "provider_a",
