@@ -54,7 +54,7 @@ export interface NormalizedEvent {
 export interface MemberFault {
   /** JSON pointer within the item. */
   readonly member: string
-  /** The member's name, its value, what is expected, and how the event is kept. */
+  /** The member's name, its value, the expected value, and how the event is kept. */
   readonly reason: string
 }
 

@@ -1,7 +1,7 @@
 import { isStorable } from "./Attributes.ts"
 import { sha256 } from "../text/Sha256.ts"
 
-// Names and keys that platforms give people, messages and events.
+// Names and keys of people, messages and events on platforms.
 
 type Item = Readonly<Record<string, unknown>>
 
@@ -72,7 +72,7 @@ const scalarJson = (value: unknown): string =>
 /** Number of levels of an object that are checked for sorted names. A deeper object takes the slow way. */
 const comparedLevels = 4
 
-/** Whether `JSON.stringify` gives the canonical form of a value: names are in order, and nothing is undefined. */
+/** Whether `JSON.stringify` returns the canonical form of a value: names are in order, and nothing is undefined. */
 const isCanonical = (value: unknown, levels: number): boolean => {
   if (typeof value !== "object" || value === null) return value !== undefined
   if (levels === 0) return false

@@ -86,14 +86,14 @@ export type TemplateApproval = typeof TemplateApproval.Type
 
 /** Number of consecutive soft bounces that suppress an address: 1 to 100. Default: 5. */
 const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
-  description: "Soft bounces in a row after which an address is suppressed; null: no number of them does",
+  description: "Number of consecutive soft bounces after which an address is suppressed; null: never",
 })
 
 /** Members are notified at this share of failed deliveries: 0.001 to 1. Default: 0.1. */
 const DeliveryFailureThreshold = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 1 })).annotate({
   description:
-    "Share of failed deliveries, of those that ended in this and the previous hour, from which on members are notified. " +
-    "At least 10 must have failed",
+    "Members are notified at this share of failed deliveries, among the deliveries that ended in this and the previous hour, " +
+    "if at least 10 failed",
 })
 
 /** Currency of the organization's revenue: an ISO 4217 code in capital letters, such as EUR. */

@@ -12,10 +12,10 @@ const head = {
   template_id: Schema.String,
   template_name: Schema.String,
   kind: Schema.Literals(["created", "changed", "deleted"]).annotate({
-    description: "Whether the template is created, changed or deleted by it",
+    description: "Whether the proposal creates, changes or deletes the template",
   }),
   state: ProposalStates,
-  version: Schema.Int.annotate({ description: "Grows with every change of the proposal. An approval names it" }),
+  version: Schema.Int.annotate({ description: "Increases with every change of the proposal. An approval names it" }),
   author: Schema.String.annotate({ description: "The name of the member, `former member`, or the API key" }),
   author_id: Schema.NullOr(Schema.String).annotate({ description: "Account id; null for API keys" }),
   note: Schema.String.annotate({ description: "The message of the author to reviewers" }),
@@ -43,14 +43,14 @@ export const ProposalDetail = Schema.Struct({
   changes: described(Difference, "The proposed changes, field by field, with whole texts"),
   is_outdated: Schema.Boolean.annotate({
     description:
-      "The live template has changed since, so that the change cannot be approved before it is brought up to date",
+      "Whether the live template has changed since the proposal was made. The author must update the proposal before its approval",
   }),
   live_changes: Schema.NullOr(Difference).annotate({
-    description: "What has changed in the live template since; null unless outdated",
+    description: "Changes of the live template since the proposal was made. Null unless outdated",
   }),
   both: Schema.Array(Schema.String).annotate({
     description:
-      "Fields that the proposal and the live template have both changed. Bringing it up to date keeps those of the proposal",
+      "Fields that both the proposal and the live template have changed. An update of the proposal keeps its own values",
   }),
 }).annotate({ identifier: "ProposalDetail" })
 export type ProposalDetail = typeof ProposalDetail.Type
@@ -59,14 +59,14 @@ export type ProposalDetail = typeof ProposalDetail.Type
 export const ProposalPatch = Schema.Struct({
   note: Schema.optionalKey(ReviewNote),
   update: Schema.optionalKey(Schema.Boolean).annotate({
-    description: "true: applies the proposed changes on top of the live template. Where both changed a field, the " +
-      "proposal counts",
+    description: "true: applies the proposed changes to the current live template. If both changed a field, the " +
+      "proposal's value applies",
   }),
 }).annotate({ identifier: "ProposalPatch" })
 
 /** An approval. */
 export const ApprovalInput = Schema.Struct({
-  version: Schema.Int.annotate({ description: "The `version` that was looked at" }),
+  version: Schema.Int.annotate({ description: "The `version` that the reviewer has read" }),
   comment: Schema.optionalKey(ReviewNote),
 }).annotate({ identifier: "ApprovalInput" })
 

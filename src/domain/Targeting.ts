@@ -82,6 +82,6 @@ export const Condition = Schema.Struct({
 }).check(arity).annotate({ identifier: "Condition" })
 export type Condition = typeof Condition.Type
 
-/** Up to 50 conditions of a variant. All of them must hold. Empty: everyone. */
+/** Up to 50 conditions of a variant, which must all hold. Empty: everyone. */
 export const Targeting = Schema.Array(Condition).check(Schema.isMaxLength(50))
 export type Targeting = typeof Targeting.Type

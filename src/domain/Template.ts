@@ -69,7 +69,7 @@ export type Components = typeof Components.Type
 
 const weight = Schema.Finite.check(Schema.isBetween({ minimum: -1000, maximum: 1000 }))
 
-/** The most revenue that one decision counts for, 0.001 to a billion. Unit: that of the values of conversions. */
+/** Maximum revenue that one decision counts for, 0.001 to a billion. Unit: the unit of the values of conversions. */
 const RevenueCap = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: largestValue })).annotate({
   description:
     "With `revenue`: the most that the conversions of one decision count for, in the unit of their values, " +
@@ -391,7 +391,7 @@ export const TemplateBatchInput = Schema.Struct({
     described(Schema.Boolean, "true activates all variants of each template, false pauses them"),
   ),
   archived: Schema.optionalKey(described(Schema.Boolean, "true archives the templates, false restores them")),
-  add_tags: Schema.optionalKey(described(Tags, "Tags to add to those of each template")),
+  add_tags: Schema.optionalKey(described(Tags, "Tags to add to each template")),
   remove_tags: Schema.optionalKey(described(Tags, "Tags to remove")),
   owner: Schema.optionalKey(described(TemplateOwner, "E-mail address of the new owner, a member; null for no owner")),
 }).annotate({ identifier: "TemplateBatchInput" })

@@ -92,7 +92,7 @@ const keptReasons = {
   suppressions:
     "Stay on the suppression list as a keyed digest without the address, so that nothing is sent to the person in future.",
   audit_entries: "The audit log shows the actions of console users. It is kept for its retention period.",
-  comments: "Comments on templates are written by members of the organization. Delete those that name the person.",
+  comments: "Comments on templates are written by members of the organization. Delete comments that name the person.",
   accounts: "A console account has this address. Remove the member to remove it.",
   logs_and_backups:
     "Logs, traces and database dumps are outside the database. They go with their own retention period.",

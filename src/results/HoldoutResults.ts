@@ -23,7 +23,7 @@ export const HoldoutOutcome = Schema.Struct({
   control: HoldoutSide,
   difference: described(
     Schema.NullOr(Schema.Finite),
-    "The rate of `treated` less that of `control`; null without decisions on one of the sides",
+    "The rate of `treated` less the rate of `control`. Null without decisions on one of the sides",
   ),
   interval: described(
     Schema.NullOr(Interval),
@@ -31,13 +31,13 @@ export const HoldoutOutcome = Schema.Struct({
   ),
   design_effect: described(
     Schema.Finite,
-    "How many times the variance is that of independent decisions, 1 or more: one person has several decisions. " +
+    "Ratio of the variance to the variance of independent decisions, 1 or more, because one person has several decisions. " +
       "Estimated from 32 groups of people",
   ),
   needed: described(
     Schema.NullOr(Schema.Finite),
-    "Decisions still needed to tell a difference of this size from none, with a probability of 80 % and divided as " +
-      "those so far; 0: no more. The difference found is itself uncertain, and so is this number. Null without a difference",
+    "Number of additional decisions, divided as before, that detect a difference of this size with a probability of 80 %. 0 if " +
+      "no more are needed. The number is uncertain, as is the difference. Null without a difference",
   ),
 })
 export type HoldoutOutcome = typeof HoldoutOutcome.Type
@@ -47,19 +47,19 @@ export const HoldoutResults = Schema.Struct({
   share: Schema.Finite,
   content: Schema.Literals(["even", "fixed", "no_message"]),
   copy_id: described(Schema.NullOr(Schema.String), "The variant of `fixed` content"),
-  running: described(Schema.Boolean, "Whether this holdout is in force now; if not, it was the last one"),
+  running: described(Schema.Boolean, "Whether this is the current holdout. If not, it was the last holdout"),
   from: described(
     Schema.NullOr(Schema.String),
-    "The first day (UTC) with decisions that are counted, ISO 8601; null before that. Decisions are counted once they " +
-      "are four days old, with the outcomes they have had by then, bounces included. Only those under this share and " +
-      "content are counted, so that a change of either begins anew",
+    "The first day (UTC) with counted decisions, ISO 8601. Null before this day. Decisions count when they " +
+      "are four days old, with their outcomes until then, including bounces. Only decisions with this share and " +
+      "content count, so a change of either restarts the comparison",
   ),
   treated: described(Schema.Finite, "Decisions for people who are not held out"),
   control: described(Schema.Finite, "Decisions for people who are held out"),
   outcomes: described(
     Schema.Array(HoldoutOutcome),
-    "One comparison for each outcome of the objective, for revenue of the conversions' number; in each the interval is one " +
-      "of its own",
+    "One comparison for each outcome of the objective, each with its own interval. For revenue, the number of conversions is " +
+      "compared",
   ),
 }).annotate({ identifier: "HoldoutResults" })
 export type HoldoutResults = typeof HoldoutResults.Type

@@ -9,7 +9,7 @@ import type { Template } from "../domain/Template.ts"
 
 const Counts = Schema.Struct({
   decisions: described(Schema.Finite, "Decisions that were not voided"),
-  outcomes: described(Schema.Finite, "Of these: those with the outcome"),
+  outcomes: described(Schema.Finite, "The decisions with the outcome"),
 })
 
 /** Two variants in the segments of one or two attributes. */
@@ -17,17 +17,20 @@ export const SegmentComparisonAnswer = Schema.Struct({
   template_id: Schema.String,
   variant: Schema.String,
   against: Schema.String,
-  attributes: described(Schema.Array(Schema.String), "The attributes that the segments are of"),
+  attributes: described(Schema.Array(Schema.String), "The attributes of the segments"),
   learned_attributes: described(
     Schema.Array(Schema.String),
-    "Attributes that the template learns from, to choose from",
+    "Attributes that the template learns from. Each can be selected",
   ),
   outcome: described(
     Schema.Literals(["open", "click", "conversion"]),
-    "The outcome that is compared: that of the goal, or clicks for a mix and for revenue",
+    "The compared outcome: the outcome of the goal, or clicks for a mix and for revenue",
   ),
-  from: described(Schema.String, "Decisions from then on, ISO 8601: the last 60 days that are four days old"),
-  to: described(Schema.String, "Decisions before then, ISO 8601"),
+  from: described(
+    Schema.String,
+    "Start of the compared decisions, ISO 8601: the last 60 days that are at least four days old",
+  ),
+  to: described(Schema.String, "End of the compared decisions, not included, ISO 8601"),
   comparisons: described(Schema.Int, "Segments with a comparison, for which `clear` is corrected"),
   segments: described(
     Schema.NullOr(Schema.Array(Schema.Struct({
@@ -36,7 +39,10 @@ export const SegmentComparisonAnswer = Schema.Struct({
       against: Counts,
       comparison: described(
         Schema.NullOr(Schema.Struct({
-          rate: described(Schema.Finite, "Of `variant`: the average over days on which both were sent"),
+          rate: described(
+            Schema.Finite,
+            "The rate of `variant`: the average over days on which both variants were sent",
+          ),
           rate_against: Schema.Finite,
           difference: described(Schema.Finite, "`rate` less `rate_against`"),
           interval: described(
@@ -48,11 +54,11 @@ export const SegmentComparisonAnswer = Schema.Struct({
             "Whether the rates differ after a correction for the number of comparisons (Bonferroni)",
           ),
         })),
-        `Null with fewer than ${leastData.decisions} decisions of either, ${leastData.outcomes} outcomes of both, or ` +
+        `Null with fewer than ${leastData.decisions} decisions of either variant, ${leastData.outcomes} outcomes of both, or ` +
           `${leastData.days} days with both`,
       ),
     }))),
-    `Those with most decisions first, at most ${mostSegments}. Null if the template has more combinations of attribute values ` +
+    `At most ${mostSegments} segments, most decisions first. Null if the template has more combinations of attribute values ` +
       "and days than can be read at once",
   ),
 }).annotate({ identifier: "SegmentComparison" })

@@ -7,8 +7,8 @@ import type { Objective } from "../domain/Template.ts"
 //
 // The variants are compared within days, and the days are combined by Mantel and Haenszel's weights with T. Sato's
 // variance (Biometrics 45, 1989). The allocation of a day depends only on the days before, so it does not bias the
-// comparison within the day. Days on which both rates were higher give no credit to the variant that was sent more on
-// them.
+// comparison within the day. A variant does not profit if it was sent more often on days on which both rates were
+// higher.
 
 /** Maximum number of segments of one comparison. The segments with most decisions come first. */
 export const mostSegments = 24

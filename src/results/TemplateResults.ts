@@ -38,7 +38,7 @@ type RevenueCounts = typeof RevenueCounts.Type
 const counts = {
   decisions: described(
     Schema.Finite,
-    "With those whose variant could not be rendered, which have no outcome; another variant was sent",
+    "Includes decisions whose variant could not be rendered. They have no outcome, and another variant was sent",
   ),
   voided: described(
     Schema.Finite,
@@ -53,7 +53,7 @@ const apart = {
   forced: described(
     Schema.Struct(counts),
     "Decisions whose variant was not drawn, with their outcomes: the caller (`copy_id`) or a holdout (`fixed`) named it, or it " +
-      "was sent in place of a variant that could not be rendered; reported, never learned from",
+      "was sent in place of a variant that could not be rendered. They are reported, and the model never learns from them",
   ),
 }
 
@@ -71,37 +71,37 @@ export const VariantResults = Schema.Struct({
   ...counts,
   matured_sends: described(
     Schema.Finite,
-    "Decisions that are no longer waiting for outcomes, each counted for the share of its outcomes due at its age; " +
-      "within a segment estimated from the variant as a whole",
+    "Decisions that no longer await outcomes. Each decision counts for the share of its outcomes that is due at its age. " +
+      "Within a segment, estimated from the whole variant",
   ),
   ...apart,
   raw_rate: described(
     Schema.NullOr(Schema.Finite),
-    "The objective per decision that was not voided, as counted; null without any. Adaptive allocation and outcomes " +
-      "still to come bias it downwards",
+    "The counted objective per decision that was not voided. Null without such decisions. Adaptive allocation and pending " +
+      "outcomes bias it downwards",
   ),
   rate: described(
     Schema.NullOr(Schema.Finite),
-    "The objective per decision as the model estimates it, for the traffic as it is now. Null, as are the members that " +
-      "follow from it, without decisions of the variant or without any outcome of the variants",
+    "The model's estimate of the objective per decision, for the current traffic. This member and the members that depend " +
+      "on it are null without decisions of the variant or without any outcome of the variants",
   ),
   interval: described(
     Schema.NullOr(Schema.Tuple([Schema.Finite, Schema.Finite])),
-    "95 % credible interval of `rate`; conservative: over variants that differ as usual it holds the true rate in 95 % " +
-      "or more of the cases, with revenue in about 94 %, and less often where people tire of variants or segments differ " +
+    "95 % credible interval of `rate`. Conservative: for variants with usual differences, it contains the true rate in 95 % " +
+      "or more of the cases, with revenue in about 94 %, and less often if people tire of variants or segments differ " +
       "very much",
   ),
   p_best: described(
     Schema.NullOr(Schema.Finite),
-    "Probability of having the highest rate of the active variants; null for one that is not active, and where `rate` is",
+    "Probability of the highest rate among the active variants. Null for an inactive variant, and if `rate` is null",
   ),
   expected_loss: described(
     Schema.NullOr(Schema.Finite),
-    "Expected loss by choosing this variant for good, as a share of its rate; null where `rate` is",
+    "Expected loss from choosing this variant permanently, as a share of its rate. Null if `rate` is null",
   ),
   share: described(
     Schema.Finite,
-    "Share of the traffic that decisions by this model give it now; the active variants' sum to 1",
+    "Share of the traffic that the variant gets now with this model. The shares of the active variants sum to 1",
   ),
 })
 export type VariantResults = typeof VariantResults.Type
@@ -115,7 +115,7 @@ const liftFields = {
   value: described(Schema.Finite, "Relative lift: the leader's rate over the baseline's, less 1"),
   interval: described(
     Interval,
-    "95 % credible interval of `value`; approximate where people tire of variants: it held the true lift in 92 to 96 % of " +
+    "95 % credible interval of `value`. Approximate if people tire of variants: it contained the true lift in 92 to 96 % of " +
       "simulated runs",
   ),
   difference: described(Schema.Finite, "The leader's rate less the baseline's, in the unit of the rates"),
@@ -139,7 +139,7 @@ export const WinnerResults = Schema.Struct({
   ),
   verdict: described(
     Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
-    "The verdict on all decisions, whatever the window and segment; looked at once an hour. `no_difference`: whichever " +
+    "The verdict on all decisions, independent of the window and segment, updated once an hour. `no_difference`: whichever " +
       "active variant is chosen, less than 1 % of the rate can be lost (with a probability of 95 %). `winner`: the leader " +
       `is the best with a probability of ${100 * stoppingRule.probability.later} % ` +
       `(${
@@ -147,41 +147,41 @@ export const WinnerResults = Schema.Struct({
       } % in the first ${stoppingRule.probability.firstDays} days), with evidence ` +
       `against each of the others; in ${stoppingRule.simulated.runs} simulations of two equally good variants (1,000 decisions a day, 45 days, daily looks) ` +
       `${stoppingRule.simulated.winners} had one. ` +
-      "`firm_winner`: equally good variants ever bring it about with a " +
-      "probability of at most 1 %, however often one looks; weaker variants are soon hardly shown, so that it takes a large " +
-      "lift, much traffic or a higher exploration floor. Each after 7 days and 100 matured sends of the leader. " +
-      "A winner stays until another variant is more probably the best, the winner is stopped, or a variant joins that it " +
+      "`firm_winner`: equally good variants reach it with a " +
+      "probability of at most 1 %, even if results are read often. Weaker variants soon get little traffic, so it requires a large " +
+      "lift, much traffic or a higher exploration floor. Each verdict requires 7 days and 100 matured sends of the leader. " +
+      "A winner stays until another variant is more probably the best, the winner is stopped, or a variant is added that it " +
       "has not been compared with",
   ),
-  since: described(Schema.NullOr(Schema.String), "When the verdict was reached, ISO 8601; null while it is undecided"),
+  since: described(Schema.NullOr(Schema.String), "Time of the verdict, ISO 8601. Null while it is undecided"),
   copy_id: described(Schema.NullOr(Schema.String), "The winner; null unless the verdict names one"),
   leader: described(
     Schema.NullOr(Schema.String),
-    "The active variant that is ahead; null without any, and without outcomes",
+    "The active variant with the highest rate. Null without an active variant, and without outcomes",
   ),
   p_best: described(Schema.NullOr(Schema.Finite), "Of the leader"),
   expected_loss: described(Schema.NullOr(Schema.Finite), "Of the leader"),
   value_remaining: described(
     Schema.NullOr(Schema.Finite),
-    "With 95 % probability no more than this can be gained over the leader, as a share of its rate",
+    "Upper bound, with 95 % probability, of the possible gain over the leader, as a share of its rate",
   ),
   lift: described(
     Schema.NullOr(LiftResults),
-    "How much better the leader is than the next best; null with fewer than two active variants with data",
+    "Lift of the leader over the next best active variant. Null with fewer than two active variants with data",
   ),
   lift_over_split: described(
     Schema.NullOr(SplitLiftResults),
-    "How much better the leader is than a random split of the active variants, the leader included; null where `lift` is",
+    "Lift of the leader over a random split of the active variants, including the leader. Null if `lift` is null",
   ),
   losers: described(
     Schema.Array(Schema.String),
-    "Active variants that are surely worse than the leader, the worst first. Their probabilities of being best add up to " +
-      `${100 * loserRule.probability} % at most. Each has one below ${
+    "Active variants that are surely worse than the leader, the worst first. The sum of their probabilities of being best " +
+      `is at most ${100 * loserRule.probability} %. Each variant has a probability below ${
         100 * loserRule.inSegments
       } % in every segment, a loss ` +
       `of ${
         100 * loserRule.loss
-      } % or more if it is chosen for good, and ${loserRule.maturedSends} matured sends of its own. ` +
+      } % or more if it is chosen permanently, and ${loserRule.maturedSends} matured sends of its own. ` +
       `Empty before ${stoppingRule.days} days of data, before ${stoppingRule.maturedSends} matured sends of the leader, and ` +
       "in results of a segment",
   ),
@@ -226,7 +226,7 @@ export const TimingResults = Schema.Struct({
   followed: described(TimingCount, "Messages sent at the time that Delay advised, within minutes"),
   explored: described(
     TimingCount,
-    "Messages whose advised time was drawn evenly from all allowed ones, for comparison",
+    "Messages whose advised time was drawn evenly from all allowed times, for comparison",
   ),
   missed: described(TimingCount, "Messages with advice that were sent at another time"),
   gain: described(
@@ -242,7 +242,7 @@ export const TimingResults = Schema.Struct({
 /** The results of a template. */
 export const TemplateResults = Schema.Struct({
   template_id: Schema.String,
-  objective: described(Objective, "The outcome that the rates are about; of a mix, rates are its value per decision"),
+  objective: described(Objective, "The outcome that the rates measure. For a mix, rates are its value per decision"),
   segment: described(AttributeValues, "The attribute values the answer is restricted to"),
   window: Schema.Struct({
     mode: Schema.Literals(["adaptive", "window"]),
@@ -250,10 +250,10 @@ export const TemplateResults = Schema.Struct({
     offset_days: Schema.NullOr(Schema.Finite),
     half_life_days: described(
       Schema.NullOr(Schema.Finite),
-      "Adaptive: the age at which an outcome counts half in `rate`; counts are never faded",
+      "If adaptive, the age at which an outcome counts half in `rate`. Counts do not depend on age",
     ),
-    from: described(Schema.String, "Decisions from then on, ISO 8601"),
-    to: described(Schema.String, "Decisions before then, ISO 8601"),
+    from: described(Schema.String, "Start of the window, ISO 8601"),
+    to: described(Schema.String, "End of the window, not included, ISO 8601"),
   }),
   policy_version: Schema.String,
   fitted_at: Schema.String,
@@ -264,13 +264,13 @@ export const TemplateResults = Schema.Struct({
     Schema.Array(
       Schema.Struct({ segment: AttributeValues, decisions: Schema.Finite, variants: Schema.Array(VariantResults) }),
     ),
-    "One entry per value of each attribute that is learned from, those with the most decisions first, 100 at most",
+    "One entry for each value of each learning attribute, most decisions first, at most 100",
   ),
   winner: WinnerResults,
   components: described(
     Schema.Array(ComponentResults),
-    "The effects of the variants' components, whatever the segment. Without components that variants share, and without " +
-      "outcomes, empty",
+    "The effects of the variants' components, independent of the segment. Empty without components that variants share, and " +
+      "without outcomes",
   ),
 })
 export type TemplateResults = typeof TemplateResults.Type
@@ -281,17 +281,17 @@ export type TemplateResults = typeof TemplateResults.Type
  */
 export const TimedTemplateResults = Schema.Struct({
   ...TemplateResults.fields,
-  health: described(Health, "Whether the comparison can be believed. It is of the whole window, over all segments"),
+  health: described(Health, "Whether the comparison is reliable. It covers the whole window and all segments"),
   timing: TimingResults,
   holdout: described(
     Schema.NullOr(HoldoutResults),
-    "Outcomes of treated people compared with those of people held out, over all segments; null if nobody is or was " +
-      "held out",
+    "Outcomes of treated people, compared with the outcomes of people held out, over all segments. Null without a current " +
+      "or past holdout",
   ),
   fatigue: described(
     Schema.Array(ExposureEffect),
-    "How the rate of a variant changes the more often a person has had it, over all variants and segments; empty until there " +
-      "is evidence for any change",
+    "Changes of a variant's rate by the number of a person's earlier messages with it, over all variants and segments. Empty " +
+      "without evidence of a change",
   ),
 }).annotate({ identifier: "TemplateResults" })
 export type TimedTemplateResults = typeof TimedTemplateResults.Type

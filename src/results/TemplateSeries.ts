@@ -10,24 +10,24 @@ const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 /** The results of a variant in one period of a series. */
 const SeriesVariant = Schema.Struct({
   copy_id: Schema.String,
-  decisions: described(Schema.Finite, "Of the stretch; forced ones are left out"),
+  decisions: described(Schema.Finite, "Decisions in the period, without forced decisions"),
   value: described(Schema.Finite, "Outcomes of these decisions by the objective"),
-  share: described(Schema.NullOr(Schema.Finite), "Of the stretch's decisions; null where there were none"),
+  share: described(Schema.NullOr(Schema.Finite), "Share of the period's decisions. Null without decisions"),
   rate: described(
     Schema.NullOr(Schema.Finite),
-    "Objective per decision as known at the end of the stretch, among all segments by their traffic: counts from the start " +
-      "of the window up to then, held against what the model of now expects of the same decisions, older ones faded as the " +
-      "model fades them; null, as are the members that follow from it, before the first outcome of the template and before " +
-      "the variant's first decision",
+    "Estimate of the objective per decision at the end of the period, over all segments by their traffic: counts from the start " +
+      "of the window to this time, compared with the current model's expectation for these decisions. Older decisions have the " +
+      "weights of the model. This member and the members that depend on it are null before the first outcome of the template " +
+      "and before the variant's first decision",
   ),
   interval: described(
     Schema.NullOr(Interval),
-    "95 % credible interval of `rate`; conservative: it holds the true rate in 95 % or more of the cases, " +
-      "and less often where people tire of variants or segments differ very much",
+    "95 % credible interval of `rate`. Conservative: it contains the true rate in 95 % or more of the cases, " +
+      "and less often if people tire of variants or segments differ very much",
   ),
   p_best: described(
     Schema.NullOr(Schema.Finite),
-    "Probability of the highest rate of the variants in the answer, by the counts up to then",
+    "Probability of the highest rate among the variants in the response, by the counts to this time",
   ),
 })
 
@@ -38,25 +38,26 @@ export const SeriesPoint = Schema.Struct({
   decisions: Schema.Finite,
   maturity: described(
     Schema.Finite,
-    "Share of the outcomes of these decisions that has come in, as estimated from their usual delays, 0 to 1",
+    "Share of the outcomes of these decisions that has arrived, estimated from the usual delays, 0 to 1",
   ),
-  complete: described(Schema.Boolean, "The stretch is over and `maturity` is 0.95 or more"),
+  complete: described(Schema.Boolean, "Whether the period has ended and `maturity` is 0.95 or more"),
   variants: described(Schema.Array(SeriesVariant), "In the order of `variants`"),
   gain: described(
     Schema.NullOr(Schema.Struct({
       gained: described(
         Schema.Finite,
-        "Outcomes by the objective beyond those of a random split of the variants, from the start of the window on",
+        "Outcomes by the objective beyond the outcomes of a random split of the variants, from the start of the window on",
       ),
       interval: described(
         Interval,
-        "95 % interval of `gained`, the errors of all variants' rates included. Conservative: it holds the true gain in " +
-          "95 % or more of the cases (with revenue in about 94 %), in nearly all where the variants hardly differ, and less often where segments differ very much. Variants are expected to differ as " +
-          "usual: `gained` is somewhat above the true gain where they are alike, and below it where they differ much",
+        "95 % interval of `gained`, including the errors of all variants' rates. Conservative: it contains the true gain in " +
+          "95 % or more of the cases (with revenue in about 94 %), in nearly all cases if the variants hardly differ, and less " +
+          "often if segments differ very much. The model expects usual differences between variants: `gained` is slightly above the " +
+          "true gain if the variants are alike, and below it if they differ much",
       ),
-      even: described(Schema.Finite, "Outcomes that a random split is estimated to have had"),
+      even: described(Schema.Finite, "Estimated outcomes of a random split"),
     })),
-    "The gain over a random split, by the model's present rates of every variant in every context; null " +
+    "The gain over a random split, by the model's current rates of every variant in every context. Null " +
       "before the first outcome",
   ),
 })
@@ -67,12 +68,12 @@ export const ComposedSeries = Schema.Struct({
   objective: Objective,
   segment: Schema.Record(Schema.String, Schema.String),
   window: Schema.Struct({ from: Schema.String, to: Schema.String, half_life_days: Schema.NullOr(Schema.Finite) }),
-  step: described(Schema.Literals(["hour", "day", "week"]), "Length of a stretch; older ones may be longer"),
-  variants: described(Schema.Array(Schema.String), "Those with decisions, at most the 20 with most of them"),
-  left_out: described(Schema.Int, "Variants with fewer decisions that are not in the answer"),
+  step: described(Schema.Literals(["hour", "day", "week"]), "Length of a period. Older periods may be longer"),
+  variants: described(Schema.Array(Schema.String), "The variants with decisions: at most 20, most decisions first"),
+  left_out: described(Schema.Int, "Number of variants with fewer decisions that are not in the response"),
   by_segment: described(
     Schema.Boolean,
-    "Whether the gain tells segments apart; false where there are more counts than can be read at once",
+    "Whether the gain distinguishes segments. False if there are more counts than can be read at once",
   ),
   points: Schema.Array(SeriesPoint),
   hours: described(
@@ -81,7 +82,7 @@ export const ComposedSeries = Schema.Struct({
       hour: described(Schema.Int, "0 to 23"),
       engagements: described(Schema.Finite, "First opens, clicks and conversions at that hour"),
     })),
-    "Hours of the week with engagement with messages of the last 30 days, whatever the window and segment",
+    "Hours of the week with engagement with messages of the last 30 days, independent of the window and segment",
   ),
 })
 export type ComposedSeries = typeof ComposedSeries.Type
@@ -92,8 +93,8 @@ export const TemplateSeries = Schema.Struct({
   weighted_gain: described(
     Schema.NullOr(WeightedGain),
     "The gain over a random split by the recorded propensities, which depends on no model, over decisions that are four " +
-      "days old. Null where its standard error is a third of the model's gain or more, or the weighted decisions tell no " +
-      "more than 1,000 decisions or 30 outcomes of a random split would, for a segment, and for an objective with revenue",
+      "days old. Null for a segment, for an objective with revenue, if its standard error is a third of the model's gain or " +
+      "more, and if the weighted decisions have less information than 1,000 decisions or 30 outcomes of a random split",
   ),
 }).annotate({ identifier: "TemplateSeries" })
 export type TemplateSeries = typeof TemplateSeries.Type

@@ -12,25 +12,25 @@ const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
 /** The gain over a random split by the recorded propensities. */
 export const WeightedGain = Schema.Struct({
-  from: described(Schema.String, "The first day (UTC) with decisions that are counted, ISO 8601"),
-  to: described(Schema.String, "The end of the last one"),
+  from: described(Schema.String, "The first day (UTC) with counted decisions, ISO 8601"),
+  to: described(Schema.String, "The end of the last day with counted decisions"),
   decisions: described(Schema.Finite, "Decisions of these days"),
   left_out: described(
     Schema.Finite,
-    "Further decisions of these days, in which a variant had less than a thousandth of an even share",
+    "Additional decisions of these days that do not count, because a variant had less than a thousandth of an even share",
   ),
   gained: described(
     Schema.Finite,
-    "Outcomes by the objective beyond those of a random split: all outcomes, less the mean of those weighted by the even " +
-      "probability over the recorded one, times the decisions. Outcomes count within four days of their decision",
+    "Outcomes by the objective beyond the outcomes of a random split: all outcomes, less the mean of the outcomes weighted by " +
+      "the even probability over the recorded probability, times the decisions. Outcomes count within four days of their decision",
   ),
   interval: described(
     Interval,
-    "95 % interval of `gained`. It takes into account that one person has several decisions, by 32 groups of people. In " +
-      "simulated crowds it holds the true gain in 94 to 97 % of the cases, and more often where variants are alike",
+    "95 % interval of `gained`. It accounts for several decisions of one person, by 32 groups of people. In " +
+      "simulated crowds it contains the true gain in 94 to 97 % of the cases, and more often if variants are alike",
   ),
-  even: described(Schema.Finite, "Outcomes that a random split is estimated to have had"),
-  model: described(Schema.Finite, "The gain of the same days by the model, all outcomes still to come included"),
+  even: described(Schema.Finite, "Estimated outcomes of a random split"),
+  model: described(Schema.Finite, "The gain of these days by the model, including all pending outcomes"),
 })
 export type WeightedGain = typeof WeightedGain.Type
 

@@ -62,7 +62,7 @@ export const eventData = {
     template_id: Schema.String,
     copy_id: Schema.String.annotate({ description: "The variant that won" }),
     verdict: Schema.Literals(["winner", "firm_winner"]).annotate({
-      description: "A winner that becomes firm later is a further event",
+      description: "A winner that becomes firm later is a separate event",
     }),
     compared: Schema.Array(Schema.String).annotate({ description: "The variants that were compared, by id" }),
     found_at: at("When the verdict was reached"),
