@@ -26,9 +26,8 @@ interface Counted {
 }
 
 /**
- * Returns the number of requests that this node may grant in a window. The rest of the limit is divided between the
- * nodes in proportion to the requests they receive, and spare capacity evenly, so that all nodes together reach the
- * limit.
+ * Returns the number of requests that this node may grant in a window. The nodes share the remaining limit in
+ * proportion to the requests that they receive, and spare capacity evenly, so that all nodes together reach the limit.
  */
 export const allowedOf = (
   { limit, windowSeconds }: { readonly limit: number; readonly windowSeconds: number },

@@ -3,8 +3,8 @@ import type { Attributes } from "../domain/Attributes.ts"
 /**
  * The request attributes that a template learns from: at most 6, the most frequently present first, each with at most
  * 12 of its most frequent values. Every attribute also has the unlisted values `other` and `missing`. `builtIns` names
- * the built-in attributes in use. Default: all of `builtIns` below. `pairs` names pairs of keys whose values interact:
- * each combination has an effect in addition to the effects of its two values.
+ * the built-in attributes in use. By default, all `builtIns` below are in use. `pairs` names pairs of keys whose values
+ * interact: each combination has an effect in addition to the effects of its two values.
  */
 export interface AttributeScheme {
   readonly keys: ReadonlyArray<

@@ -13,9 +13,9 @@ export type RevenueMeasure = (typeof revenueMeasures)[number]
 /**
  * The counts of a tally. At most one per decision: the decision itself, every kind of event except refunds, `negative`
  * (at least one opt-out, see `eventKinds`) and `voided` (an undelivered message without any human engagement or
- * conversion, so that the message was not seen). Others: the measures of revenue, and `unrendered`, the failed
- * renderings, which are included in the `decisions` of the track `learned`, but not of `forced`. All counts are whole
- * numbers, so that sums are exact in any order.
+ * conversion, so that the message was not seen). Other counts can exceed one per decision: the measures of revenue, and
+ * `unrendered`, the failed renderings, which are included in the `decisions` of the track `learned`, but not of
+ * `forced`. All counts are whole numbers, so that sums are exact in any order.
  */
 export const measures = [
   "decisions",

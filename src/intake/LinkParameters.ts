@@ -142,11 +142,11 @@ const enclosedIn = (text: string): ReadonlyArray<string> => {
   })
 }
 
-/** What may precede a parameter. `\u0026` is a `&` that was escaped for JSON twice. */
+/** Whether a parameter may begin at this place. `\u0026` is a `&` that was escaped for JSON twice. */
 const precedes = (text: string, at: number): boolean =>
   at === 0 || "?&#;".includes(text[at - 1]!) || text.endsWith("\\u0026", at)
 
-/** What ends a value. `?` and `;` do so only before another parameter, which some programs append with them. */
+/** The end of a value. `?` and `;` end it only before another parameter, which some programs append with them. */
 const endOfValue = /[&#]|\\u0026|[?;](?=[\w.-]{1,40}=)/
 
 /** Returns the first valid value of a parameter that is not enclosed in another link. */

@@ -1,4 +1,4 @@
-// Limits of work in another process. A busy machine gives a process little processor time, so work is limited by its
+// Limits of work in another process. On a busy machine, a process gets little processor time, so work is limited by its
 // processor time, and by elapsed time only to detect a process that hangs.
 
 /** Limits of the time of a process's work. Unit: milliseconds. */

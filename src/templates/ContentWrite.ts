@@ -17,9 +17,9 @@ import { closeProposal, insertProposal, type ProposalRow, readOpen, replaceConte
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
-// The only place where content is written. With approval on, a change is first made in a savepoint. If it would change
-// what is served, the savepoint is rolled back and the resulting content is stored as a proposal. Changes contain no
-// approval logic, so no change can bypass approval.
+// The only place where content is written. With approval on, a change is first made in a savepoint. If the change
+// affects live messages, the savepoint is rolled back and the resulting content is stored as a proposal. Changes
+// contain no approval logic, so no change can bypass approval.
 
 /** A change was tried, and its savepoint is rolled back. */
 class Tried extends Schema.TaggedError<Tried>()("Tried", {
@@ -162,7 +162,7 @@ type Outcome<A> =
   | { readonly isLive: false; readonly value: unknown; readonly stored: ReadonlyArray<Stored> }
 
 /**
- * Tries a change, and keeps it only if it does not affect what is served. Requires a transaction that has locked the
+ * Tries a change, and keeps it only if it does not affect live messages. Requires a transaction that has locked the
  * content.
  */
 const attempt = Effect.fnUntraced(function* <A, E>(
@@ -220,7 +220,7 @@ export const approvedWriter = (sql: SqlClient.SqlClient, changes: Changes["Servi
 
 /**
  * Changes an organization's content in one transaction. `ids` are the existing templates that `effect` may change. If
- * approval is on and the change affects what is served, it is stored as a proposal instead, and the effect fails with
+ * approval is on and the change affects live messages, it is stored as a proposal instead, and the effect fails with
  * `ChangeProposed`. An open proposal of the author is continued: `effect` sees it as if it were live. With `onLive`,
  * `effect` sees the live content, and its change is combined with the proposal. A broken store is a defect.
  */

@@ -102,7 +102,7 @@ const newMembers = (sql: SqlClient.SqlClient, org: OrgSlug, plans: ReadonlyArray
  * import is decoded and checked in the checking process, and written by a few statements in one transaction.
  *
  * Fails with every fault, up to 1,000, with `ChecksBusy`, and with `ChangeProposed` if approval is on and the import
- * affects what is served. In the last case, each template that differs becomes a proposal. A broken store is a defect.
+ * affects live messages. In the last case, each template that differs becomes a proposal. A broken store is a defect.
  */
 export class TemplateImports extends Context.Service<TemplateImports, {
   /**

@@ -31,7 +31,7 @@ import { variantWriter } from "./VariantWriter.ts"
 
 /**
  * Templates and their variants, as authors edit them. A variant whose Liquid does not parse cannot be saved: the save
- * fails with `InvalidInput` and every fault with its position. If approval is on, a change that affects what is served
+ * fails with `InvalidInput` and every fault with its position. If approval is on, a change that affects live messages
  * fails with `ChangeProposed` and becomes a proposal. A broken store is a defect in all methods.
  */
 export class Templates extends Context.Service<Templates, {

@@ -15,7 +15,8 @@ const maxEdits = 200
 const kinds = { Equal: "same", Delete: "removed", Insert: "added" } as const
 
 /**
- * The lines of both texts: those to remove from `before` and to add so that it becomes `after`, removed lines first.
+ * Returns the lines of both texts: lines to remove from `before`, lines to add, and equal lines. At each place, removed
+ * lines come first.
  */
 export const lineDiff = (before: string, after: string): ReadonlyArray<DiffLine> =>
   TextDiff.diff(before.split("\n"), after.split("\n"), { maxEdits }).flatMap(({ _tag, items }) =>

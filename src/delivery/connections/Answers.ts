@@ -220,7 +220,7 @@ export const fails = (detail: string): TestResult => ({ ok: false, detail })
 
 /**
  * Returns the result of a credentials test. `right` returns a text for an answer that proves the credentials; the text
- * says what was not tested.
+ * names the parts that were not tested.
  */
 const testOf = (
   platform: string,

@@ -128,7 +128,7 @@ export const makeReception = Effect.gen(function* () {
     ) {
       const sender = mailFrom === false ? "" : mailFrom.address
       const fields = yield* Effect.promise(() => readHeaders(body.toString("latin1", 0, headerBytes)))
-      // The refusal tells people who reply to a message that this mailbox is not read.
+      // The refusal informs people who reply to a message that this mailbox is not read.
       if (sender !== "" && mailbox.delivery !== undefined && !isReport(fields)) return refusals.noReport
       const headers = {
         ...(mailbox.delivery === undefined ? {} : { [deliveryHeader]: mailbox.delivery }),

@@ -272,8 +272,8 @@ const isScalar = (value: unknown): value is Scalar =>
     : typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
 
 /**
- * Returns the traits that are valid as a request's `attrs`: scalars, lists of scalars, and null. Others, such as an
- * address, are left out.
+ * Returns the traits that are valid as a request's `attrs`: scalars, lists of scalars, and null. Other traits, such as
+ * an address, are omitted.
  */
 const traitsOf = (traits: Item): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
