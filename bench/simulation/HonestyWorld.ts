@@ -4,9 +4,9 @@ import { chance, seedOf } from "../../src/simulation/Chance.ts"
 import { type Failing, withFailures } from "./FailingVariants.ts"
 import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "../../src/simulation/World.ts"
 
-// Worlds with known true rates, which check results.
+// Worlds whose true rates are known, to check results with.
 
-/** A world of variants with known true rates. */
+/** A world of variants whose true rates are known. */
 export interface HonestyWorld {
   readonly name: string
   readonly variants: number
@@ -18,41 +18,32 @@ export interface HonestyWorld {
   readonly sd: number
   /** Relative lift of the first variant over the others, instead of `sd`. */
   readonly lift?: number
-  /**
-   * Standard deviation of each variant's effects by the value of an attribute with three values. Absent: no attribute.
-   */
+  /** Standard deviation of each variant's effects by the value of an attribute with three values; none without it. */
   readonly segmentSd?: number
-  /**
-   * Values of conversions. If present, the outcomes are conversions and the objective is revenue. Absent: the outcomes
-   * are clicks.
-   */
+  /** Outcomes are conversions with values, and the objective is revenue; clicks worth 1 without it. */
   readonly values?: Values
-  /** People who tire of the variants that they have seen. Absent: decisions have no people. */
+  /** Decisions are about people who tire of the variants they have seen; about nobody in particular without it. */
   readonly fatigue?: Tiring
-  /** Variants that cannot be rendered for a part of the people. Absent: all variants can be rendered. */
+  /** Variants that cannot be rendered for a part of the people; none without it. */
   readonly failing?: Failing
-  /** People of whom some get much mail. Absent: decisions have no people. Variants differ only by `lift`. */
+  /** Decisions are about people of whom some get much mail; about nobody in particular without it. Variants differ by `lift` alone. */
   readonly crowd?: MailCrowd
 }
 
-/** People of whom some get 100 times as many messages and have different tastes. */
+/** People of whom some get 100 times the messages of the others, and have tastes of their own. */
 export interface MailCrowd {
   readonly people: number
-  /** Share of the mail that these heavy users get. */
+  /** Share of the mail that goes to these. */
   readonly heavy: number
-  /**
-   * Standard deviation of the log rates of heavy users, common to all variants. Their mean rates equal the rates of
-   * other people.
-   */
+  /** Standard deviation of their log rates, of all variants alike and of each. Their mean rates are those of the others. */
   readonly keenness: number
-  /** Standard deviation of the log rates of heavy users, separate for each variant. */
   readonly taste: number
 }
 
-/** Number of messages of a heavy user for each message of another person. */
+/** Messages of a heavy user for each of another person. */
 const heavyMail = 100
 
-/** People who tire of the variants that they have seen. A fifth of them get ten times as many messages. */
+/** People who tire of the variants they have seen. A fifth of them get ten times the messages of the others. */
 export interface Tiring {
   readonly people: number
   /** Change of the log rate by class of exposure (`exposureClass`). */
@@ -61,24 +52,24 @@ export interface Tiring {
 
 /** Log-normal values of conversions. */
 export interface Values {
-  /** Median value of an average variant. */
+  /** Median of an average variant. */
   readonly median: number
   /** Standard deviation of the log value. */
   readonly sigma: number
-  /** Maximum value of one conversion. */
+  /** The most that one conversion counts for. */
   readonly cap: number
-  /** Standard deviation of the variants' log medians. 0 means equal values. */
+  /** Standard deviation of the variants' log medians; 0 for equal values. */
   readonly sd: number
 }
 
 const delay = { medianHours: 5, sigma: 1.6 }
 
-/** Share of the clicks that arrive within four days. */
+/** Share of the clicks that come within four days. */
 export const settledShare = Phi(Math.log(96 / delay.medianHours) / delay.sigma)
 
 const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
 
-/** Returns the median value of each variant. */
+/** The median value of each variant. */
 export const mediansOf = ({ name, values, variants }: HonestyWorld, seed: number): ReadonlyArray<number> => {
   const { normal } = chance(seedOf(seed, `${name} medians`))
   return Array.from(
@@ -87,7 +78,7 @@ export const mediansOf = ({ name, values, variants }: HonestyWorld, seed: number
   )
 }
 
-/** Returns the mean of a log-normal value that is limited to the cap. */
+/** Mean of a log-normal value up to the cap. */
 export const meanValue = (median: number, { cap, sigma }: Pick<Values, "cap" | "sigma">): number => {
   const reach = Math.log(cap / median) / sigma
   return median * Math.exp(sigma ** 2 / 2) * Phi(reach - sigma) + cap * (1 - Phi(reach))
@@ -107,7 +98,7 @@ const crowdOf = (
   { heavy, keenness, people, taste }: MailCrowd,
   variants: number,
 ): Pick<WorldPlan, "people" | "person"> => {
-  // The number of people that yields this share of the mail for heavy users.
+  // As many people as give heavy users this share of the mail.
   const share = heavy / (heavy + heavyMail * (1 - heavy))
   return {
     people,
@@ -130,11 +121,11 @@ const peopleOf = ({ crowd, fatigue, variants }: HonestyWorld): Pick<WorldPlan, "
     tire: (seen) => fatigue.effects[exposureClass(seen)]!,
   }
 
-/** Returns the rates in the whole population of a crowd, which results estimate. */
+/** The rates among all people that a crowd could be drawn from, which results are about. */
 export const audienceRates = ({ crowd, lift = 0, rate, variants }: HonestyWorld): Float64Array | undefined =>
   crowd && Float64Array.from({ length: variants }, (_, arm) => arm === 0 ? rate * (1 + lift) : rate)
 
-/** Creates the world of a setting. A seed always creates the same world. */
+/** Makes the world of a setting; the same seed makes the same one. */
 export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
   const world = makeWorld({
     name: setting.name,

@@ -1,21 +1,21 @@
 import { Connection } from "./Connection.ts"
 
-/** Target, duration and rate of the requests. */
+/** When requests are sent, and where to. */
 export interface LoopOptions {
   readonly url: string
   readonly seconds: number
   readonly connections: number
-  /** Requests per second, or 0 for a closed loop. */
+  /** Requests a second; 0 for a closed loop. */
   readonly rate: number
 }
 
-/** Options of a loop that posts one body repeatedly. */
+/** The same, where one and the same body is posted each time. */
 export interface PostOptions extends LoopOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Results of a loop. Times are measured from the due time of a request. Unit: milliseconds. */
+/** How they were answered. Times in milliseconds, from the moment a request was due. */
 export interface Looped {
   readonly requests: number
   readonly perSecond: number
@@ -25,25 +25,19 @@ export interface Looped {
   readonly statuses: Readonly<Record<string, number>>
 }
 
-/**
- * Sends one request, with repetitions if necessary, and reports each status. `due` is in the time of
- * `performance.now()`.
- */
+/** Sends one request, as often as need be, and tells each status. `due` is in the time of `performance.now()`. */
 export type Send = (connection: Connection, answered: (status: string) => void, due: number) => Promise<void>
 
-/** Returns the value below which the share `q` of all values lies, or 0 without values. */
+/** The value that the share `q` of all is below, 0 of none. */
 export const quantile = (values: ReadonlyArray<number>, q: number): number => {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
 }
 
-/**
- * Time after the end in which due requests are still sent. The rate of a slower server is measured as well. Unit:
- * milliseconds.
- */
+/** What was due is sent this much later at most; a server that is slower than that has its rate measured all the same. */
 const graceMillis = 5000
 
-/** Keeps connections busy, each with one request at a time. `prepare` creates each request before it is due. */
+/** Keeps connections busy, each with one request at a time: what `prepare` makes of it before it is due. */
 export const loop = async (options: LoopOptions, prepare: () => Send): Promise<Looped> => {
   const { connections, rate, seconds } = options
   const url = new URL(options.url)

@@ -1,28 +1,25 @@
 import { launch } from "../../test/support/browser.ts"
 import { loopMicrosOf, type ServerProcess } from "./Bench.ts"
 
-// Measures the response time of console pages, and the time until a browser shows them.
+// How soon a page of the console comes, and how soon a browser shows it.
 
-/** A page with its name, and its path in request `n`. */
+/** A page by its name, and its path in request `n`. */
 export interface Visited {
   readonly name: string
   readonly path: (n: number) => string
 }
 
-/** Measurements of a page with one request at a time. Times are in milliseconds. */
+/** How a page came, one request at a time. Times in milliseconds. */
 export interface Served {
   readonly name: string
-  /** Time of the first request, without caches. The other figures exclude it. */
+  /** The very first, with nothing prepared; the others do not count it. */
   readonly first: number
   readonly p50: number
   readonly p99: number
-  /**
-   * Processor time of the server's main thread for the page. At worst, the server answers no other request for this
-   * time.
-   */
+  /** Processor time that the server's main thread took for it: at worst, for so long nobody else was answered. */
   readonly loopP50: number
   readonly loopMax: number
-  /** Size of the largest response, without the content of its frames. */
+  /** Of the largest, without what its frames load. */
   readonly bytes: number
   readonly wrong: ReadonlyArray<string>
 }
@@ -32,7 +29,7 @@ const quantile = (values: ReadonlyArray<number>, q: number): number => {
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? NaN
 }
 
-/** Requests pages in rotation, so that a temporary slowdown of the machine affects all pages. */
+/** Asks for pages in turns, so that what slows the machine for a while slows all of them. */
 export const measurePages = async (
   { pid, url }: Pick<ServerProcess, "pid" | "url">,
   cookie: string,
@@ -72,14 +69,14 @@ export const measurePages = async (
   }))
 }
 
-/** Time until a browser shows content of a page. Unit: milliseconds. */
+/** How soon a browser shows something of a page. Times in milliseconds. */
 export interface Painted {
   readonly name: string
   readonly median: number
   readonly max: number
 }
 
-/** Opens pages in Chromium with a cached stylesheet, each in a new tab. */
+/** Opens pages in Chromium, each with the stylesheet cached and a page of its own. */
 export const measurePaint = async (
   url: string,
   cookie: string,

@@ -2,22 +2,21 @@ import { freePort } from "../../test/support/service.ts"
 import { runLoad, startServer } from "./Bench.ts"
 import type { EventLoad } from "./eventLoad.ts"
 
-/** Acknowledgements of events in one measurement, and the backlog of the inbox after it. */
+/** How one stretch of events was acknowledged, and what became of the inbox. */
 export interface Acknowledged {
   readonly name: string
   readonly eventsPerSecond: number
   readonly p50: number
   readonly p99: number
   readonly statuses: Readonly<Record<string, number>>
-  /** Number of pending bodies when the last body was acknowledged. NaN if the server stores nothing. */
+  /** Bodies that waited when the last one was acknowledged, and seconds until none did; NaN where nothing is stored. */
   readonly backlog: number
-  /** Time until no body was pending. NaN if the server stores nothing. Unit: seconds. */
   readonly emptySeconds: number
 }
 
 const connections = 32
 
-/** Measures the acknowledgements of a server that only parses events and responds. */
+/** The acknowledgements of a server that only parses events and answers. */
 export const measureEventBaseline = async (seconds: number): Promise<ReadonlyArray<Acknowledged>> => {
   const server = await startServer(["bench/support/baselines.ts", "effect"], await freePort(), {})
   try {

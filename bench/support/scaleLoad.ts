@@ -5,10 +5,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { adminToken, freePort, serviceAt } from "../../test/support/service.ts"
 import { cpuMicrosOf, type Measured, runLoad, type ServerProcess, startServer } from "./Bench.ts"
 
-/**
- * The work of a database so far, from its own statistics. `micros` is the processor time of all processes named
- * postgres on this machine.
- */
+/** What a database has done so far, as its own statistics say; `micros` of all processes called postgres on this machine. */
 export interface Work {
   readonly at: number
   readonly commits: number
@@ -18,7 +15,7 @@ export interface Work {
   readonly sessions: number
 }
 
-/** Returns the processor time of running processes with this name. Unit: microseconds. */
+/** Processor time of the processes of this name that live, in microseconds. */
 const cpuMicrosNamed = (name: string): ReadonlyMap<number, number> => {
   const times = new Map<number, number>()
   for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
@@ -27,13 +24,13 @@ const cpuMicrosNamed = (name: string): ReadonlyMap<number, number> => {
         times.set(Number(pid), cpuMicrosOf(Number(pid)) || 0)
       }
     } catch {
-      // The process has just ended.
+      // It has just ended.
     }
   }
   return times
 }
 
-/** Returns the processor time between two readings, without processes that have ended since the first. */
+/** What was used between two looks, but for processes that have ended since the first. */
 const usedBetween = (from: ReadonlyMap<number, number>, to: ReadonlyMap<number, number>): number =>
   [...to].reduce((sum, [pid, micros]) => sum + micros - (from.get(pid) ?? 0), 0)
 
@@ -49,14 +46,14 @@ export const workOf = (url: string): Promise<Work> =>
     }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })), Effect.orDie),
   )
 
-/** Returns the work per second between two readings. */
+/** What was done between two looks, a second. */
 export const perSecond = (from: Work, to: Work) => {
   const seconds = (to.at - from.at) / 1000
   return {
     commits: (to.commits - from.commits) / seconds,
     written: (to.written - from.written) / seconds,
     read: (to.read - from.read) / seconds,
-    /** Number of busy cores. */
+    /** Cores kept busy. */
     cores: usedBetween(from.micros, to.micros) / seconds / 1e6,
   }
 }
@@ -90,7 +87,7 @@ export const startNodes = async (
   }
 }
 
-/** Loads all servers at once, each over its share of the connections, and with its own key or the only key. */
+/** Asks all servers at once, each over its share of the connections and with its own key, or the only one. */
 export const loadAll = async (
   name: string,
   servers: ReadonlyArray<ServerProcess>,

@@ -1,4 +1,4 @@
-// Sends opens and clicks of many messages from a separate process, in the way of `load.ts`. Prints one JSON line.
+// Opens and clicks of many messages, from a process of its own; see `load.ts` for how it asks. Prints one JSON line.
 //
 //   deno run -A bench/support/trackingLoad.ts '{"url": "…", "seconds": 5, "connections": 64, "rate": 0, "route": "c",
 //     "secret": "…", "org": "…", "link": "…", "first": 0, "messages": 1000}'
@@ -10,17 +10,14 @@ import { writeToken } from "../../src/tracking/Token.ts"
 import { loop, type LoopOptions } from "./Loop.ts"
 
 interface Options extends LoopOptions {
-  /** `o` for opens, `c` for clicks, or an empty text for the unchanged address. */
+  /** `o` opens, `c` clicks, `` asks for the address as it is. */
   readonly route: "o" | "c" | ""
-  /** Signing key of tokens, in hexadecimal. */
+  /** Key of tokens, hexadecimal. */
   readonly secret: string
   readonly org: string
-  /** Key of the clicked link. */
+  /** Key of the link that is clicked. */
   readonly link: string
-  /**
-   * Number of the first message. Requests cycle through `messages` messages. Message n has the MD5 of its number as its
-   * id.
-   */
+  /** Messages that the requests go round, from number `first` on. Message n has the MD5 of its number as its id. */
   readonly first: number
   readonly messages: number
 }

@@ -25,10 +25,7 @@ export interface Rule {
   readonly isMany?: boolean
   /** Whether the endpoint can be used on the sandbox of an organization. */
   readonly inSandbox?: boolean
-  /**
-   * Returns the reason why sessions and API keys are refused for these path parameters, regardless of role and scope.
-   * Undefined if they are not refused.
-   */
+  /** Returns the reason why a session of any role is refused for these path parameters. */
   readonly refuses?: (params: Params) => string | undefined
 }
 

@@ -35,6 +35,8 @@ export interface NormalizedEvent {
   readonly link: string | undefined
   /** On a suppressing event: the message was not an e-mail, so the event does not concern an address. */
   readonly otherChannel?: true
+  /** On a suppressing event: nothing proves the origin of the report. The event counts, but suppresses no address. */
+  readonly unproven?: true
   /** The person opts in to messages again after an opt-out. The event is `other`. */
   readonly optIn?: true
   /**

@@ -117,6 +117,19 @@ export const nameServers = (name: string): Config.Config<ReadonlyArray<string>> 
     name,
   ).pipe(Config.withDefault(""), Config.map(entriesOf))
 
+/** Addresses and domains of senders, separated by commas. */
+export const senders = (name: string): Config.Config<ReadonlyArray<string>> =>
+  Config.schema(
+    Schema.String.check(Schema.makeFilter<string>((text) => {
+      const faulty = entriesOf(text).filter((entry) => !/^(?:[^@\s]+@)?[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i.test(entry))
+      return faulty.length === 0
+        ? undefined
+        : `${faulty.map((entry) => JSON.stringify(entry)).join(", ")} is neither an address nor a domain; write ` +
+          "fbl.provider.example or reports@provider.example, with commas"
+    })),
+    name,
+  ).pipe(Config.withDefault(""), Config.map(entriesOf))
+
 /** Address and port to listen on. */
 export interface HostAndPort {
   readonly host: string

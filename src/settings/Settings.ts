@@ -32,6 +32,7 @@ import {
   ranges,
   rangeTexts,
   secret,
+  senders,
 } from "./SettingReaders.ts"
 
 /** Default limit of keys: half the capacity of one process, and more than senders need. */
@@ -222,6 +223,11 @@ const config = {
    * system's name servers.
    */
   dnsServers: nameServers("DNS_SERVERS"),
+  /**
+   * `COMPLAINT_SENDERS`: more addresses or domains of feedback loops whose signed complaints suppress addresses, such as
+   * `fbl.provider.example,reports@provider.example`. Default: the known feedback loops.
+   */
+  complaintSenders: senders("COMPLAINT_SENDERS"),
   /**
    * `KEY_RATE_LIMIT`: limit of keys without their own limit, such as `1000/second`, or `none`. Default `5000/second`.
    */

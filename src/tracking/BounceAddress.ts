@@ -8,8 +8,8 @@ import { readToken, writeToken } from "./Token.ts"
 //     bounce+TOKEN@bounces.shop.example        the return path of one message: the token identifies its delivery
 //     complaint+TOKEN@bounces.shop.example     complaints about all messages of an organization
 //
-// Mail servers may change the case of an address, so tokens are written in base 32 with the digits 0-9 and a-v: 30
-// bytes in 48 characters. With its prefix, a local part has at most 58 characters; 64 are allowed.
+// Mail servers may change the case of an address, so tokens are written in base 32 with the digits 0-9 and a-v: 30 bytes in 48
+// characters. With its prefix, a local part has at most 58 characters; 64 are allowed.
 
 /** A mailbox of this service: the organization, and for a return path the delivery. */
 export interface BounceMailbox {
@@ -63,6 +63,13 @@ export const complaintAddressOf = (mailbox: string, settings: Readonly<Record<st
   const domain = settings["bounce_domain"]
   return typeof domain === "string" ? `${mailbox}@${domain}` : null
 }
+
+/** Maximum number of return paths that are read from one text. */
+const maxReturnPaths = 20
+
+/** Returns the local parts of return paths in a text, each once. Does not verify their signatures. */
+export const returnPathsIn = (text: string): ReadonlyArray<string> =>
+  [...new Set(text.match(new RegExp(`bounce\\+[0-9a-v]{${digits}}(?=@)`, "gi")) ?? [])].slice(0, maxReturnPaths)
 
 /**
  * Returns the delivery of the first return path in a text, such as `<bounce+TOKEN@bounces.shop.example>`. Does not

@@ -19,27 +19,29 @@ const sealedIfPresent: ReadonlySet<string> = new Set([
 /** Header fields that are signed if the message has them. Relays may add another field of this name. */
 const signed: ReadonlySet<string> = new Set(["feedback-id", "auto-submitted"])
 
-interface HeaderField {
+/** A field of a header section. Each character represents one byte. */
+export interface HeaderField {
+  /** In lowercase. */
   readonly name: string
   /** The field without its final line break. */
   readonly text: string
 }
 
 /** Splits a header section into fields. Each character represents one byte. */
-const fieldsOf = (section: string): ReadonlyArray<HeaderField> =>
+export const fieldsOf = (section: string): ReadonlyArray<HeaderField> =>
   section.split(/\r\n(?![ \t])/).filter((text) => text !== "").map((text) => ({
     name: text.slice(0, text.indexOf(":")).trim().toLowerCase(),
     text,
   }))
 
 /** Relaxed canonicalization of a header field (RFC 6376, 3.4.2), without its final line break. */
-const relaxedField = ({ name, text }: HeaderField): string => {
+export const relaxedField = ({ name, text }: HeaderField): string => {
   const value = text.slice(text.indexOf(":") + 1).replaceAll("\r\n", "").replace(/[ \t]+/g, " ")
   return `${name}:${value.replace(/^ /, "").replace(/ $/, "")}`
 }
 
 /** Relaxed canonicalization of a body (RFC 6376, 3.4.4), in linear time. */
-const relaxedBody = (body: string): string => {
+export const relaxedBody = (body: string): string => {
   const lines = body.replace(/[ \t]+/g, " ").replaceAll(" \r\n", "\r\n").replace(/ $/, "")
   let end = lines.length
   while (end >= 2 && lines.startsWith("\r\n", end - 2)) end -= 2

@@ -12,6 +12,7 @@ import { Tracking } from "../../tracking/Tracking.ts"
 import type { BounceMailbox } from "../../tracking/BounceAddress.ts"
 import { count, type EndCommand, initializeMetrics, type MailRefusal, refusals, refuse } from "./Replies.ts"
 import { ReportCounts } from "./ReportCounts.ts"
+import { makeComplaintOrigin } from "./ComplaintOrigin.ts"
 
 /** Limits of the listener. */
 export interface ListenerLimits {
@@ -76,6 +77,7 @@ export const makeReception = Effect.gen(function* () {
   const promptIntake = yield* PromptIntake
   const quota = yield* WebhookQuota
   const limits = yield* Limits
+  const originOf = yield* makeComplaintOrigin
   const run = yield* FiberSet.makeRuntime()
   const sessions = new Map<string, Session>()
   const counts = new ReportCounts(limits.mailsOfDelivery)
@@ -130,8 +132,12 @@ export const makeReception = Effect.gen(function* () {
       const fields = yield* Effect.promise(() => readHeaders(body.toString("latin1", 0, headerBytes)))
       // The refusal informs people who reply to a message that this mailbox is not read.
       if (sender !== "" && mailbox.delivery !== undefined && !isReport(fields)) return refusals.noReport
+      const { delivery, org } = mailbox
+      const origin = delivery === undefined
+        ? yield* originOf({ org, body, isWhole: bytes === body.length })
+        : { [deliveryHeader]: delivery }
       const headers = {
-        ...(mailbox.delivery === undefined ? {} : { [deliveryHeader]: mailbox.delivery }),
+        ...origin,
         [senderHeader]: sender.slice(0, maxAddress),
         "rcpt-to": (rcptTo[0]?.address ?? "").slice(0, maxAddress),
         "client-address": remoteAddress,

@@ -33,6 +33,12 @@ export const deliveryHeader = "delivery-id"
 /** Name of the stored header with the sender of the envelope. Its value is empty for reports. */
 export const senderHeader = "mail-from"
 
+/** Name of the stored header with the deliveries whose signed return paths a complaint contains, separated by spaces. */
+export const signedDeliveriesHeader = "signed-deliveries"
+
+/** Name of the stored header with the sender of a complaint if it is a feedback loop whose signature was verified. */
+export const verifiedSenderHeader = "verified-sender"
+
 /** The interpretation of a mail: an event of its delivery, or the reason why it has no event. */
 type Interpretation = { readonly event: EventName } | Skipped | NotUnderstood
 
@@ -157,6 +163,10 @@ export const isReport = (headers: MailHeaders): boolean =>
   /^multipart\/report\s*;.*\breport-type\s*=/is.test(headers.get("content-type") ?? "") ||
   headers.has("x-failed-recipients")
 
+const unprovenReason =
+  "The report counts but suppresses no address: it has neither a signed return path of this service nor " +
+  "the valid DKIM signature of a known feedback loop. Add its sender to COMPLAINT_SENDERS if you trust it"
+
 const only = (skipped: Skipped): Normalized => ({ items: 1, events: [], skipped: [{ pointer: "", ...skipped }] })
 
 /**
@@ -178,18 +188,24 @@ export const normalizeMail: NormalizeMail = async (body, stored, receivedAt) => 
     return { reason: "The complaint encloses no message of this service: neither return path nor Message-ID is known" }
   }
   const { event } = interpreted
+  // Whoever knows the address for complaints could send a report about any message whose id they know.
+  const isProven = own !== undefined || stored[verifiedSenderHeader] !== undefined ||
+    stored[signedDeliveriesHeader]?.split(" ").includes(trackingId) === true
   return {
     items: 1,
     skipped: [],
+    ...(isProven ? {} : { incomplete: [{ pointer: "", reason: unprovenReason, event: 0 }] }),
     events: [{
       event,
       trackingId,
       templateId: undefined,
       user: undefined,
-      key: `id:${trackingId} ${event}`,
+      // A report without proof must not make a later one with proof a duplicate.
+      key: `id:${trackingId} ${event}${isProven ? "" : " unproven"}`,
       occurredAt: receivedAt,
       automated: false,
       link: undefined,
+      ...(isProven ? {} : { unproven: true }),
     }],
   }
 }

@@ -16,20 +16,24 @@ import {
 import { eventKinds, isSuppressing } from "../../domain/EventKinds.ts"
 
 /** An event that was just stored or just attributed to its decision. */
-interface Reported
-  extends Pick<NormalizedEvent, "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "optIn"> {
+interface Reported extends
+  Pick<
+    NormalizedEvent,
+    "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "optIn" | "unproven"
+  > {
   readonly org: string
   readonly source: string
   /** The users of its decisions. Deliver stores the address as the user. */
   readonly recipients: ReadonlyArray<string>
 }
 
-type Kind = Pick<Reported, "automated" | "event" | "optIn" | "otherChannel">
+type Kind = Pick<Reported, "automated" | "event" | "optIn" | "otherChannel" | "unproven">
 
 const isArrival = ({ automated, event }: Kind): boolean =>
   eventKinds[event].provesAddress === true && (eventKinds[event].category === "delivery" || !automated)
 
-const isAgainst = ({ event, otherChannel }: Kind): boolean => isSuppressing(event) && otherChannel !== true
+const isAgainst = ({ event, otherChannel, unproven }: Kind): boolean =>
+  isSuppressing(event) && otherChannel !== true && unproven !== true
 
 /** Whether an event may change the suppression list. */
 export const bearsOnSuppression = (event: Kind): boolean => isArrival(event) || isAgainst(event) || event.optIn === true

@@ -1,10 +1,14 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { Buffer } from "node:buffer"
+import { generateKeyPairSync } from "node:crypto"
+import { signMessage } from "../../../src/delivery/dkim/DkimSignature.ts"
 import { writeMailbox } from "../../../src/tracking/BounceAddress.ts"
 import type { OrgSlug } from "../../../src/domain/Ids.ts"
 import { hmacKey } from "../../../src/text/Hmac.ts"
-import { absence, complaint, failed, mail, report } from "../mail/samples.ts"
+import { absence, complaint, deliveryId, failed, mail, report } from "../mail/samples.ts"
 import type { Mail } from "../../support/platformServers/SmtpReceiver.ts"
+import { type DnsServer, startDns } from "../../support/dnsServer.ts"
 import { freePort } from "../../support/service.ts"
 import { temporaryEnvironment } from "../../support/stores.ts"
 import { suiteOnTracking } from "../../tracking/support.ts"
@@ -24,9 +28,11 @@ const trackingIdOf = (sent: Mail) => headerOf(sent, "X-Tracking-Id")
 const enclosed = ({ raw }: Mail) => raw.slice(0, raw.indexOf("\r\n\r\n")).split("\r\n")
 
 let port = 0
+let dns: DnsServer
 const environment = Effect.gen(function* () {
   port = yield* Effect.promise(freePort)
-  return { ...yield* temporaryEnvironment, BOUNCE_LISTEN: `127.0.0.1:${port}` }
+  dns = yield* Effect.acquireRelease(Effect.promise(() => startDns()), (server) => Effect.promise(server.close))
+  return { ...yield* temporaryEnvironment, BOUNCE_LISTEN: `127.0.0.1:${port}`, DNS_SERVERS: dns.address }
 })
 
 suiteOnTracking("Bounces by mail", (bench) => {
@@ -158,16 +164,30 @@ suiteOnTracking("Complaints by mail", (bench) => {
     return json.connections[0].complaint_address
   }
 
-  it("suppress the recipient of the message enclosed in the report", async () => {
+  const fields = ["Feedback-Type: abuse", "User-Agent: Provider/1", "Version: 1"]
+  const domain = "arf.mail.yahoo.com"
+  const loop = `feedback@${domain}`
+  const keyName = `s1._domainkey.${domain}`
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 1_024 })
+  const keyRecord = `v=DKIM1; p=${publicKey.export({ format: "der", type: "spki" }).toString("base64")}`
+
+  /** A complaint that names the message by its ids only, as providers do that leave out the return path. */
+  const byIds = (sent: Mail, from = loop) =>
+    complaint(fields, { lines: enclosed(sent) }).replace("feedback@arf.provider.example", from)
+  const signed = (text: string, signer = domain) =>
+    signMessage(Buffer.from(text, "latin1"), { domain: signer, selector: "s1" }, privateKey).toString("latin1")
+  const statusOf = async (shop: Awaited<ReturnType<typeof bench.shop>>, email: string) =>
+    (await shop.deliver({ email })).status
+
+  it("suppress the recipient of the message whose signed return path they contain", async () => {
     const shop = await bench.shop("fbl", { connection: bounceDomain })
     const to = await addressOf(shop)
     assert.match(to, /^complaint\+[0-9a-v]{48}@bounces\.shop\.example$/)
-    const byId = await shop.send("anna@mailbox.example")
-    const byPath = await shop.send("bert@mailbox.example")
-    const fields = ["Feedback-Type: abuse", "User-Agent: Provider/1", "Version: 1"]
+    const inHeaders = await shop.send("anna@mailbox.example")
+    const inFields = await shop.send("bert@mailbox.example")
     const reports = [
-      complaint(fields, { lines: enclosed(byId) }),
-      complaint([...fields, `Original-Mail-From: <${byPath.from}>`], { lines: ["Subject: hidden"] }),
+      complaint(fields, { lines: [`Return-Path: <${inHeaders.from.toUpperCase()}>`, ...enclosed(inHeaders)] }),
+      complaint([...fields, `Original-Mail-From: <${inFields.from}>`], { lines: ["Subject: hidden"] }),
     ]
     for (const text of reports) {
       assert.match(await sendMail(port, to, text, "feedback@provider.example"), /^250 /)
@@ -178,6 +198,70 @@ suiteOnTracking("Complaints by mail", (bench) => {
       assert.strictEqual(refused.status, 422, email)
       assert.include(refused.text, "complaint")
     }
+  })
+
+  it("suppress the recipient of a message without return path if a known feedback loop has signed them", async () => {
+    dns.entries.set(keyName, [keyRecord])
+    const shop = await bench.shop("signed", { connection: bounceDomain })
+    const sent = await shop.send("anna@mailbox.example")
+    assert.match(await sendMail(port, await addressOf(shop), signed(byIds(sent)), loop), /^250 /)
+    await bench.takeIn()
+    assert.strictEqual(await statusOf(shop, "anna@mailbox.example"), 422)
+    const { json: { inbox } } = await shop.manage("GET", "/webhooks/mail/inbox?all=true")
+    assert.deepInclude(inbox[0].headers, { "verified-sender": loop })
+  })
+
+  it("count, but suppress nobody, if nothing proves where they come from", async () => {
+    dns.entries.set(keyName, [keyRecord])
+    const shop = await bench.shop("unproven", { connection: bounceDomain })
+    const to = await addressOf(shop)
+    const sent = await shop.send("anna@mailbox.example")
+    const own = await shop.send("eve@mailbox.example")
+    const byOwnPath = complaint(fields, { lines: [...enclosed(sent), `X-Note: ${own.from}`] })
+    const forgedPath = sent.from.replace(/\+./, (start) => start === "+a" ? "+b" : "+a")
+    const forgeries = [
+      byIds(sent),
+      signed(byIds(sent, "eve@mailbox.example"), "mailbox.example"),
+      signed(byIds(sent), "mailbox.example"),
+      signed(byIds(sent)).replace("Feedback-Type: abuse", "Feedback-Type: fraud"),
+      byOwnPath,
+      complaint([...fields, `Original-Mail-From: <${forgedPath}>`], { lines: enclosed(sent) }),
+      complaint(["Feedback-Type: opt-out"], { lines: enclosed(sent) }),
+      report({ recipients: [unknownUser] }).replace(/^Return-Path: <bounce.*$/m, "X-A: b").replaceAll(
+        deliveryId,
+        trackingIdOf(sent),
+      ),
+    ]
+    for (const text of forgeries) assert.match(await sendMail(port, to, text, "eve@mailbox.example"), /^250 /)
+    await bench.takeIn()
+    assert.deepStrictEqual(
+      (await bench.events("unproven")).filter(({ event, trackingId }) =>
+        event !== "sent" && trackingId === trackingIdOf(sent)
+      ).map(({ event, status }) => [event, status]).sort(),
+      [["bounce", "attributed"], ["spam", "attributed"], ["unsubscribe", "attributed"]],
+    )
+    for (const email of ["anna@mailbox.example", "eve@mailbox.example"]) {
+      assert.strictEqual(await statusOf(shop, email), 200, email)
+    }
+    const { json: { inbox } } = await shop.manage("GET", "/webhooks/mail/inbox?all=true")
+    assert.include(JSON.stringify(inbox), "counts but suppresses no address")
+
+    assert.match(await sendMail(port, to, signed(byIds(sent)), loop), /^250 /)
+    await bench.takeIn()
+    assert.strictEqual(await statusOf(shop, "anna@mailbox.example"), 422, "a later report with proof")
+  })
+
+  it("are kept if DNS fails or has no key", async () => {
+    const shop = await bench.shop("no-dns", { connection: bounceDomain })
+    const to = await addressOf(shop)
+    const sent = await shop.send("anna@mailbox.example")
+    for (const entry of ["server-failure", [], ["v=DKIM1; p="]] as const) {
+      dns.entries.set(keyName, entry)
+      assert.match(await sendMail(port, to, signed(byIds(sent)), loop), /^250 /)
+    }
+    await bench.takeIn()
+    assert.deepStrictEqual((await bench.events("no-dns")).map(({ event }) => event).sort(), ["sent", "spam"])
+    assert.strictEqual(await statusOf(shop, "anna@mailbox.example"), 200)
   })
 
   it("are attributed to the message of their return path", async () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Normalized } from "../../../src/domain/Event.ts"
-import { deliveryHeader } from "../../../src/intake/mail/MailReports.ts"
+import { deliveryHeader, signedDeliveriesHeader, verifiedSenderHeader } from "../../../src/intake/mail/MailReports.ts"
 import { each, postfix, read, receivedAt, told } from "./reading.ts"
 import * as samples from "./samples.ts"
 
@@ -312,12 +312,28 @@ describe("a delivery report", () => {
 describe("a complaint", () => {
   it("belongs to the enclosed message, by return path, tracking id or Message-ID", async () => {
     for (const text of [samples.yahoo, samples.outlook, samples.oldHotmail]) {
-      const normalized = await read(text, {}) as Normalized
+      const normalized = await read(text, { [verifiedSenderHeader]: "feedback@provider.example" }) as Normalized
       assert.deepStrictEqual(
-        normalized.events.map(({ event, key, trackingId }) => ({ event, key, trackingId })),
-        [{ event: "spam", key: `id:${deliveryId} spam`, trackingId: deliveryId }],
+        normalized.events.map(({ event, key, trackingId, unproven }) => ({ event, key, trackingId, unproven })),
+        [{ event: "spam", key: `id:${deliveryId} spam`, trackingId: deliveryId, unproven: undefined }],
       )
+      assert.isUndefined(normalized.incomplete)
     }
+  })
+
+  it("suppresses nobody without the message's signed return path or a verified sender", async () => {
+    const of = async (headers: Readonly<Record<string, string>>) => {
+      const { events: [event], incomplete } = await read(samples.outlook, headers) as Normalized
+      return [event!.unproven, incomplete?.length, event!.key.replace(deliveryId, "ID")]
+    }
+    const other = "11111111-2222-4333-8444-555555555555"
+    assert.deepStrictEqual(await of({}), [true, 1, "id:ID spam unproven"])
+    assert.deepStrictEqual(await of({ [signedDeliveriesHeader]: other }), [true, 1, "id:ID spam unproven"])
+    assert.deepStrictEqual(await of({ [signedDeliveriesHeader]: `${other} ${deliveryId}` }), [
+      undefined,
+      undefined,
+      "id:ID spam",
+    ])
   })
 
   it("belongs to the delivery of its return path, for any enclosed message", async () => {
