@@ -204,6 +204,15 @@ export const problem = (status: number, title: string, detail: string): View => 
   ),
 })
 
+const unknownOrganization = (id: string): View =>
+  problem(404, "Organization not found", `No organization has the id ${JSON.stringify(id)} here.`)
+
+const tooLarge = (): View =>
+  problem(413, "The form is too large", "The form holds more than 1 MiB or 2,000 fields. Shorten it.")
+
+const outOfDate = (): View =>
+  problem(403, "The form is out of date", "You have signed in again since it was opened. Open the page again.")
+
 /** The page of a failure; undefined for a defect. */
 const failurePage = (error: unknown): View | undefined => {
   if (error instanceof InvalidInput) {
@@ -220,12 +229,19 @@ const toProposals = (org: OrgSlug, { proposals }: ChangeProposed): Goto => ({
   done: "change-proposed",
 })
 
+/** Services that every page of the console uses. */
+interface ConsoleServices {
+  readonly audit: Audit["Service"]
+  readonly cookie: SessionCookie["Service"]
+  readonly notifications: Notifications["Service"]
+  readonly organizations: Organizations["Service"]
+  readonly refusals: Refusals["Service"]
+  readonly sessions: Sessions["Service"]
+}
+
 /** Answers a page with the navigation of the organizations that the session may see. */
 const framed = Effect.fnUntraced(function* (
-  { notifications, organizations }: {
-    readonly notifications: Notifications["Service"]
-    readonly organizations: Organizations["Service"]
-  },
+  { notifications, organizations }: ConsoleServices,
   request: Request,
   session: SignedIn,
   org: Organization | undefined,
@@ -262,6 +278,121 @@ const framed = Effect.fnUntraced(function* (
   return yield* compressed(request, page)
 })
 
+/** The session of a request. Undefined when signed out. */
+const signedIn = ({ cookie, sessions }: ConsoleServices, request: Request) => {
+  const token = cookie.read(request)
+  return token === undefined ? Effect.succeed(undefined) : sessions.resolve(token)
+}
+
+/** The fields of a posted form. Undefined if the form is too large. */
+const readableFields = (request: Request) => Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
+
+/** Redirects to the sign-in page, or keeps the fields of a form until its author has signed in again. */
+const toSignIn = Effect.fnUntraced(function* (request: Request, isWrite: boolean, keepsForm: boolean) {
+  const fields = keepsForm ? yield* readableFields(request) : undefined
+  if (fields !== undefined) return kept(request, fields)
+  const next = isWrite ? "" : `?next=${encodeURIComponent(request.url)}`
+  return redirect({ to: `/console/sign-in${next}` })
+})
+
+/** Answers a page or an action: checks the session and the access, runs it, and records an action in the audit log. */
+const handle = <E, R, E2 = never, R2 = never>(
+  services: ConsoleServices,
+  endpoint: string,
+  isWrite: boolean,
+  run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
+  again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
+  resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
+) =>
+  Effect.gen(function* () {
+    const { audit, cookie, organizations, refusals } = services
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const session = yield* signedIn(services, request)
+    if (session === undefined) {
+      return yield* toSignIn(request, isWrite, resume !== undefined && cookie.isSameOrigin(request))
+    }
+    const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
+    const actor = { kind: "session" as const, session }
+    const rule = accessTable.get(endpoint)
+    const show = (org: Organization | undefined, view: View) => framed(services, request, session, org, view)
+
+    if (lacksSecondFactor(actor, rule, params)) {
+      const next = isWrite ? "" : `&next=${encodeURIComponent(request.url)}`
+      return redirect({
+        to: `/console/account/second-factor?required=${encodeURIComponent(params["org"] ?? "")}${next}`,
+      })
+    }
+    const fields = isWrite ? yield* readableFields(request) : Object.create(null) as Fields
+    const isOwn = cookie.isSameOrigin(request) && sameCsrfToken(fields?.["_csrf"], session.csrfToken)
+    const writer = fields?.[accountField]
+    const resumes = isWrite && !isOwn && writer !== undefined && cookie.isSameOrigin(request) ? resume : undefined
+    // Before the role is looked at, which the other account may lack.
+    if (fields !== undefined && resumes !== undefined && writer !== session.account.email) {
+      return kept(request, fields, session.account.email)
+    }
+    const refused = refusal(actor, rule, params)
+    if (refused !== undefined) {
+      return yield* show(undefined, problem(403, "You do not have permission", `${refused}.`))
+    }
+
+    const org = params["org"] === undefined ? undefined : yield* organizations.get(params["org"] as OrgSlug).pipe(
+      Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
+    )
+    if (params["org"] !== undefined && org === undefined) {
+      return yield* show(undefined, unknownOrganization(params["org"]))
+    }
+
+    const visit: Visit = {
+      request,
+      actor,
+      session,
+      org: org as Organization,
+      role: org === undefined ? undefined : roleIn(actor, org.slug),
+      params,
+      query: new URLSearchParams(request.url.split("?")[1] ?? ""),
+      can: (name) => refusal(actor, accessTable.get(name), params) === undefined,
+    }
+    if (fields === undefined) return yield* show(org, tooLarge())
+    if (isWrite && !isOwn && resumes === undefined) {
+      refusals.count(request, "csrf", { subject: session.account.email })
+      return yield* show(org, outOfDate())
+    }
+
+    const trail = emptyTrail(nameOf(actor))
+    const { _csrf: _, [accountField]: __, ...sent } = fields
+    const asked: { body: unknown } = { body: sent }
+    const outcome: Effect.Effect<View | Goto, E | E2, R | R2> = (resumes ?? run)(visit, fields)
+    return yield* outcome.pipe(
+      Effect.catch((error): Effect.Effect<View | Goto, E | E2> =>
+        error instanceof ChangeProposed ? Effect.succeed(toProposals(visit.org.slug, error)) : Effect.fail(error)
+      ),
+      Effect.provideService(ChangeTrail, trail),
+      Effect.provideService(AuditNote, asked),
+      Effect.flatMap((outcome) =>
+        Effect.gen(function* () {
+          if (isWrite && resumes === undefined) {
+            yield* audit.record({ actor, endpoint, rule, params, body: asked.body, trail })
+          }
+          return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
+        })
+      ),
+      Effect.catch((error) =>
+        error instanceof InvalidInput && again !== undefined
+          ? Effect.flatMap(
+            again(visit, fields, error.faults),
+            (view) => show(org, { ...view, status: view.status ?? 400 }),
+          )
+          : Effect.fail(error)
+      ),
+      // Also when the form cannot be shown again, for example because its subject is gone.
+      Effect.catch((error) => {
+        const failed = failurePage(error)
+        return failed === undefined ? Effect.die(error) : show(org, failed)
+      }),
+      Effect.provideService(CurrentActor, actor),
+    )
+  })
+
 /** Builds the routes of console pages. */
 export class Console extends Context.Service<Console, {
   /** A page that is read. `endpoint` names the rule of `policy` that says who may. */
@@ -296,151 +427,25 @@ export class Console extends Context.Service<Console, {
   static readonly layer = Layer.effect(
     Console,
     Effect.gen(function* () {
-      const audit = yield* Audit
-      const cookie = yield* SessionCookie
-      const notifications = yield* Notifications
-      const organizations = yield* Organizations
-      const refusals = yield* Refusals
-      const sessions = yield* Sessions
-
-      const signedIn = (request: Request) => {
-        const token = cookie.read(request)
-        return token === undefined ? Effect.succeed(undefined) : sessions.resolve(token)
+      const services: ConsoleServices = {
+        audit: yield* Audit,
+        cookie: yield* SessionCookie,
+        notifications: yield* Notifications,
+        organizations: yield* Organizations,
+        refusals: yield* Refusals,
+        sessions: yield* Sessions,
       }
-
-      const handle = <E, R, E2 = never, R2 = never>(
-        endpoint: string,
-        isWrite: boolean,
-        run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
-        again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
-        resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
-      ) =>
-        Effect.gen(function* () {
-          const request = yield* HttpServerRequest.HttpServerRequest
-          const session = yield* signedIn(request)
-          if (session === undefined) {
-            if (resume !== undefined && cookie.isSameOrigin(request)) {
-              const fields = yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
-              if (fields !== undefined) return kept(request, fields)
-            }
-            const next = isWrite ? "" : `?next=${encodeURIComponent(request.url)}`
-            return redirect({ to: `/console/sign-in${next}` })
-          }
-          const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
-          const actor = { kind: "session" as const, session }
-          const rule = accessTable.get(endpoint)
-          const show = (org: Organization | undefined, view: View) =>
-            framed({ notifications, organizations }, request, session, org, view)
-
-          if (lacksSecondFactor(actor, rule, params)) {
-            const next = isWrite ? "" : `&next=${encodeURIComponent(request.url)}`
-            return redirect({
-              to: `/console/account/second-factor?required=${encodeURIComponent(params["org"] ?? "")}${next}`,
-            })
-          }
-          const fields = isWrite
-            ? yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
-            : Object.create(null) as Fields
-          const isOwn = cookie.isSameOrigin(request) && sameCsrfToken(fields?.["_csrf"], session.csrfToken)
-          const writer = fields?.[accountField]
-          const resumes = isWrite && !isOwn && writer !== undefined && cookie.isSameOrigin(request) ? resume : undefined
-          // Before the role is looked at, which the other account may lack.
-          if (fields !== undefined && resumes !== undefined && writer !== session.account.email) {
-            return kept(request, fields, session.account.email)
-          }
-          const refused = refusal(actor, rule, params)
-          if (refused !== undefined) {
-            return yield* show(undefined, problem(403, "You do not have permission", `${refused}.`))
-          }
-
-          const org = params["org"] === undefined ? undefined : yield* organizations.get(params["org"] as OrgSlug).pipe(
-            Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
-          )
-          if (params["org"] !== undefined && org === undefined) {
-            return yield* show(
-              undefined,
-              problem(
-                404,
-                "Organization not found",
-                `No organization has the id ${JSON.stringify(params["org"])} here.`,
-              ),
-            )
-          }
-
-          const visit: Visit = {
-            request,
-            actor,
-            session,
-            org: org as Organization,
-            role: org === undefined ? undefined : roleIn(actor, org.slug),
-            params,
-            query: new URLSearchParams(request.url.split("?")[1] ?? ""),
-            can: (name) => refusal(actor, accessTable.get(name), params) === undefined,
-          }
-          if (fields === undefined) {
-            return yield* show(
-              org,
-              problem(413, "The form is too large", "The form holds more than 1 MiB or 2,000 fields. Shorten it."),
-            )
-          }
-          if (isWrite && !isOwn && resumes === undefined) {
-            refusals.count(request, "csrf", { subject: session.account.email })
-            return yield* show(
-              org,
-              problem(
-                403,
-                "The form is out of date",
-                "You have signed in again since it was opened. Open the page again.",
-              ),
-            )
-          }
-
-          const trail = emptyTrail(nameOf(actor))
-          const { _csrf: _, [accountField]: __, ...sent } = fields
-          const asked: { body: unknown } = { body: sent }
-          const outcome: Effect.Effect<View | Goto, E | E2, R | R2> = (resumes ?? run)(visit, fields)
-          return yield* outcome.pipe(
-            Effect.catch((error): Effect.Effect<View | Goto, E | E2> =>
-              error instanceof ChangeProposed ? Effect.succeed(toProposals(visit.org.slug, error)) : Effect.fail(error)
-            ),
-            Effect.provideService(ChangeTrail, trail),
-            Effect.provideService(AuditNote, asked),
-            Effect.flatMap((outcome) =>
-              Effect.gen(function* () {
-                if (isWrite && resumes === undefined) {
-                  yield* audit.record({ actor, endpoint, rule, params, body: asked.body, trail })
-                }
-                return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
-              })
-            ),
-            Effect.catch((error) =>
-              error instanceof InvalidInput && again !== undefined
-                ? Effect.flatMap(
-                  again(visit, fields, error.faults),
-                  (view) => show(org, { ...view, status: view.status ?? 400 }),
-                )
-                : Effect.fail(error)
-            ),
-            // Also when the form cannot be shown again, for example because its subject is gone.
-            Effect.catch((error) => {
-              const failed = failurePage(error)
-              return failed === undefined ? Effect.die(error) : show(org, failed)
-            }),
-            Effect.provideService(CurrentActor, actor),
-          )
-        })
-
       return Console.of({
         page: (path, endpoint, render) =>
-          HttpRouter.route("GET", path, handle(endpoint, false, (visit) => render(visit))),
+          HttpRouter.route("GET", path, handle(services, endpoint, false, (visit) => render(visit))),
         action: <E, R, E2 = never, R2 = never>(
           path: `/console${string}`,
           endpoint: string,
           run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
           again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
           resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
-        ) => HttpRouter.route("POST", path, handle(endpoint, true, run, again, resume)),
-        signedIn,
+        ) => HttpRouter.route("POST", path, handle(services, endpoint, true, run, again, resume)),
+        signedIn: (request) => signedIn(services, request),
       })
     }),
   )
