@@ -17,7 +17,6 @@ import { TemplateIndex } from "../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Live, LiveScript } from "../components/Live.tsx"
 import { PageHead } from "../components/PageHead.tsx"
-import { duration } from "../Format.ts"
 import { pages } from "../Pages.ts"
 import type { View, Visit } from "../Routes.tsx"
 import { actionPath } from "./delivery/BulkPages.tsx"
@@ -26,7 +25,8 @@ import {
   connectionTroubles,
   eventTroubles,
   failureTroubles,
-  longQueue,
+  learningTroubles,
+  queueTroubles,
   quotaTroubles,
   reviewTroubles,
   shownAlone,
@@ -91,25 +91,11 @@ const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
     ...connectionTroubles(base, ways),
     ...eventTroubles(base, arriving),
     ...conditionTroubles(base, conditions, now, templateName),
-    ...(queue.oldestDueSeconds > longQueue
-      ? [{
-        kind: "bad" as const,
-        what: "delivery",
-        href: `${base}/deliveries?state=queued`,
-        title: "Messages are late",
-        detail: `The oldest has been due for ${duration(queue.oldestDueSeconds)}.`,
-      }]
-      : []),
+    ...queueTroubles(base, queue.oldestDueSeconds),
     ...failureTroubles(ends, `${base}/deliveries`, org.delivery_failure_threshold),
     ...reviewTroubles(base, yield* (yield* Proposals).countOpen(org.slug)),
     ...stoppedTroubles(actions, now, (id) => actionPath(org.slug, id)),
-    ...stopped.map(({ reason, templateId }): Trouble => ({
-      kind: "bad",
-      what: "learning",
-      href: `${base}/templates/${encodeURIComponent(templateId)}/results`,
-      title: `${templateName(templateId)} has stopped learning`,
-      detail: `The model could not be updated in three attempts: ${reason}. The last model stays in use.`,
-    })),
+    ...learningTroubles(base, stopped, templateName),
     ...templateTroubles(base, unserved, templateName),
   ].toSorted((a, b) => Number(b.kind === "bad") - Number(a.kind === "bad"))
 

@@ -6,6 +6,7 @@ import { formatBytes } from "../../text/Bytes.ts"
 import { sourceTitle } from "../../domain/Source.ts"
 import type { Usage } from "../../domain/Usage.ts"
 import { type Arrival } from "../../journal/inbox/Arrivals.ts"
+import type { StoppedFold } from "../../learning/FoldAttempts.ts"
 import { Models } from "../../learning/Models.ts"
 import { type TemplateView } from "../../templates/TemplateCache.ts"
 import { count, duration, percent } from "../Format.ts"
@@ -14,7 +15,7 @@ import { count, duration, percent } from "../Format.ts"
 const longLag = 60
 
 /** Messages that are due for longer are worth a look. Unit: seconds. */
-export const longQueue = 300
+const longQueue = 300
 
 /** Decisions of a template, in 14 days, from which on each of its variants should have had some. */
 const enoughDecisions = 200
@@ -52,6 +53,32 @@ const idleVariants = (
 
 /** Share of a quota from which on it is shown. */
 const nearQuota = 0.8
+
+/** A notice that messages are late. `oldestSeconds`: time for which the oldest message has been due. */
+export const queueTroubles = (base: string, oldestSeconds: number): ReadonlyArray<Trouble> =>
+  oldestSeconds > longQueue
+    ? [{
+      kind: "bad",
+      what: "delivery",
+      href: `${base}/deliveries?state=queued`,
+      title: "Messages are late",
+      detail: `The oldest has been due for ${duration(oldestSeconds)}.`,
+    }]
+    : []
+
+/** Notices of templates that have stopped learning. */
+export const learningTroubles = (
+  base: string,
+  stopped: ReadonlyArray<StoppedFold>,
+  templateName: (id: string) => string,
+): ReadonlyArray<Trouble> =>
+  stopped.map(({ reason, templateId }) => ({
+    kind: "bad",
+    what: "learning",
+    href: `${base}/templates/${encodeURIComponent(templateId)}/results`,
+    title: `${templateName(templateId)} has stopped learning`,
+    detail: `The model could not be updated in three attempts: ${reason}. The last model stays in use.`,
+  }))
 
 /** A notice that the organization is near its daily quota of webhook bodies, or has reached it. */
 export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble> => {

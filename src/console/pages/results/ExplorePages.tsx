@@ -68,6 +68,52 @@ const Notes = ({ comparisons, explored, outcome, zone }: {
   </div>
 )
 
+/** The compared segments, or why there are none. */
+const Found = ({ against, explored, outcome, variant, zone }: {
+  readonly against: string
+  readonly explored: Explored
+  /** Name of the compared rate, capitalized. */
+  readonly outcome: string
+  readonly variant: string
+  readonly zone: string
+}) =>
+  explored.segments === null || explored.segments.length === 0
+    ? (
+      <Card kind="flush">
+        <Empty
+          title={explored.segments === null ? "There is too much to compare" : "No decisions of both variants yet"}
+        >
+          {explored.segments === null
+            ? "The template has more combinations of attribute values and days than can be read at once."
+            : "Decisions count here once they are four days old, so that most of their outcomes have arrived."}
+        </Empty>
+      </Card>
+    )
+    : (
+      <div class="card flush">
+        <Table
+          cards="tiles"
+          caption={`${variant} against ${against}`}
+          headings={[
+            "Segment",
+            variant,
+            against,
+            `${outcome}, ${variant}`,
+            `${outcome}, ${against}`,
+            "Difference",
+            "95 % interval",
+          ]}
+          rows={explored.segments.map(row)}
+        />
+        <Notes
+          comparisons={explored.segments.filter(({ compared }) => compared !== null).length}
+          explored={explored}
+          outcome={outcome}
+          zone={zone}
+        />
+      </div>
+    )
+
 const show = Effect.fnUntraced(function* (visit: Visit) {
   const explorer = yield* SegmentExplorer
   const { org, query } = visit
@@ -125,46 +171,15 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
               </form>
             </Card>
           )}
-        {explored === undefined
-          ? null
-          : explored.segments === null || explored.segments.length === 0
-          ? (
-            <Card kind="flush">
-              <Empty
-                title={explored.segments === null
-                  ? "There is too much to compare"
-                  : "No decisions of both variants yet"}
-              >
-                {explored.segments === null
-                  ? "The template has more combinations of attribute values and days than can be read at once."
-                  : "Decisions count here once they are four days old, so that most of their outcomes have arrived."}
-              </Empty>
-            </Card>
-          )
-          : (
-            <div class="card flush">
-              <Table
-                cards="tiles"
-                caption={`${nameOf(variant)} against ${nameOf(against)}`}
-                headings={[
-                  "Segment",
-                  nameOf(variant),
-                  nameOf(against),
-                  `${capitalized}, ${nameOf(variant)}`,
-                  `${capitalized}, ${nameOf(against)}`,
-                  "Difference",
-                  "95 % interval",
-                ]}
-                rows={explored.segments.map(row)}
-              />
-              <Notes
-                comparisons={explored.segments.filter(({ compared }) => compared !== null).length}
-                explored={explored}
-                outcome={capitalized}
-                zone={org.time_zone}
-              />
-            </div>
-          )}
+        {explored === undefined ? null : (
+          <Found
+            explored={explored}
+            outcome={capitalized}
+            against={nameOf(against)}
+            variant={nameOf(variant)}
+            zone={org.time_zone}
+          />
+        )}
       </>
     ),
   }
