@@ -50,6 +50,22 @@ const estimateOf = (variant: VariantResults | undefined) =>
     ? undefined
     : { rate: variant.rate, interval: variant.interval }
 
+/** Returns the variants for the screen. `choices` and `trueRates` are in the order of `ids`. */
+const shownVariants = (
+  ids: ReadonlyArray<string>,
+  choices: ReadonlyArray<number>,
+  trueRates: ReadonlyArray<number>,
+  known: TemplateResults | undefined,
+): Screen.ScreenView["variants"] => {
+  const total = choices.reduce((sum, count) => sum + count, 0)
+  return ids.map((id, i) => ({
+    id,
+    share: total === 0 ? undefined : choices[i]! / total,
+    trueRate: trueRates[i]!,
+    estimate: estimateOf(known?.variants.find(({ copy_id }) => copy_id === id)),
+  }))
+}
+
 /** Interval at which the service's estimates are read. */
 const estimatesEvery = "2 seconds"
 
@@ -74,9 +90,122 @@ const settle = Effect.gen(function* () {
   }
 })
 
+/** The clocks and the screen of a demo. `from`: start of the simulated days, in milliseconds. */
+interface Stage {
+  readonly clock: FasterClock.FasterClock
+  readonly from: number
+  readonly real: Clock.Clock
+  readonly screen: Effect.Success<ReturnType<typeof Screen.make>>
+  /** Token of the sign-in link. */
+  readonly token: string
+}
+
+/** Returns the URL of the running service on this machine. */
+const urlOf = Effect.fnUntraced(function* (options: DemoOptions) {
+  const { address } = yield* HttpServer.HttpServer
+  const { host } = yield* Settings
+  const port = address._tag === "UnixPathAddress" ? options.port : address.port
+  const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
+})
+
+/** Simulates the audience against the running service, and shows its progress and the summary. */
+const show = Effect.fnUntraced(function* (options: DemoOptions, { clock, from, real, screen, token }: Stage) {
+  const { dataDir, days, json, once, perDay, seed } = options
+  const url = yield* urlOf(options)
+  const { key, variants } = yield* Shop.open(options.explorationFloor)
+  const rates = Rates.draw(seed, variants.length)
+  const client = yield* Client.make(url, key, connections)
+  const audience = Audience.make({
+    client,
+    clock,
+    org: Shop.org,
+    template: Shop.template,
+    variants,
+    rates,
+    seed,
+    perDay,
+    connections,
+  })
+  const { done } = audience
+
+  const results = yield* Results
+  const ask = results.results(Shop.org, Shop.template, {})
+  let known: TemplateResults | undefined
+  const view = (): Screen.ScreenView => {
+    const now = clock.currentTimeMillisUnsafe()
+    const { choices, clicks } = done.gain.lastDay(now)
+    return {
+      url,
+      day: (now - from) / dayMillis,
+      days,
+      now,
+      done,
+      lastDay: clicks,
+      variants: shownVariants(variants, choices, rates.average, known),
+    }
+  }
+  const estimating = yield* Effect.sleep(estimatesEvery).pipe(
+    Effect.andThen(ask),
+    Effect.tap((answer) => Effect.sync(() => known = answer)),
+    Effect.forever,
+    Effect.forkScoped,
+  )
+  const showing = yield* Effect.sync(() => screen.show(view())).pipe(
+    Effect.andThen(Effect.sleep(screen.everyMillis)),
+    Effect.forever,
+    Effect.forkScoped,
+  )
+
+  const begun = real.currentTimeMillisUnsafe()
+  let at = from
+  /**
+   * Advances time by a step and simulates the audience in it. Time stops at the end of the next step until the
+   * audience is done.
+   */
+  const step = Effect.gen(function* () {
+    const speed = clock.speed()
+    const millis = (speed === 1 ? stepMillis.present : stepMillis.fast) * speed
+    clock.release(at + 2 * millis)
+    const wait = at + millis - clock.currentTimeMillisUnsafe()
+    if (wait > 0) yield* Effect.sleep(wait / speed)
+    const now = clock.currentTimeMillisUnsafe()
+    yield* audience.live(at, now)
+    at = now
+  })
+
+  yield* Effect.whileLoop({ while: () => clock.speed() !== 1, body: () => step, step: () => {} })
+  clock.release(Infinity)
+  yield* Fiber.interrupt(estimating)
+  yield* Fiber.interrupt(showing)
+  yield* settle
+  known = yield* ask
+  const last = view()
+  screen.show(last)
+  screen.end()
+  const summary = summaryOf({
+    seed,
+    days,
+    seconds: (real.currentTimeMillisUnsafe() - begun) / 1000,
+    done,
+    lastDay: last.lastDay,
+    trueRates: Object.fromEntries(variants.map((id, i) => [id, rates.average[i]!])),
+    results: known,
+  })
+  yield* Effect.sync(() => print(summary, json))
+  if (once) return
+  if (!json) {
+    const signIn = SignInLink.linkOf(url, token)
+    yield* Effect.sync(() =>
+      console.log(nextText({ url, signIn, dataDir, org: Shop.org, template: Shop.template, key }))
+    )
+  }
+  yield* Effect.forever(step)
+})
+
 /** Runs the demo. Ends after the summary with `once`, otherwise when it is interrupted. */
 export const run = Effect.fnUntraced(function* (options: DemoOptions) {
-  const { dataDir, days, json, once, perDay, seconds, seed } = options
+  const { dataDir, days, json, seconds } = options
   const screen = yield* Screen.make(json ? process.stderr : process.stdout)
   const logs = Logger.layer([
     Logger.make((entry) => screen.note(Logger.formatLogFmt.log(entry))),
@@ -90,110 +219,7 @@ export const run = Effect.fnUntraced(function* (options: DemoOptions) {
   const token = Tokens.make()
   const simulated = Effect.gen(function* () {
     const context = yield* Layer.build(layerService(options, token))
-    return yield* Effect.provideContext(show, context)
-  })
-
-  const show = Effect.gen(function* () {
-    const { address } = yield* HttpServer.HttpServer
-    const { host } = yield* Settings
-    const port = address._tag === "UnixPathAddress" ? options.port : address.port
-    const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
-    const url = `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
-
-    const { key, variants } = yield* Shop.open(options.explorationFloor)
-    const rates = Rates.draw(seed, variants.length)
-    const client = yield* Client.make(url, key, connections)
-    const audience = Audience.make({
-      client,
-      clock,
-      org: Shop.org,
-      template: Shop.template,
-      variants,
-      rates,
-      seed,
-      perDay,
-      connections,
-    })
-    const { done } = audience
-
-    const results = yield* Results
-    const ask = results.results(Shop.org, Shop.template, {})
-    let known: TemplateResults | undefined
-    const view = (): Screen.ScreenView => {
-      const now = clock.currentTimeMillisUnsafe()
-      const { choices, clicks } = done.gain.lastDay(now)
-      const total = choices.reduce((sum, count) => sum + count, 0)
-      return {
-        url,
-        day: (now - from) / dayMillis,
-        days,
-        now,
-        done,
-        lastDay: clicks,
-        variants: variants.map((id, i) => ({
-          id,
-          share: total === 0 ? undefined : choices[i]! / total,
-          trueRate: rates.average[i]!,
-          estimate: estimateOf(known?.variants.find(({ copy_id }) => copy_id === id)),
-        })),
-      }
-    }
-    const estimating = yield* Effect.sleep(estimatesEvery).pipe(
-      Effect.andThen(ask),
-      Effect.tap((answer) => Effect.sync(() => known = answer)),
-      Effect.forever,
-      Effect.forkScoped,
-    )
-    const showing = yield* Effect.sync(() => screen.show(view())).pipe(
-      Effect.andThen(Effect.sleep(screen.everyMillis)),
-      Effect.forever,
-      Effect.forkScoped,
-    )
-
-    const begun = real.currentTimeMillisUnsafe()
-    let at = from
-    /**
-     * Advances time by a step and simulates the audience in it. Time stops at the end of the next step until the
-     * audience is done.
-     */
-    const step = Effect.gen(function* () {
-      const speed = clock.speed()
-      const millis = (speed === 1 ? stepMillis.present : stepMillis.fast) * speed
-      clock.release(at + 2 * millis)
-      const wait = at + millis - clock.currentTimeMillisUnsafe()
-      if (wait > 0) yield* Effect.sleep(wait / speed)
-      const now = clock.currentTimeMillisUnsafe()
-      yield* audience.live(at, now)
-      at = now
-    })
-
-    yield* Effect.whileLoop({ while: () => clock.speed() !== 1, body: () => step, step: () => {} })
-    clock.release(Infinity)
-    yield* Fiber.interrupt(estimating)
-    yield* Fiber.interrupt(showing)
-    yield* settle
-    known = yield* ask
-    const last = view()
-    screen.show(last)
-    screen.end()
-    const summary = summaryOf({
-      seed,
-      days,
-      seconds: (real.currentTimeMillisUnsafe() - begun) / 1000,
-      done,
-      lastDay: last.lastDay,
-      trueRates: Object.fromEntries(variants.map((id, i) => [id, rates.average[i]!])),
-      results: known,
-    })
-    yield* Effect.sync(() => print(summary, json))
-    if (once) return
-    if (!json) {
-      const signIn = SignInLink.linkOf(url, token)
-      yield* Effect.sync(() =>
-        console.log(nextText({ url, signIn, dataDir, org: Shop.org, template: Shop.template, key }))
-      )
-    }
-    yield* Effect.forever(step)
+    return yield* Effect.provideContext(show(options, { clock, from, real, screen, token }), context)
   })
 
   yield* simulated.pipe(Effect.provideService(Clock.Clock, clock), Effect.provide(logs))
