@@ -18,6 +18,37 @@ export interface TemplateOutline extends Omit<Template, "variants"> {
   readonly variants: ReadonlyArray<Omit<Variant, "vars" | "formats">>
 }
 
+/** Records a change of a template for the audit log. */
+export const tellTemplate = (before: Template | undefined, after: Template | undefined) =>
+  tell(
+    "template",
+    (after ?? before)!.id,
+    before === undefined ? undefined : fieldsOfStored(before),
+    after === undefined ? undefined : fieldsOfStored(after),
+  )
+
+/** Records a change of a variant for the audit log. */
+export const tellVariant = (template: string, before: Variant | undefined, after: Variant | undefined) =>
+  tell(
+    "variant",
+    `${template} / ${(after ?? before)!.id}`,
+    before === undefined ? undefined : fieldsOfVariant(before),
+    after === undefined ? undefined : fieldsOfVariant(after),
+  )
+
+/** Fails with `InvalidInput` if there are faults. */
+export const refuse = (faults: ReadonlyArray<Fault>) =>
+  faults.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ faults }))
+
+/** Returns the fault of a holdout that names no variant of the template. */
+export const holdoutFaults = (
+  holdout: TemplatePatch["holdout"],
+  variants: ReadonlyArray<{ readonly id?: string }>,
+): ReadonlyArray<Fault> => {
+  const detail = holdoutFault(holdout, variants)
+  return detail === undefined ? [] : [{ pointer: "/holdout/copy_id", detail }]
+}
+
 /** Reads, checks and changes the rows of templates. Callers provide the transaction. */
 export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["Service"]) => {
   const read = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
@@ -38,22 +69,6 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     yield* sql`SELECT 1 FROM templates t WHERE t.org_slug = ${org} AND t.id = ${id} FOR UPDATE`
     return yield* read(org, id)
   })
-
-  const tellTemplate = (before: Template | undefined, after: Template | undefined) =>
-    tell(
-      "template",
-      (after ?? before)!.id,
-      before === undefined ? undefined : fieldsOfStored(before),
-      after === undefined ? undefined : fieldsOfStored(after),
-    )
-
-  const tellVariant = (template: string, before: Variant | undefined, after: Variant | undefined) =>
-    tell(
-      "variant",
-      `${template} / ${(after ?? before)!.id}`,
-      before === undefined ? undefined : fieldsOfVariant(before),
-      after === undefined ? undefined : fieldsOfVariant(after),
-    )
 
   const readVariant = Effect.fnUntraced(function* (org: OrgSlug, template: string, id: string) {
     const { variants } = yield* read(org, template)
@@ -82,17 +97,6 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     return yield* new InvalidInput({ faults: [{ pointer: "", detail }] })
   })
 
-  const refuse = (faults: ReadonlyArray<Fault>) =>
-    faults.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ faults }))
-
-  const holdoutFaults = (
-    holdout: TemplatePatch["holdout"],
-    variants: ReadonlyArray<{ readonly id?: string }>,
-  ): ReadonlyArray<Fault> => {
-    const detail = holdoutFault(holdout, variants)
-    return detail === undefined ? [] : [{ pointer: "/holdout/copy_id", detail }]
-  }
-
   const insert = Effect.fnUntraced(function* (org: OrgSlug, input: TemplateInput, now: Date) {
     const id = input.id ?? TemplateId.make(randomId("t"))
     const rows = yield* insertTemplates(sql, org, [inputContent(input, id)], now)
@@ -113,20 +117,5 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     if (rows.length === 0) return yield* new TemplateNotFound({ id })
   })
 
-  return {
-    read,
-    readOutline,
-    held,
-    tellTemplate,
-    tellVariant,
-    readVariant,
-    faultsOf,
-    liquidFaults,
-    roomFor,
-    refuse,
-    holdoutFaults,
-    insert,
-    change,
-    touch,
-  }
+  return { read, readOutline, held, readVariant, faultsOf, liquidFaults, roomFor, insert, change, touch }
 }

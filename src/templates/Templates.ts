@@ -25,7 +25,7 @@ import { existingOrganization } from "../organizations/Existing.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { contentWriter } from "./ContentWrite.ts"
 import { ownerFaults } from "./Owners.ts"
-import { templateContent, type TemplateOutline } from "./TemplateContent.ts"
+import { holdoutFaults, refuse, tellTemplate, templateContent, type TemplateOutline } from "./TemplateContent.ts"
 import { isOf, readTemplates, type Which } from "./TemplateRows.ts"
 import { variantWriter } from "./VariantWriter.ts"
 
@@ -133,7 +133,7 @@ export class Templates extends Context.Service<Templates, {
       const write = contentWriter(sql, changes)
 
       const content = templateContent(sql, sources)
-      const { change, faultsOf, held, holdoutFaults, insert, read, readOutline, refuse, tellTemplate } = content
+      const { change, faultsOf, held, insert, read, readOutline } = content
 
       const create = Effect.fn("Templates.create")(function* (org: OrgSlug, input: TemplateInput) {
         const variants = input.variants ?? []
@@ -211,25 +211,7 @@ export class Templates extends Context.Service<Templates, {
         )
       )
 
-      const { createVariant, getVariant, patchVariant, removeVariant, switchVariants } = variantWriter(
-        sql,
-        write,
-        content,
-      )
-
-      return Templates.of({
-        create,
-        list,
-        get,
-        outline,
-        update,
-        remove,
-        createVariant,
-        getVariant,
-        updateVariant: patchVariant,
-        removeVariant,
-        switchVariants,
-      })
+      return Templates.of({ create, list, get, outline, update, remove, ...variantWriter(sql, write, content) })
     }),
   )
 }

@@ -4,8 +4,8 @@ import { AlreadyExists, type Fault, VariantChanged } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
 import { type contentWriter, readOwnProposal } from "./ContentWrite.ts"
-import type { templateContent } from "./TemplateContent.ts"
-import { insertVariant, updateVariant } from "./TemplateRows.ts"
+import { refuse, tellVariant, type templateContent } from "./TemplateContent.ts"
+import { insertVariant, updateVariant as updateRow } from "./TemplateRows.ts"
 import { keepVersions } from "./VariantVersions.ts"
 
 /** Returns the faults of a switch of variants: ids that the template does not have, or that are named twice. */
@@ -34,7 +34,7 @@ const switchFaults = (
 export const variantWriter = (
   sql: SqlClient.SqlClient,
   write: ReturnType<typeof contentWriter>,
-  { held, liquidFaults, read, readVariant, refuse, roomFor, tellVariant, touch }: ReturnType<typeof templateContent>,
+  { held, liquidFaults, read, readVariant, roomFor, touch }: ReturnType<typeof templateContent>,
 ) => {
   const createVariant = Effect.fn("Templates.createVariant")(
     function* (org: OrgSlug, template: string, input: VariantInput) {
@@ -75,7 +75,7 @@ export const variantWriter = (
     Effect.catchTag("SqlError", Effect.die),
   )
 
-  const patchVariant = Effect.fn("Templates.updateVariant")(
+  const updateVariant = Effect.fn("Templates.updateVariant")(
     function* (org: OrgSlug, template: string, id: string, patch: VariantPatch, base?: string) {
       const existing = yield* ownVariant(org, template, id)
       // Sources and formats are checked in their combination after the change.
@@ -97,7 +97,7 @@ export const variantWriter = (
           }
           const versions = [{ template_id: template, id }]
           yield* keepVersions(sql, org, versions, "before")
-          yield* updateVariant(sql, org, template, id, patch, now)
+          yield* updateRow(sql, org, template, id, patch, now)
           yield* keepVersions(sql, org, versions, "after")
           const after = yield* readVariant(org, template, id)
           yield* tellVariant(template, before, after)
@@ -156,5 +156,5 @@ export const variantWriter = (
       )
     },
   )
-  return { createVariant, getVariant, patchVariant, removeVariant, switchVariants }
+  return { createVariant, getVariant, updateVariant, removeVariant, switchVariants }
 }
