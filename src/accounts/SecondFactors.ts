@@ -16,6 +16,25 @@ export type Proof = "totp" | "recovery_code"
 
 const purposeOf = (accountId: string) => `second factor ${accountId}`
 
+const readRow = (sql: SqlClient.SqlClient, accountId: string) =>
+  Effect.map(
+    Effect.orDie(sql<Row>`
+      SELECT f.secret, f.confirmed_at, f.last_step::float8 AS last_step FROM second_factors f
+      WHERE f.account_id = ${accountId}`),
+    ([row]) => row,
+  )
+
+/** Replaces the recovery codes of an account. Returns the new codes. */
+const writeRecoveryCodes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string, now: Date) {
+  const codes = Array.from({ length: Totp.recoveryCodeCount }, Totp.makeRecoveryCode)
+  const digests = codes.map((code) => Totp.recoveryDigest(accountId, code)!)
+  yield* sql`DELETE FROM recovery_codes r WHERE r.account_id = ${accountId}`
+  yield* sql`
+    INSERT INTO recovery_codes (account_id, digest, created_at)
+    SELECT ${accountId}, d.digest, ${now} FROM unnest(${digests}::text[]) AS d(digest)`
+  return codes
+})
+
 /**
  * Second factors: codes of an authenticator app (TOTP) and recovery codes. The secret is sealed with `SECRET_KEY`,
  * recovery codes are stored as digests, and no code works twice. `SignInLimits` limits attempts.
@@ -68,26 +87,8 @@ export class SecondFactors extends Context.Service<SecondFactors, {
       const sql = yield* SqlClient.SqlClient
       const box = yield* SecretBox
 
-      const rowOf = (accountId: string) =>
-        Effect.map(
-          Effect.orDie(sql<Row>`
-            SELECT f.secret, f.confirmed_at, f.last_step::float8 AS last_step FROM second_factors f
-            WHERE f.account_id = ${accountId}`),
-          ([row]) => row,
-        )
-
       const opened = (accountId: string, { secret }: Row) =>
         Effect.map(box.open(purposeOf(accountId), secret), Redacted.value)
-
-      const writeRecoveryCodes = Effect.fnUntraced(function* (accountId: string, now: Date) {
-        const codes = Array.from({ length: Totp.recoveryCodeCount }, Totp.makeRecoveryCode)
-        const digests = codes.map((code) => Totp.recoveryDigest(accountId, code)!)
-        yield* sql`DELETE FROM recovery_codes r WHERE r.account_id = ${accountId}`
-        yield* sql`
-          INSERT INTO recovery_codes (account_id, digest, created_at)
-          SELECT ${accountId}, d.digest, ${now} FROM unnest(${digests}::text[]) AS d(digest)`
-        return codes
-      })
 
       const state = Effect.fn("SecondFactors.state")(function* (accountId: string) {
         const [row] = yield* Effect.orDie(sql<{ confirmedAt: Date; left: number }>`
@@ -112,7 +113,7 @@ export class SecondFactors extends Context.Service<SecondFactors, {
       })
 
       const pending = Effect.fn("SecondFactors.pending")(function* ({ email, id }: Pick<Account, "id" | "email">) {
-        const row = yield* rowOf(id)
+        const row = yield* readRow(sql, id)
         if (row === undefined || row.confirmedAt !== null) return undefined
         const secret = yield* Effect.orElseSucceed(opened(id, row), () => undefined)
         return secret === undefined ? undefined : { secret, uri: Totp.uriOf(secret, email) }
@@ -120,7 +121,7 @@ export class SecondFactors extends Context.Service<SecondFactors, {
 
       const confirm = Effect.fn("SecondFactors.confirm")(function* (accountId: string, code: string) {
         const now = yield* DateTime.nowAsDate
-        const row = yield* rowOf(accountId)
+        const row = yield* readRow(sql, accountId)
         if (row === undefined || row.confirmedAt !== null) return yield* new SecondFactorOff()
         const step = Totp.stepOf(yield* opened(accountId, row), code, now.getTime(), undefined)
         if (step === undefined) return yield* new WrongCode()
@@ -128,7 +129,7 @@ export class SecondFactors extends Context.Service<SecondFactors, {
           const rows = yield* sql`
             UPDATE second_factors f SET confirmed_at = ${now}, last_step = ${step}
             WHERE f.account_id = ${accountId} AND f.confirmed_at IS NULL AND f.secret = ${row.secret} RETURNING f.account_id`
-          return rows.length === 0 ? undefined : yield* writeRecoveryCodes(accountId, now)
+          return rows.length === 0 ? undefined : yield* writeRecoveryCodes(sql, accountId, now)
         })))
         return codes ?? (yield* new SecondFactorOff())
       })
@@ -142,7 +143,7 @@ export class SecondFactors extends Context.Service<SecondFactors, {
       })
 
       const check = Effect.fn("SecondFactors.check")(function* (accountId: string, code: string) {
-        const row = yield* rowOf(accountId)
+        const row = yield* readRow(sql, accountId)
         if (row === undefined || row.confirmedAt === null) return yield* new SecondFactorOff()
         // Checked before the secret is decrypted, because recovery codes work even if SECRET_KEY has been lost.
         const digest = Totp.recoveryDigest(accountId, code)
@@ -164,10 +165,10 @@ export class SecondFactors extends Context.Service<SecondFactors, {
         confirm,
         check,
         renewRecoveryCodes: Effect.fn("SecondFactors.renewRecoveryCodes")(function* (accountId: string) {
-          const row = yield* rowOf(accountId)
+          const row = yield* readRow(sql, accountId)
           if (row === undefined || row.confirmedAt === null) return yield* new SecondFactorOff()
           const now = yield* DateTime.nowAsDate
-          return yield* Effect.orDie(sql.withTransaction(writeRecoveryCodes(accountId, now)))
+          return yield* Effect.orDie(sql.withTransaction(writeRecoveryCodes(sql, accountId, now)))
         }),
         remove: Effect.fn("SecondFactors.remove")((accountId: string) =>
           Effect.map(

@@ -86,6 +86,23 @@ const resetSubjectsOf = ({ address, email }: Omit<Attempt, "device">) =>
 /** Maximum number of subjects in the memory of a node. */
 const maxSubjects = 20_000
 
+/** Adds one attempt at each subject in the store. Returns their windows on all nodes. */
+const countAttempts = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  subjects: ReadonlyArray<LimitedSubject>,
+  now: Date,
+) {
+  const texts = subjects.map(({ text }) => text).sort()
+  const before = new Date(now.getTime() - windowMillis)
+  return yield* sql<{ subject: string; attempts: number; startedAt: Date }>`
+    INSERT INTO sign_in_attempts AS s (subject, attempts, started_at)
+    SELECT u.subject, 1, ${now} FROM unnest(${texts}::text[]) AS u(subject)
+    ON CONFLICT (subject) DO UPDATE SET
+      attempts = CASE WHEN s.started_at <= ${before} THEN 1 ELSE s.attempts + 1 END,
+      started_at = CASE WHEN s.started_at <= ${before} THEN EXCLUDED.started_at ELSE s.started_at END
+    RETURNING s.subject, s.attempts, s.started_at`
+})
+
 /**
  * Slows down guessing. Attempts are counted in the memory of each node, which refuses attempts past a limit without a
  * query, and in the store, which the nodes share.
@@ -135,15 +152,7 @@ export class SignInLimits extends Context.Service<SignInLimits, {
         now: Date,
       ) {
         if (subjects.length === 0) return []
-        const texts = subjects.map(({ text }) => text).sort()
-        const before = new Date(now.getTime() - windowMillis)
-        const rows = yield* sql<{ subject: string; attempts: number; startedAt: Date }>`
-          INSERT INTO sign_in_attempts AS s (subject, attempts, started_at)
-          SELECT u.subject, 1, ${now} FROM unnest(${texts}::text[]) AS u(subject)
-          ON CONFLICT (subject) DO UPDATE SET
-            attempts = CASE WHEN s.started_at <= ${before} THEN 1 ELSE s.attempts + 1 END,
-            started_at = CASE WHEN s.started_at <= ${before} THEN EXCLUDED.started_at ELSE s.started_at END
-          RETURNING s.subject, s.attempts, s.started_at`
+        const rows = yield* countAttempts(sql, subjects, now)
         const full = subjects.filter(({ limit, text }) =>
           rows.some((row) => row.subject === text && row.attempts > limit)
         )

@@ -83,6 +83,39 @@ const toAction = ({ digest: _, filter, orgSlug: _org, position: _position, ...ro
   filter: filterOf(filter),
 })
 
+const columnsOf = (sql: SqlClient.SqlClient) =>
+  sql`b.org_slug, b.id, b.kind, b.filter, b.state, b.matched::float8 AS matched, b.changed::float8 AS changed,
+    b.position, b.digest, b.requested_by, b.requested_at, b.finished_at, b.reason`
+
+/** Reads the action of an organization that satisfies the condition. */
+const findAction = (sql: SqlClient.SqlClient, org: OrgSlug, condition: ReturnType<typeof changing>) =>
+  Effect.map(
+    sql<Row>`SELECT ${columnsOf(sql)} FROM bulk_actions b WHERE b.org_slug = ${org} AND ${condition}`,
+    ([row]) => row,
+  )
+
+/**
+ * Stores a running action. `known`: the filter with its bounds. Returns undefined if an earlier action has the
+ * idempotency key.
+ */
+const insertAction = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  { filter, idempotencyKey, kind, requestedBy }: BulkActionRequest,
+  known: BulkFilter,
+  matched: number,
+) {
+  const [made] = yield* sql<Row>`
+    INSERT INTO bulk_actions AS b (org_slug, id, kind, filter, requested_by, requested_at, idempotency_key, digest,
+      state, matched, worked_at)
+    VALUES (${org}, ${SecureRandom.uuidV7Unsafe()}, ${kind}, ${JSON.stringify(membersOf(known))}::text::json,
+      ${requestedBy.slice(0, 400)}, now(), ${idempotencyKey ?? null}, ${digestOf(kind, filter)}, 'running',
+      ${matched}::bigint, now())
+    ON CONFLICT (org_slug, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING ${columnsOf(sql)}`
+  return made
+})
+
 /** The steps that process one batch. */
 const makeBatches = (sql: SqlClient.SqlClient) => {
   /** Queues the failed deliveries of a batch again and removes them from the counts. Returns their number. */
@@ -201,8 +234,7 @@ export class BulkActions extends Context.Service<BulkActions, {
       const queue = yield* DeliveryQueue
       const scope = yield* Effect.scope
 
-      const columns = sql`b.org_slug, b.id, b.kind, b.filter, b.state, b.matched::float8 AS matched,
-        b.changed::float8 AS changed, b.position, b.digest, b.requested_by, b.requested_at, b.finished_at, b.reason`
+      const columns = columnsOf(sql)
 
       const { advance, fail } = makeBatches(sql)
 
@@ -243,36 +275,27 @@ export class BulkActions extends Context.Service<BulkActions, {
           Effect.retry(Schedule.spaced(retryPause)),
         )
 
-      const find = (org: OrgSlug, condition: ReturnType<typeof changing>) =>
-        Effect.map(
-          sql<Row>`SELECT ${columns} FROM bulk_actions b WHERE b.org_slug = ${org} AND ${condition}`,
-          ([row]) => row,
-        )
-
       const get = Effect.fn("BulkActions.get")(function* (org: OrgSlug, id: string) {
-        const row = yield* Effect.orDie(find(org, sql`b.id = ${id}`))
+        const row = yield* Effect.orDie(findAction(sql, org, sql`b.id = ${id}`))
         return row === undefined ? yield* new BulkActionNotFound({ id }) : toAction(row)
       })
 
       /** Stores an action, or returns the earlier action with this idempotency key. */
       const store = Effect.fnUntraced(
-        function* (org: OrgSlug, { filter, idempotencyKey, kind, requestedBy }: BulkActionRequest) {
+        function* (org: OrgSlug, request: BulkActionRequest) {
+          const { filter, idempotencyKey, kind } = request
           const earlier = idempotencyKey === undefined
             ? undefined
-            : yield* find(org, sql`b.idempotency_key = ${idempotencyKey}`)
+            : yield* findAction(sql, org, sql`b.idempotency_key = ${idempotencyKey}`)
           if (earlier !== undefined) return { row: earlier, isRepetition: true }
           const known = yield* bounded(sql, filter)
           const matched = yield* countMatched(sql, org, kind, known)
-          const [made] = yield* sql<Row>`
-          INSERT INTO bulk_actions AS b (org_slug, id, kind, filter, requested_by, requested_at, idempotency_key, digest,
-            state, matched, worked_at)
-          VALUES (${org}, ${SecureRandom.uuidV7Unsafe()}, ${kind}, ${JSON.stringify(membersOf(known))}::text::json,
-            ${requestedBy.slice(0, 400)}, now(), ${idempotencyKey ?? null}, ${digestOf(kind, filter)}, 'running',
-            ${matched}::bigint, now())
-          ON CONFLICT (org_slug, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
-          RETURNING ${columns}`
+          const made = yield* insertAction(sql, org, request, known, matched)
           if (made !== undefined) return { row: made, isRepetition: false }
-          return { row: (yield* find(org, sql`b.idempotency_key = ${idempotencyKey!}`))!, isRepetition: true }
+          return {
+            row: (yield* findAction(sql, org, sql`b.idempotency_key = ${idempotencyKey!}`))!,
+            isRepetition: true,
+          }
         },
       )
 
@@ -285,7 +308,7 @@ export class BulkActions extends Context.Service<BulkActions, {
           const fiber = yield* Effect.forkIn(finish(org, row.id), scope)
           yield* Effect.timeoutOption(Fiber.await(fiber), patience)
         }
-        return { ...toAction((yield* Effect.orDie(find(org, sql`b.id = ${row.id}`)))!), isRepetition }
+        return { ...toAction((yield* Effect.orDie(findAction(sql, org, sql`b.id = ${row.id}`)))!), isRepetition }
       })
 
       const list = Effect.fn("BulkActions.list")((org: OrgSlug, limit: number) =>

@@ -58,6 +58,52 @@ export interface RecentEnds {
   readonly failed: number
 }
 
+/** Counts the messages of an organization by state. */
+const readSummary = Effect.fn("Deliveries.summary")(function* (sql: SqlClient.SqlClient, org: OrgSlug) {
+  const [row] = yield* sql<DeliverySummary>`
+    SELECT
+      (SELECT count(*) FROM (SELECT FROM deliveries d
+        WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.due_at <= now() LIMIT ${countedAtMost}) q)::float8
+        AS queued,
+      (SELECT count(*) FROM (SELECT FROM deliveries d
+        WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.due_at > now() LIMIT ${countedAtMost}) l)::float8
+        AS scheduled,
+      (SELECT count(*) FROM deliveries s WHERE s.org_slug = ${org} AND s.state = 'sending')::float8 AS sending,
+      c.sent::float8 AS sent, c.failed::float8 AS failed, c.cancelled::float8 AS cancelled,
+      COALESCE((SELECT GREATEST(0, extract(epoch FROM now() - o.due_at)) FROM deliveries o
+        WHERE o.org_slug = ${org} AND o.state = 'queued'
+        ORDER BY o.org_slug, o.due_at, o.id LIMIT 1), 0)::float8 AS oldest_due_seconds,
+      COALESCE((SELECT l.sent_per_second FROM dispatch_lanes l
+        WHERE l.org_slug = ${org} AND l.lease_until > now()), 0) AS sent_per_second
+    FROM (SELECT COALESCE(sum(n.count) FILTER (WHERE n.state = 'sent'), 0) AS sent,
+        COALESCE(sum(n.count) FILTER (WHERE n.state = 'failed'), 0) AS failed,
+        COALESCE(sum(n.count) FILTER (WHERE n.state = 'cancelled'), 0) AS cancelled
+      FROM delivery_counts n WHERE n.org_slug = ${org}) c`
+  return row!
+}, Effect.orDie)
+
+/** Counts the final states of the last 24 hours. */
+const readRecentEnds = Effect.fn("Deliveries.recentEnds")(function* (sql: SqlClient.SqlClient, org: OrgSlug) {
+  const [row] = yield* sql<RecentEnds>`
+    SELECT s.since, COALESCE(sum(n.count) FILTER (WHERE n.state = 'sent'), 0)::float8 AS sent,
+      COALESCE(sum(n.count) FILTER (WHERE n.state = 'failed'), 0)::float8 AS failed
+    FROM (SELECT date_bin('1 hour', now() - interval '24 hours', 'epoch') AS since) s
+    LEFT JOIN delivery_counts n ON n.org_slug = ${org} AND n.hour >= s.since
+    GROUP BY s.since`
+  return row!
+}, Effect.orDie)
+
+/** Counts the latest 10,000 failures of the last 24 hours by template. */
+const readRecentFailures = Effect.fn("Deliveries.recentFailures")(function* (sql: SqlClient.SqlClient, org: OrgSlug) {
+  const rows = yield* sql<{ readonly templateId: string; readonly failed: number }>`
+    SELECT f.template_id, count(*)::int AS failed FROM (
+      SELECT d.template_id FROM deliveries d
+      WHERE d.org_slug = ${org} AND d.state = 'failed' AND d.finished_at >= now() - interval '24 hours'
+      ORDER BY d.finished_at DESC LIMIT 10000
+    ) f GROUP BY f.template_id`
+  return new Map(rows.map(({ failed, templateId }) => [templateId, failed]))
+}, Effect.orDie)
+
 /** Lists and changes queued, sending and finished messages. */
 export class Deliveries extends Context.Service<Deliveries, {
   /** Lists deliveries in the order of the time at which they were queued. */
@@ -155,50 +201,15 @@ export class Deliveries extends Context.Service<Deliveries, {
         return after
       })
 
-      const summary = Effect.fn("Deliveries.summary")(function* (org: OrgSlug) {
-        const [row] = yield* sql<DeliverySummary>`
-          SELECT
-            (SELECT count(*) FROM (SELECT FROM deliveries d
-              WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.due_at <= now() LIMIT ${countedAtMost}) q)::float8
-              AS queued,
-            (SELECT count(*) FROM (SELECT FROM deliveries d
-              WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.due_at > now() LIMIT ${countedAtMost}) l)::float8
-              AS scheduled,
-            (SELECT count(*) FROM deliveries s WHERE s.org_slug = ${org} AND s.state = 'sending')::float8 AS sending,
-            c.sent::float8 AS sent, c.failed::float8 AS failed, c.cancelled::float8 AS cancelled,
-            COALESCE((SELECT GREATEST(0, extract(epoch FROM now() - o.due_at)) FROM deliveries o
-              WHERE o.org_slug = ${org} AND o.state = 'queued'
-              ORDER BY o.org_slug, o.due_at, o.id LIMIT 1), 0)::float8 AS oldest_due_seconds,
-            COALESCE((SELECT l.sent_per_second FROM dispatch_lanes l
-              WHERE l.org_slug = ${org} AND l.lease_until > now()), 0) AS sent_per_second
-          FROM (SELECT COALESCE(sum(n.count) FILTER (WHERE n.state = 'sent'), 0) AS sent,
-              COALESCE(sum(n.count) FILTER (WHERE n.state = 'failed'), 0) AS failed,
-              COALESCE(sum(n.count) FILTER (WHERE n.state = 'cancelled'), 0) AS cancelled
-            FROM delivery_counts n WHERE n.org_slug = ${org}) c`
-        return row!
-      }, Effect.orDie)
-
-      const recentEnds = Effect.fn("Deliveries.recentEnds")(function* (org: OrgSlug) {
-        const [row] = yield* sql<RecentEnds>`
-          SELECT s.since, COALESCE(sum(n.count) FILTER (WHERE n.state = 'sent'), 0)::float8 AS sent,
-            COALESCE(sum(n.count) FILTER (WHERE n.state = 'failed'), 0)::float8 AS failed
-          FROM (SELECT date_bin('1 hour', now() - interval '24 hours', 'epoch') AS since) s
-          LEFT JOIN delivery_counts n ON n.org_slug = ${org} AND n.hour >= s.since
-          GROUP BY s.since`
-        return row!
-      }, Effect.orDie)
-
-      const recentFailures = Effect.fn("Deliveries.recentFailures")(function* (org: OrgSlug) {
-        const rows = yield* sql<{ readonly templateId: string; readonly failed: number }>`
-          SELECT f.template_id, count(*)::int AS failed FROM (
-            SELECT d.template_id FROM deliveries d
-            WHERE d.org_slug = ${org} AND d.state = 'failed' AND d.finished_at >= now() - interval '24 hours'
-            ORDER BY d.finished_at DESC LIMIT 10000
-          ) f GROUP BY f.template_id`
-        return new Map(rows.map(({ failed, templateId }) => [templateId, failed]))
-      }, Effect.orDie)
-
-      return Deliveries.of({ list, get, cancel, retry, summary, recentEnds, recentFailures })
+      return Deliveries.of({
+        list,
+        get,
+        cancel,
+        retry,
+        summary: (org) => readSummary(sql, org),
+        recentEnds: (org) => readRecentEnds(sql, org),
+        recentFailures: (org) => readRecentFailures(sql, org),
+      })
     }),
   )
 }

@@ -39,6 +39,33 @@ const storedBytes = Metric.counter("parlance_webhook_bytes_total", { incremental
 /** Webhook bodies that this process refused with 429 because of their organization's quota. */
 const refusedBodies = Metric.counter("parlance_webhook_quota_refused_total", { incremental: true })
 
+/** Adds the bytes of this node to the table. Returns the use of each organization on all nodes, with its own quota. */
+const addUse = (sql: SqlClient.SqlClient, reports: ReturnType<DailyBytes["takeReports"]>) =>
+  sql<{ org: string; day: string; bytes: number; quota: number | null }>`
+    WITH given AS MATERIALIZED (
+      SELECT r.* FROM ${recordset(reports, { org: "text", day: "date", bytes: "bigint", refused: "bigint" })}
+    ), added AS (
+      INSERT INTO webhook_usage AS u (org_slug, day, bytes, refused)
+      SELECT g.org, g.day, g.bytes, g.refused FROM given g JOIN ${sql.literal(organizationRows())} ON o.slug = g.org
+      ORDER BY g.org, g.day
+      ON CONFLICT (org_slug, day) DO UPDATE SET bytes = u.bytes + EXCLUDED.bytes,
+        refused = u.refused + EXCLUDED.refused
+      RETURNING u.org_slug, u.day, u.bytes
+    )
+    SELECT a.org_slug AS org, a.day::text AS day, a.bytes::float8 AS bytes, o.webhook_daily_bytes::float8 AS quota
+    FROM added a JOIN ${sql.literal(organizationRows("webhook_daily_bytes"))} ON o.slug = a.org_slug`
+
+/** Reads what an organization has stored today, as reported so far, and its own quota. */
+const readUse = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: OrgSlug, now: number) {
+  const [row] = yield* sql<{ bytes: number; refused: number; quota: number | null }>`
+    SELECT coalesce(u.bytes, 0)::float8 AS bytes, coalesce(u.refused, 0)::float8 AS refused,
+      o.webhook_daily_bytes::float8 AS quota
+    FROM ${sql.literal(organizationRows("webhook_daily_bytes"))}
+    LEFT JOIN webhook_usage u ON u.org_slug = o.slug AND u.day = ${dayOf(now)}::date
+    WHERE o.slug = ${org}`
+  return row ?? (yield* new OrganizationNotFound({ id: org }))
+})
+
 /**
  * Enforces the daily quota of webhook bodies. Requests cause no write: each node counts in memory, and once a second it
  * adds its bytes to a table and reads the bytes of the other nodes. Therefore an organization can exceed its quota by
@@ -93,39 +120,15 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
       const exchange = Effect.suspend(() => {
         const reports = use.takeReports(clock.currentTimeMillisUnsafe())
         if (reports.length === 0) return Effect.void
-        return sql<{ org: string; day: string; bytes: number; quota: number | null }>`
-          WITH given AS MATERIALIZED (
-            SELECT r.* FROM ${recordset(reports, { org: "text", day: "date", bytes: "bigint", refused: "bigint" })}
-          ), added AS (
-            INSERT INTO webhook_usage AS u (org_slug, day, bytes, refused)
-            SELECT g.org, g.day, g.bytes, g.refused FROM given g JOIN ${
-          sql.literal(organizationRows())
-        } ON o.slug = g.org
-            ORDER BY g.org, g.day
-            ON CONFLICT (org_slug, day) DO UPDATE SET bytes = u.bytes + EXCLUDED.bytes,
-              refused = u.refused + EXCLUDED.refused
-            RETURNING u.org_slug, u.day, u.bytes
-          )
-          SELECT a.org_slug AS org, a.day::text AS day, a.bytes::float8 AS bytes, o.webhook_daily_bytes::float8 AS quota
-          FROM added a JOIN ${sql.literal(organizationRows("webhook_daily_bytes"))} ON o.slug = a.org_slug`.pipe(
+        return addUse(sql, reports).pipe(
           Effect.tapError(() => Effect.sync(() => use.restore(reports))),
           Effect.map((rows) => use.learn(rows)),
         )
       })
 
-      const read = Effect.fnUntraced(function* (org: OrgSlug) {
-        const now = clock.currentTimeMillisUnsafe()
-        const [row] = yield* sql<{ bytes: number; refused: number; quota: number | null }>`
-          SELECT coalesce(u.bytes, 0)::float8 AS bytes, coalesce(u.refused, 0)::float8 AS refused,
-            o.webhook_daily_bytes::float8 AS quota
-          FROM ${sql.literal(organizationRows("webhook_daily_bytes"))}
-          LEFT JOIN webhook_usage u ON u.org_slug = o.slug AND u.day = ${dayOf(now)}::date
-          WHERE o.slug = ${org}`
-        return row === undefined ? yield* new OrganizationNotFound({ id: org }) : { ...row, now }
-      })
-
       const usage = Effect.fn("WebhookQuota.usage")(function* (org: OrgSlug) {
-        const { bytes, now, quota, refused } = yield* Effect.catchTag(read(org), "SqlError", Effect.die)
+        const now = clock.currentTimeMillisUnsafe()
+        const { bytes, quota, refused } = yield* Effect.catchTag(readUse(sql, org, now), "SqlError", Effect.die)
         const unreported = use.unreported(org, now)
         return {
           day: dayOf(now),
@@ -138,7 +141,7 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
 
       const setQuota = Effect.fn("WebhookQuota.setQuota")(function* (org: OrgSlug, bytes: number | null) {
         const { after, before } = yield* sql.withTransaction(Effect.gen(function* () {
-          const before = yield* read(org)
+          const before = yield* readUse(sql, org, clock.currentTimeMillisUnsafe())
           yield* writeWebhookQuota(sql, org, bytes)
           return { before: before.quota, after: bytes }
         })).pipe(Effect.catchTag("SqlError", Effect.die))

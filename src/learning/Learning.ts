@@ -38,6 +38,26 @@ export const unlearned = (template: string, window: LearningWindow | undefined, 
     organization: defaultPriors,
   })
 
+/** A window of a template whose model is shown. */
+interface ShownWindow {
+  readonly org: string
+  readonly template: string
+  readonly window: LearningWindow
+  /** Scheme of the adaptive model: a window is fitted again once the adaptive model uses other attributes. */
+  readonly scheme: string
+}
+
+/** Marks the model of a template as outdated. Fails while a rebuild holds the table. */
+const markStale = (sql: SqlClient.SqlClient, org: string, template: string) =>
+  sql.withTransaction(Effect.gen(function* () {
+    yield* sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`
+    yield* sql`
+      UPDATE bandit_states s SET fitted_revision = NULL
+      WHERE s.org_slug = ${org} AND s.template_id = ${template}`
+    // The change may have removed the cause that stopped folding.
+    yield* FoldAttempts.clear(sql, org, template)
+  }))
+
 /** Access to learned models, on whichever node of the cluster a template's actor runs. */
 export class Learning extends Context.Service<Learning, {
   /**
@@ -92,15 +112,7 @@ export class Learning extends Context.Service<Learning, {
 
       // Repeated and concurrent requests for a window share one fit.
       const shown = yield* Cache.makeWith(
-        (
-          { org, template, window }: {
-            readonly org: string
-            readonly template: string
-            readonly window: LearningWindow
-            /** Scheme of the adaptive model: a window is fitted again once the adaptive model uses other attributes. */
-            readonly scheme: string
-          },
-        ) => windowed(org, template, window),
+        ({ org, template, window }: ShownWindow) => windowed(org, template, window),
         {
           capacity: shownWindows,
           timeToLive: (exit, { window }) =>
@@ -151,14 +163,7 @@ export class Learning extends Context.Service<Learning, {
 
       const relearn = Effect.fnUntraced(function* (org: string, template: string) {
         // If the message is lost, the sweep of models finds the change.
-        const mark = sql.withTransaction(Effect.gen(function* () {
-          yield* sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`
-          yield* sql`
-            UPDATE bandit_states s SET fitted_revision = NULL
-            WHERE s.org_slug = ${org} AND s.template_id = ${template}`
-          // The change may have removed the cause that stopped folding.
-          yield* FoldAttempts.clear(sql, org, template)
-        }))
+        const mark = markStale(sql, org, template)
         const marking = (effect: typeof mark) =>
           Effect.catch(effect, (error) => Effect.logDebug("A model was not marked as stale", error.message))
         yield* marking(Effect.catchIf(mark, isLocked, () =>

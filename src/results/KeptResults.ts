@@ -135,6 +135,31 @@ const storedAnswers = (sql: SqlClient.SqlClient) => {
   return { read, write, missing }
 }
 
+/** Computes the results of a request, and the series of its variants. */
+const computed = Effect.fnUntraced(function* (
+  results: Results["Service"],
+  series: Series["Service"],
+  { lookbackDays, offsetDays, org, segment, template }: PageRequest,
+) {
+  const options = {
+    lookbackDays,
+    offsetDays,
+    segment: new Map(Json.parseStored(segment) as ReadonlyArray<[string, string]>),
+  }
+  const madeAt = yield* Clock.currentTimeMillis
+  const made = yield* Effect.all({
+    found: results.results(org, template, options),
+    over: series.series(org, template, options),
+  }, { concurrency: 2 })
+  // With many variants, the variants that the first line compares may not be among the variants with most
+  // decisions.
+  const named = comparedIn(made.found)
+  const over = made.over.left_out === 0 || named.every((id) => made.over.variants.includes(id))
+    ? made.over
+    : yield* series.series(org, template, options, named)
+  return { found: made.found, over, madeAt }
+})
+
 /**
  * Results for pages. For a template with many decisions, pages get the last results while newer ones are computed for
  * the next view. Results of another revision of the template are never shown. The API uses `Results` and `Series`,
@@ -184,25 +209,8 @@ export class KeptResults extends Context.Service<KeptResults, {
       })
 
       const make = Effect.fnUntraced(function* (request: PageRequest) {
-        const { org, segment, template, lookbackDays, offsetDays } = request
-        const options = {
-          lookbackDays,
-          offsetDays,
-          segment: new Map(Json.parseStored(segment) as ReadonlyArray<[string, string]>),
-        }
-        const madeAt = yield* Clock.currentTimeMillis
-        const made = yield* Effect.all({
-          found: results.results(org, template, options),
-          over: series.series(org, template, options),
-        }, { concurrency: 2 })
-        // With many variants, the variants that the first line compares may not be among the variants with most
-        // decisions.
-        const named = comparedIn(made.found)
-        const over = made.over.left_out === 0 || named.every((id) => made.over.variants.includes(id))
-          ? made.over
-          : yield* series.series(org, template, options, named)
-        const answer = { found: made.found, over, madeAt }
-        if (made.found.decisions >= leastDecisions) {
+        const answer = yield* computed(results, series, request)
+        if (answer.found.decisions >= leastDecisions) {
           last.set(request, answer)
           yield* Effect.forkIn(store(request, answer), scope)
         }

@@ -59,6 +59,40 @@ interface CommentPage {
   readonly variant?: string | undefined
 }
 
+const columnsOf = (sql: SqlClient.SqlClient) =>
+  sql`c.id::float8 AS id, c.template_id, c.variant_id, c.author, c.text, c.mentions, c.created_at, c.edited_at,
+    c.resolved_at, c.resolved_by`
+
+/** Reads a comment. Fails with `CommentNotFound` for an unknown one. */
+const readRow = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: OrgSlug, template: string, id: number) {
+  const [row] = yield* Effect.orDie(sql<Row>`
+    SELECT ${columnsOf(sql)} FROM template_comments c
+    WHERE c.org_slug = ${org} AND c.template_id = ${template} AND c.id = ${id}::bigint`)
+  return row ?? (yield* new CommentNotFound({ id: String(id) }))
+})
+
+/** The condition of the comments of a page. */
+const matching = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  template: string,
+  { cursor, variant, which = "all" }: CommentPage,
+) =>
+  sql.and([
+    sql`c.org_slug = ${org}`,
+    sql`c.template_id = ${template}`,
+    sql`c.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint`,
+    ...(variant === undefined ? [] : [sql`c.variant_id = ${variant}`]),
+    ...(which === "all" ? [] : [sql`(c.resolved_at IS NULL) = ${which === "open"}`]),
+  ])
+
+/** Assignments that resolve a comment, or reopen it. With null, both columns stay unchanged. */
+const resolving = (sql: SqlClient.SqlClient, resolved: boolean | null, by: Author, now: Date) =>
+  sql`resolved_at = CASE ${resolved}::boolean
+      WHEN true THEN coalesce(c.resolved_at, ${now}::timestamptz) WHEN false THEN NULL ELSE c.resolved_at END,
+    resolved_by = CASE ${resolved}::boolean
+      WHEN true THEN coalesce(c.resolved_by, ${by}::text) WHEN false THEN NULL ELSE c.resolved_by END`
+
 /** Notifies mentioned members and the template's followers of a comment. */
 const makeTelling = (sql: SqlClient.SqlClient) => {
   /**
@@ -161,33 +195,16 @@ export class Comments extends Context.Service<Comments, {
       const names = yield* MemberNames
       const templates = yield* Templates
 
-      const columns = sql`c.id::float8 AS id, c.template_id, c.variant_id, c.author, c.text, c.mentions, c.created_at,
-        c.edited_at, c.resolved_at, c.resolved_by`
-
-      const readRow = Effect.fnUntraced(function* (org: OrgSlug, template: string, id: number) {
-        const [row] = yield* Effect.orDie(sql<Row>`
-          SELECT ${columns} FROM template_comments c
-          WHERE c.org_slug = ${org} AND c.template_id = ${template} AND c.id = ${id}::bigint`)
-        return row ?? (yield* new CommentNotFound({ id: String(id) }))
-      })
+      const columns = columnsOf(sql)
 
       const { followersOf, notifyOf } = makeTelling(sql)
 
       const list = Effect.fn("Comments.list")(
-        function* (org: OrgSlug, template: string, { cursor, limit, variant, which = "all" }: CommentPage) {
+        function* (org: OrgSlug, template: string, page: CommentPage) {
           const { id } = yield* templates.get(org, template)
           const rows = yield* Effect.orDie(sql<Row>`
             SELECT ${columns} FROM template_comments c
-            WHERE ${
-            sql.and([
-              sql`c.org_slug = ${org}`,
-              sql`c.template_id = ${id}`,
-              sql`c.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint`,
-              ...(variant === undefined ? [] : [sql`c.variant_id = ${variant}`]),
-              ...(which === "all" ? [] : [sql`(c.resolved_at IS NULL) = ${which === "open"}`]),
-            ])
-          }
-            ORDER BY c.id DESC LIMIT ${limit}`)
+            WHERE ${matching(sql, org, id, page)} ORDER BY c.id DESC LIMIT ${page.limit}`)
           const members = yield* names.of(org)
           return rows.map((row) => fromRow(row, members))
         },
@@ -201,7 +218,7 @@ export class Comments extends Context.Service<Comments, {
       })
 
       const get = Effect.fn("Comments.get")(function* (org: OrgSlug, template: string, id: number) {
-        return fromRow(yield* readRow(org, template, id), yield* names.of(org))
+        return fromRow(yield* readRow(sql, org, template, id), yield* names.of(org))
       })
 
       const add = Effect.fn("Comments.add")(
@@ -235,7 +252,7 @@ export class Comments extends Context.Service<Comments, {
         { resolved, text }: CommentPatch,
         by: Actor,
       ) {
-        const before = yield* readRow(org, template, id)
+        const before = yield* readRow(sql, org, template, id)
         const author = authorOf(by)
         if (text !== undefined && before.author !== author) {
           return yield* new NotAllowed({ detail: "Only its author can edit a comment" })
@@ -247,13 +264,10 @@ export class Comments extends Context.Service<Comments, {
         const mentioned = stored.mentions.filter((one) => !before.mentions.includes(one))
         const row = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
           const [row] = yield* sql<Row>`
-          UPDATE template_comments c SET text = ${stored.text}, mentions = ${[...stored.mentions]}::text[],
-            edited_at = CASE WHEN ${isEdited} THEN ${now}::timestamptz ELSE c.edited_at END,
-            resolved_at = CASE ${resolved ?? null}::boolean
-              WHEN true THEN coalesce(c.resolved_at, ${now}::timestamptz) WHEN false THEN NULL ELSE c.resolved_at END,
-            resolved_by = CASE ${resolved ?? null}::boolean
-              WHEN true THEN coalesce(c.resolved_by, ${author}::text) WHEN false THEN NULL ELSE c.resolved_by END
-          WHERE c.org_slug = ${org} AND c.template_id = ${template} AND c.id = ${id}::bigint RETURNING ${columns}`
+            UPDATE template_comments c SET text = ${stored.text}, mentions = ${[...stored.mentions]}::text[],
+              edited_at = CASE WHEN ${isEdited} THEN ${now}::timestamptz ELSE c.edited_at END,
+              ${resolving(sql, resolved ?? null, author, now)}
+            WHERE c.org_slug = ${org} AND c.template_id = ${template} AND c.id = ${id}::bigint RETURNING ${columns}`
           if (row !== undefined) yield* notifyOf(org, row, by, members, mentioned, undefined)
           return row
         })))
@@ -261,7 +275,7 @@ export class Comments extends Context.Service<Comments, {
       })
 
       const remove = Effect.fn("Comments.remove")(function* (org: OrgSlug, template: string, id: number, by: Actor) {
-        const { author } = yield* readRow(org, template, id)
+        const { author } = yield* readRow(sql, org, template, id)
         if (author !== authorOf(by) && !reaches(roleIn(by, org), "admin")) {
           return yield* new NotAllowed({ detail: "Only its author or an admin can delete a comment" })
         }

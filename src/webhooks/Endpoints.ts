@@ -275,19 +275,9 @@ export class Endpoints extends Context.Service<Endpoints, {
         return secret
       }, withoutSqlError)
 
-      const { messages, ping, replay } = makeEvents(sql, find)
+      const get = (org: OrgSlug, id: string) => withoutSqlError(find(org, id))
 
-      return Endpoints.of({
-        create,
-        get: (org, id) => withoutSqlError(find(org, id)),
-        list,
-        messages,
-        ping,
-        remove,
-        replay,
-        rotate,
-        update,
-      })
+      return Endpoints.of({ create, get, list, remove, rotate, update, ...makeEvents(sql, find) })
     }),
   )
 }

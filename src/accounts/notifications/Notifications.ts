@@ -53,6 +53,31 @@ const preferencesOf = (chosen: Partial<MailPreferences>): MailPreferences =>
     notificationKinds.map((kind) => [kind, chosen[kind] ?? kindWords[kind].mail]),
   ) as MailPreferences
 
+/** The condition of the notifications of an account that a filter selects. */
+const matching = (sql: SqlClient.SqlClient, org: OrgSlug, account: string, { kind, unread }: NotificationFilter) =>
+  sql.and([
+    sql`n.account_id = ${account} AND n.org_slug = ${org}`,
+    ...(kind === undefined ? [] : [sql`n.kind = ${kind}`]),
+    ...(unread === true ? [sql`n.read_at IS NULL`] : []),
+  ])
+
+/** The condition that an account may see an organization. */
+const maySee = (sql: SqlClient.SqlClient, org: string, account: string) =>
+  sql`EXISTS (
+    SELECT 1 FROM ${sql.literal(organizationPeople)} WHERE p.org_slug = ${org} AND p.account_id = ${account})`
+
+/** Deletes old notifications, and rows of people who may no longer see the organization. */
+const prune = Effect.fn("Notifications.prune")(function* (sql: SqlClient.SqlClient) {
+  const now = yield* Clock.currentTimeMillis
+  yield* sql`DELETE FROM notifications n WHERE n.created_at < ${new Date(now - keptDays * 86_400_000)}`
+  yield* sql`
+    DELETE FROM notifications n WHERE NOT EXISTS (
+      SELECT 1 FROM ${sql.literal(organizationPeople)} WHERE p.org_slug = n.org_slug AND p.account_id = n.account_id)`
+  yield* sql`
+    DELETE FROM notification_preferences f WHERE NOT EXISTS (
+      SELECT 1 FROM ${sql.literal(organizationPeople)} WHERE p.org_slug = f.org_slug AND p.account_id = f.account_id)`
+})
+
 /**
  * Notifications of people in an organization, by the id of their account. A broken store is a defect in all methods.
  */
@@ -105,18 +130,11 @@ export class Notifications extends Context.Service<Notifications, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const matching = (org: OrgSlug, account: string, { kind, unread }: NotificationFilter) =>
-        sql.and([
-          sql`n.account_id = ${account} AND n.org_slug = ${org}`,
-          ...(kind === undefined ? [] : [sql`n.kind = ${kind}`]),
-          ...(unread === true ? [sql`n.read_at IS NULL`] : []),
-        ])
-
       const list = Effect.fn("Notifications.list")(
         (org: OrgSlug, account: string, { cursor, limit, ...filter }: NotificationPage) =>
           Effect.orDie(sql<Notification>`
             SELECT n.id::float8 AS id, n.kind, n.data, n.created_at, n.read_at FROM notifications n
-            WHERE ${matching(org, account, filter)} AND n.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
+            WHERE ${matching(sql, org, account, filter)} AND n.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
             ORDER BY n.id DESC LIMIT ${limit}`),
       )
 
@@ -125,7 +143,7 @@ export class Notifications extends Context.Service<Notifications, {
           Effect.orDie(sql<{ count: number }>`
             SELECT count(*)::int AS count FROM (
               SELECT FROM notifications n WHERE ${
-            matching(org, account, filter)
+            matching(sql, org, account, filter)
           } AND n.id >= ${from}::bigint LIMIT ${most}) n`),
           ([row]) => row!.count,
         )
@@ -137,7 +155,7 @@ export class Notifications extends Context.Service<Notifications, {
           // A mail that is not queued yet is no longer needed.
           const rows = yield* Effect.orDie(sql`
             UPDATE notifications n SET read_at = ${now}::timestamptz, mail = NULL
-            WHERE ${matching(org, account, { unread: true })} AND ${some} RETURNING n.id`)
+            WHERE ${matching(sql, org, account, { unread: true })} AND ${some} RETURNING n.id`)
           return rows.length
         },
       )
@@ -166,41 +184,22 @@ export class Notifications extends Context.Service<Notifications, {
         SELECT n.org_slug, n.account_id, n.mail, min(n.created_at) AS since FROM notifications n WHERE n.mail IS NOT NULL
         GROUP BY n.org_slug, n.account_id, n.mail ORDER BY since LIMIT ${groupsAtOnce}`
 
-      const maySee = (org: unknown, account: unknown) =>
-        sql`EXISTS (
-          SELECT 1 FROM ${sql.literal(organizationPeople)} WHERE p.org_slug = ${org} AND p.account_id = ${account})`
-
       const takeToMail = Effect.fn("Notifications.takeToMail")(function* ({ accountId, mail, orgSlug }: MailGroup) {
         const rows = yield* sql<Notification & { readonly isSeen: boolean }>`
           UPDATE notifications n SET mail = NULL
           WHERE n.org_slug = ${orgSlug} AND n.account_id = ${accountId} AND n.mail = ${mail}
           RETURNING n.id::float8 AS id, n.kind, n.data, n.created_at, n.read_at, ${
-          maySee(orgSlug, accountId)
+          maySee(sql, orgSlug, accountId)
         } AS is_seen`
         return rows.filter(({ isSeen }) => isSeen).sort((a, b) => b.id - a.id)
       })
 
       const mayBeNotified = Effect.fn("Notifications.mayBeNotified")((org: string, account: string) =>
         Effect.map(
-          Effect.orDie(sql<{ may: boolean }>`SELECT ${maySee(org, account)} AS may`),
+          Effect.orDie(sql<{ may: boolean }>`SELECT ${maySee(sql, org, account)} AS may`),
           ([row]) => row!.may,
         )
       )
-
-      const prune = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        yield* sql`DELETE FROM notifications n WHERE n.created_at < ${new Date(now - keptDays * 86_400_000)}`
-        yield* sql`
-          DELETE FROM notifications n WHERE NOT EXISTS (
-            SELECT 1 FROM ${
-          sql.literal(organizationPeople)
-        } WHERE p.org_slug = n.org_slug AND p.account_id = n.account_id)`
-        yield* sql`
-          DELETE FROM notification_preferences f WHERE NOT EXISTS (
-            SELECT 1 FROM ${
-          sql.literal(organizationPeople)
-        } WHERE p.org_slug = f.org_slug AND p.account_id = f.account_id)`
-      }).pipe(Effect.withSpan("Notifications.prune"))
 
       return Notifications.of({
         list,
@@ -212,7 +211,7 @@ export class Notifications extends Context.Service<Notifications, {
         toMail,
         takeToMail,
         mayBeNotified,
-        prune,
+        prune: prune(sql),
       })
     }),
   )

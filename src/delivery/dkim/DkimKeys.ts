@@ -68,6 +68,10 @@ interface Row {
   readonly createdAt: Date
 }
 
+interface StoredKey extends Row {
+  readonly connection: string
+}
+
 const viewOf = ({ signing, ...row }: Row): DkimKeyView => ({
   domain: row.domain,
   selector: row.selector,
@@ -93,7 +97,7 @@ export const senderDomainOf = (settings: ConnectionSetup["settings"]): string =>
 const checkedNew = (
   { platform, settings }: ConnectionSetup,
   { domain, private_key: pem, selector }: NewDkimKey,
-  taken: ReadonlyArray<Row & { readonly connection: string }>,
+  taken: ReadonlyArray<StoredKey>,
 ) => {
   const faults: Array<Fault> = []
   if (platform !== "smtp") {
@@ -125,6 +129,47 @@ const checkedNew = (
     key: key !== undefined && Result.isSuccess(key) ? key.success : undefined,
   }
 }
+
+/** Returns the faults of a new key beside the existing keys of its organization. */
+const takenFaults = (
+  setup: ConnectionSetup,
+  key: Pick<NewDkimKey, "domain" | "selector">,
+  all: ReadonlyArray<StoredKey>,
+): ReadonlyArray<Fault> => {
+  const faults = [...checkedNew(setup, key, all).faults]
+  const own = all.filter(({ connection }) => connection === setup.name)
+  if (own.length >= maxKeys) {
+    faults.push({ pointer: "", detail: `would be one key too many: remove one of the ${maxKeys} keys first` })
+  }
+  if (own.some(({ selector }) => selector === key.selector) && faults.length === 0) {
+    faults.push({ pointer: "/selector", detail: "is taken by another key of this connection" })
+  }
+  return faults
+}
+
+const columnsOf = (sql: SqlClient.SqlClient) =>
+  sql`k.connection, k.domain, k.selector, k.public_key, k.bits, k.signing, k.created_at`
+
+/** Reads the keys of an organization, newest first. */
+const readKeys = (sql: SqlClient.SqlClient, org: OrgSlug) =>
+  sql<StoredKey>`
+    SELECT ${columnsOf(sql)} FROM dkim_keys k WHERE k.org_slug = ${org} ORDER BY k.created_at DESC, k.selector`
+
+/** Changes the keys of a connection in a transaction. Lanes then reopen the connection with the new keys. */
+const makeChanging =
+  (sql: SqlClient.SqlClient, clock: Clock.Clock, changes: Changes["Service"]) =>
+  <A, E>(org: OrgSlug, connection: string, effect: Effect.Effect<A, E>) =>
+    sql.withTransaction(Effect.gen(function* () {
+      // Serializes concurrent changes.
+      yield* lockOrganization(sql, org)
+      const result = yield* effect
+      const now = new Date(clock.currentTimeMillisUnsafe())
+      yield* sql`
+      UPDATE connections c SET updated_at = GREATEST(${now}, c.updated_at + interval '1 millisecond')
+      WHERE c.org_slug = ${org} AND c.name = ${connection}`
+      yield* changes.bump(org)
+      return result
+    })).pipe(Effect.catchTag("SqlError", Effect.die), Effect.tap(() => changes.refresh))
 
 /** The keys that sign the messages of connections. Private keys are stored encrypted and never returned. */
 export class DkimKeys extends Context.Service<DkimKeys, {
@@ -173,33 +218,17 @@ export class DkimKeys extends Context.Service<DkimKeys, {
       const connections = yield* Connections
       const dns = yield* DnsRecords
 
-      const columns = sql`k.connection, k.domain, k.selector, k.public_key, k.bits, k.signing, k.created_at`
-
-      const ofOrganization = (org: OrgSlug) =>
-        sql<Row & { readonly connection: string }>`
-          SELECT ${columns} FROM dkim_keys k WHERE k.org_slug = ${org} ORDER BY k.created_at DESC, k.selector`
+      const columns = columnsOf(sql)
 
       const rowsOf = (org: OrgSlug, connection: string) =>
-        Effect.map(ofOrganization(org), (rows) => rows.filter((row) => row.connection === connection))
+        Effect.map(readKeys(sql, org), (rows) => rows.filter((row) => row.connection === connection))
 
       const list = Effect.fn("DkimKeys.list")(function* (org: OrgSlug, connection: string) {
         yield* connections.get(org, connection)
         return (yield* Effect.orDie(rowsOf(org, connection))).map(viewOf)
       })
 
-      /** Changes the keys of a connection in a transaction. Lanes then reopen the connection with the new keys. */
-      const changing = <A, E>(org: OrgSlug, connection: string, effect: Effect.Effect<A, E>) =>
-        sql.withTransaction(Effect.gen(function* () {
-          // Serializes concurrent changes.
-          yield* lockOrganization(sql, org)
-          const result = yield* effect
-          const now = new Date(clock.currentTimeMillisUnsafe())
-          yield* sql`
-            UPDATE connections c SET updated_at = GREATEST(${now}, c.updated_at + interval '1 millisecond')
-            WHERE c.org_slug = ${org} AND c.name = ${connection}`
-          yield* changes.bump(org)
-          return result
-        })).pipe(Effect.catchTag("SqlError", Effect.die), Effect.tap(() => changes.refresh))
+      const changing = makeChanging(sql, clock, changes)
 
       const add = Effect.fn("DkimKeys.add")(function* (org: OrgSlug, connection: string, input: NewDkimKey) {
         const setup = yield* connections.get(org, connection)
@@ -212,14 +241,7 @@ export class DkimKeys extends Context.Service<DkimKeys, {
           org,
           connection,
           Effect.gen(function* () {
-            const all = yield* ofOrganization(org)
-            const faults = [...checkedNew(setup, { domain, selector }, all).faults]
-            if (all.filter((one) => one.connection === connection).length >= maxKeys) {
-              faults.push({ pointer: "", detail: `would be one key too many: remove one of the ${maxKeys} keys first` })
-            }
-            if (all.some((one) => one.connection === connection && one.selector === selector) && faults.length === 0) {
-              faults.push({ pointer: "/selector", detail: "is taken by another key of this connection" })
-            }
+            const faults = takenFaults(setup, { domain, selector }, yield* readKeys(sql, org))
             if (faults.length > 0) return yield* new InvalidInput({ faults })
             const [made] = yield* sql<Row>`
             INSERT INTO dkim_keys AS k (org_slug, connection, selector, domain, private_key, public_key, bits, signing,

@@ -83,6 +83,35 @@ export const insertBodies = (sql: SqlClient.SqlClient, entries: ReadonlyArray<Ar
     FROM ${recordset(rows, bodyColumns)}`
 }
 
+/** A page of up to `limit` bodies with ids below `cursor`. Without `all`, only bodies with items that were not understood. */
+interface EntryPage {
+  readonly cursor?: number | undefined
+  readonly limit: number
+  readonly all: boolean
+}
+
+/** Reads the bodies of a page, newest first. */
+const readEntries = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  source: string,
+  { all, cursor, limit }: EntryPage,
+) {
+  const rows = yield* sql<Omit<InboxEntry, "body"> & { readonly body: Uint8Array }>`
+    SELECT i.id::float8 AS id, i.received_at, i.status, i.attempts, i.headers, octet_length(i.body) AS bytes,
+      substring(i.body FROM 1 FOR ${4 * shownCharacters}) AS body, i.events, i.duplicates, i.ignored,
+      i.unused, i.faults
+    FROM inbox i
+    WHERE i.org_slug = ${org} AND i.source = ${source}
+      AND ${cursor === undefined ? sql`TRUE` : sql`i.id < ${cursor}`}
+      AND ${all ? sql`TRUE` : sql`i.status IN ('partial', 'rejected')`}
+    ORDER BY i.id DESC LIMIT ${limit}`
+  return rows.map((row): InboxEntry => ({
+    ...row,
+    body: new TextDecoder().decode(row.body).slice(0, shownCharacters),
+  }))
+})
+
 /**
  * Stores webhook bodies before the response, so that all later steps can be repeated. Bodies that arrive at the same
  * time share a commit.
@@ -110,7 +139,7 @@ export class Inbox extends Context.Service<Inbox, {
   readonly list: (
     org: OrgSlug,
     source: string,
-    options: { readonly cursor?: number | undefined; readonly limit: number; readonly all: boolean },
+    page: EntryPage,
   ) => Effect.Effect<ReadonlyArray<InboxEntry>>
   /**
    * Makes a body pending again, with three attempts. Events that were counted are not counted twice. Fails with
@@ -167,33 +196,22 @@ export class Inbox extends Context.Service<Inbox, {
         )
       }
 
-      const list = Effect.fn("Inbox.list")(function* (
-        org: OrgSlug,
-        source: string,
-        { all, cursor, limit }: { readonly cursor?: number | undefined; readonly limit: number; readonly all: boolean },
-      ) {
-        const rows = yield* sql<Omit<InboxEntry, "body"> & { readonly body: Uint8Array }>`
-          SELECT i.id::float8 AS id, i.received_at, i.status, i.attempts, i.headers, octet_length(i.body) AS bytes,
-            substring(i.body FROM 1 FOR ${4 * shownCharacters}) AS body, i.events, i.duplicates, i.ignored,
-            i.unused, i.faults
-          FROM inbox i
-          WHERE i.org_slug = ${org} AND i.source = ${source}
-            AND ${cursor === undefined ? sql`TRUE` : sql`i.id < ${cursor}`}
-            AND ${all ? sql`TRUE` : sql`i.status IN ('partial', 'rejected')`}
-          ORDER BY i.id DESC LIMIT ${limit}`
-        return rows.map((row): InboxEntry => ({
-          ...row,
-          body: new TextDecoder().decode(row.body).slice(0, shownCharacters),
-        }))
-      }, Effect.orDie)
+      const list = Effect.fn("Inbox.list")(
+        (org: OrgSlug, source: string, page: EntryPage) => Effect.orDie(readEntries(sql, org, source, page)),
+      )
+
+      /** Announces bodies of unknown size. */
+      const announce = () => {
+        Queue.offerUnsafe(arrived, undefined)
+        Queue.offerUnsafe(arrivedLarge, undefined)
+      }
 
       const replay = Effect.fn("Inbox.replay")(function* (org: OrgSlug, source: string, id: number) {
         const [row] = yield* sql`
           UPDATE inbox i SET status = 'pending', attempts = 0 WHERE i.id = ${id} AND i.org_slug = ${org} AND i.source = ${source}
           RETURNING i.id`.pipe(Effect.catch((error: SqlError) => Effect.die(error)))
         if (row === undefined) return yield* new InboxEntryNotFound({ id: String(id) })
-        Queue.offerUnsafe(arrived, undefined)
-        Queue.offerUnsafe(arrivedLarge, undefined)
+        announce()
       })
 
       const notUnderstood = (org: OrgSlug, source: string) =>
@@ -216,8 +234,7 @@ export class Inbox extends Context.Service<Inbox, {
             )
             UPDATE inbox i SET status = 'pending', attempts = 0 FROM found f
             WHERE i.id = f.id AND ${notUnderstood(org, source)} RETURNING 1`
-          Queue.offerUnsafe(arrived, undefined)
-          Queue.offerUnsafe(arrivedLarge, undefined)
+          announce()
           return rows.length
         },
         Effect.orDie,
