@@ -32,6 +32,35 @@ interface State {
   readonly until: number
 }
 
+/**
+ * Encrypts the state of a sign-in for its cookie, and reads it again. `open` returns undefined for a state that is
+ * forged or has expired at `now`.
+ */
+const stateSeal = (secret: string) => {
+  // Another node may finish the sign-in, so the key is derived from the secret that all nodes have.
+  const key = Buffer.from(hash("sha256", `openid state ${secret}`, "hex"), "hex")
+  const seal = (state: State): string => {
+    const iv = randomBytes(12)
+    const cipher = createCipheriv("aes-256-gcm", key, iv)
+    const sealed = Buffer.concat([cipher.update(JSON.stringify(state), "utf8"), cipher.final()])
+    return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url")
+  }
+  const open = (text: string, now: number): State | undefined => {
+    try {
+      const bytes = Buffer.from(text, "base64url")
+      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12))
+      decipher.setAuthTag(bytes.subarray(12, 28))
+      const state = Json.parseStored(
+        Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8"),
+      ) as State
+      return state.until > now ? state : undefined
+    } catch {
+      return undefined
+    }
+  }
+  return { open, seal }
+}
+
 /** Sign-in through OpenID Connect: code flow with PKCE, state and nonce. */
 export class OpenId extends Context.Service<OpenId, {
   /** The label of the button. Undefined without a provider. */
@@ -78,27 +107,7 @@ export class OpenId extends Context.Service<OpenId, {
         catch: () => new OpenIdFailed({ message: `The identity provider at ${issuer.host} does not answer.` }),
       })
 
-      // Another node may finish the sign-in, so the key is derived from the secret that all nodes have.
-      const key = Buffer.from(hash("sha256", `openid state ${Redacted.value(clientSecret)}`, "hex"), "hex")
-      const seal = (state: State): string => {
-        const iv = randomBytes(12)
-        const cipher = createCipheriv("aes-256-gcm", key, iv)
-        const sealed = Buffer.concat([cipher.update(JSON.stringify(state), "utf8"), cipher.final()])
-        return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url")
-      }
-      const open = (text: string): State | undefined => {
-        try {
-          const bytes = Buffer.from(text, "base64url")
-          const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12))
-          decipher.setAuthTag(bytes.subarray(12, 28))
-          const state = Json.parseStored(
-            Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8"),
-          ) as State
-          return state.until > clock.currentTimeMillisUnsafe() ? state : undefined
-        } catch {
-          return undefined
-        }
-      }
+      const { open, seal } = stateSeal(Redacted.value(clientSecret))
 
       const redirectUri = (origin: string) => `${origin}/console/openid/callback`
 
@@ -124,7 +133,7 @@ export class OpenId extends Context.Service<OpenId, {
           }
         }),
         finish: Effect.fn("OpenId.finish")(function* (origin, url, sealed) {
-          const state = open(sealed)
+          const state = open(sealed, clock.currentTimeMillisUnsafe())
           if (state === undefined) {
             return yield* new OpenIdFailed({
               message: "This took too long, or began in another browser. Sign in again.",

@@ -1,6 +1,7 @@
-import { Clock, Deferred, Duration, Effect, Exit, Layer } from "effect"
+import { Clock, Deferred, Duration, Effect, Exit, Layer, type Scope } from "effect"
 import { ClusterError, RunnerStorage } from "effect/cluster"
 import { SqlClient } from "effect/sql"
+import type { Fragment } from "effect/sql/Statement"
 import { randomUUID } from "node:crypto"
 import { bounded } from "../store/bounded.ts"
 import type { Seen } from "./Shards.ts"
@@ -23,6 +24,48 @@ interface Release {
   readonly done: Deferred.Deferred<void, ClusterError.PersistenceError>
 }
 
+/** Acquires the shards that have no live owner. Returns the acquired shards and those that the node already owned. */
+const acquireShards = (
+  sql: SqlClient.SqlClient,
+  session: string,
+  alive: Fragment,
+  shardIds: ReadonlyArray<string>,
+) =>
+  sql<{ shardId: string }>`
+    INSERT INTO cluster_shards AS s (shard_id, session)
+    SELECT r.shard_id, n.session
+    FROM unnest(${shardIds}::text[]) AS r (shard_id) CROSS JOIN cluster_nodes n
+    WHERE n.session = ${session} AND n.seen_at > ${alive} ORDER BY r.shard_id
+    ON CONFLICT (shard_id) DO UPDATE SET session = EXCLUDED.session
+    WHERE s.session = EXCLUDED.session OR NOT EXISTS (
+      SELECT FROM cluster_nodes n WHERE n.session = s.session AND n.seen_at > ${alive})
+    RETURNING s.shard_id`
+
+/** Returns a function that releases a shard. Shards that are released at about the same time share one `remove`. */
+const makeGiveUp = (
+  remove: (shardIds: ReadonlyArray<string>) => Effect.Effect<unknown, ClusterError.PersistenceError>,
+  scope: Scope.Scope,
+) => {
+  let release: Release | undefined
+  const removeGathered = Effect.suspend(() => {
+    const { done, shardIds } = release!
+    release = undefined
+    return remove(shardIds).pipe(
+      Effect.exit,
+      Effect.flatMap((exit) => Deferred.done(done, Exit.asVoid(exit))),
+    )
+  })
+  return Effect.fnUntraced(function* (shardId: string) {
+    if (release === undefined) {
+      release = { shardIds: [], done: Deferred.makeUnsafe() }
+      yield* Effect.forkIn(Effect.delay(removeGathered, gathering), scope)
+    }
+    const { done, shardIds } = release!
+    shardIds.push(shardId)
+    yield* Deferred.await(done)
+  })
+}
+
 /**
  * Stores the live nodes and the owners of shards in two tables. Each node renews one row. If the row is older than
  * `leaseSeconds`, all nodes consider the node dead, and its shards are free. All times are the database's. Keeps
@@ -42,25 +85,10 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
       const session = randomUUID()
       const alive = sql`now() - make_interval(secs => ${leaseSeconds}::float8)`
       const monotonic = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
-      let release: Release | undefined
       /** Shards that this process owns, and the time of their acquisition. */
       let held = new Map<string, number>()
       /** When the current lease was requested, on the monotonic clock. Unit: milliseconds. */
       let renewedAt = -Infinity
-
-      const isAlive = (owner: string) =>
-        sql`EXISTS (
-        SELECT FROM cluster_nodes n WHERE n.session = ${sql.literal(owner)} AND n.seen_at > ${alive})`
-
-      const acquire = (shardIds: ReadonlyArray<string>) =>
-        sql<{ shardId: string }>`
-        INSERT INTO cluster_shards AS s (shard_id, session)
-        SELECT r.shard_id, n.session
-        FROM unnest(${shardIds}::text[]) AS r (shard_id) CROSS JOIN cluster_nodes n
-        WHERE n.session = ${session} AND n.seen_at > ${alive} ORDER BY r.shard_id
-        ON CONFLICT (shard_id) DO UPDATE SET session = EXCLUDED.session
-        WHERE s.session = EXCLUDED.session OR NOT ${isAlive("s.session")}
-        RETURNING s.shard_id`
 
       /** Renews the lease. Also continues an expired lease if no other node has noticed the expiry. */
       const renew = Effect.gen(function* () {
@@ -93,25 +121,11 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
             : Effect.fail(new Error("The lease of this node has run out, the database did not renew it"))
         )
 
-      const remove = Effect.suspend(() => {
-        const { done, shardIds } = release!
-        release = undefined
-        return sql`DELETE FROM cluster_shards s WHERE s.session = ${session} AND s.shard_id = ANY(${shardIds})`.pipe(
-          inTime,
-          Effect.exit,
-          Effect.flatMap((exit) => Deferred.done(done, Exit.asVoid(exit))),
-        )
-      })
-
-      const giveUp = Effect.fnUntraced(function* (shardId: string) {
-        if (release === undefined) {
-          release = { shardIds: [], done: Deferred.makeUnsafe() }
-          yield* Effect.forkIn(Effect.delay(remove, gathering), scope)
-        }
-        const { done, shardIds } = release!
-        shardIds.push(shardId)
-        yield* Deferred.await(done)
-      })
+      const giveUp = makeGiveUp(
+        (shardIds) =>
+          inTime(sql`DELETE FROM cluster_shards s WHERE s.session = ${session} AND s.shard_id = ANY(${shardIds})`),
+        scope,
+      )
 
       const idsOf = (rows: ReadonlyArray<{ readonly shardId: string }>) => rows.map(({ shardId }) => shardId)
 
@@ -142,7 +156,7 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
         // A node that renews its lease counts as healthy.
         setRunnerHealth: () => Effect.void,
         acquire: (_, shardIds) =>
-          acquire(shardIds).pipe(
+          acquireShards(sql, session, alive, shardIds).pipe(
             Effect.map((rows) => {
               const ids = idsOf(rows)
               for (const id of ids) held.set(id, monotonic())

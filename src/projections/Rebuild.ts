@@ -170,6 +170,52 @@ const recount = Effect.fnUntraced(function* (
   }
 })
 
+/** The recomputed counts of a template. */
+interface Recounted {
+  readonly sum: Tallies.TallySum
+  /** Replaces the counts of fatigue and of attributes. */
+  readonly replaceOthers: Effect.Effect<unknown, SqlError>
+  /** Compares the even splits, and replaces them unless it is a check. Returns the number of differences. */
+  readonly rebuildEven: Effect.Effect<number, SqlError>
+}
+
+/**
+ * Compares the counts of a template with the recomputed ones, and replaces them unless it is a check. A fault of the
+ * template's data is returned, and its counts stay as they are.
+ */
+const rebuildTemplate = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  id: string,
+  { rebuildEven, replaceOthers, sum }: Recounted,
+  { check, now }: { readonly check: boolean; readonly now: number },
+) {
+  const truth = {
+    tallies: withoutZeros(sum.tallies(), now),
+    delays: sum.delays(),
+    variantDelays: sum.variantDelays(),
+    repeats: sum.repeats(),
+  }
+  const differences = differencesOf(id, yield* TallyRebuild.countedTallies(sql, org, id, now), truth.tallies)
+  if (check) return { differences, evenSplitDifferences: yield* rebuildEven, fault: undefined }
+  // In a savepoint, so that a failure of one template does not undo the others.
+  return yield* sql.withTransaction(
+    TallyRebuild.replaceTallies(sql, org, id, truth, now).pipe(
+      Effect.andThen(replaceOthers),
+      Effect.andThen(rebuildEven),
+    ),
+  ).pipe(
+    Effect.map((evenSplitDifferences) => ({ differences, evenSplitDifferences, fault: undefined })),
+    Effect.catchIf(isDataFault, (error) => {
+      const reason = innermost(error)
+      return Effect.as(
+        Effect.logError("A template could not be rebuilt because of its data", { org, template: id, reason }),
+        { differences, evenSplitDifferences: 0, fault: { templateId: id, reason } satisfies RebuildFault },
+      )
+    }),
+  )
+})
+
 /**
  * Recomputes the tallies of an organization from its decisions and events, which are the source of truth, and reports
  * differences. Runs in one transaction on one snapshot of the data. Decisions and events that arrive in the meantime
@@ -227,41 +273,17 @@ export class Rebuild extends Context.Service<Rebuild, {
             const faults: Array<RebuildFault> = []
             for (const [index, id] of templates.entries()) {
               yield* report({ done: index, total: templates.length, unit: "templates" })
-              const sum = sums.get(id) ?? new Tallies.TallySum()
-              const truth = {
-                tallies: withoutZeros(sum.tallies(), now),
-                delays: sum.delays(),
-                variantDelays: sum.variantDelays(),
-                repeats: sum.repeats(),
-              }
-              differences.push(
-                ...differencesOf(id, yield* TallyRebuild.countedTallies(sql, org, id, now), truth.tallies),
-              )
-              const rebuildEven = rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check })
-              if (check) {
-                evenSplitDifferences += yield* rebuildEven
-                continue
-              }
-              // In a savepoint, so that a failure of one template does not undo the others.
-              evenSplitDifferences += yield* sql.withTransaction(
-                TallyRebuild.replaceTallies(sql, org, id, truth, now).pipe(
-                  Effect.andThen(replaceFatigue(sql, org, id, fatigueOf.get(id) ?? [], fatigueDays)),
-                  Effect.andThen(replaceAttributeOutcomes(sql, org, id, byAttribute.of(id))),
-                  Effect.andThen(rebuildEven),
+              const result = yield* rebuildTemplate(sql, org, id, {
+                sum: sums.get(id) ?? new Tallies.TallySum(),
+                replaceOthers: Effect.andThen(
+                  replaceFatigue(sql, org, id, fatigueOf.get(id) ?? [], fatigueDays),
+                  replaceAttributeOutcomes(sql, org, id, byAttribute.of(id)),
                 ),
-              ).pipe(
-                Effect.catchIf(isDataFault, (error) => {
-                  faults.push({ templateId: id, reason: innermost(error) })
-                  return Effect.as(
-                    Effect.logError("A template could not be rebuilt because of its data", {
-                      org,
-                      template: id,
-                      reason: innermost(error),
-                    }),
-                    0,
-                  )
-                }),
-              )
+                rebuildEven: rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check }),
+              }, { check, now })
+              differences.push(...result.differences)
+              evenSplitDifferences += result.evenSplitDifferences
+              if (result.fault !== undefined) faults.push(result.fault)
             }
             return {
               decisions,

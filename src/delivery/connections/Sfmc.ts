@@ -85,6 +85,53 @@ const isRecipientRefused = (said: Readonly<Record<string, unknown>>): boolean =>
 
 const attributesOf = (message: Message) => ({ ...message.vars, tracking_id: message.id })
 
+/** Requests a token with the grant. Fails with the result of a message that could not be sent without it. */
+const newToken = Effect.fnUntraced(function* (
+  { http, secrets }: Peer,
+  auth: string,
+  grant: Readonly<Record<string, string>>,
+): Effect.fn.Return<Token, SendResult> {
+  const result = yield* Effect.result(http.request(posting(under(auth, "/v2/token"), {}, grant)))
+  // Without a token, no message was sent.
+  if (Result.isFailure(result)) {
+    const sorted = sortNoAnswer(`${name}'s token endpoint`, result.failure, secrets)
+    return yield* Effect.fail(sorted._tag === "retry" ? { ...sorted, uncertain: false } : sorted)
+  }
+  const answer = result.success
+  const now = yield* Clock.currentTimeMillis
+  const said = objectOf(answer)
+  const value = bearerOf(said?.["access_token"])
+  const seconds = Number(said?.["expires_in"])
+  if (answer.status === 200 && value !== undefined) {
+    return { value, until: now + (Number.isFinite(seconds) ? seconds * 1_000 : 0) - tokenMargin }
+  }
+  // The endpoint answers wrong credentials with 400 and an OAuth error.
+  const sorted = sortStatus(`${name}'s token endpoint`, answer, secrets, now)
+  return yield* Effect.fail<SendResult>(
+    sorted._tag === "refused"
+      ? { _tag: "broken", reason: `${sorted.reason}. Check client_id and client_secret` }
+      : sorted,
+  )
+})
+
+/** The result of a message by the answer of Marketing Cloud. */
+const sort = (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.OutboundResponse, now: number): SendResult => {
+  const { status } = answer
+  const said = objectOf(answer)
+  if (status >= 200 && status <= 299) {
+    const requestId = nameOf(said?.["requestId"])
+    const code = said?.["errorcode"] ?? 0
+    if (said === undefined || (requestId === undefined && said["responses"] === undefined)) {
+      return odd(name, answer, "requestId", secrets)
+    }
+    return code === 0 && !isRecipientRefused(said) ? accepted(requestId) : refused(reasonOf(name, answer, secrets))
+  }
+  if (status === 400 && isRepeat(answer.body)) return accepted()
+  const code = Number(said?.["errorcode"])
+  if (code === 50_100 || code === 50_200) return slowDown(reasonOf(name, answer, secrets), waitOf(answer, now))
+  return sortStatus(name, answer, secrets, now)
+}
+
 /**
  * Sends through Marketing Cloud by `POST /messaging/v1/email/messages/{messageKey}`, with the delivery's id as the key.
  * Marketing Cloud refuses a repeated key, which counts as accepted. Its events carry the key. The contact key is the
@@ -102,33 +149,11 @@ export const make = (
     const peer: Peer = { name, http, secrets: [clientSecret, clientId] }
     let token: Token | undefined
 
-    const requestToken: Effect.Effect<Token, SendResult> = Effect.gen(function* () {
-      const result = yield* Effect.result(http.request(posting(under(auth, "/v2/token"), {}, {
-        grant_type: "client_credentials",
-        client_id: clientId,
-        client_secret: clientSecret,
-        ...(settings.account_id === undefined ? {} : { account_id: settings.account_id }),
-      })))
-      // Without a token, no message was sent.
-      if (Result.isFailure(result)) {
-        const sorted = sortNoAnswer(`${name}'s token endpoint`, result.failure, peer.secrets)
-        return yield* Effect.fail(sorted._tag === "retry" ? { ...sorted, uncertain: false } : sorted)
-      }
-      const answer = result.success
-      const now = yield* Clock.currentTimeMillis
-      const said = objectOf(answer)
-      const value = bearerOf(said?.["access_token"])
-      const seconds = Number(said?.["expires_in"])
-      if (answer.status === 200 && value !== undefined) {
-        return { value, until: now + (Number.isFinite(seconds) ? seconds * 1_000 : 0) - tokenMargin }
-      }
-      // The endpoint answers wrong credentials with 400 and an OAuth error.
-      const sorted = sortStatus(`${name}'s token endpoint`, answer, peer.secrets, now)
-      return yield* Effect.fail<SendResult>(
-        sorted._tag === "refused"
-          ? { _tag: "broken", reason: `${sorted.reason}. Check client_id and client_secret` }
-          : sorted,
-      )
+    const requestToken = newToken(peer, auth, {
+      grant_type: "client_credentials",
+      client_id: clientId,
+      client_secret: clientSecret,
+      ...(settings.account_id === undefined ? {} : { account_id: settings.account_id }),
     })
 
     /**
@@ -141,26 +166,6 @@ export const make = (
         if (token === undefined || token.until <= now || token.value === rejected) token = yield* requestToken
         return token.value
       }))
-
-    const sort =
-      (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.OutboundResponse, now: number): SendResult => {
-        const { status } = answer
-        const said = objectOf(answer)
-        if (status >= 200 && status <= 299) {
-          const requestId = nameOf(said?.["requestId"])
-          const code = said?.["errorcode"] ?? 0
-          if (said === undefined || (requestId === undefined && said["responses"] === undefined)) {
-            return odd(name, answer, "requestId", secrets)
-          }
-          return code === 0 && !isRecipientRefused(said)
-            ? accepted(requestId)
-            : refused(reasonOf(name, answer, secrets))
-        }
-        if (status === 400 && isRepeat(answer.body)) return accepted()
-        const code = Number(said?.["errorcode"])
-        if (code === 50_100 || code === 50_200) return slowDown(reasonOf(name, answer, secrets), waitOf(answer, now))
-        return sortStatus(name, answer, secrets, now)
-      }
 
     const attempt = (message: Message, bearer: string) => {
       // The token is also a secret until it expires.
