@@ -6,6 +6,7 @@ import { dayMillis } from "./Window.ts"
 
 /** Length of a period in days, and the number of periods that count, including the present one. */
 export const periodDays = 28
+/** Number of the latest periods whose outcomes are counted. */
 export const countedPeriods = 4
 
 /** Maximum number of attributes counted in a period. The smallest names are kept. */

@@ -24,6 +24,7 @@ export const levelOf = (total: number): number =>
 
 /** Age in days up to which decisions count, and the factor of their weight for each day of age. */
 export const fatigueDays = 60
+/** Factor by which a cell is discounted for each day of age. */
 export const keptByDay = 0.97
 
 /**

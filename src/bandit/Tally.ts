@@ -8,6 +8,7 @@ import type { ContextKey } from "./Contexts.ts"
  * currency).
  */
 export const revenueMeasures = ["revenue", "revenue_square", "other_currency"] as const
+/** A count of revenue. */
 export type RevenueMeasure = (typeof revenueMeasures)[number]
 
 /**
@@ -41,6 +42,7 @@ export type TallyCounts = { readonly [measure in Measure]?: number }
 
 /** Outcomes whose repetition by one person is counted. */
 export const repeatedOutcomes = valuedOutcomes
+/** An outcome whose repeats are counted. */
 export type RepeatedOutcome = ValuedOutcome
 
 /** Returns the name of a count of repeats, see `RepeatChange`. */

@@ -40,8 +40,11 @@ const made =
     remedy,
   })
 
+/** Returns a finding that needs no action. */
 export const ok = made("ok")
+/** Returns a finding that something may not work as intended. */
 export const warning = made("warning")
+/** Returns a finding that something does not work. */
 export const fault = made("fault")
 
 /** The differences between two clocks at which a warning and a fault begin. Unit: milliseconds. */

@@ -27,6 +27,7 @@ const serve = Effect.gen(function* () {
   ))
 })
 
+/** The command `serve`, which runs the service until it is stopped. */
 export const serveCommand = Command.make(
   "serve",
   {},

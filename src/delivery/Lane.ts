@@ -33,6 +33,7 @@ import { cancelledText } from "../suppressions/Suppression.ts"
 
 /** Results of the attempts of this process. */
 const sent = Metric.counter("parlance_deliveries_sent_total", { incremental: true })
+/** Counts the messages that this process gave up. */
 export const failed = Metric.counter("parlance_deliveries_failed_total", { incremental: true })
 const repeated = Metric.counter("parlance_deliveries_retried_total", { incremental: true })
 

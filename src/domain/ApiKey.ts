@@ -13,6 +13,7 @@ export const managementScopes = {
   "events:read": "Read received events and the messages of a person",
   "admin": "Everything in the organization, settings and keys included",
 } as const
+/** A scope of the management API. */
 export type ManagementScope = keyof typeof managementScopes
 
 /** The scopes of the management API. */

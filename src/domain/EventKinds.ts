@@ -134,6 +134,7 @@ export type CountedEvent = {
   [event in EventName]: typeof kinds[event] extends { readonly counted: false } ? never : event
 }[EventName]
 
+/** Kinds of events with a count of their own, in the order of the table. */
 export const countedEvents: ReadonlyArray<CountedEvent> = EventName.literals.filter(
   (event): event is CountedEvent => eventKinds[event].counted !== false,
 )
@@ -143,6 +144,7 @@ export type ColumnEvent = {
   [event in EventName]: typeof kinds[event] extends { readonly words: { readonly column: string } } ? event : never
 }[EventName]
 
+/** Kinds of events with a column in tables of variants, in the order of the table. */
 export const columnEvents: ReadonlyArray<ColumnEvent> = EventName.literals.filter(
   (event): event is ColumnEvent => eventKinds[event].words.column !== undefined,
 )

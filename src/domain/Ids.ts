@@ -55,9 +55,13 @@ export type UserId = typeof UserId.Type
 
 // Ids in requests. An unfilled placeholder is refused. Rows that were stored under such an id earlier remain.
 const given = () => text(1, maxIdLength, filledIn)
+/** The id of a template in a request. Unfilled placeholders are refused. */
 export const GivenTemplateId = given().pipe(Schema.brand("TemplateId"))
+/** The id of a variant in a request. Unfilled placeholders are refused. */
 export const GivenCopyId = given().pipe(Schema.brand("CopyId"))
+/** The id of a message in a request. Unfilled placeholders are refused. */
 export const GivenTrackingId = given().pipe(Schema.brand("TrackingId"))
+/** The id of a person in a request. Unfilled placeholders are refused. */
 export const GivenUserId = given().pipe(Schema.brand("UserId"))
 
 /** Whether a value is a valid id in a request. Faster than a schema. */

@@ -5,6 +5,7 @@ import { Schema } from "effect"
  * window, all of the last 180 days count, with weights that decrease with age (adaptive). Unit: days.
  */
 export const LearningWindow = Schema.Struct({ lookbackDays: Schema.Finite, offsetDays: Schema.Finite })
+/** The days of a learning window: its length, and the days between its end and now. */
 export interface LearningWindow {
   readonly lookbackDays: number
   readonly offsetDays: number

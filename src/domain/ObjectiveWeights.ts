@@ -2,6 +2,7 @@ import type { Objective } from "./Template.ts"
 
 /** The outcomes that an objective can value by their number. */
 export const valuedOutcomes = ["click", "open", "conversion", "negative"] as const
+/** A kind of outcome with a value in objectives. */
 export type ValuedOutcome = typeof valuedOutcomes[number]
 
 /** The value of one outcome of each kind, and of one unit of revenue. */

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 /** The possible lifetimes of a link to results. Unit: days. */
 export const shareDays = [1, 7, 30, 90] as const
 
+/** Days until a new link expires, unless the request states them. */
 export const defaultShareDays = 7
 
 /** A new read-only link to the results of a template. */

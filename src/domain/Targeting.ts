@@ -18,6 +18,7 @@ export const operands = {
   lte: "number",
 } as const
 
+/** Schema for the name of an operator of a condition. */
 export type Operator = keyof typeof operands
 export const Operator = Schema.Literals(Object.keys(operands) as ReadonlyArray<Operator>)
 

@@ -333,7 +333,9 @@ export const templateSettings = {
   },
 } as const satisfies { readonly [name: string]: TemplateSetting }
 
+/** The name of a setting of templates. */
 export type TemplateSettingName = keyof typeof templateSettings
+/** Names of the settings of templates, in the order of the table. */
 export const templateSettingNames = Object.keys(templateSettings) as ReadonlyArray<TemplateSettingName>
 
 /** Returns an object with a value for each setting. */

@@ -11,6 +11,7 @@ const PlainId = Schema.String.check(
     message: "must be 1 to 64 lowercase letters, digits, hyphens or underscores, starting with a letter or digit",
   }),
 )
+/** Whether a value is a valid id of a test group or a sample person. */
 export const isPlainId = Schema.is(PlainId)
 
 const Address = Schema.String.check(Schema.makeFilter((value: string) => validateAddress(value)))

@@ -213,4 +213,5 @@ export const makeErasureQueue = (sql: SqlClient.SqlClient, clock: Clock.Clock) =
 
   return { request, insertNow, claim, fail, release, renewing, finish, read, removeOld }
 }
+/** The erasures in the database. */
 export type ErasureQueue = ReturnType<typeof makeErasureQueue>

@@ -12,6 +12,7 @@ import { carried } from "../telemetry/Tracing.ts"
 
 /** Outcomes whose delays are learned. */
 export const timedOutcomes = ["open", "click", "conversion"] as const
+/** An outcome whose delay is counted. */
 export type TimedOutcome = (typeof timedOutcomes)[number]
 
 /** Numbers of first outcomes by `outcome:class`, such as `click:7` (see `delayClass`). */

@@ -9,6 +9,7 @@ import * as Json from "../json/Json.ts"
 
 /** The kind of a mail. The link of a `forgotten` mail is created when it is sent. */
 type MailKind = "invitation" | "password" | "forgotten" | "notification"
+/** Kinds of mails of the service itself. */
 export const mailKinds: ReadonlyArray<MailKind> = ["invitation", "password", "forgotten", "notification"]
 
 /** Duration of the lease of a mail. Unit: seconds. */

@@ -48,6 +48,7 @@ export const numberLength = 400
 
 /** Maximum length of the strftime format of the `date` filters, and maximum width of padding in a format. */
 export const dateFormatLength = 256
+/** Maximum width of padding in a strftime format. */
 export const datePadding = 64
 
 /** Maximum number of undefined variables and other complaints reported for one variable in strict mode. */

@@ -4,6 +4,7 @@ import * as Limits from "./Limits.ts"
 
 /** A request of a loop's or block's content to the surrounding tags. */
 export const Jump = { none: 0, break: 1, continue: 2 } as const
+/** How a tag ends a loop: not at all, or like `break` or `continue`. */
 export type Jump = typeof Jump[keyof typeof Jump]
 
 /** Options of `render` that all variables of one variant share. */

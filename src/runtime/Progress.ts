@@ -109,7 +109,9 @@ export const forCommand = (output: Output): Display => output.isTTY === true ? o
 /** The display of operations. Default: the log. */
 export const Progress = Context.Reference<Display>("parlance/runtime/Progress", { defaultValue: () => log })
 
+/** Shows the progress of the service: a redrawn line on a terminal, otherwise the log. */
 export const layerService = Layer.sync(Progress, () => forService(process.stderr))
+/** Shows the progress of a command on standard error, never in the log. */
 export const layerCommand = Layer.sync(Progress, () => forCommand(process.stderr))
 
 /** Runs an operation and shows its elapsed time and the amounts that it reports. */

@@ -362,6 +362,7 @@ export const narrowed = ({ engaged, exposed }: Histogram, wider: Float64Array): 
  * Weights of a person's group in the person's estimate, for the level and for the shape of the week. Unit: engagements.
  */
 const levelPrior = 2
+/** Weight of the group in a person's shape of the week. Unit: engagements. */
 export const shapePrior = 6
 
 /** Ratio of a person's engagements to the engagements expected from the group, shrunk towards 1. */

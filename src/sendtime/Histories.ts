@@ -32,6 +32,7 @@ export const holderOf = (org: string, user: string | undefined, trackingId: stri
 /** Converts codes of touches to bytes, and back. */
 export const toBytes = (codes: Float64Array): Uint8Array =>
   new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength)
+/** Converts bytes to codes of touches. Ignores an incomplete code at the end. */
 export const fromBytes = (bytes: Uint8Array): Float64Array =>
   new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength - bytes.byteLength % 8))
 

@@ -27,6 +27,7 @@ const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
 export const features = ["components", "pairs", "delays", "fatigue", "attributes", "people"] as const
+/** A feature of learning that a simulation can turn off. */
 export type Feature = typeof features[number]
 
 /** Options of the product in a simulation. */

@@ -2,6 +2,7 @@ import ipaddr from "ipaddr.js"
 
 // IP addresses, and ranges of IP addresses, of settings and connections.
 
+/** A parsed IP address. */
 export type Address = ReturnType<typeof ipaddr.parse>
 /** A range of addresses: its base address, and the number of leading bits that must match. */
 export type AddressRange = ReturnType<typeof ipaddr.parseCIDR>

@@ -16,6 +16,7 @@ export interface DkimSigner {
   readonly privateKey: string
 }
 
+/** A message to one recipient, before it is written as MIME. */
 export interface Email {
   readonly from: Mailbox
   readonly to: string

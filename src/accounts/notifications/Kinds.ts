@@ -33,6 +33,7 @@ const notificationData = {
   "comment.added": comment,
 } as const
 
+/** A kind of notification. */
 export type NotificationKind = keyof typeof notificationData
 /** All kinds of notifications. */
 export const notificationKinds = Object.keys(notificationData) as ReadonlyArray<NotificationKind>

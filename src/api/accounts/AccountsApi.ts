@@ -75,6 +75,7 @@ export const auditQuery = {
 }
 const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), next: Schema.NullOr(Schema.Int) })
 
+/** Endpoints of accounts, members, sessions and the audit log. */
 export class AccountsGroup extends managementGroup(
   "accounts",
   "Accounts, members, sessions and the audit log",

@@ -42,6 +42,7 @@ const sessionState = (actor: Actor): typeof SessionState.Type =>
 
 const linkMillis = 3_600_000
 
+/** Serves `AccountsGroup`. */
 export const layer = managed(
   "accounts",
   Effect.gen(function* () {

@@ -24,6 +24,7 @@ const RecoveryCodes = Schema.Struct({
 
 const errors = [...Problems.ofBody, Problems.Unprocessable, Problems.TooManyAttempts]
 
+/** Endpoints of second factors. */
 export class SecondFactorGroup extends managementGroup(
   "secondFactor",
   "Second factors of accounts",

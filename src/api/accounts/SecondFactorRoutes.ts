@@ -5,6 +5,7 @@ import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { managed } from "../http/Managed.ts"
 import { ownSession } from "./ownSession.ts"
 
+/** Serves `SecondFactorGroup`. */
 export const layer = managed(
   "secondFactor",
   Effect.gen(function* () {

@@ -10,6 +10,7 @@ const params = { org: Schema.String, template: Schema.String }
 const at = "/organizations/:org/templates/:template/comments" as const
 const notFound = [Problems.OrganizationNotFound, Problems.TemplateNotFound] as const
 
+/** Endpoints of comments on templates. */
 export class CommentsGroup extends managementGroup(
   "comments",
   "Comments on templates",

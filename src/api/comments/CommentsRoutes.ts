@@ -13,6 +13,7 @@ const commentId = ({ comment }: { readonly comment: string }) => {
   return id === undefined ? new CommentNotFound({ id: comment.slice(0, 100) }) : Effect.succeed(id)
 }
 
+/** Serves `CommentsGroup`. */
 export const layer = managed(
   "comments",
   Effect.gen(function* () {

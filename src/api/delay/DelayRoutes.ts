@@ -53,6 +53,7 @@ const delay = (
   refuse: ({ message }) => ({ body: Result.fail(new VariantNotFound({ detail: message })) }),
 })
 
+/** Serves Delay. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { add } = yield* PublicCalls
   yield* add(router, responding(yield* KeyAuth, delay(yield* SendTime)))

@@ -99,6 +99,7 @@ const errors = [
   Problems.IdempotencyKeyReused,
 ] as const
 
+/** Endpoints that retry or cancel many deliveries. */
 export class BulkActionsGroup extends managementGroup(
   "bulkActions",
   "Retrying and cancelling many deliveries",

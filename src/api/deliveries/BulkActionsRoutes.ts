@@ -64,6 +64,7 @@ export const answerBulk = Effect.fnUntraced(function* (
   }
 })
 
+/** Serves `BulkActionsGroup`. */
 export const layer = managed(
   "bulkActions",
   Effect.gen(function* () {

@@ -127,6 +127,7 @@ const deliver = (
   }),
 })
 
+/** Serves Deliver. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { add } = yield* PublicCalls
   const call = deliver(yield* DeliveryQueue, yield* TemplateCache, yield* Clock.Clock)

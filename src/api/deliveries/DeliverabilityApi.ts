@@ -54,6 +54,7 @@ export type TestMessageReport = typeof TestMessageReport.Type
 
 const notFound = [Problems.OrganizationNotFound, Problems.ConnectionNotFound] as const
 
+/** Endpoints of DKIM keys and test messages. */
 export class DeliverabilityGroup extends managementGroup(
   "deliverability",
   "DKIM keys and test messages of connections",

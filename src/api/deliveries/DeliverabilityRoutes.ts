@@ -8,6 +8,7 @@ import { managed } from "../http/Managed.ts"
 
 const shown = ({ isSigning, ...key }: DkimKeyView) => ({ ...key, signing: isSigning })
 
+/** Serves `DeliverabilityGroup`. */
 export const layer = managed(
   "deliverability",
   Effect.gen(function* () {

@@ -150,6 +150,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
   )
   .annotate(OpenApi.Description, "Deliveries") {}
 
+/** Endpoints of connections and deliveries. */
 export class DeliveryGroup extends managementGroup(
   "delivery",
   "Connections and deliveries",

@@ -24,6 +24,7 @@ export const listDeliveries = Effect.fnUntraced(function* (
   return { deliveries: page, next }
 })
 
+/** Serves `DeliveryGroup`. */
 export const layer = managed(
   "delivery",
   Effect.gen(function* () {

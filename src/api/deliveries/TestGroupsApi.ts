@@ -34,6 +34,7 @@ const GroupTestReport = Schema.Struct({
   })),
 }).annotate({ identifier: "GroupTestResult" })
 
+/** Endpoints of named recipients of test messages. */
 export class TestGroupsGroup extends managementGroup(
   "testGroups",
   "Named recipients of test messages",

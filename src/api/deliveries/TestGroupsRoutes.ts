@@ -12,6 +12,7 @@ import { GroupTestRequest } from "./TestGroupsApi.ts"
 
 const decodeAsk = decoder(GroupTestRequest)
 
+/** Serves `TestGroupsGroup`. */
 export const layer = managed(
   "testGroups",
   Effect.gen(function* () {

@@ -74,6 +74,7 @@ export type SentEvent = typeof SentEvent.Type
 
 const notFound = [Problems.OrganizationNotFound, Problems.EndpointNotFound] as const
 
+/** Endpoints of the servers that receive events by webhooks. */
 export class EndpointsGroup extends managementGroup(
   "endpoints",
   "Servers that receive events by webhooks",

@@ -26,6 +26,7 @@ const chosen = (
     : Effect.succeed({ since: at })
 }
 
+/** Serves `EndpointsGroup`. */
 export const layer = managed(
   "endpoints",
   Effect.gen(function* () {

@@ -41,6 +41,7 @@ const paging =
   "there later. A row appears two minutes after it was stored. A row that is stored late or changes comes again: replace " +
   "the earlier one. A page can be empty although there are more."
 
+/** Endpoints of exports for data warehouses. */
 export class ExportsGroup extends managementGroup(
   "exports",
   "Decisions, events and deliveries for data warehouses",

@@ -40,6 +40,7 @@ const contentTypes = { ndjson: "application/x-ndjson", csv: "text/csv; charset=u
 
 type ExportQuery = ValuesOf<ReturnType<typeof exportQuery>>
 
+/** Serves `ExportsGroup`. */
 export const layer = managed(
   "exports",
   Effect.gen(function* () {

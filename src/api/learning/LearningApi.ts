@@ -93,6 +93,7 @@ const RebuildBody = Schema.Struct({
   check: Schema.optionalKey(Schema.Boolean),
 })
 
+/** Endpoints of the inbox, logged decisions and the state of learning. */
 export class LearningGroup extends managementGroup(
   "learning",
   "The inbox of events, logged decisions, and the state of learning",

@@ -12,6 +12,7 @@ import { inboxOf, lookedUp } from "../http/Requests.ts"
 
 const date = (millis: number | undefined) => millis === undefined ? undefined : new Date(millis)
 
+/** Serves `LearningGroup`. */
 export const layer = managed(
   "learning",
   Effect.gen(function* () {

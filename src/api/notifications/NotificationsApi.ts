@@ -59,6 +59,7 @@ const Preferences = Schema.Struct({
 
 const ofMember = [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Forbidden]
 
+/** Endpoints of notifications. */
 export class NotificationsGroup extends managementGroup(
   "notifications",
   "Notifications of members",

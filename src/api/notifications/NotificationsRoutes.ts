@@ -11,6 +11,7 @@ import { managed } from "../http/Managed.ts"
 import { pageOf } from "../http/Paging.ts"
 import { invalid, lookedUp } from "../http/Requests.ts"
 
+/** Serves `NotificationsGroup`. */
 export const layer = managed(
   "notifications",
   Effect.gen(function* () {

@@ -6,6 +6,7 @@ import { WebhookQuota } from "../../intake/WebhookQuota.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { managed } from "../http/Managed.ts"
 
+/** Serves `OrganizationsGroup`. */
 export const organizationsLayer = managed(
   "organizations",
   Effect.gen(function* () {
@@ -27,6 +28,7 @@ export const organizationsLayer = managed(
   "by the services",
 )
 
+/** Serves `KeysGroup`. */
 export const keysLayer = managed(
   "keys",
   Effect.gen(function* () {

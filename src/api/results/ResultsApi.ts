@@ -31,6 +31,7 @@ const attributeName = Parameters.text("must be the name of an attribute")
 const templateParams = { org: Schema.String, template: Schema.String }
 const sharesPath = "/organizations/:org/templates/:template/result-shares" as const
 
+/** Endpoints of results. */
 export class ResultsGroup extends managementGroup(
   "results",
   "Results",

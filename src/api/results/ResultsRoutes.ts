@@ -79,6 +79,7 @@ const compareSegments = Effect.fnUntraced(function* (
   return segmentAnswer(template, question, learned, yield* explorer.explore(org, template.id, question))
 })
 
+/** Serves `ResultsGroup`. */
 export const layer = managed(
   "results",
   Effect.gen(function* () {

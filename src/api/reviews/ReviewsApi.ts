@@ -9,6 +9,7 @@ import * as Parameters from "../http/Parameters.ts"
 const params = { org: Schema.String, proposal: Schema.String }
 const at = "/organizations/:org/proposals/:proposal" as const
 
+/** Endpoints of the approval of changes. */
 export class ReviewsGroup extends managementGroup(
   "reviews",
   "Approval of changes to live templates",

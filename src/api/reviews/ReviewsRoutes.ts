@@ -43,6 +43,7 @@ export const proposalDetailOf = (view: ProposalView, members: Members): Proposal
 /** Returns the id of a proposal or comment in a path. Undefined if the text is not an id. */
 export const idIn = (text: string): number | undefined => /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
 
+/** Serves `ReviewsGroup`. */
 export const layer = managed(
   "reviews",
   Effect.gen(function* () {

@@ -33,6 +33,7 @@ const SinkMessageResource = Schema.Struct({
   vars: Schema.Record(Schema.String, Schema.String).annotate({ description: "The rendered variables" }),
 }).annotate({ identifier: "SandboxMessage" })
 
+/** Endpoints of sandboxes. */
 export class SandboxGroup extends managementGroup(
   "sandbox",
   "Requests with test keys affect only the sandbox of the organization. Deliveries, suppressions, stories, events " +

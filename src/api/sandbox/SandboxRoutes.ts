@@ -7,6 +7,7 @@ const summary = ({ isTest, sender, ...message }: SinkSummary) => ({ ...message, 
 
 const whole = ({ plain, ...message }: SinkMessage) => ({ ...message, ...summary(message), text: plain })
 
+/** Serves `SandboxGroup`. */
 export const layer = managed(
   "sandbox",
   Effect.gen(function* () {

@@ -56,6 +56,7 @@ const Looked = Schema.Struct({ suppressed: Schema.Boolean, suppressions: Schema.
 
 const Csv = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv" }))
 
+/** Endpoints of the suppression list. */
 export class SuppressionsGroup extends managementGroup(
   "suppressions",
   "Addresses that get no messages",

@@ -57,6 +57,7 @@ export const exported = (
       }),
   )
 
+/** Serves `SuppressionsGroup`. */
 export const layer = managed(
   "suppressions",
   Effect.gen(function* () {

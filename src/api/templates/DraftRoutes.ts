@@ -69,6 +69,7 @@ const placeOf = (
   actor: Actor,
 ) => ({ template, variant, author: author ?? nameOf(actor) })
 
+/** Serves `DraftsGroup`. */
 export const layer = managed(
   "drafts",
   Effect.gen(function* () {

@@ -91,6 +91,7 @@ const ShownVersion = Schema.Struct({
   changes: Difference.annotate({ description: "Changes that restoring the version would make to the current variant" }),
 }).annotate({ identifier: "ShownVersion" })
 
+/** Endpoints of drafts and versions of variants. */
 export class DraftsGroup extends managementGroup(
   "drafts",
   "Drafts and versions of variants",

@@ -10,6 +10,7 @@ const personPath = { ...path, person: Schema.String }
 const at = "/organizations/:org/sample-people" as const
 const notFound = [Problems.OrganizationNotFound, Problems.SamplePersonNotFound] as const
 
+/** Endpoints of sample people. */
 export class SamplePeopleGroup extends managementGroup(
   "samplePeople",
   "Sample people of previews and test messages",

@@ -14,6 +14,7 @@ const decodePerson = decoder(SamplePersonInput)
 // Checks the attributes, and returns them as written.
 const personBody = (input: unknown) => both(decodePerson(input), attrsOf(input, "/attrs"), (person) => person)
 
+/** Serves `SamplePeopleGroup`. */
 export const layer = managed(
   "samplePeople",
   Effect.gen(function* () {

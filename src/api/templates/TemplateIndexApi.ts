@@ -84,6 +84,7 @@ const cursor: Parameters.ReadParameter<{ readonly id: string; readonly after: st
 
 const sorts = ["id", "name", "state", "decisions", "goal", "winner", "failing", "tag", "owner", "changed"] as const
 
+/** Endpoints of the template search and the change history. */
 export class TemplateIndexGroup extends managementGroup(
   "templateIndex",
   "Template search and change history",

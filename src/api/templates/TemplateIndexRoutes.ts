@@ -23,6 +23,7 @@ const foundOf = (template: ListedTemplate) => ({
   decisions: template.days,
 })
 
+/** Serves `TemplateIndexGroup`. */
 export const layer = managed(
   "templateIndex",
   Effect.gen(function* () {

@@ -14,6 +14,7 @@ import { ofMembers, warn } from "../http/Warnings.ts"
 
 const unknownInImport = unknownMembersIn(ImportBody)
 
+/** Serves `TemplatesGroup`. */
 export const layer = managed(
   "templates",
   Effect.gen(function* () {

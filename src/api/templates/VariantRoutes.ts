@@ -13,6 +13,7 @@ const decodePreview = decoder(PreviewBody)
 const previewBody = (input: unknown) =>
   both(decodePreview(input), attrsOf(input, "/attrs"), (ask, attrs) => ({ ...ask, attrs }))
 
+/** Serves `VariantsGroup`. */
 export const layer = managed(
   "variants",
   Effect.gen(function* () {

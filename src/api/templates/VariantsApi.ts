@@ -38,6 +38,7 @@ const Preview = Schema.Struct({
   }),
 }).annotate({ identifier: "Preview" })
 
+/** Endpoints of variants and previews. */
 export class VariantsGroup extends managementGroup(
   "variants",
   "Variants of templates, and previews",

@@ -115,6 +115,7 @@ const RecentEvent = Schema.Struct({
 /** A search term: 1 to 400 characters. */
 const name = Parameters.text("must be 1 to 400 characters", ({ length }) => length > 0 && length <= 400)
 
+/** Endpoints of the messages and events of one person. */
 export class TimelinesGroup extends managementGroup(
   "stories",
   "The messages and events of one person",

@@ -30,6 +30,7 @@ const shown = (
 
 const asks = ["tracking_id", "user_id", "email", "q"] as const
 
+/** Serves `TimelinesGroup`. */
 export const layer = managed(
   "stories",
   Effect.gen(function* () {

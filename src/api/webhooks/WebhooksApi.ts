@@ -128,6 +128,7 @@ const commandLineOnly = ({ segment = "" }: Readonly<Record<string, string | unde
     ? "The webhook source provider_e is set up on the command line: `parlance webhook set provider_e`, or with the admin token"
     : undefined
 
+/** Endpoints of webhook sources, stored events and the erasure of people. */
 export class WebhooksManagementGroup extends managementGroup(
   "sources",
   "Webhook sources, stored events, and erasure of people",

@@ -50,6 +50,7 @@ const report = ({ finishedAt, requestedAt, ...erasure }: Erasure) => ({
   finished_at: finishedAt,
 })
 
+/** Serves `WebhooksManagementGroup`. */
 export const layer = managed(
   "sources",
   Effect.gen(function* () {

@@ -43,6 +43,7 @@ export const HeatTable = ({ caption, headings, rows }: {
   </div>
 )
 
+/** English names of the days, from Monday. */
 export const dayNames = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] as const
 
 /** One hour of the week in a picture. */

@@ -19,6 +19,7 @@ const paths = {
   list: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
 } as const
 
+/** The name of a drawing. */
 export type IconName = keyof typeof paths
 
 /** A line drawing beside a word that says the same, hence hidden from screen readers. */

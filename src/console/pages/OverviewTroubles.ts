@@ -27,6 +27,7 @@ const troubleTitle = {
   refusing: "refuses messages and is paused",
 } as const
 
+/** A notice of the overview, with a link to the page where it can be resolved. */
 export interface Trouble {
   readonly kind: "bad" | "warn"
   readonly what: string
@@ -35,6 +36,7 @@ export interface Trouble {
   readonly detail: string
 }
 
+/** Returns the name of a source for people. */
 export const nameOf = (source: Arrival["source"]) => sourceTitle(source)
 
 /** Active variants that get nothing although their template is used. */

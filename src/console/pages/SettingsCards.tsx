@@ -15,14 +15,17 @@ import type { Fault } from "../../domain/Errors.ts"
 /** Names of zones to choose from. */
 export const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")]
 
+/** The help of every field for a time zone. */
 export const zoneHint =
   "An IANA name such as Europe/Berlin. Schedules, quiet hours and all times in the console use it."
 
+/** The days of the week with their names, for checkboxes. */
 export const days: ReadonlyArray<readonly [DayOfWeek, string]> = DayOfWeek.literals.map((
   day,
   at,
 ) => [day, dayNames[at]!])
 
+/** Labels of the settings of an organization, by field. */
 export const labels = {
   name: "Name",
   time_zone: "Time zone",
@@ -50,8 +53,10 @@ export const labels = {
   inbox_retention_days: "Keep webhook payloads for (days)",
 }
 
+/** Texts of the unsubscribe page, in the order of the form. */
 export const pageTexts = ["language", "title", "question", "button", "done"] as const
 
+/** Returns the days of a field with several values. */
 export const chosenDays = (text: string): ReadonlyArray<string> => text === "" ? [] : text.split("\n")
 
 const quietText = ({ quiet_hours: quiet }: Organization) =>
@@ -68,6 +73,7 @@ type FieldOf = (name: keyof typeof labels) => {
   readonly faults: ReadonlyArray<Fault>
 }
 
+/** Fields for the name, the time zone and random traffic. */
 export const OrganizationFields = ({ field }: {
   readonly field: FieldOf
 }) => (
@@ -84,6 +90,7 @@ export const OrganizationFields = ({ field }: {
   </Card>
 )
 
+/** Fields for the holdout. */
 export const HoldoutFields = ({ field }: {
   readonly field: FieldOf
 }) => (
@@ -106,6 +113,7 @@ export const HoldoutFields = ({ field }: {
   </Card>
 )
 
+/** Fields for conversion events and the currency. */
 export const ConversionFields = ({ field }: {
   readonly field: FieldOf
 }) => (
@@ -130,6 +138,7 @@ export const ConversionFields = ({ field }: {
   </Card>
 )
 
+/** Fields for measured opens and clicks. */
 export const TrackingFields = ({ faults, field, fields }: {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
   readonly field: FieldOf
@@ -160,6 +169,7 @@ export const TrackingFields = ({ faults, field, fields }: {
   </Card>
 )
 
+/** Fields for the texts of the unsubscribe page. Closed while all of them are empty. */
 export const UnsubscribeFields = ({ field }: {
   readonly field: FieldOf
 }) => {
@@ -187,6 +197,7 @@ export const UnsubscribeFields = ({ field }: {
   )
 }
 
+/** Fields for send times, quiet hours and sending days. */
 export const SendTimeFields = ({ faults, field, fields }: {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
   readonly field: FieldOf
@@ -227,6 +238,7 @@ export const SendTimeFields = ({ faults, field, fields }: {
   </Card>
 )
 
+/** Fields for the approval of changes. */
 export const ApprovalFields = ({ field }: {
   readonly field: FieldOf
 }) => (
@@ -248,6 +260,7 @@ export const ApprovalFields = ({ field }: {
   </Card>
 )
 
+/** The field for the share of failed deliveries that notifies members. */
 export const NotificationFields = ({ field }: {
   readonly field: FieldOf
 }) => (
@@ -265,6 +278,7 @@ export const NotificationFields = ({ field }: {
   </Card>
 )
 
+/** Fields for the suppression list. */
 export const SuppressionFields = ({ field }: {
   readonly field: FieldOf
 }) => (
@@ -288,6 +302,7 @@ export const SuppressionFields = ({ field }: {
   </Card>
 )
 
+/** Fields for retention periods. */
 export const RetentionFields = ({ field }: {
   readonly field: FieldOf
 }) => (
@@ -306,6 +321,7 @@ export const RetentionFields = ({ field }: {
   </Card>
 )
 
+/** Facts about the organization. With `mayChange` false, also the settings of the forms. */
 export const About = ({ mayChange, org, visit }: {
   readonly mayChange: boolean
   readonly org: Organization

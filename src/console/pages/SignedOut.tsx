@@ -9,13 +9,16 @@ import { alone, type Fields, fieldsOf, problem, redirect } from "../Routes.tsx"
 
 // Shared parts of pages that need no session.
 
+/** A request for a page. */
 export type PageHttpRequest = HttpServerRequest.HttpServerRequest
 
 /** Forms of people who are not signed in are small: whoever sends more is not worth reading. Unit: bytes. */
 const maxFormBytes = 16 * 1024
 
+/** Returns the query of a request. */
 export const queryOf = (request: PageHttpRequest) => new URLSearchParams(request.url.split("?")[1] ?? "")
 
+/** The heading of a page, with an optional sentence below it. */
 export const Title = ({ children, lead }: { readonly children: string; readonly lead?: string }) => (
   <header>
     <h1>{children}</h1>

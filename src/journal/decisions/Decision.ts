@@ -8,6 +8,7 @@ import type { LearningWindow } from "../../domain/LearningWindow.ts"
  * that could not be rendered. Decisions with `forced` and `fallback` are reported, but never learned from.
  */
 export const modes = ["bandit", "epsilon", "single", "forced", "control", "fallback"] as const
+/** How the variant of a decision was chosen. */
 export type Mode = typeof modes[number]
 
 /** Variant id in decisions of users in the holdout who receive no message. No variant has this id. */

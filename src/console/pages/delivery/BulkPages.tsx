@@ -25,6 +25,7 @@ import { deliveriesPath } from "./DeliveryViews.tsx"
 
 /** Paths of the form and the page of a bulk action. */
 export const bulkPath = (org: Visit["org"]["slug"], kind: BulkKind) => `${deliveriesPath(org)}/-/${kind}`
+/** Path of the page of a bulk action. */
 export const actionPath = (org: Visit["org"]["slug"], id: string) => `${deliveriesPath(org)}/-/actions/${id}`
 
 const endpoints = { retry: "retryDeliveries", cancel: "cancelDeliveries" } as const

@@ -10,6 +10,7 @@ import { type Fields, type Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
 import { Badges, isRefusing, Trouble } from "./ConnectionState.tsx"
 
+/** Fields for the secrets of a connection. Stored secrets are not shown. */
 export const SecretFields = ({ faults, platform, set }: {
   readonly platform: PlatformName
   readonly set: ReadonlyArray<string>
@@ -111,6 +112,7 @@ export const StateCard = ({ at, complaints, inUse, mayChange, org, setup }: {
   </Card>
 )
 
+/** The form that changes the settings of a connection. */
 export const ChangeForm = ({ at, faults, settings, setup, values }: {
   readonly at: string
   readonly faults: ReadonlyArray<Fault>
@@ -147,6 +149,7 @@ export const SettingsCard = ({ settings, setup, values }: {
   </Card>
 )
 
+/** The link to DKIM signatures and test messages. */
 export const ReceiversCard = ({ at }: {
   readonly at: string
 }) => (

@@ -121,6 +121,7 @@ export const FilterForm = ({ asked, at, connections, query, templates, zone }: {
 /** The verb of a bulk action on so many messages, for buttons and titles. */
 export const verbs: { readonly [kind in BulkKind]: string } = { retry: "Retry", cancel: "Cancel" }
 
+/** Returns a number of messages in words, such as `1 message`. */
 export const messagesOf = (many: number) => `${count(many)} ${many === 1 ? "message" : "messages"}`
 
 /** The members of a filter in words. */

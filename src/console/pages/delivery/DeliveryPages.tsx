@@ -413,6 +413,7 @@ const own = pages(({ asks, page }) => [
   ),
 ])
 
+/** All pages of deliveries and connections. */
 export const layer = Layer.mergeAll(
   own,
   BulkPages.layer,

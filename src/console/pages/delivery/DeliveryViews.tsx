@@ -23,6 +23,7 @@ export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) =>
 
 /** Whether it can be cancelled, or sent again. */
 export const isCancellable = ({ state }: Delivery) => state === "queued"
+/** Whether a delivery can be sent again: it failed, has an address and has not expired. */
 export const isRetriable = (delivery: Delivery, now: number) =>
   delivery.state === "failed" && delivery.email !== null && !hasExpired(delivery, now)
 

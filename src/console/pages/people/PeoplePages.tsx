@@ -154,4 +154,5 @@ const own = pages(({ page }) => [
   page("/console/o/:org/people", "findStory", show),
 ])
 
+/** All pages of people. */
 export const layer = Layer.mergeAll(own, ErasePages.layer)

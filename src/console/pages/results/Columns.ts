@@ -2,6 +2,7 @@ import { type ColumnEvent, columnEvents, eventKinds } from "../../../domain/Even
 
 // The columns of the table of variants, and which of them a reader has chosen. Pure.
 
+/** Columns of the table of variants, with their headings. */
 export const columnNames = {
   rate: "Rate",
   interval: "95 % interval",
@@ -18,8 +19,10 @@ export const columnNames = {
   raw: "Raw rate",
   machines: "By machines",
 } as const
+/** A column of the table of variants. */
 export type Column = keyof typeof columnNames
 
+/** All columns, in the order of the table. */
 export const allColumns = Object.keys(columnNames) as ReadonlyArray<Column>
 
 /** Columns that fit beside each other on a laptop. */

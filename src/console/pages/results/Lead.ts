@@ -15,6 +15,7 @@ interface LeadFigure {
   readonly detail: string
 }
 
+/** The first lines of the results page. */
 export interface Lead extends VerdictWords {
   /** Advice, such as `Keep running about 6 days`. Empty where there is nothing to advise. */
   readonly advice: string

@@ -8,6 +8,7 @@ import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, segmentText } from "./Words.ts"
 import { coverageText, objectiveText, rateName, unitName } from "../../../results/ObjectiveText.ts"
 
+/** The results that the pictures show. */
 export interface ShownResults {
   readonly results: TimedTemplateResults
   readonly series: TemplateSeries

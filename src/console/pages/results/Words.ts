@@ -5,6 +5,7 @@ import { count, date, percent, signedPercent } from "../../Format.ts"
 
 // Texts about the results of a template.
 
+/** Joins words by commas and `and`. */
 export const list = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 

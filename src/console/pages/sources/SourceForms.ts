@@ -113,6 +113,7 @@ export const conversionsWords: Words = {
   hint: "Names of business events, one per line, such as order completed. Case does not matter.",
 }
 
+/** Words of the field for a mapping. */
 export const mappingWords: Words = {
   label: "Mapping (optional)",
   hint: "For events in your own format, as JSON. Replaces the default format, CloudEvents and the conversions above.",

@@ -438,4 +438,5 @@ const own = pages(({ action, asks, page }) => [
   ),
 ])
 
+/** All pages of webhook sources. */
 export const layer = Layer.mergeAll(own, InboxPages.layer, DryRunPages.layer)

@@ -70,6 +70,7 @@ export const ofFields = (fields: Fields): Draft => {
   }
 }
 
+/** Reads a sample person. Absent members have the values of `otherwise`. */
 export const sampleOf = (get: (name: string) => string | null | undefined, otherwise: Sample): Sample => ({
   fields: get("fields") ?? otherwise.fields,
   attrs: get("attrs") ?? otherwise.attrs,

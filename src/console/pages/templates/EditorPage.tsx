@@ -40,6 +40,7 @@ export const editorPaths = [
 /** The parts of a request that name a variant and its draft. */
 type VariantRequest = Pick<Visit, "org" | "params"> & { readonly actor: Actor }
 
+/** Returns an id of the path. */
 export const idOf = ({ params }: Pick<VariantRequest, "params">, name: "template" | "variant") =>
   lookedUp(params[name] ?? "")
 

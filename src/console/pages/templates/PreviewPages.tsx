@@ -233,6 +233,7 @@ const stored = Effect.fnUntraced(
   },
 )
 
+/** The previews of variants. */
 export const layer = pages(({ route }) => [
   route(
     "GET",

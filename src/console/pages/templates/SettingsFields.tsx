@@ -12,6 +12,7 @@ import { Advanced } from "./EditorParts.tsx"
 
 // The settings of a template as fields of a form, and back.
 
+/** Labels of the settings of a template, by field. */
 export const settingsLabels = {
   name: "Name",
   objective: "Goal",

@@ -233,6 +233,7 @@ const file = Effect.fnUntraced(
   Effect.catchTag("WorkFailed", () => new ExportTooLarge()),
 )
 
+/** The import and the export of template files. */
 export const layer = pages(({ form, route }) => [
   ...form("/console/o/:org/templates/-/import", "importTemplates", importForm, take),
   route("GET", "/console/o/:org/templates/-/export", "listTemplates", ({ org, query }) =>

@@ -172,6 +172,7 @@ const TagsAndOwner = ({ members, org, tags }: {
   </details>
 )
 
+/** Buttons that change the chosen templates. */
 export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
   /** Where the list goes on after a change. */
   readonly back: string
@@ -180,25 +181,24 @@ export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
   readonly visit: Visit
   readonly which: "archived" | "in-use"
 }) =>
-  !can("changeTemplates")
-    ? null
-    : (
-      <form method="post" action={batchPath(org.slug, "archive")} id={batchForm} class="bulk-actions">
-        <CsrfField />
-        <input type="hidden" name="back" value={back} />
-        <label class="small" data-choose-all={batchForm} hidden>
-          <input type="checkbox" class="row-check" />All on this page
-        </label>
-        <span class="small muted">Chosen templates:</span>
-        {(which === "archived" ? ["restore"] as const : ["activate", "pause", "archive"] as const).map((what) => (
-          <button type="submit" class="button compact" formAction={batchPath(org.slug, what)}>
-            {batchWords[what]}
-          </button>
-        ))}
-        <TagsAndOwner members={members} org={org.slug} tags={page.shape.filters["tag"]!.options} />
-      </form>
-    )
+  !can("changeTemplates") ? null : (
+    <form method="post" action={batchPath(org.slug, "archive")} id={batchForm} class="bulk-actions">
+      <CsrfField />
+      <input type="hidden" name="back" value={back} />
+      <label class="small" data-choose-all={batchForm} hidden>
+        <input type="checkbox" class="row-check" />All on this page
+      </label>
+      <span class="small muted">Chosen templates:</span>
+      {(which === "archived" ? ["restore"] as const : ["activate", "pause", "archive"] as const).map((what) => (
+        <button type="submit" class="button compact" formAction={batchPath(org.slug, what)}>
+          {batchWords[what]}
+        </button>
+      ))}
+      <TagsAndOwner members={members} org={org.slug} tags={page.shape.filters["tag"]!.options} />
+    </form>
+  )
 
+/** The table of a page of templates. */
 export const TemplateTable = ({ all, back, caption, more, page, visit }: {
   readonly all: number
   readonly back: string
@@ -263,6 +263,7 @@ export const shownAt = (
   more: Readonly<Record<string, string>>,
 ): string => `${listPath(org)}${queryOf(shape, asked, { more })}`
 
+/** Explains why a list of templates is empty. */
 export const Nothing = ({ action, all, here, search, start, visit, which }: {
   readonly action: ComponentChildren
   readonly all: number

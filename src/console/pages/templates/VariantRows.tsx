@@ -10,9 +10,11 @@ import { dayNames } from "./Words.ts"
 /** A text area whose text begins with a line break would lose it when it is read. */
 export const content = (text: string): string => text.startsWith("\n") ? `\n${text}` : text
 
+/** Returns the height of a text field. Unit: lines, from `least` to `most`. */
 export const rowsOf = (text: string, least: number, most: number): number =>
   Math.min(most, Math.max(least, text.split("\n").length + Math.floor(text.length / 90)))
 
+/** The fields of a variable. */
 export const Variable = ({ at, faults, remove, row }: {
   readonly at: number
   readonly row: VariableDraft
@@ -67,6 +69,7 @@ export const Variable = ({ at, faults, remove, row }: {
   )
 }
 
+/** The fields of a condition. */
 export const Condition = ({ at, faults, remove, row }: {
   readonly at: number
   readonly row: ConditionDraft
@@ -149,6 +152,7 @@ const HourSelect = ({ faults, from, id, label, to, value }: {
   </Labelled>
 )
 
+/** The fields of a season. */
 export const Season = ({ at, faults, remove, row }: {
   readonly at: number
   readonly row: SeasonDraft

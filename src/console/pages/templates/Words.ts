@@ -46,6 +46,7 @@ export const settingFacts = (
 ): ReadonlyArray<readonly [label: string, text: string]> =>
   names.map((name) => [templateSettings[name].label, settingWords[name](template)])
 
+/** English names of the days, by their short name. */
 export const dayNames = {
   mon: "Monday",
   tue: "Tuesday",
