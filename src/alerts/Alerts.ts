@@ -101,8 +101,8 @@ export class Alerts extends Context.Service<Alerts, {
   readonly current: (org: OrgSlug) => Effect.Effect<ReadonlyArray<AlertCondition>, SqlError>
   /**
    * Notifies members and webhook endpoints of all organizations of conditions that have begun since the last check by
-   * any node, and deletes alerts that have ended. Pauses the connection of an organization whose failing deliveries were
-   * mostly refused because of the sender. Fails with `SqlError` if the database does not respond.
+   * any node, and deletes alerts that have ended. Pauses the connection of an organization whose failing deliveries
+   * were mostly refused because of the sender. Fails with `SqlError` if the database does not respond.
    */
   readonly lookAtAll: Effect.Effect<void, SqlError>
 }>()("parlance/alerts/Alerts") {

@@ -4,7 +4,8 @@ import type { SqlError } from "effect/sql/SqlError"
 
 /**
  * For each organization: the number of deliveries that failed, and that were sent or failed (`ended`), in this and the
- * previous hour. Deliveries that were queued again do not count. Fails with `SqlError` if the database does not respond.
+ * previous hour. Deliveries that were queued again do not count. Fails with `SqlError` if the database does not
+ * respond.
  */
 export const endedDeliveries = (
   sql: SqlClient.SqlClient,

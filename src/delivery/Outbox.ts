@@ -81,8 +81,8 @@ export type Settled =
   & (
     | { readonly _tag: "sent"; readonly messageId: string | undefined; readonly links: ReadonlyArray<PlatformMessage> }
     /**
-     * `burned`: whether the failure was an attempt. False if the message expired before an attempt. `event`: the event of
-     * the refusal. Undefined: `failed`.
+     * `burned`: whether the failure was an attempt. False if the message expired before an attempt. `event`: the event
+     * of the refusal. Undefined: `failed`.
      */
     | { readonly _tag: "failed"; readonly reason: string; readonly burned: boolean; readonly event?: BounceEvent }
     /** Not sent, because its recipient is suppressed. */

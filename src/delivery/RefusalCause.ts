@@ -22,8 +22,8 @@ const wordsOf = (reason: string): string =>
     .slice(0, 200)
 
 /**
- * Returns the cause of a refusal, which is equal for all recipients: the enhanced status code if it is specific, otherwise
- * the status code and the words.
+ * Returns the cause of a refusal, which is equal for all recipients: the enhanced status code if it is specific,
+ * otherwise the status code and the words.
  */
 export const refusalCause = (reason: string): string => {
   const { enhanced, status } = codesOf(reason)

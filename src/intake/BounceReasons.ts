@@ -3,7 +3,7 @@ import { classifyRefusal } from "../domain/refusals/Refusals.ts"
 import type { EventName } from "../domain/EventKinds.ts"
 import { find, type Item } from "./Reading.ts"
 
-/** Members in which platforms give the words of the recipient's server. */
+/** Members in which platforms send the words of the recipient's server. */
 const saidKeys: ReadonlyArray<string> = [
   "bounce_reason",
   "bounceReason",
@@ -21,7 +21,7 @@ const saidKeys: ReadonlyArray<string> = [
   "description",
 ]
 
-/** Members in which platforms give an enhanced code, such as `5.1.1`. */
+/** Members in which platforms send an enhanced code, such as `5.1.1`. */
 const statusKeys: ReadonlyArray<string> = [
   "enhanced_code",
   "enhanced-code",
@@ -42,8 +42,9 @@ const codeIn = (value: unknown): string | undefined =>
 const isBounce = (event: EventName): event is BounceEvent => event === "bounce" || event === "soft_bounce"
 
 /**
- * The event of a bounce that a platform reports, by the words of the recipient's server that come with it. They can only make it
- * milder: platforms report full mailboxes, and refusals of the sender, as permanent bounces.
+ * Returns the event of a bounce that a platform reports, by the words of the recipient's server in the report. The
+ * words can only make the event milder: platforms report full mailboxes, and refusals of the sender, as permanent
+ * bounces.
  */
 export const bounceByReason = (event: EventName, levels: ReadonlyArray<Item>): EventName => {
   if (!isBounce(event)) return event

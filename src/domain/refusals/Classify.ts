@@ -8,7 +8,7 @@ import { type RefusalClass, refusalClasses, type RefusalFact } from "./RefusalTa
 export interface Refusal {
   /** The words of the receiver: a reply, a `Diagnostic-Code`, or the text of a bounce. */
   readonly said?: string | undefined
-  /** The code that the reporting server itself gives, such as `5.1.1`. */
+  /** The code from the reporting server itself, such as `5.1.1`. */
   readonly status?: string | undefined
 }
 
@@ -20,7 +20,7 @@ export interface Classified {
   readonly evidence: "code" | "words" | "hint" | undefined
 }
 
-/** A code that a text names. */
+/** An enhanced code in a text. */
 interface NamedCode {
   readonly level: "4" | "5"
   /** The code without its first digit, such as `1.1`. */
@@ -64,7 +64,7 @@ class Codes {
     return reply === undefined ? undefined : this.#exact.get(reply)
   }
 
-  /** The first of some codes that a fact is known of. */
+  /** Returns the fact of the first code that has a fact, and the first digit of that code. */
   first(named: ReadonlyArray<NamedCode>): { readonly fact: RefusalFact; readonly level: string } | undefined {
     for (const { detail, level } of named) {
       const fact = this.#exact.get(`X.${detail}`) ?? this.#ranges.find(({ code }) => isOfCode(code!, detail))
@@ -81,19 +81,20 @@ const isWithin = (one: Found, other: Found): boolean => {
   return other.end - other.at > one.end - one.at || (other.of.code !== undefined && one.of.code === undefined)
 }
 
-/** Phrases that are no part of a longer one, or of one with a code, that was found in the same place. */
+/** Returns the phrases that are not part of a longer phrase, or of a phrase with a code, in the same place. */
 const longest = (found: ReadonlyArray<Found>): ReadonlyArray<Found> =>
   found.filter((one) => !found.some((other) => isWithin(one, other)))
 
 const severity = (fact: RefusalFact): number => refusalClasses.indexOf(fact.class)
 
-/** The fact that decides among several: the one that blames the address least, so that no living person is suppressed. */
+/** Returns the fact that blames the address least, so that no working address is suppressed. */
 const mildest = (facts: ReadonlyArray<RefusalFact>): RefusalFact | undefined =>
   [...facts].sort((a, b) => severity(a) - severity(b))[0]
 
 /**
- * The fact that decides between a code and words of one receiver. `hint`: weak words. A code about something else than the
- * address outweighs the words of a missing mailbox, and a code of a missing mailbox needs no word against it.
+ * Returns the fact that decides between a code and words of one receiver. `hint`: weak words. All words outweigh a weak
+ * code and a code of a missing mailbox. Other codes outweigh hints, and words of a missing mailbox without a code.
+ * Other words decide if their fact has a code, otherwise the fact that blames the address least.
  */
 const ofReceiver = (
   code: RefusalFact | undefined,
@@ -117,7 +118,7 @@ const permanent: ReadonlySet<RefusalClass | undefined> = new Set(["no-such-mailb
 /** Returns the class of a refusal. */
 export type Classify = (refusal: Refusal) => Classified
 
-/** A classifier that knows `facts`, of which later ones replace earlier ones of an equal code or phrase. */
+/** Returns a classifier by `facts`. A later fact replaces an earlier fact of an equal code and phrase. */
 export const makeClassifier = (facts: ReadonlyArray<RefusalFact>): Classify => {
   const codes = new Codes()
   const phrases = new Phrases<RefusalFact>()
@@ -136,11 +137,11 @@ export const makeClassifier = (facts: ReadonlyArray<RefusalFact>): Classify => {
       ),
     ).map(({ of }) => of)
     const coded = codes.first(named)
-    const told = found.filter((fact) => fact.class !== "unknown")
+    const known = found.filter((fact) => fact.class !== "unknown")
     const receiver = ofReceiver(
       coded?.fact,
-      mildest(told.filter(({ weak }) => weak !== true)),
-      mildest(told.filter(({ weak }) => weak === true)),
+      mildest(known.filter(({ weak }) => weak !== true)),
+      mildest(known.filter(({ weak }) => weak === true)),
     ) ?? codes.ofReply(reply)
     const reported = codes.first(codesIn(status))
     // Servers derive the status of a reply without a code from its first digits: 550 becomes 5.1.1.

@@ -1,7 +1,7 @@
-/** Longest text that is looked at. Unit: characters. */
+/** Maximum length of a text that is compared with phrases. Unit: characters. */
 const maxText = 8_000
 
-/** Text as phrases are compared with it: without case, accents and addresses, and with single spaces. */
+/** Returns a text in the form of a comparison: without case, accents and mail addresses, and with single spaces. */
 export const folded = (text: string): string =>
   text.slice(0, maxText).toWellFormed()
     .replace(/[^\s<>@:;,"()[\]]{1,64}@[^\s<>@:;,"()[\]]{1,255}/g, "@")

@@ -3,7 +3,10 @@ import { folded } from "./FoldedText.ts"
 /** Longest gap that `*` of a phrase stands for. Unit: characters. */
 const maxGap = 60
 
-/** Lengths of the beginnings by which phrases are found, the longest first. The last one is the shortest length of a phrase. */
+/**
+ * Lengths of the beginnings by which phrases are found, the longest first. The last one is the shortest length of a
+ * phrase.
+ */
 const startLengths = [10, 6, 3] as const
 
 /** Whether a folded text has a Latin letter or a digit at `at`. */
@@ -18,7 +21,10 @@ interface Entry<A> {
   readonly parts: ReadonlyArray<string>
 }
 
-/** The end of a phrase that begins at `at`, with short gaps between its parts; undefined if the text has it not there. */
+/**
+ * Returns the end of a phrase that begins at `at`, with short gaps between its parts. Undefined: the text there does
+ * not contain all parts.
+ */
 const endOf = (text: string, parts: ReadonlyArray<string>, at: number): number | undefined => {
   let end = at + parts[0]!.length
   for (const part of parts.slice(1)) {
@@ -37,8 +43,8 @@ export interface FoundPhrase<A> {
 }
 
 /**
- * Finds many phrases in a text at once, in a time that is linear in the length of the text. A phrase begins at the beginning of a
- * word, and may end within one.
+ * Finds many phrases in a text at once, in a time that is linear in the length of the text. A phrase begins at the
+ * beginning of a word, and may end within one.
  */
 export class Phrases<A> {
   readonly #byStart = new Map<string, Array<Entry<A>>>()

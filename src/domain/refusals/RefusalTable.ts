@@ -1,8 +1,8 @@
 import * as Json from "../../json/Json.ts"
 import { folded } from "./FoldedText.ts"
 
-// Facts about refusals of mail servers. `refusals.json` has the facts of the service, and an operator adds a file of the
-// same form.
+// Facts about refusals of mail servers. `refusals.json` has the facts of the service, and an operator adds a file of
+// the same form.
 
 /**
  * Classes of refusals, from the class that blames the address least:
@@ -13,7 +13,7 @@ import { folded } from "./FoldedText.ts"
  *     disabled           the mailbox is disabled, suspended, or has moved
  *     no-such-mailbox    the address does not exist, or its domain accepts no mail
  *     temporary          the server could not be reached, or the attempts ended
- *     unknown            the server gives no known reason
+ *     unknown            the refusal has no known reason
  */
 export const refusalClasses = [
   "sender-policy",
@@ -29,8 +29,8 @@ export type RefusalClass = (typeof refusalClasses)[number]
 /** One fact about refusals. A fact with a code and a phrase applies only to refusals with both. */
 export interface RefusalFact {
   /**
-   * An enhanced code (RFC 3463) with `X` for its first digit, such as `X.1.1`, `X.7.*` or `X.7.606-649`, or a reply code, such as
-   * `552`.
+   * An enhanced code (RFC 3463) with `X` for its first digit, such as `X.1.1`, `X.7.*` or `X.7.606-649`, or a reply
+   * code, such as `552`.
    */
   readonly code?: string
   /** Words of the server, compared without case and accents. `*` stands for up to 60 characters. */
@@ -88,8 +88,8 @@ export type ReadFacts = { readonly facts: ReadonlyArray<RefusalFact> } | { reado
 const maxFaults = 10
 
 /**
- * Reads a file with one fact on each line, as a JSON object. Ignores the brackets of a list, commas at the ends of lines,
- * and empty lines, so that lines of `refusals.json` can be copied.
+ * Reads a file with one fact on each line, as a JSON object. Ignores the brackets of a list, commas at the ends of
+ * lines, and empty lines, so that lines of `refusals.json` can be copied.
  */
 export const readFacts = (text: string): ReadFacts => {
   const facts: Array<RefusalFact> = []

@@ -56,7 +56,9 @@ const severity: ReadonlyArray<EventName | "delayed" | "relayed"> = [
 
 type RecipientResult = BounceEvent | "delivered" | "delayed" | "relayed"
 
-/** Classifies the refusal in a readable text, by the words of the receiver if it has any, otherwise by the whole text. */
+/**
+ * Classifies the refusal in a readable text, by the words of the receiver if it has any, otherwise by the whole text.
+ */
 const classifyExplanation = (explanation: string, status?: string): Classified => {
   const said = classifyRefusal({ said: refusalIn(explanation) })
   return said.class === "unknown" ? classifyRefusal({ said: explanation, status }) : said

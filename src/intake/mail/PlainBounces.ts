@@ -50,14 +50,19 @@ export const isPlainBounce = (mail: ReceivedMail, explanation: string): boolean 
   /^hi\. this is (?:the|a)\b[^\n]{0,120}(?:qmail|program)/im.test(explanation) ||
   (isFromServer(mail) && bounceSubject.test(mail.headers.get("subject") ?? ""))
 
-/** A reply with an enhanced code, such as `550 5.1.1` or `550 <ann@shop.example>: 5.1.1`, or the code as qmail writes it: `(#5.1.1)`. */
+/**
+ * A reply with an enhanced code, such as `550 5.1.1` or `550 <ann@shop.example>: 5.1.1`, or the code as qmail writes
+ * it: `(#5.1.1)`.
+ */
 const coded =
   /(?<![\d.])[45]\d\d[ -](?:<[^>\n]{0,320}>:? )?\(?#?[45]\.\d{1,3}\.\d{1,3}(?![\d.])|\(#[45]\.\d{1,3}\.\d{1,3}\)/
 
 /** A reply code and what follows it. */
 const replied = /(?<![^\s:[("'>])[45]\d\d[ -](?=\S)/
 
-/** Whether words refuse a message: by a reply with an enhanced code, by clear words, or by a hint after a reply code. */
+/**
+ * Whether words refuse a message: by a reply with an enhanced code, by clear words, or by a hint after a reply code.
+ */
 export const saysRefusal = (said: string, { evidence }: Classified): boolean =>
   coded.test(said) || evidence === "words" || (evidence === "hint" && replied.test(said))
 

@@ -4,8 +4,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { mailSource } from "../../domain/Source.ts"
 
 /**
- * Messages of each of some organizations that mail servers refused because of the sender or the content, by reports that
- * arrived in this and the previous hour. Fails with `SqlError` when the database does not respond.
+ * Messages of each of some organizations that mail servers refused because of the sender or the content, by reports
+ * that arrived in this and the previous hour. Fails with `SqlError` when the database does not respond.
  */
 export const refusedByReport = (
   sql: SqlClient.SqlClient,
