@@ -1,5 +1,6 @@
-// Bytes that a Generate allocates, and how many of them survive the collections of the young generation, next to an empty
-// Effect route. Other work on the machine changes them less than times, but requests that take longer survive more often.
+// Measures the bytes that a Generate request allocates, and the bytes that survive collections of the young generation,
+// compared with an empty Effect route. Other work on the machine affects these figures less than times, but the objects
+// of slower requests survive more often.
 //
 //   deno task bench allocations [--places 40]
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
@@ -29,7 +30,7 @@ const template = {
   })),
 }
 
-/** Bytes by place that a request allocates, all and surviving ones. */
+/** Measures the bytes that a request allocates and the bytes that survive, by place in the sources. */
 const measure = async (
   script: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>>,

@@ -1,8 +1,8 @@
-// Bulk actions on many deliveries: previews, retries and cancellations, and claims of messages meanwhile.
+// Measures bulk actions on many deliveries: previews, retries and cancellations, and concurrent claims of messages.
 //
 //   deno task bench bulk [--rows 1000000] [--postgres-url URL]
 //
-// `--postgres-url`: a server for throwaway databases instead of one started for this run.
+// `--postgres-url`: a server for temporary databases. Default: a server that is started for this run.
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"

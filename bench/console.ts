@@ -1,10 +1,11 @@
-// How soon the pages of the console come when there is a lot behind them, how soon a browser shows them, and whether
-// Generate notices that somebody is looking.
+// Measures the response times of console pages with a large organization, the time until a browser shows them, and the
+// effect of page requests on Generate.
 //
 //   deno task bench console [--quick] [--requests 300] [--postgres-url URL]
 //
-// The server runs on core 0, Postgres where it likes. `--postgres-url`: a server for a throwaway database instead of one
-// started for this run; where it has loaded pg_stat_statements, the dearest statements are printed as well.
+// The server runs on core 0, and PostgreSQL on any core. `--postgres-url`: a server for a temporary database. Default:
+// a server that is started for this run. If the server has loaded pg_stat_statements, the most expensive statements are
+// printed as well.
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
 import { hasBrowser } from "../test/support/browser.ts"
@@ -32,10 +33,13 @@ if (!Number.isInteger(requests) || requests < 1) {
   console.error("--requests is a whole number")
   Deno.exit(1)
 }
-/** Models are waited for until no more come, for this long at most. */
+/** Timeout for fitting the models of all templates. Unit: seconds. */
 const fitSeconds = flags.quick ? 120 : 900
 
-/** Aims: server time, size of a page, time until a browser shows something, first page of a new process. */
+/**
+ * Targets: server time, size of a page, time until a browser shows content, and time of the first page of a new
+ * process.
+ */
 const aims = { p99Millis: 150, bytes: 150_000, paintMillis: 1000, coldMillis: 200 }
 
 const home = `/console/o/${org}`
@@ -44,7 +48,7 @@ const delivery = (n: number) =>
   `00000000-0000-7000-8000-${(1 + n * 37 % size.deliveries).toString(16).padStart(12, "0")}`
 const at = (path: string) => () => `${home}${path}`
 
-/** What a request costs at least, on this machine as it is loaded now. */
+/** The minimum cost of a request at the current load of this machine. */
 const baseline = { name: "health check, for comparison", path: () => "/healthz" }
 
 const pages: ReadonlyArray<Visited> = [
@@ -80,11 +84,11 @@ const pages: ReadonlyArray<Visited> = [
 ]
 const painted = ["overview", "templates", "results, the busiest", "deliveries", "a story"]
 
-/** The cookie of an administrator who has just signed in. */
+/** Signs in an administrator. Returns the session cookie. */
 const signIn = async (url: string): Promise<string> => {
   const account = { email: "ada@example.com", password: "four unrelated words here" }
   const made = await serviceAt(url).manage("POST", "/accounts", { ...account, name: "Ada", administrator: true })
-  // 409: it was created by an earlier process on this database.
+  // Status 409: an earlier process on this database has created the account.
   if (made.status > 201 && made.status !== 409) throw new Error(`The account was answered ${made.status}`)
   const answer = await fetch(`${url}/console/sign-in`, {
     method: "POST",
@@ -100,7 +104,10 @@ const signIn = async (url: string): Promise<string> => {
 const verdict = (missed: boolean) => missed ? "missed" : "met"
 const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(0)
 
-/** Generate at a steady rate, alone and while somebody opens one page after another as fast as they come. */
+/**
+ * Measures Generate at a steady rate, first alone, and then while a client opens pages one after another without
+ * pauses.
+ */
 const measureGenerate = async (server: ServerProcess, cookie: string) => {
   const { body } = await serviceAt(server.url).manage("POST", `/organizations/${org}/keys`, { name: "Bench" })
   const request = {
@@ -121,7 +128,11 @@ const measureGenerate = async (server: ServerProcess, cookie: string) => {
   })()
   const beside = await measureLoad("beside the console", server, request, load)
   looking = false
-  printTable(`Generate at ${load.rate} a second, beside ${await visits} pages`, [alone, beside], "alone")
+  printTable(
+    `Generate at ${load.rate} a second, with ${await visits} concurrent page requests`,
+    [alone, beside],
+    "alone",
+  )
 }
 
 const startService = async (databaseUrl: string) =>
@@ -131,12 +142,12 @@ const startService = async (databaseUrl: string) =>
     DATABASE_URL: databaseUrl,
   })
 
-/** New processes whose first page is measured, for each of the two cases. */
+/** Number of new processes whose first page is measured, for each of the two cases. */
 const coldStarts = 5
 
 /**
- * The results of the busiest template as the first page of a new process: never seen before by anybody, and seen before
- * an earlier process ended. Milliseconds, fastest first.
+ * Measures the results of the busiest template as the first page of a new process: without stored results, and with
+ * results that an earlier process stored. Returns times in milliseconds, fastest first.
  */
 const measureCold = async (databaseUrl: string) => {
   const times = { never: [] as Array<number>, before: [] as Array<number> }
@@ -149,7 +160,7 @@ const measureCold = async (databaseUrl: string) => {
         const cookie = await signIn(server.url)
         const [page] = await measurePages(server, cookie, [{ name: "results", path: () => path }], 0)
         list.push(page!.first)
-        // The first process stores its results when they are made.
+        // The first process stores its results after it has computed them.
         await onStore(
           { DATABASE_URL: databaseUrl },
           (sql) =>

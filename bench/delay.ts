@@ -1,5 +1,5 @@
-// Send times: what they gain in simulated worlds, and what an answer costs: deno task bench delay [--seeds 20] [--from 1]
-// [--people 2000] [--only worlds|speed] [--quick].
+// Measures the gain of send times in simulated worlds, and the cost of a response: deno task bench delay [--seeds 20]
+// [--from 1] [--people 2000] [--only worlds|speed] [--quick].
 import { parseArgs } from "node:util"
 import { delaySpeed } from "./support/delaySpeed.ts"
 import { bounds, type Group, groups, runSendTimes, sendTimePolicies, shareOf } from "./simulation/SendTimePolicies.ts"

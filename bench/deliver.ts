@@ -1,10 +1,10 @@
-// The cost of managed delivery: storing messages next to a job queue and a bare insert, sending them, and all of that with
-// a table that is full.
+// Measures the cost of managed delivery: storing messages, compared with a job queue and a bare insert, sending
+// messages, and both with a full table.
 //
 //   deno task bench deliver [--quick] [--only enqueue|send|calm|rows|embedded] [--postgres-url URL]
 //
-// Servers run on core 0, load and platforms on core 1, Postgres where it likes. `--postgres-url`: a server for throwaway
-// databases instead of one started for this run.
+// Servers run on core 0, load and platforms on core 1, and PostgreSQL on any core. `--postgres-url`: a server for
+// temporary databases. Default: a server that is started for this run.
 import { rmSync } from "node:fs"
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
@@ -36,7 +36,7 @@ const size = flags.quick
   ? { seconds: 3, messages: 4000, calmSeconds: 10, rows: 100_000 }
   : { seconds: 8, messages: 30_000, calmSeconds: 30, rows: 1_000_000 }
 const aims = { enqueue: 3000, send: 2000, calm: 99 }
-/** A platform that nothing is sent to. */
+/** A platform that receives no messages. */
 const nowhere = { kind: "smtp", port: 9 } as const
 
 const load = () => console.log(`\nload average: ${loadavg().map((value) => value.toFixed(1)).join(", ")}`)

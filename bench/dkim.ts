@@ -1,4 +1,4 @@
-// Composed e-mails in a second of one core's processor time, unsigned and signed with DKIM keys of several lengths.
+// Measures composed e-mails per second of processor time, unsigned and signed with DKIM keys of several lengths.
 import { Effect } from "effect"
 import process from "node:process"
 import { compose } from "../src/delivery/Composition.ts"
@@ -9,7 +9,7 @@ import type { DkimSigner } from "../src/text/Email.ts"
 const quick = Deno.args.includes("--quick")
 const seconds = quick ? 1 : 5
 
-/** An e-mail of about 20 kB, as marketers send them. */
+/** Returns a typical e-mail of about 20 kB. */
 const emailOf = (dkim: DkimSigner | undefined): Email => ({
   from: { email: "news@shop.example", name: "The Shop" },
   to: "ada@example.com",
@@ -26,7 +26,7 @@ const emailOf = (dkim: DkimSigner | undefined): Email => ({
   dkim,
 })
 
-/** Messages in a second of processor time, which other work on the machine does not change. */
+/** Returns messages per second of processor time, which other work on the machine does not affect. */
 const measure = async (dkim: DkimSigner | undefined): Promise<number> => {
   const email = emailOf(dkim)
   for (let n = 0; n < 50; n++) await compose(email)

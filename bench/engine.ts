@@ -1,5 +1,5 @@
-// The bundled PostgreSQL next to an external one of the same release: Generate over 64 connections, and the memory of the
-// service with its database, after the first start and under load.
+// Compares the bundled PostgreSQL with an external server of the same release: Generate over 64 connections, and the
+// memory of the service and its database, after the first start and under load.
 //
 //   deno task bench engine [--rounds 3] [--seconds 6]
 import { execFileSync } from "node:child_process"
@@ -28,7 +28,7 @@ interface Outcome extends Measured {
   readonly underLoad: number
 }
 
-/** Starts the service, and measures it. `database` finds the processes of a database that is not the service's own. */
+/** Starts and measures the service. `database` returns the processes of an external database. */
 const tryOn = async (
   name: string,
   environment: Readonly<Record<string, string>>,
@@ -71,7 +71,7 @@ const external = async (): Promise<Outcome> => {
   const postgres = await startPostgres()
   try {
     const pid = Number(readFileSync(join(postgres.data, "postmaster.pid"), "utf8").split("\n")[0])
-    // On the core of the service, as the bundled server is, which inherits it.
+    // Runs on the core of the service. The bundled server inherits this core.
     execFileSync("taskset", ["-p", "-c", "0", String(pid)], { stdio: "ignore" })
     return await tryOn("external", { DATABASE_URL: postgres.url }, () => familyOf(pid))
   } finally {

@@ -1,9 +1,10 @@
-// What decisions cost in rows and bytes, and whether a request costs more when there are more of them.
+// Measures the rows and bytes of decisions, and whether the cost of a request grows with the number of decisions.
 //
 //   deno task bench growth [--sizes 100000,1000000,10000000] [--requests 3000] [--postgres-url URL]
 //
-// Decisions lie in the partitions of 400 days, half of them under callers' tracking ids. The server runs on core 0, Postgres
-// where it likes. Blocks looked at in Postgres per request are exact; times are those of this machine as it is loaded now.
+// Decisions are in partitions of 400 days, and half of them have tracking ids of callers. The server runs on core 0,
+// and PostgreSQL on any core. The numbers of blocks that PostgreSQL reads per request are exact. Times depend on the
+// current load of this machine.
 import { parseArgs } from "node:util"
 import { Agent, request as httpRequest } from "node:http"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
@@ -54,11 +55,11 @@ interface Cost {
   readonly blocks: number
 }
 
-/** Sends requests over some connections; answers what one cost. */
+/** Sends requests over several connections. Returns the cost of one request. */
 const cost = async (pid: number, send: (n: number) => Promise<void>): Promise<Cost> => {
   for (let n = 0; n < 300; n++) await send(-1 - n)
   const settled = async () => {
-    // The counters of a connection are told once a second.
+    // A connection of PostgreSQL reports its counters once a second.
     await new Promise((resolve) => setTimeout(resolve, 1500))
     return await onStore(environment, blocks)
   }

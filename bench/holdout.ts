@@ -1,4 +1,5 @@
-// Whether the interval of a holdout's comparison holds the truth: deno task bench holdout [--runs 2000] [--from 1].
+// Measures how often the interval of a holdout's comparison contains the true effect: deno task bench holdout [--runs
+// 2000] [--from 1].
 import { parseArgs } from "node:util"
 import { coverage, crowds } from "./simulation/HoldoutCrowds.ts"
 

@@ -1,7 +1,7 @@
-// Whether the numbers in results are true: deno task bench honesty [--runs 300] [--from 1] [--settings NAME,…]
-// [--refit-hours 3] [--without people]. The product decides in worlds whose rates are known; its results are read once a day. Prints how often
-// 95 % intervals hold the truth, and how often each verdict was ever given. Settings whose names contain "components" look
-// at the effects of components instead.
+// Checks the numbers in results against the truth: deno task bench honesty [--runs 300] [--from 1] [--settings NAME,…]
+// [--refit-hours 3] [--without people]. The product decides in worlds with known rates, and its results are read once a
+// day. Prints how often 95 % intervals contain the true value, and in how many runs each verdict occurred. Settings
+// whose names contain "components" check the effects of components instead.
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun } from "./simulation/Honesty.ts"
 import { type HonestyWorld } from "./simulation/HonestyWorld.ts"
@@ -12,7 +12,9 @@ import { features } from "../src/simulation/Product.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
 const base = { variants: 4, decisionsPerDay: 500, days: 28, rate: 0.03, sd: 0 }
-/** As many people as get a message each, and heavy users who get 100 each: this share of all mail. */
+/**
+ * Returns people who get one message each, and heavy users who get 100 messages each and the share `heavy` of all mail.
+ */
 const crowdOf = (heavy: number, sends: number) => ({
   people: Math.round(sends * (1 - heavy)),
   heavy,
@@ -54,7 +56,10 @@ const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "revenue sd 0.25", sd: 0.1, values: { median: 40, sigma: 1, cap: 300, sd: 0.25 } },
   { ...base, name: "revenue skewed", sd: 0.1, values: { median: 40, sigma: 1.5, cap: 1000, sd: 0.25 } },
 ]
-/** Intervals are judged at 700 outcomes, as in the other settings, and shares at six times as many, where the true differences show. */
+/**
+ * Intervals are checked at 700 outcomes, as in the other settings. Shares are checked at six times as many outcomes,
+ * which show the true differences.
+ */
 const failingWorlds = failingSettings.map(({ failing, name }) => {
   const world = { ...base, name, failing, variants: failing.below.length }
   return { name, few: { ...world, rate: 0.05 }, many: { ...world, days: 21, decisionsPerDay: 2000, rate: 0.1 } }
@@ -67,7 +72,7 @@ const componentSettings: ReadonlyArray<ComponentSetting> = [
   { ...made, name: "very strong components", effects: 0.6, variants: 0.05 },
 ]
 
-/** The gain by propensities is tried in crowds as well, where people decide more than once. */
+/** The gain by propensities is also checked in crowds, where each person has several decisions. */
 const allNames = [...[...settings, ...failingWorlds, ...componentSettings].map(({ name }) => name), "crowds"]
 
 const { values: flags } = parseArgs({
@@ -156,8 +161,9 @@ const verdictRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray
 }
 
 /**
- * The first line of the results: coverage of the leader's lifts, runs in which a best variant was ever named a loser, losers
- * at the end, and the estimates of the days until a winner against the days it took.
+ * Returns the first line of the results: the coverage of the leader's lifts, runs in which the results named a best
+ * variant a loser at least once, losers at the end, and the estimated days until a winner, compared with the actual
+ * days.
  */
 const leadRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
   const lifts = all.flatMap(({ lift }) => lift === null ? [] : [lift])
@@ -170,7 +176,7 @@ const leadRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<st
         : [{ outlook, left: looks.length - day, took: won === undefined ? Infinity : won - day }]
     )
   })
-  // Estimates that the rest of the run could still refute.
+  // Selects estimates that the remaining days of the run could refute.
   const due = open.flatMap(({ left, outlook, took }) =>
     outlook.kind === "days" && 2 * outlook.days <= left ? [took / outlook.days] : []
   ).sort((a, b) => a - b)
@@ -191,7 +197,10 @@ const leadRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<st
   ]
 }
 
-/** Coverage of each effect of earlier exposures, and how far the shown changes are from the true ones on average, in points. */
+/**
+ * Returns the coverage of each effect of earlier exposures, and the mean difference between the shown and the true
+ * changes, in points.
+ */
 const fatigueRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => [
   name,
   String(all.length),
@@ -220,7 +229,10 @@ for (const setting of settings.filter(({ name }) => names.includes(name))) {
   }
 }
 
-/** Coverage where variants fail for a part of the people, and how often one of these ended above its fair share or was a winner. */
+/**
+ * The coverage if variants fail for a part of the people, and how often a failing variant ended above its fair share or
+ * was a winner.
+ */
 const failingRows = failingWorlds.filter(({ name }) => names.includes(name)).map(({ few, many, name }) => {
   const runsOf = (world: HonestyWorld) =>
     Array.from({ length: runs }, (_, i) => honestyRun(world, from + i, { refitHours }))

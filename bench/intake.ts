@@ -1,8 +1,9 @@
-// How fast a full inbox is taken in, and what an event costs. With `--profile` or `--allocations` also where.
+// Measures the speed of the intake with a full inbox, and the cost of an event. With `--profile` or `--allocations`,
+// also prints the places in the sources with the highest cost.
 //
 //   deno task bench intake [--quick] [--profile | --allocations]
 //
-// The server runs on core 0, Postgres where it likes; its dearest statements are printed.
+// The server runs on core 0, and PostgreSQL on any core. The most expensive statements are printed.
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { allocationsDuring } from "./support/Allocations.ts"
@@ -34,7 +35,7 @@ const start = async () =>
     { ADMIN_TOKEN: adminToken, LOG_LEVEL: "Warn", ...environment },
   )
 
-/** Makes the templates and decisions that the events are about. */
+/** Creates the templates and decisions of the events. */
 const decide = async () => {
   const server = await start()
   const service = serviceAt(server.url)
@@ -70,7 +71,7 @@ const decide = async () => {
   await server.stop()
 }
 
-/** Prints the places with the most of what `by` counts, for each event. */
+/** Prints the places with the largest amounts in `by`, per event. */
 const printPlaces = (title: string, by: ReadonlyMap<string, number>, count: number) => {
   console.log(`\n${title}`)
   for (const [place, amount] of [...by].sort((a, b) => b[1] - a[1]).slice(0, shownPlaces)) {
@@ -78,7 +79,7 @@ const printPlaces = (title: string, by: ReadonlyMap<string, number>, count: numb
   }
 }
 
-/** Takes in a full inbox; returns a row of the table. */
+/** Measures the intake of a full inbox. Returns a row of the table. */
 const takeIn = async (round: number) => {
   const base = Date.now() - 30 * 60_000
   const filling = { first: (round - 1) * events, events, perBody: 20, decisions, base }
@@ -97,7 +98,10 @@ const takeIn = async (round: number) => {
   }
   let from = await look()
   let to = from
-  /** From the first events that are counted, as the intake begins up to a second after the start, to the last. */
+  /**
+   * Measures from the first counted events to the last. The intake begins up to a second after the start of the
+   * service.
+   */
   const drain = async () => {
     while (to.events < events) {
       await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,4 +1,4 @@
-// Parsing JSON with `json/Json.ts` beside `JSON.parse`, and adding keys to a `SeededMap` beside a `Map`.
+// Compares parsing with `json/Json.ts` and with `JSON.parse`, and adding keys to a `SeededMap` and to a `Map`.
 //
 //     deno task bench json
 import * as Json from "../src/json/Json.ts"
@@ -24,7 +24,7 @@ const event = (index: number) => ({
   properties: { url: `https://example.org/a?x=${index}`, device: "mobile", ok: true, list: [1, 2, 3], nothing: null },
 })
 
-/** The time of one call, the best of many rounds. Unit: microseconds. */
+/** Returns the time of one call: the minimum of many rounds. Unit: microseconds. */
 const microsOf = (call: () => unknown): number => {
   let best = Infinity
   const until = performance.now() + 1_000
@@ -59,7 +59,7 @@ for (const [what, value] of texts) {
   line(`${what}, ${text.length} bytes`, microsOf(() => Json.parse(text)), microsOf(() => JSON.parse(text)))
 }
 
-// Parsed again for each round: V8 keeps the hash of a text that it has seen.
+// Each round parses its keys again, because V8 stores the hash in a text.
 const filled = (keys: string, make: () => { set: (key: string, value: number) => unknown }) => {
   const all = Json.parse(keys) as ReadonlyArray<string>
   const map = make()

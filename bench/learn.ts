@@ -1,11 +1,12 @@
-// The costs of learning: events that come in beside Generate, how soon they change the selection, and the arithmetic.
+// Measures the costs of learning: events concurrent with Generate, the time until they change the selection, and the
+// arithmetic.
 //
 //   deno task bench learn [--quick] [--only pure|postgres|embedded] [--generate RATE] [--postgres-url URL]
 //
-// Servers run on core 0, load on core 1, Postgres on either. `--postgres-url`: a server for throwaway databases instead
-// of one started for this run; where it has loaded pg_stat_statements, the dearest statements are printed as well.
-// `--generate`: requests a second of Generate beside events. Default: half of its full rate, which two cores cannot carry together
-// with Postgres, the load and 5,000 events a second.
+// Servers run on core 0, load on core 1, and PostgreSQL on either. `--postgres-url`: a server for temporary databases.
+// Default: a server that is started for this run. If the server has loaded pg_stat_statements, the most expensive
+// statements are printed as well. `--generate`: requests per second of Generate concurrent with events. Default: half
+// of its full rate, which is too much for two cores together with PostgreSQL, the load and 5,000 events per second.
 import { rmSync } from "node:fs"
 import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { printColumns, printTable } from "./support/Bench.ts"
@@ -27,7 +28,11 @@ const medianOf = (values: ReadonlyArray<number>): number =>
 const sum = (values: Iterable<number>) => [...values].reduce((a, b) => a + b, 0)
 
 const printStore = (baseline: ReadonlyArray<Acknowledged>, result: StoreResult) => {
-  printTable("Generate beside events, server on one core, 64 connections", result.generate, result.generate[0]!.name)
+  printTable(
+    "Generate with concurrent events, server on one core, 64 connections",
+    result.generate,
+    result.generate[0]!.name,
+  )
   const grouped = baseline[0]!
   const single = baseline[1]!
   const closed = baseline[2]!

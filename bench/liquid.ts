@@ -1,7 +1,7 @@
-// What a step of Liquid takes: deno task bench liquid [--only NAME] [--top 40]. Every filter, comparison and tag runs over
-// adversarial values of several sizes until its steps are spent. The table has the worst value of each operation;
-// a step should take under 0.3 µs, so that a render ends at its steps rather than at its time. The last line is an
-// ordinary variant.
+// Measures the time of a Liquid step: deno task bench liquid [--only NAME] [--top 40]. Every filter, comparison and tag
+// processes adversarial values of several sizes until its steps are used up. The table contains the worst value of each
+// operation. A step should need less than 0.3 µs, so that a rendering reaches its limit of steps before its limit of
+// time. The last line is an ordinary variant.
 import { Result } from "effect"
 import { parseArgs } from "node:util"
 import { Budget } from "../src/rendering/Budget.ts"
@@ -25,7 +25,10 @@ interface Measured {
   readonly microsPerStep: number
 }
 
-/** The least of wall and processor time of some runs: a busy machine inflates one, collecting in parallel the other. */
+/**
+ * Returns the minimum of wall time and processor time over several runs. A busy machine increases the wall time, and
+ * parallel garbage collection increases the processor time.
+ */
 const timed = (runs: number, run: () => void): number => {
   let least = Infinity
   for (let i = 0; i < runs; i++) {
@@ -51,7 +54,8 @@ const measure = (
 ): Measured => {
   const parsed = Result.getOrThrow(parseVars({ v: source }, {}))
   let spent = 0
-  // The clock stands still, so that only the steps end it; the smallest share of a request keeps the whole short.
+  // The clock does not advance, so that only the limit of steps ends the rendering. The smallest share of a request
+  // keeps the benchmark short.
   const once = () => {
     const budget = new Budget(items, () => 0)
     render(parsed, fields, { strict: false, now: 0, budget })
@@ -62,10 +66,12 @@ const measure = (
   return { operation, value, size, steps, millis, microsPerStep: millis * 1000 / Math.max(steps, 1) }
 }
 
-/** A loop whose ranges alone cost little of the steps. */
+/** Returns a loop whose ranges use few steps themselves. */
 const looped = (body: string) => `{% for i in (1..1000) %}{% for j in (1..1000) %}${body}{% endfor %}{% endfor %}`
 
-/** Arguments a filter is tried with; `a` is the value itself, `b` another of its kind. */
+/**
+ * Returns the arguments with which a filter is measured. `a` is the value itself, and `b` another value of its kind.
+ */
 const argumentsOf = (name: string): ReadonlyArray<string> => {
   switch (name) {
     case "slugify":
@@ -177,7 +183,7 @@ for (const { name, source } of operations) {
       if (a === undefined) continue
       const fields = { a, b, c, o: { a: 1 } }
       let measured = measure(name, source, value, size, fields)
-      // What looks bad is measured again, several times; a short run says little about the time of a step.
+      // A slow operation is measured again several times, because a short run is not a reliable measure of a step.
       if (measured.microsPerStep > Math.max(0.2, worst?.microsPerStep ?? 0)) {
         measured = measure(name, source, value, size, fields, 4)
       }

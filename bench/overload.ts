@@ -1,6 +1,7 @@
-// More than the service can do: Generate in a closed loop finds what it sustains, then an open loop asks for one, two and
-// three times that; then the same with batches, of which one core asks for three times what another can do:
-// deno task bench overload [--quick] [--only postgres|embedded] [--rounds N] [--items 1,10] [--connections 4000].
+// Measures overload: a closed loop finds the sustainable rate of Generate, and an open loop then sends one, two and
+// three times that rate. Repeats both with batches, for which one core can generate three times the load that another
+// core can serve: deno task bench overload [--quick] [--only postgres|embedded] [--rounds N] [--items 1,10]
+// [--connections 4000].
 import { rmSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
@@ -19,16 +20,17 @@ const { values: flags } = parseArgs({
 })
 const seconds = flags.quick ? 3 : 8
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3))
-/** Messages a request asks for: 1 is Generate, more are a batch. */
+/** Numbers of messages in a request: 1 is Generate, and larger numbers are batches. */
 const sizes = flags.items.split(",").map(Number)
-// Each waits for its answer: with few one could not ask for three times of what takes half a second.
+// Each connection awaits its response. With few connections, the load could not reach three times the rate while
+// responses take half a second.
 const connections = Number(flags.connections)
 if ([rounds, connections, ...sizes].some((number) => !Number.isInteger(number) || number < 1)) {
   console.error("--rounds, --items and --connections are whole numbers above 0")
   Deno.exit(1)
 }
 
-/** What the open loop saw. Times in milliseconds, of the requests that were served unless it says otherwise. */
+/** Result of the open loop. Times are in milliseconds. They apply to served requests, except `refusedP99`. */
 interface Seen {
   readonly perSecond: number
   readonly served: number

@@ -1,10 +1,11 @@
-// Every page of the console of a realistic organization: how soon it comes, its bytes, and how high it is in a browser. With
-// `--looks` also what axe finds, whether a page is wider than the screen, and a picture of each in `artifacts/pages`.
+// Measures every console page of a realistic organization: its response time, its bytes, and its height in a browser.
+// With `--looks`, also lists the violations that axe finds and pages wider than the screen, and writes a picture of
+// each page to `artifacts/pages`.
 //
 //   deno task bench pages [--looks] [--requests 20] [--only SHAPE]
 //
-// The organization has 40 templates of 10 variants with bodies of 60 kB, 200 keys, 20,000 entries in the audit log, and 1,000
-// rows in each other list that has no bound.
+// The organization has 40 templates with 10 variants each, bodies of 60 kB, 200 keys, 20,000 entries in the audit log,
+// and 1,000 rows in each other unlimited list.
 import { Buffer } from "node:buffer"
 import { request } from "node:http"
 import { parseArgs } from "node:util"
@@ -28,10 +29,10 @@ const { values: flags } = parseArgs({
 })
 const requests = Number(flags.requests)
 
-/** Aims: server time of 95 % of the requests, and screens of 900 px. */
+/** Targets: server time of 95 % of the requests, and the height of a page (three screens of 900 px). */
 const aims = { p95Millis: 150, height: 2700 }
 
-/** Pages of a shape whose links are followed. */
+/** Number of pages of one shape whose links are followed. */
 const perShape = 2
 
 const account = { email: "ada@example.com", password: "four unrelated words here" }
@@ -40,7 +41,7 @@ interface Answer {
   readonly status: number
   readonly type: string
   readonly text: string
-  /** As sent. */
+  /** Size of the body as sent. */
   readonly bytes: number
   readonly millis: number
 }
@@ -69,7 +70,7 @@ const ask = (url: string, path: string, cookie: string) =>
     asked.end()
   })
 
-/** One page of each shape, by following links. */
+/** Finds one page of each shape by following links. */
 const findPages = async (url: string, cookie: string): Promise<ReadonlyMap<string, string>> => {
   const home = `/console/o/${org}`
   const queue = ["/console/organizations", "/console/account", "/console/accounts", home, `${home}/settings/audit`]
@@ -104,7 +105,7 @@ const looks = [
 
 const heightOf = (page: Page) => page.evaluate(() => document.documentElement.scrollHeight)
 
-/** What is wrong with the look of a page, after a picture of it. */
+/** Writes a picture of a page. Returns the faults of its layout. */
 const faultsOf = async (page: Page, shape: string): Promise<ReadonlyArray<string>> => {
   const faults: Array<string> = []
   for (const { colorScheme, height, name, width } of looks) {
@@ -120,7 +121,10 @@ const faultsOf = async (page: Page, shape: string): Promise<ReadonlyArray<string
   return faults
 }
 
-/** Lists in another order or on another page look as the first one. */
+/**
+ * Whether the layout of a shape is checked. Lists in another order or on another page have the layout of the first
+ * page.
+ */
 const isLookedAt = (shape: string) => !shape.includes("&")
 
 const visit = async (url: string, cookie: string): Promise<ReadonlyArray<string>> => {

@@ -1,5 +1,5 @@
-// Processor time of the main thread by function, in microseconds per request:
-// deno task bench profile [--what generate|batch|delay|deliver|send] [--places 45] [--sessions 20].
+// Prints the processor time of the main thread by function, in microseconds per request: deno task bench profile
+// [--what generate|batch|delay|deliver|send] [--places 45] [--sessions 20].
 import { freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { runLoad, startServer } from "./support/Bench.ts"
@@ -12,7 +12,7 @@ const flag = (name: string, otherwise: string) =>
 const what = flag("what", "generate")
 const places = Number(flag("places", "45"))
 const sessions = Number(flag("sessions", "20"))
-/** A platform that nothing is sent to. */
+/** A platform that receives no messages. */
 const nowhere = { kind: "smtp", port: 9 } as const
 const fields = { name: "Ann", city: "Oslo", product: "boots" }
 const attrs = { tier: "gold", country: "NO" }
@@ -58,7 +58,7 @@ const loads: Readonly<Record<string, () => Promise<{ readonly file: string; read
     options: { ...closed, url: `${url}/deliver/${org}`, key: await setUp(server.url, nowhere), keyed: false },
   }),
 }
-/** Requests to the service, from another process. */
+/** Profiles requests to the service from another process. */
 const profileRequests = async () => {
   const { file, options } = await (loads[what] ?? loads["generate"]!)()
   const load = (seconds: number) =>
@@ -74,7 +74,7 @@ const profileRequests = async () => {
   return { ...measured, ...times }
 }
 
-/** Messages that are sent to an SMTP server, after as many to warm up. */
+/** Profiles the sending of messages to an SMTP server, after an equal number of messages as a warm-up. */
 const profileSending = async () => {
   const key = await setUp(server.url, nowhere)
   const sink = await startPlatform("smtp")

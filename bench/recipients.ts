@@ -1,8 +1,9 @@
-// Deliver among recipients that behave badly: greylisted, tarpits, refused; and how long transactional messages wait.
+// Measures Deliver with difficult recipients: greylisting, tarpits and refusals. Also measures the waiting time of
+// transactional messages.
 //
 //   deno task bench recipients [--quick] [--only claims|greylisted|alone|tarpits|urgent|storm] [--postgres-url URL]
 //
-// `--postgres-url`: a server for throwaway databases instead of one started for this run.
+// `--postgres-url`: a server for temporary databases. Default: a server that is started for this run.
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import {

@@ -1,8 +1,9 @@
-// The bandit against its peers in simulated worlds: deno task bench regret [--seeds 20] [--worlds stat5,full] [--quick]
-// [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners) [--without components] (beside
-// the whole model one without these parts of it) [--ours] (no peers) [--in-steps] (each peer a second time, with knowledge as
-// old as the model's). The share of the way from choosing evenly to the oracle, in percent, each policy in the same worlds with
-// the same users. Worlds by default: bench/simulation/Worlds.ts. `--worlds` also accepts the worlds of bench/simulation/Forms.ts.
+// Compares the bandit with its peers in simulated worlds: deno task bench regret [--seeds 20] [--worlds stat5,full]
+// [--quick] [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners) [--without
+// components] (also runs the model without these parts) [--ours] (without peers) [--in-steps] (also runs each peer with
+// knowledge as old as the model's). Prints the share of the way from choosing evenly to the oracle, in percent. All
+// policies run in equal worlds with equal users. Default worlds: bench/simulation/Worlds.ts. `--worlds` also accepts
+// the worlds of bench/simulation/Forms.ts.
 import { parseArgs } from "node:util"
 import { linThompson, linUcb, segmentBeta } from "./simulation/ContextualLearners.ts"
 import { epsilonGreedy, inSteps, type LearnerKind, peers } from "../src/simulation/Learners.ts"
@@ -65,7 +66,7 @@ const text = (values: ReadonlyArray<number>, signed = false) => {
 }
 
 const window = (offsetDays: number) =>
-  // A window that ends days ago hardly moves within a few hours.
+  // A window that ended days ago hardly moves within a few hours, so the model is refitted rarely.
   product({
     window: { lookbackDays: 14, offsetDays },
     refitHours: Math.max(refitHours, 2 * offsetDays),
@@ -100,7 +101,7 @@ for (const name of worlds) {
   console.error(policies.map((policy) => `  ${policy.name} ${text(shares.get(policy.name)!.get(name)!)}`).join("\n"))
 }
 
-/** Per seed the mean over the worlds. */
+/** Returns the mean over the worlds for each seed. */
 const means = (policy: string) =>
   seeds.map((_, i) => worlds.reduce((sum, name) => sum + shares.get(policy)!.get(name)![i]!, 0) / worlds.length)
 const minus = (a: ReadonlyArray<number>, b: ReadonlyArray<number>) => a.map((value, i) => value - b[i]!)

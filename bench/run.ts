@@ -1,4 +1,4 @@
-// `deno task bench NAME …` runs bench/NAME.ts; without a name it lists them.
+// `deno task bench NAME …` runs bench/NAME.ts. Without a name, it lists the benchmarks.
 import "../src/runtime/leakGuard.ts"
 import { readdirSync } from "node:fs"
 

@@ -1,10 +1,10 @@
-// What it costs to be many: the same requests by one node and by three nodes on the same core; how long a node
-// that is killed is missed; and what the database would carry at 10, 30 and 100 nodes, reckoned from what was measured.
+// Measures the cost of several nodes: one node and three nodes on one core serve equal requests. Measures the outage
+// after a node is killed. Computes the load of the database with 10, 30 and 100 nodes from these measurements.
 //
 //   deno task bench scale [--quick] [--only cost|takeover] [--rate 1500] [--connections 48] [--postgres-url URL]
 //
-// Servers run on core 0, load on core 1, Postgres where it likes. `--rate`: requests a second of all nodes together, 0: as
-// many as the core carries. `--postgres-url`: a server for throwaway databases.
+// Servers run on core 0, load on core 1, and PostgreSQL on any core. `--rate`: total requests per second of all nodes,
+// or 0 for the maximum. `--postgres-url`: a server for temporary databases.
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { loadavg } from "node:os"
@@ -69,7 +69,7 @@ interface Stage {
   readonly measured: Measured
   readonly busy: Rates
   readonly idle: Rates
-  /** Cores that the processes themselves keep busy when nobody asks for anything. */
+  /** Number of cores that the processes use without requests. */
   readonly idleCpu: number
   readonly sessions: number
 }
@@ -81,7 +81,7 @@ const ask = {
   body: { template_id: "welcome", user_id: "u1", fields: { name: "Ann" }, attrs: { tier: "gold" } },
 }
 
-/** Makes what is asked for, and what stands beside it; answers a key. */
+/** Creates the organization with the template of the requests, and other organizations. Returns an API key. */
 const prepare = async (server: ServerProcess): Promise<string> => {
   const service = serviceAt(server.url)
   const key = await makeOrganization(service, org)
@@ -93,7 +93,10 @@ const prepare = async (server: ServerProcess): Promise<string> => {
   return key
 }
 
-/** Each for itself and as fast as it can: what a process has answered a few thousand times it answers cheaper. */
+/**
+ * Warms up each server separately at its maximum rate, because requests become cheaper after a process has served a few
+ * thousand.
+ */
 const warmUp = async (servers: ReadonlyArray<ServerProcess>, keys: ReadonlyArray<string>) => {
   for (const [i, server] of servers.entries()) {
     const own = { ...ask, keys: [keys[i % keys.length]!] }
@@ -102,7 +105,7 @@ const warmUp = async (servers: ReadonlyArray<ServerProcess>, keys: ReadonlyArray
   await loadAll("", servers, { ...ask, keys }, { connections, rate, seconds: size.warmUp })
 }
 
-/** One row of the comparison, on a database of its own. */
+/** Measures one row of the comparison on a separate database. */
 const measureStage = async (url: string, name: string, count: number): Promise<Stage> => {
   const servers = await startNodes(url, count)
   try {
@@ -111,7 +114,7 @@ const measureStage = async (url: string, name: string, count: number): Promise<S
     const before = await workOf(url)
     const measured = await loadAll(name, servers, { ...ask, keys }, { connections, rate, seconds: size.seconds })
     const after = await workOf(url)
-    // What the load has left is folded and fitted first.
+    // The service first folds and fits the remaining counts of the load.
     await pause(4)
     const quiet = await workOf(url)
     const used = cpuOf(servers)
@@ -130,7 +133,7 @@ const measureStage = async (url: string, name: string, count: number): Promise<S
   }
 }
 
-/** Processes that know nothing of each other, each on a database of its own: what sharing a core costs by itself. */
+/** Measures independent processes with separate databases, which shows the cost of sharing a core. */
 const measureApart = async (urls: ReadonlyArray<string>, name: string): Promise<Measured> => {
   const servers: Array<ServerProcess> = []
   try {
@@ -182,7 +185,7 @@ const printCosts = (stages: ReadonlyArray<Stage>, apart: Measured) => {
   )
 }
 
-/** What N nodes ask of one database, each with the load of one of the three that were measured. */
+/** Prints the load that N nodes cause on one database. Each node has the load of one of the three measured nodes. */
 const printCalculation = (one: Stage, three: Stage) => {
   const perNode = three.measured.perSecond / three.nodes
   const idle = (of: (rates: Rates) => number) => Math.max(0, of(three.idle) / three.nodes)
@@ -227,7 +230,7 @@ beyond that: the append-only rows (decisions, inbox, events, tally_ledger) by or
 every query names its organization; polls stay one per node and database.`)
 }
 
-/** The node that sends now. */
+/** Finds the node that is sending. */
 const holder = async (nodes: ReadonlyArray<TestNode>): Promise<TestNode> => {
   for (;;) {
     const before = await Promise.all(nodes.map(({ service }) => sentBy(service!)))
@@ -257,7 +260,7 @@ const measureTakeover = (url: string) =>
         await service.manage("POST", `/organizations/${org}/templates`, template(id))
       }
       await service.manage("PUT", `/organizations/${org}/connections/main`, connectionTo(sink))
-      // Every node polls what is new within a second.
+      // Every node polls for changes once a second.
       await pause(3)
       const random = seeded(1)
       const running = startClusterLoad({

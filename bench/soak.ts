@@ -1,8 +1,9 @@
-// Whether the service stays as it is: idle, then at half load with events, deliveries and console reads.
+// Checks that memory and times stay constant: without load, then at half load with events, deliveries and console
+// reads.
 //
 //   deno task bench soak [--minutes 30] [--every 3] [--phase idle|load] [--embedded]
 //
-// `--minutes`: length of each phase; `--every`: minutes between samples; `--phase`: this phase alone.
+// `--minutes`: length of each phase. `--every`: minutes between samples. `--phase`: only this phase.
 import { rmSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"

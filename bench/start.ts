@@ -1,6 +1,7 @@
-// How long the service takes to start on its embedded database: deno task bench start [--rounds 5]. Wall time and processor
-// time (all processes) of `npx -y deno@2.9.6 task start` until it is ready, with nothing compiled and no database yet, and of a
-// later start; and of the phases, each alone. The median of the rounds, and the least.
+// Measures the start of the service on its embedded database: deno task bench start [--rounds 5]. Prints wall time and
+// processor time (of all processes) of `npx -y deno@2.9.6 task start` until the service is ready: for a first start
+// without compiled modules and without a database, for a later start, and for each phase alone. Prints the median and
+// the minimum of the rounds.
 import { Effect } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -26,7 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), "parlance-start-"))
 const denoDir = join(folder, "deno")
 const dataDir = join(folder, "data")
 
-/** Milliseconds. */
+/** Wall time and processor time. Unit: milliseconds. */
 interface Time {
   readonly wall: number
   readonly cpu: number
@@ -35,7 +36,10 @@ interface Time {
 const times = new Map<string, Array<Time>>()
 const note = (name: string, time: Time) => times.set(name, [...times.get(name) ?? [], time])
 
-/** Process id, parent, and processor time in milliseconds of every process; the time includes children that have ended. */
+/**
+ * Returns the id, the parent and the processor time in milliseconds of every process. The time includes child processes
+ * that have ended.
+ */
 const processes = () =>
   readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
     try {
@@ -50,7 +54,7 @@ const processes = () =>
     }
   })
 
-/** Processor time of a process and of its descendants. */
+/** Returns the processor time of a process and its descendants. */
 const cpuOf = (pid: number): number => {
   const all = processes()
   const sum = (one: number): number =>
@@ -68,7 +72,7 @@ const environment = () => {
 
 const npx = ["npx", "-y", "deno@2.9.6"] as const
 
-/** Runs a command to its end. */
+/** Runs a command to its end, and records its times. */
 const measure = (name: string, [command, ...args]: ReadonlyArray<string>) => {
   const [began, before] = [performance.now(), cpuOf(process.pid)]
   const { status, stderr } = spawnSync(command!, args, { cwd: root, env: environment(), encoding: "utf8" })
@@ -76,7 +80,7 @@ const measure = (name: string, [command, ...args]: ReadonlyArray<string>) => {
   note(name, { wall: performance.now() - began, cpu: cpuOf(process.pid) - before })
 }
 
-/** Starts the service as the README does, until it is ready. */
+/** Starts the service as in the README, and measures until it is ready. */
 const start = async (name: string) => {
   const port = await freePort()
   const began = performance.now()
@@ -97,7 +101,7 @@ const start = async (name: string) => {
   await ended
 }
 
-/** Makes the files of a database and starts a server on them, as the service does. */
+/** Creates the files of a database and starts a server on them, as the service does. */
 const database = Effect.scoped(Effect.gen(function* () {
   const folders = yield* prepare(dataDir)
   const programs = yield* find({
@@ -114,7 +118,7 @@ const database = Effect.scoped(Effect.gen(function* () {
   yield* timed("server", ServerProcess.start(folders, programs))
 }))
 
-/** Removes compiled modules, as in a clone that never ran. */
+/** Removes compiled modules, as in a clone of the repository that has never run. */
 const forgetCompiled = () => {
   for (const name of readdirSync(denoDir)) {
     if (name !== "npm") rmSync(join(denoDir, name), { recursive: true, force: true })

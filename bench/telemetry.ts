@@ -1,4 +1,4 @@
-// Cost of telemetry for a request that is not traced: the counters of its response, and its steps.
+// Measures the cost of telemetry for a request without tracing: the counters of its response, and its steps.
 //
 //     deno task bench telemetry 2> /dev/null
 import { Context, Effect, Exit, Layer, Scope, Tracer } from "effect"
@@ -11,7 +11,7 @@ const rounds = 300_000
 
 const requestId = randomUUID()
 
-/** Nanoseconds of one round of `effect`, the best of five. */
+/** Returns the time of one round of `effect`: the minimum of five measurements. Unit: nanoseconds. */
 const nanosOf = async (effect: Effect.Effect<unknown>, layer: Layer.Layer<never>): Promise<number> => {
   let best = Infinity
   for (let i = 0; i < 5; i++) {
@@ -33,7 +33,7 @@ const exporting = Layer.succeed(
 const work = Effect.sync(() => Context.empty())
 const threeSteps = step("auth")(step("decide")(step("commit")(work)))
 
-/** Logs a request, with the writing of its line to standard error. */
+/** Measures the access log, including the write of a line to standard error. */
 const scope = Scope.makeUnsafe()
 const access = await Effect.runPromise(
   Effect.provideService(AccessLog.make((lines) => console.error(lines), false), Scope.Scope, scope),

@@ -1,7 +1,7 @@
-// Redirect and pixel under load: one process on one core, 64 connections from another process, next to what an empty Effect
-// route costs. All are measured in turns within one run, in several short rounds, since what a request costs changes with
-// whatever else the machine does. Each message is opened or clicked once, so that every request is recorded, or again and
-// again, as scanners do.
+// Measures the redirect and the pixel under load: one process on one core, with 64 connections from another process,
+// compared with an empty Effect route. All kinds are measured in rotation, in several short rounds of one run, because
+// other work on the machine affects the cost of a request. Each message is opened or clicked once, so that every
+// request is recorded, or repeatedly, as by scanners.
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as StoreFromSettings from "../src/store/StoreFromSettings.ts"
@@ -18,13 +18,14 @@ const baseline = "empty Effect route"
 const target = "https://shop.example/sale"
 const link = targetKey(target)
 
-/** Messages that are asked for again and again. */
+/** Number of messages that are requested repeatedly. */
 const repeated = 100
-/** Messages of a load that opens or clicks each once, and of all loads. */
+/** Number of messages of a load that opens or clicks each message once. */
 const perLoad = 15_000 * seconds
+/** Number of messages of all loads. */
 const messages = repeated + perLoad * (2 + 2 * 2 * rounds)
 
-/** Stores the target that is clicked and the decisions of the messages; answers the key of tokens. */
+/** Stores the target of the clicks and the decisions of the messages. Returns the signing key of tokens. */
 const furnish = (environment: Readonly<Record<string, string>>) =>
   Effect.runPromise(
     Effect.gen(function* () {
@@ -49,13 +50,13 @@ interface Kind {
   readonly path: string
   readonly route: "" | "c" | "o"
   readonly secret: string
-  /** Whether each message is asked for once. */
+  /** Whether each message is requested only once. */
   readonly once: boolean
 }
 
 let unused = repeated
 
-/** One load of one kind. The processor time is that of the main thread, where the event loop runs. */
+/** Measures one load of one kind. The processor time is the time of the main thread, which runs the event loop. */
 const load = async (
   { name, once, path, route, secret, server }: Kind,
   seconds: number,
@@ -82,7 +83,7 @@ const load = async (
 const medianOf = (values: ReadonlyArray<number>): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
-/** The medians of the rounds of each kind. */
+/** Returns the medians of the rounds of each kind. */
 const mediansOf = (rows: ReadonlyArray<ReadonlyArray<Measured>>): ReadonlyArray<Measured> =>
   rows.map((some) => {
     const median = (of: (one: Measured) => number) => medianOf(some.map(of))
@@ -101,7 +102,7 @@ const mediansOf = (rows: ReadonlyArray<ReadonlyArray<Measured>>): ReadonlyArray<
     }
   })
 
-/** Loads all kinds in turns. `rates` are requests a second of each, for an open loop. */
+/** Measures all kinds in rotation. `rates` are the requests per second of each kind in an open loop. */
 const inTurns = async (kinds: ReadonlyArray<Kind>, rates?: ReadonlyArray<number>) => {
   const rows: Array<Array<Measured>> = kinds.map(() => [])
   for (let round = 0; round < rounds; round++) {

@@ -1,9 +1,11 @@
-// What platform webhooks cost: how soon they are acknowledged at 1,000 requests a second, and the reading of what they hold.
+// Measures the cost of platform webhooks: the time of acknowledgements at 1,000 requests per second, and the reading of
+// their contents.
 //
 //   deno task bench webhooks [--quick] [--only pure|postgres|embedded] [--postgres-url URL]
 //
-// Iterable and Customer.io send one event in a request, the others ten here. Servers run on core 0, load on core 1,
-// Postgres where it likes. `--postgres-url`: a server for throwaway databases instead of one started for this run.
+// Iterable and Customer.io send one event in a request, and the other platforms ten events. Servers run on core 0, load
+// on core 1, and PostgreSQL on any core. `--postgres-url`: a server for temporary databases. Default: a server that is
+// started for this run.
 import { rmSync } from "node:fs"
 import { platforms, type SourceId } from "../src/domain/Source.ts"
 import { verify } from "../src/intake/signatures/Verify.ts"
@@ -20,17 +22,17 @@ const { postgresUrl, quick, wanted } = flagsOf("webhooks")
 const org = "bench"
 const rate = 1000
 const connections = 32
-/** Events a second that one core is to read. */
+/** Target: events per second that one core can read. */
 const aim = 200_000
 const seconds = quick ? 3 : 10
 const decisions = quick ? 2000 : 20_000
-/** How long a backlog is waited for. */
+/** Timeout for a backlog. Unit: seconds. */
 const patienceSeconds = quick ? 20 : 120
 const wrong: Array<string> = []
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** Bodies a second: the median of five stretches, after one that warms up. */
+/** Returns bodies per second: the median of five measurements after a warm-up. */
 const perSecondOf = (run: (body: number) => void, bodies: number): number => {
   const millis = quick ? 150 : 600
   const stretch = () => {
@@ -118,7 +120,7 @@ interface Row {
   readonly emptySeconds: number
 }
 
-/** A server that parses the same bodies and answers. */
+/** Measures a server that only parses these bodies and responds. */
 const measureBaseline = async (): Promise<ReadonlyArray<Row>> => {
   const server = await startServer(["bench/support/baselines.ts", "effect"], await freePort(), {})
   try {
@@ -142,7 +144,7 @@ const pendingOf = async (url: string): Promise<number> => {
   return Number(/^parlance_inbox_pending(?:\{.*\})? (\S+)/m.exec(text)?.[1] ?? NaN)
 }
 
-/** Waits until no body waits; answers seconds, Infinity where that took too long. */
+/** Resolves when no body is pending. Returns the time in seconds, or Infinity after the timeout. */
 const emptied = async (url: string): Promise<number> => {
   const begin = performance.now()
   while (performance.now() - begin < patienceSeconds * 1000) {
@@ -152,7 +154,7 @@ const emptied = async (url: string): Promise<number> => {
   return Infinity
 }
 
-/** Makes the decisions that events are about. */
+/** Creates the decisions of the events. */
 const decide = async (service: Service, key: string) => {
   let next = 0
   const client = async () => {

@@ -5,9 +5,9 @@ import { Product } from "../../src/simulation/Product.ts"
 import { run } from "../../src/simulation/Run.ts"
 import { armIds, makeWorld } from "../../src/simulation/World.ts"
 
-// Whether the effects of components, and the rates of variants that have them, are true in results.
+// Checks the effects of components, and the rates of variants with components, in results against the truth.
 
-/** A world of 18 variants, each made of one of 3 subjects, 3 images and 2 calls to action. */
+/** A world of 18 variants. Each variant consists of one of 3 subjects, one of 3 images and one of 2 calls to action. */
 export interface ComponentSetting {
   readonly name: string
   readonly days: number
@@ -20,7 +20,7 @@ export interface ComponentSetting {
 const kinds: ReadonlyArray<readonly [name: string, values: number]> = [["subject", 3], ["image", 3], ["cta", 2]]
 const count = kinds.reduce((product, [, values]) => product * values, 1)
 
-/** Number of the value that a variant has of each kind. */
+/** Returns the index of a variant's value for each kind. */
 const valuesOf = (arm: number): ReadonlyArray<number> => {
   let rest = arm
   return kinds.map(([, values]) => {
@@ -30,7 +30,10 @@ const valuesOf = (arm: number): ReadonlyArray<number> => {
   })
 }
 
-/** One run, and the results after its last day: the components' effects as log rates, and the variants' rates. */
+/**
+ * Runs one setting. Returns the results after the last day: the effects of components as log rates, and the rates of
+ * variants.
+ */
 export const componentRun = (
   setting: ComponentSetting,
   seed: number,

@@ -2,7 +2,9 @@ import { betaThompson, type Learner, type LearnerKind, type Setting } from "../.
 import { chance } from "../../src/simulation/Chance.ts"
 import type { Eligible, SimulatedRequest } from "../../src/simulation/World.ts"
 
-/** Features after so many are ignored; the first ones that come are mostly the most frequent. */
+/**
+ * Maximum number of features. Later features are ignored, because the earliest features are mostly the most frequent.
+ */
 const mostFeatures = 256
 
 /** Ridge regression of the outcome of one variant on features that are 0 or 1, with a prior precision of 1. */
@@ -74,13 +76,16 @@ class Ridge {
   }
 }
 
-/** Names of the features of a request: each attribute value and, with `pairs`, each pair of them. */
+/** Returns the names of a request's features: each attribute value and, with `pairs`, each pair of values. */
 const namesOf = ({ attrs }: SimulatedRequest, pairs: boolean): ReadonlyArray<string> => {
   const single = Array.from(attrs, ([name, values]) => `${name} ${values.join(" ")}`)
   return pairs ? [...single, ...single.flatMap((a, i) => single.slice(i + 1).map((b) => `${a} ${b}`))] : single
 }
 
-/** A linear model per variant, and the variant with the largest mean plus `width()` standard deviations of it. */
+/**
+ * Fits a linear model for each variant. Selects the variant with the largest mean plus `width()` standard deviations of
+ * the mean.
+ */
 class Linear implements Learner {
   readonly #setting: Setting
   readonly #pairs: boolean
@@ -97,7 +102,7 @@ class Linear implements Learner {
     this.#width = width
   }
 
-  /** Numbers of the features that are 1: the intercept, and those of the request. */
+  /** Returns the indexes of the features that are 1: the intercept and the features of the request. */
   #features(request: SimulatedRequest): ReadonlyArray<number> {
     const known = this.#known.get(request)
     if (known !== undefined) return known
@@ -143,13 +148,16 @@ class Linear implements Learner {
 /** LinUCB (L. Li et al., 2010) with a model per variant and a width of one standard deviation of the outcomes. */
 export const linUcb: LearnerKind = { name: "LinUCB", make: (setting) => new Linear(setting, false, () => 1) }
 
-/** Linear Thompson sampling (S. Agrawal, N. Goyal, 2013) with a model per variant, on attribute values and pairs of them. */
+/**
+ * Linear Thompson sampling (S. Agrawal, N. Goyal, 2013) with a model for each variant, on attribute values and pairs of
+ * values.
+ */
 export const linThompson: LearnerKind = {
   name: "LinTS with pairs",
   make: (setting) => new Linear(setting, true, chance(setting.seed).normal),
 }
 
-/** Beta Thompson for each combination of attribute values by itself. */
+/** Beta Thompson sampling, separate for each combination of attribute values. */
 export const segmentBeta: LearnerKind = {
   name: "Beta per segment",
   make: (setting) => {

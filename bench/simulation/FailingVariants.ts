@@ -1,20 +1,25 @@
 import { chance, seedOf } from "../../src/simulation/Chance.ts"
 import type { World } from "../../src/simulation/World.ts"
 
-// Variants that cannot be rendered for a part of the people. A decision of such a variant counts without an outcome, as in the service,
-// and what its people get instead counts for no variant.
+// Simulates variants that cannot be rendered for a part of the people. Such a decision counts without an outcome for
+// its variant, as in the service. The fallback that the person gets counts for no variant.
 
-/** For whom variants fail. People are drawn a number in [0, 1) that no attribute tells. */
+/** The people for whom variants fail. Each person has a random number in [0, 1) that no attribute reveals. */
 export interface Failing {
-  /** By variant: it fails for people below this number. 0: never. */
+  /** By variant: it fails for people with a smaller number. 0 means that it never fails. */
   readonly below: ReadonlyArray<number>
-  /** By variant: its rate where it is rendered, relative to the others. */
+  /** By variant: its rate when it is rendered, relative to the other variants. */
   readonly quality: ReadonlyArray<number>
-  /** The rate of the people below the largest of `below`, relative to the others. 1: failures are random. */
+  /**
+   * The rate of people with a number below the largest value in `below`, relative to other people. 1 means that
+   * failures are random.
+   */
   readonly base: number
 }
 
-/** Settings in which some variants fail. The first variant never fails, and is the best unless the name says otherwise. */
+/**
+ * Settings in which some variants fail. The first variant never fails, and is the best unless the name says otherwise.
+ */
 export const failingSettings: ReadonlyArray<{ readonly name: string; readonly failing: Failing }> = [
   { name: "fails for 10 %", failing: { below: [0, 0.1], quality: [1, 1], base: 1 } },
   { name: "fails for 40 %", failing: { below: [0, 0.4], quality: [1, 1], base: 1 } },
@@ -26,7 +31,7 @@ export const failingSettings: ReadonlyArray<{ readonly name: string; readonly fa
   { name: "fails for 10 %, better in all", failing: { below: [0, 0.1], quality: [1, 1.5], base: 1 } },
 ]
 
-/** The world with variants that fail: the rate of a variant is 0 for the people for whom it cannot be rendered. */
+/** Returns a world with failing variants: the rate of a variant is 0 for people for whom it cannot be rendered. */
 export const withFailures = (world: World, { base, below, quality }: Failing, seed: number): World => {
   const { uniform } = chance(seedOf(seed, `${world.name} failures`))
   const people = Float64Array.from({ length: world.decisions }, uniform)

@@ -23,7 +23,7 @@ const evenly = (name: string, count: number): AttributePlan => ({
   values: Array.from({ length: count }, (_, i) => [`${name}${i + 1}`, 1] as const),
 })
 
-/** How many values the components of `parts` have. */
+/** Number of values of each kind of component. */
 const parts = [6, 5, 4]
 const kinds = ["subject", "image", "cta"]
 const partOf = (arm: number, kind: number): number => {
@@ -34,7 +34,7 @@ const combinations = parts.reduce((product, count) => product * count, 1)
 const compositionOf = (ids: ReadonlyArray<string>) =>
   ids.map((id, arm) => [id, kinds.map((kind, k) => [kind, `${kind}${partOf(arm, k)}`] as const)] as const)
 
-/** 120 variants of 6 x 5 x 4 parts; what a variant is beyond its parts has the standard deviation `residue`. */
+/** 120 variants of 6 x 5 x 4 parts. The effect of a variant beyond its parts has the standard deviation `residue`. */
 const assembled = (sd: number, residue: number): Shape => ({
   days: 30,
   sends: 60_000,
@@ -52,7 +52,10 @@ const assembled = (sd: number, residue: number): Shape => ({
   },
 })
 
-/** The best variant depends on two attributes together; each alone says nothing. A third has no effect. */
+/**
+ * The best variant depends on two attributes together. Each of the two alone has no effect, and a third attribute has
+ * no effect.
+ */
 const pairs: Shape = {
   days: 30,
   sends: 60_000,
@@ -75,7 +78,7 @@ const pairs: Shape = {
   },
 }
 
-/** Variants with a higher rate get their clicks later: medians of 20 minutes to 2 days. */
+/** Variants with higher rates get their clicks later, with medians from 20 minutes to 2 days. */
 const slow: Shape = {
   days: 30,
   sends: 60_000,
@@ -109,7 +112,10 @@ const reversal: Shape = {
   },
 }
 
-/** Rates of five variants that each attribute value moves by effects of its own, with the standard deviation `sd(attribute, value)`. */
+/**
+ * Returns rates of five variants. Each attribute value has its own effects, with the standard deviation `sd(attribute,
+ * value)`.
+ */
 const byAttributes = (
   attributes: ReadonlyArray<AttributePlan>,
   sd: (attribute: string, value: number) => number,
@@ -128,7 +134,9 @@ const byAttributes = (
 })
 const mail = { days: 60, sends: 60_000, delay: { medianHours: 5, sigma: 1.6 } }
 
-/** 120 countries of very different size; in eight of the thirty largest the variants do not rank as elsewhere. */
+/**
+ * 120 countries of very different sizes. Eight of the thirty largest countries have another ranking of the variants.
+ */
 const countries: Shape = {
   ...mail,
   ...byAttributes(
@@ -140,7 +148,7 @@ const countries: Shape = {
   ),
 }
 
-/** Nine attributes that mean nothing, with 2 to 6 values, and three that matter. */
+/** Nine attributes with 2 to 6 values and without effect, and three attributes with effects. */
 const idle: Shape = {
   ...mail,
   people: 4000,
@@ -155,7 +163,7 @@ const idle: Shape = {
   ),
 }
 
-/** Two of the attributes that matter are in 30 and 15 % of the requests only. */
+/** Two attributes with effects occur in only 30 % and 15 % of the requests. */
 const rare: Shape = {
   ...mail,
   people: 4000,
@@ -169,7 +177,7 @@ const rare: Shape = {
   ),
 }
 
-/** Whether a variant does well depends on the age and on the amount of the last purchase, both numbers. */
+/** The rates of variants depend on two numeric attributes: the age, and the amount of the last purchase. */
 const numbers: Shape = {
   ...mail,
   people: 4000,
@@ -196,8 +204,8 @@ const numbers: Shape = {
 }
 
 /**
- * 2,000 people, some of whom get ten times the messages of others; with `eager` these click more. `tire`: the effect of
- * earlier messages.
+ * 2,000 people, some of whom get ten times as many messages. `eager` is the effect on the log rates of these people.
+ * `tire` returns the effect of earlier messages on the log rate.
  */
 const people = (eager: number, tire: (seen: number, total: number) => number): Shape => ({
   days: 40,
@@ -218,7 +226,7 @@ const people = (eager: number, tire: (seen: number, total: number) => number): S
   },
 })
 
-/** From the first day on, the best variant depends on the time of day alone. */
+/** From the first day on, the best variant depends only on the time of day. */
 const hours: Shape = {
   days: 30,
   sends: 30_000,
@@ -253,7 +261,9 @@ const plain = (
   },
 })
 
-/** Rates mostly between 5 and 30 %, whose effects add up in log odds, with effects of two attributes alone and together. */
+/**
+ * Rates mostly between 5 and 30 %, whose effects add up in log odds, with effects of two attributes alone and together.
+ */
 const logistic: Shape = {
   days: 30,
   sends: 30_000,
@@ -276,7 +286,7 @@ const logistic: Shape = {
   },
 }
 
-/** Thirty attributes that mean nothing, with 2 to 6 values. */
+/** Thirty attributes with 2 to 6 values and without effect. */
 const noise: Shape = {
   ...mail,
   ...plain(5, 0.25),
@@ -284,7 +294,7 @@ const noise: Shape = {
   attributes: Array.from({ length: 30 }, (_, i) => evenly(`idle${i + 1}`, 2 + i % 5)),
 }
 
-/** Four variants from the first day on, and one more at the beginning of each of the seven weeks after the first. */
+/** Four variants from the first day on, and another variant at the beginning of each of the following seven weeks. */
 const weekly: Shape = {
   ...plain(11, 0.25),
   days: 56,
@@ -320,21 +330,22 @@ const shapes = {
   weary: people(0, (_, total) => -0.8 * Math.min(1, total / 12)),
 } satisfies Record<string, Shape>
 
-/** Names of the worlds of further forms. */
+/** Names of the worlds in this file. */
 export type FormName = keyof typeof shapes
 export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
 
 /**
- * Worlds of forms that the model was not designed on. `logistic`: high rates whose effects add up in log odds. `noise`: thirty
- * attributes without effect. `weekly`: a new variant every week. `conversions`: 0.1 % of messages succeed. `lossy`: 30 % of
- * events are lost, and all of three days. `machines`: 30 % of messages are opened by machines, and nothing tells these from
- * people. `batches`: all messages leave in eight batches of 50,000. `trickle`: 500 decisions a day. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
- * nothing. `pairs`: two attributes matter only together. `slow`: the better a variant, the later its clicks. `reversal`:
- * the order of the variants turns round. `hours`: the best variant depends on the time of day. `countries`: an attribute
- * with 120 values. `idle`: more attributes than the model uses, of which three matter. `rare`: attributes that few requests
- * have. `numbers`: effects of numbers. `fatigue`: people tire of the variants they have seen; in `tireless`, `eager` and
- * `weary` they do not, but in `eager` those who get more messages click more, and in `weary` they tire of all variants.
- * `worth` is the value of a click to the learners.
+ * Worlds of forms that the model was not designed on. `logistic`: high rates whose effects add up in log odds. `noise`:
+ * thirty attributes without effect. `weekly`: a new variant every week. `conversions`: 0.1 % of messages succeed.
+ * `lossy`: 30 % of events are lost, and all events of three days. `machines`: machines open 30 % of messages, and their
+ * opens look like the opens of people. `batches`: all messages leave in eight batches of 50,000. `trickle`: 500
+ * decisions a day. `parts`: 120 variants made of 15 parts. `idleparts`: parts without effect. `pairs`: two attributes
+ * have an effect only together. `slow`: the better a variant, the later its clicks. `reversal`: the order of the
+ * variants reverses. `hours`: the best variant depends on the time of day. `countries`: an attribute with 120 values.
+ * `idle`: more attributes than the model uses, three of them with effects. `rare`: attributes that few requests have.
+ * `numbers`: effects of numbers. `fatigue`: people tire of the variants that they have seen. In `tireless`, people do
+ * not tire. In `eager`, people who get more messages click more. In `weary`, people tire of all variants. `worth` is
+ * the value of a click to the learners.
  */
 export const form = (name: FormName, seed: number, worth = 1): World =>
   makeWorld({ ...shapes[name], name, seed, worth })

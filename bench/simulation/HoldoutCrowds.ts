@@ -3,23 +3,24 @@ import { differenceOf, wilson } from "../../src/sendtime/Timing.ts"
 import { compare, type GroupCount } from "../../src/results/HoldoutComparison.ts"
 import { chance, seedOf } from "../../src/simulation/Chance.ts"
 
-// Crowds with a holdout whose true effect is known, to see how often the interval of the comparison holds it.
+// Simulates crowds with a holdout whose true effect is known, to measure how often the interval of the comparison
+// contains it.
 
-/** People with some decisions each, who differ in how much they respond. */
+/** People with several decisions each and different response rates. */
 export interface Crowd {
   readonly name: string
   readonly people: number
-  /** Largest number of decisions of a person; all numbers from 1 on are equally likely. */
+  /** Maximum number of decisions of a person. All numbers from 1 to this maximum are equally likely. */
   readonly most: number
   readonly share: number
   readonly rate: number
-  /** How much better the treated do, as a factor. */
+  /** Ratio of the treated people's rate to the rate of the holdout. */
   readonly lift: number
-  /** Shape of the gamma distribution of people's rates: the smaller, the more they differ. */
+  /** Shape of the gamma distribution of people's rates. A smaller shape means larger differences. */
   readonly shape: number
 }
 
-/** Counts of both sides, treated and held out, by groups of people. */
+/** Simulates the counts of both sides, treated and held out, by groups of people. */
 export const replicate = ({ lift, most, people, rate, shape, share }: Crowd, seed: number) => {
   const { gamma, uniform } = chance(seedOf(seed, "holdout"))
   const sides = [0, 1].map(() => Array.from({ length: peopleGroups }, () => ({ decisions: 0, outcomes: 0 }))) as [
@@ -37,7 +38,7 @@ export const replicate = ({ lift, most, people, rate, shape, share }: Crowd, see
   return sides
 }
 
-/** The counts of a side as if the decisions of one person were independent. */
+/** Summarizes the counts of a side as if the decisions of one person were independent. */
 export const naive = (side: ReadonlyArray<GroupCount>) => {
   const sends = side.reduce((sum, { decisions }) => sum + decisions, 0)
   const engaged = side.reduce((sum, { outcomes }) => sum + outcomes, 0)
@@ -48,8 +49,8 @@ const holds = (interval: readonly [number, number] | null | undefined, truth: nu
   interval !== null && interval !== undefined && interval[0] <= truth && truth <= interval[1]
 
 /**
- * Shares of the replications whose interval contains the truth: the interval of the results, and one for independent
- * decisions.
+ * Returns the shares of the replications whose interval contains the truth: for the interval of the results, and for an
+ * interval that assumes independent decisions.
  */
 export const coverage = (crowd: Crowd, runs: number, from: number) => {
   const truth = crowd.rate * (crowd.lift - 1)

@@ -19,8 +19,8 @@ import { type Feature, type Knowledge, Product } from "../../src/simulation/Prod
 import { run } from "../../src/simulation/Run.ts"
 import { worldStart } from "../../src/simulation/World.ts"
 
-// Whether the numbers in results are true: the product decides in a world whose rates are known, and its results are read
-// once a day through the functions that answer requests.
+// Checks the numbers in results against the truth: the product decides in a world with known rates, and its results are
+// read once a day by the functions that answer requests.
 
 /** An estimate with its 95 % interval, and the true value. */
 export interface Checked {
@@ -34,9 +34,9 @@ export interface Look {
   readonly day: number
   readonly verdict: TemplateResults["winner"]["verdict"]
   readonly winner: string | null
-  /** The variants that the results name as surely worse; empty if the run does not ask for them. */
+  /** The losing variants in the results. Empty if the run does not read them. */
   readonly losers: ReadonlyArray<string>
-  /** The estimate of the days until a winner; undefined without an estimate, and if the run does not ask for one. */
+  /** The estimate of the days until a winner. Undefined without an estimate, and if the run does not read estimates. */
   readonly outlook: Outlook | undefined
 }
 
@@ -48,15 +48,17 @@ export interface HonestyRun {
   /** Ids of the variants with the highest true rate. */
   readonly best: ReadonlySet<string>
   /**
-   * Outcomes beyond a random split over the whole run; null where none is shown. Where people tire, `gain` has the truth for
-   * variants seen equally often, and `gainAsSeen` the truth for a random choice at each decision by itself.
+   * Outcomes beyond a random split over the whole run. Null if the results show no gain. If people tire, the truth in
+   * `gain` is for equal exposure to all variants, and the truth in `gainAsSeen` is for a separate random choice at each
+   * decision.
    */
   readonly gain: Checked | null
   readonly gainAsSeen: Checked | null
-  /** The gain by propensities over the decisions that are four days old; `isShown`: whether the results show it. */
+  /** The gain by propensities over decisions that are four days old. `isShown`: whether the results show it. */
   readonly weightedGain: (Checked & { readonly isShown: boolean }) | null
-  /** How much better the leader is than the next best, and than a random split; null where none is shown. */
+  /** The lift of the leader over the next best variant. Null if the results show no lift. */
   readonly lift: Checked | null
+  /** The lift of the leader over a random split. Null if the results show no lift. */
   readonly liftOverSplit: Checked | null
   /** One per variant with a rate. */
   readonly rates: ReadonlyArray<Checked>
@@ -66,14 +68,14 @@ export interface HonestyRun {
   readonly segmentRates: ReadonlyArray<Checked>
   /** Whether the model has effects of fatigue in use at the end. */
   readonly usesFatigue: boolean
-  /** The effects of earlier exposures at the end, as changes of the rate; none where they are not in use. */
+  /** The effects of earlier exposures at the end, as changes of the rate. Empty if the model does not use them. */
   readonly fatigueEffects: ReadonlyArray<Checked>
 }
 
-/** The first day on which losers and the days until a winner are looked at. */
+/** The first day on which losers and the days until a winner are read. */
 const firstEstimate = 3
 
-/** Decisions weighted to a random split, counted when they are four days old. */
+/** Counts decisions weighted to a random split when they are four days old. */
 class EvenSplits {
   readonly #none = { count: 0, weight: 0, square: 0 }
   readonly #groups = Array.from({ length: peopleGroups }, () => ({
@@ -94,7 +96,7 @@ class EvenSplits {
     }
   }
 
-  /** The estimate and the truth, compared with a series up to `to`. */
+  /** Returns the estimate and the truth, with a series up to `to`. */
   check(points: ComposedSeries["points"], to: number): HonestyRun["weightedGain"] {
     const counts = { first: new Date(worldStart), last: new Date(to - dayMillis), leftOut: 0, groups: this.#groups }
     const found = propensityGain(this.#groups, weightsOf("click"))
@@ -109,18 +111,18 @@ const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= tr
 /** Share of the intervals that contain the truth; NaN without any. */
 export const coverage = (all: ReadonlyArray<Checked>): number => all.filter(covers).length / all.length
 
-/** The outcomes of a setting as tallies have them. */
+/** Returns the objective of a setting, and a function that converts outcomes to the counts of tallies. */
 const talliesOf = ({ values }: HonestyWorld, worth: number) => {
   if (values === undefined) return { objective: "click" as const, countsOf: (value: number) => ({ click: value }) }
   const squares = worth / squareUnit(values.cap)
   return {
     objective: { revenue: 1, revenue_cap: values.cap },
-    // Whether there is any conversion is asked for, not how many; squares have the same ratio in all rows.
+    // The model only checks whether conversions exist, not their number. Squares have an equal ratio in all rows.
     countsOf: (value: number) => ({ conversion: value, revenue: value / revenueUnit, revenue_square: value * squares }),
   }
 }
 
-/** The results of the knowledge, composed as for a request. */
+/** Composes the results from the knowledge, as for a request. */
 const resultsOf = (
   { counts, model }: Knowledge,
   setting: HonestyWorld,
@@ -150,7 +152,7 @@ const resultsOf = (
   return compose(report(request))
 }
 
-/** The series of the knowledge, composed as for a request. */
+/** Composes the series from the knowledge, as for a request. */
 const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, now: number): ComposedSeries => {
   const { countsOf, objective } = talliesOf(setting, counts.worth())
   return composeSeries({
@@ -194,9 +196,9 @@ const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, n
 }
 
 /**
- * Means of the true rates by variant over the decisions of the last 14 days: of all, and by value of the attribute. Where
- * people tire, results show the rates of a first exposure, times the mean factor of fatigue over all decisions. Decisions count
- * for that as much as the model lets them count.
+ * The means of the true rates by variant over the decisions of the last 14 days, in total and by value of the
+ * attribute. If people tire, results show the rates of a first exposure, multiplied by the mean factor of fatigue over
+ * all decisions. Decisions have the weights of the model in this mean.
  */
 class Truth {
   readonly #arms: number
@@ -210,13 +212,13 @@ class Truth {
     this.#from = from
   }
 
-  /** `fresh` are the rates of a first exposure, `rates` those of this person. */
+  /** `fresh` are the rates of a first exposure, and `rates` the rates of this person. */
   add(at: number, value: string | undefined, arm: number, rates: Float64Array, fresh = rates): void {
     const beyondSplit = (of: Float64Array) => of[arm]! - of.reduce((sum, rate) => sum + rate, 0) / this.#arms
     this.gainAsSeen += beyondSplit(rates)
     const day = this.#days[Math.floor((at - worldStart) / dayMillis)] ??= { decisions: 0, freshness: 0, freshGain: 0 }
     day.decisions++
-    // Without tiring, a variant that fails for this person has a rate of 0.
+    // If people do not tire, a variant that fails for this person has the rate 0.
     day.freshness += fresh === rates ? 1 : rates[arm]! / fresh[arm]!
     day.freshGain += beyondSplit(fresh)
     if (at < this.#from) return
@@ -228,12 +230,12 @@ class Truth {
     }
   }
 
-  /** The gain of each day at the exposures of its decisions. */
+  /** Sum of the gains of all days, each at the exposures of its decisions. */
   get gain(): number {
     return this.#days.reduce((sum, { decisions, freshGain, freshness }) => sum + freshGain * freshness / decisions, 0)
   }
 
-  /** `halfLifeDays` is that of the model. */
+  /** `halfLifeDays` is the half-life of the model. */
   rate(halfLifeDays: number, arm: number, value = ""): number {
     const { count, rates } = this.#sums.get(value)!
     let decisions = 0
@@ -247,7 +249,7 @@ class Truth {
   }
 }
 
-/** The rates of the variants in the results, with the wrong ones. */
+/** Returns the rates of the variants in the results, with the true rates. */
 const checkRates = (
   variants: ReadonlyArray<{
     readonly copy_id: string
@@ -260,7 +262,7 @@ const checkRates = (
     rate === null || interval === null ? [] : [{ shown: rate, interval, truth: truth(copy_id) }]
   )
 
-/** The lifts of the leader in the results, with the true ones. */
+/** Returns the lifts of the leader in the results, with the true lifts. */
 const checkLifts = (
   { leader, lift, lift_over_split: overSplit }: TemplateResults["winner"],
   arms: ReadonlyArray<string>,
@@ -274,18 +276,18 @@ const checkLifts = (
   }
 }
 
-/** How to run a setting. */
+/** Options of a run. */
 export interface HonestyOptions {
   readonly estimates?: boolean
-  /** Least simulated time between two fits. */
+  /** Minimum simulated time between two fits. Unit: hours. */
   readonly refitHours?: number
-  /** Parts of the model that are left out. */
+  /** Parts of the model that are omitted. */
   readonly without?: ReadonlyArray<Feature>
 }
 
 /**
- * Runs the product in a world of the setting, reads the results once a day, and compares the last ones with the truth. With
- * `estimates`, each look also reads the losers and the days until a winner, which takes half as long again.
+ * Runs the product in a world of the setting, reads the results once a day, and compares the last results with the
+ * truth. With `estimates`, it also reads the losers and the days until a winner each day, which takes 50 % longer.
  */
 export const honestyRun = (
   setting: HonestyWorld,
@@ -359,7 +361,8 @@ export const honestyRun = (
     weightedGain,
     ...checkLifts(results.winner, arms, (id) => rateOf(id)),
     rates: checkRates(results.variants, (id) => rateOf(id)),
-    // The truth about people who tire is by the exposures of all days, and the series is by those of its own.
+    // The truth about people who tire uses the exposures of all days, but the series uses the exposures of its own
+    // days, so it is not checked.
     seriesRates: fresh === undefined ? checkRates(series.points.at(-1)?.variants ?? [], (id) => rateOf(id)) : [],
     segmentRates: results.segments.flatMap(({ segment: { tier }, variants }) =>
       tier === undefined ? [] : checkRates(variants, (id) => rateOf(id, tier))

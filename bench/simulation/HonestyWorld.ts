@@ -4,9 +4,9 @@ import { chance, seedOf } from "../../src/simulation/Chance.ts"
 import { type Failing, withFailures } from "./FailingVariants.ts"
 import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "../../src/simulation/World.ts"
 
-// Worlds whose true rates are known, to check results with.
+// Worlds with known true rates, which check results.
 
-/** A world of variants whose true rates are known. */
+/** A world of variants with known true rates. */
 export interface HonestyWorld {
   readonly name: string
   readonly variants: number
@@ -18,32 +18,41 @@ export interface HonestyWorld {
   readonly sd: number
   /** Relative lift of the first variant over the others, instead of `sd`. */
   readonly lift?: number
-  /** Standard deviation of each variant's effects by the value of an attribute with three values; none without it. */
+  /**
+   * Standard deviation of each variant's effects by the value of an attribute with three values. Absent: no attribute.
+   */
   readonly segmentSd?: number
-  /** Outcomes are conversions with values, and the objective is revenue; clicks worth 1 without it. */
+  /**
+   * Values of conversions. If present, the outcomes are conversions and the objective is revenue. Absent: the outcomes
+   * are clicks.
+   */
   readonly values?: Values
-  /** Decisions are about people who tire of the variants they have seen; about nobody in particular without it. */
+  /** People who tire of the variants that they have seen. Absent: decisions have no people. */
   readonly fatigue?: Tiring
-  /** Variants that cannot be rendered for a part of the people; none without it. */
+  /** Variants that cannot be rendered for a part of the people. Absent: all variants can be rendered. */
   readonly failing?: Failing
-  /** Decisions are about people of whom some get much mail; about nobody in particular without it. Variants differ by `lift` alone. */
+  /** People of whom some get much mail. Absent: decisions have no people. Variants differ only by `lift`. */
   readonly crowd?: MailCrowd
 }
 
-/** People of whom some get 100 times the messages of the others, and have tastes of their own. */
+/** People of whom some get 100 times as many messages and have different tastes. */
 export interface MailCrowd {
   readonly people: number
-  /** Share of the mail that goes to these. */
+  /** Share of the mail that these heavy users get. */
   readonly heavy: number
-  /** Standard deviation of their log rates, of all variants alike and of each. Their mean rates are those of the others. */
+  /**
+   * Standard deviation of the log rates of heavy users, common to all variants. Their mean rates equal the rates of
+   * other people.
+   */
   readonly keenness: number
+  /** Standard deviation of the log rates of heavy users, separate for each variant. */
   readonly taste: number
 }
 
-/** Messages of a heavy user for each of another person. */
+/** Number of messages of a heavy user for each message of another person. */
 const heavyMail = 100
 
-/** People who tire of the variants they have seen. A fifth of them get ten times the messages of the others. */
+/** People who tire of the variants that they have seen. A fifth of them get ten times as many messages. */
 export interface Tiring {
   readonly people: number
   /** Change of the log rate by class of exposure (`exposureClass`). */
@@ -52,24 +61,24 @@ export interface Tiring {
 
 /** Log-normal values of conversions. */
 export interface Values {
-  /** Median of an average variant. */
+  /** Median value of an average variant. */
   readonly median: number
   /** Standard deviation of the log value. */
   readonly sigma: number
-  /** The most that one conversion counts for. */
+  /** Maximum value of one conversion. */
   readonly cap: number
-  /** Standard deviation of the variants' log medians; 0 for equal values. */
+  /** Standard deviation of the variants' log medians. 0 means equal values. */
   readonly sd: number
 }
 
 const delay = { medianHours: 5, sigma: 1.6 }
 
-/** Share of the clicks that come within four days. */
+/** Share of the clicks that arrive within four days. */
 export const settledShare = Phi(Math.log(96 / delay.medianHours) / delay.sigma)
 
 const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
 
-/** The median value of each variant. */
+/** Returns the median value of each variant. */
 export const mediansOf = ({ name, values, variants }: HonestyWorld, seed: number): ReadonlyArray<number> => {
   const { normal } = chance(seedOf(seed, `${name} medians`))
   return Array.from(
@@ -78,7 +87,7 @@ export const mediansOf = ({ name, values, variants }: HonestyWorld, seed: number
   )
 }
 
-/** Mean of a log-normal value up to the cap. */
+/** Returns the mean of a log-normal value that is limited to the cap. */
 export const meanValue = (median: number, { cap, sigma }: Pick<Values, "cap" | "sigma">): number => {
   const reach = Math.log(cap / median) / sigma
   return median * Math.exp(sigma ** 2 / 2) * Phi(reach - sigma) + cap * (1 - Phi(reach))
@@ -98,7 +107,7 @@ const crowdOf = (
   { heavy, keenness, people, taste }: MailCrowd,
   variants: number,
 ): Pick<WorldPlan, "people" | "person"> => {
-  // As many people as give heavy users this share of the mail.
+  // The number of people that yields this share of the mail for heavy users.
   const share = heavy / (heavy + heavyMail * (1 - heavy))
   return {
     people,
@@ -121,11 +130,11 @@ const peopleOf = ({ crowd, fatigue, variants }: HonestyWorld): Pick<WorldPlan, "
     tire: (seen) => fatigue.effects[exposureClass(seen)]!,
   }
 
-/** The rates among all people that a crowd could be drawn from, which results are about. */
+/** Returns the rates in the whole population of a crowd, which results estimate. */
 export const audienceRates = ({ crowd, lift = 0, rate, variants }: HonestyWorld): Float64Array | undefined =>
   crowd && Float64Array.from({ length: variants }, (_, arm) => arm === 0 ? rate * (1 + lift) : rate)
 
-/** Makes the world of a setting; the same seed makes the same one. */
+/** Creates the world of a setting. A seed always creates the same world. */
 export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
   const world = makeWorld({
     name: setting.name,

@@ -1,12 +1,13 @@
 /**
- * What a public log of fashion recommendations says of 34 items, distilled: the small sample of the Open Bandit Dataset
- * (ZOZO, Inc.; Y. Saito, S. Aihara, M. Matsutani, Y. Narita, "Open Bandit Dataset and Pipeline", NeurIPS 2021), campaign
+ * Summary of a public log of fashion recommendations with 34 items: the small sample of the Open Bandit Dataset (ZOZO,
+ * Inc.; Y. Saito, S. Aihara, M. Matsutani, Y. Narita, "Open Bandit Dataset and Pipeline", NeurIPS 2021), campaign
  * `men`, both behaviour policies, 20,000 decisions with 115 clicks, as published in st-tech/zr-obp under Apache-2.0.
  *
  * The numbers are posterior means (and standard deviations) of the effects on the log click rate in one Poisson
- * regression with an intercept, an effect of every item, of every position (below 0.05 and left out here) and of every
- * value of the four coded user features that came at least 100 times. Each group of effects is normal around 0 with a
- * spread found by the evidence (items 0.22, features 0.10). No user, item or single decision can be read from them.
+ * regression with an intercept, an effect of every item, of every position (below 0.05 and omitted here) and of every
+ * value of the four coded user features that occurs at least 100 times. Each group of effects has a normal distribution
+ * around 0 with a spread that maximizes the evidence (items 0.22, features 0.10). The numbers do not reveal any user,
+ * item or single decision.
  */
 export const obdLog = {
   /** Log click rate of the average item. */

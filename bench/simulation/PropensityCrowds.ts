@@ -5,24 +5,27 @@ import { propensityGain } from "../../src/results/PropensityGain.ts"
 import { weightsOf } from "../../src/domain/ObjectiveWeights.ts"
 import { type Chance, chance, seedOf } from "../../src/simulation/Chance.ts"
 
-// Crowds for which an adaptive policy decides, to see how often the interval of the gain by propensities contains the
-// truth.
+// Simulates crowds for which an adaptive policy decides, to measure how often the interval of the gain by propensities
+// contains the truth.
 
-/** People with several decisions each, who differ in how much they respond. */
+/** People with several decisions each and different response rates. */
 export interface AdaptiveCrowd {
   readonly name: string
   readonly people: number
-  /** Largest number of decisions of a person; all numbers from 1 on are equally likely. */
+  /** Maximum number of decisions of a person. All numbers from 1 to this maximum are equally likely. */
   readonly most: number
   /** Mean rate of each variant. */
   readonly rates: ReadonlyArray<number>
   /** Share of the decisions that is split randomly. */
   readonly floor: number
-  /** Shape of the gamma distribution of people's rates: the smaller, the more they differ. */
+  /** Shape of the gamma distribution of people's rates. A smaller shape means larger differences. */
   readonly shape: number
-  /** Whether a person keeps the variant of the first decision, as with a sticky template whose choices are recorded anew. */
+  /**
+   * Whether a person keeps the variant of the first decision, as with a sticky template that records each repeated
+   * choice.
+   */
   readonly sticky?: boolean
-  /** Share of the clicks that also convert; a conversion is worth ten clicks. */
+  /** Share of the clicks that also convert. A conversion is worth ten clicks. */
   readonly conversions?: number
   /** Whether tests use this crowd. */
   readonly isTested?: boolean
@@ -37,10 +40,10 @@ const countIn = (sums: { count: number; weight: number; square: number }, weight
   sums.square += weight ** 2
 }
 
-/** Decisions between two fits of the policy. */
+/** Number of decisions between two fits of the policy. */
 const refit = 500
 
-/** The people of a crowd in the order of their decisions. */
+/** Returns the people of a crowd in the order of their decisions. */
 const decisionsOf = ({ most, people, shape }: AdaptiveCrowd, { gamma, uniform }: Chance) => {
   const crowd = Array.from({ length: people }, () => ({
     group: Math.floor(uniform() * peopleGroups),
@@ -58,7 +61,7 @@ const decisionsOf = ({ most, people, shape }: AdaptiveCrowd, { gamma, uniform }:
   return order
 }
 
-/** Runs a policy that learns from its own choices for a crowd. Returns the true gain of its choices as well. */
+/** Runs a policy that learns from its own choices for a crowd. Returns its counts and the true gain of its choices. */
 export const replicate = (crowd: AdaptiveCrowd, seed: number) => {
   const { conversions = 0, floor, rates, sticky = false } = crowd
   const source = chance(seedOf(seed, "propensities"))
@@ -91,7 +94,10 @@ export const replicate = (crowd: AdaptiveCrowd, seed: number) => {
   return { truth, groups: groups as EvenSplitCounts["groups"] }
 }
 
-/** `share` of the replications whose interval holds the truth, and `off`, the mean error of the estimate in standard errors. */
+/**
+ * Returns `share`, the share of the replications whose interval contains the truth, and `off`, the mean error of the
+ * estimate in standard errors.
+ */
 export const coverage = (crowd: AdaptiveCrowd, runs: number, from: number) => {
   const weights = weightsOf(crowd.conversions === undefined ? "click" : { click: 1, conversion: 10 })
   let held = 0

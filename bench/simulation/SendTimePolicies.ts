@@ -16,13 +16,13 @@ import * as Clocks from "../../src/sendtime/Clocks.ts"
 
 export const horizonHours = 24
 
-/** One message sent by a policy. Unix milliseconds. */
+/** One message sent by a policy. Times are in Unix milliseconds. */
 interface Sent {
   readonly at: number
   readonly engagedAt: number | undefined
 }
 
-/** The data of a policy: the messages it has sent so far, and the engagements up to now. */
+/** The data of a policy: the messages that it has sent so far, and the engagements so far. */
 export interface History {
   readonly of: (person: Person) => ReadonlyArray<Sent>
   readonly people: ReadonlyArray<Person>
@@ -30,14 +30,14 @@ export interface History {
 
 export interface SendTimePolicy {
   readonly name: string
-  /** Makes the policy for one world. It answers when to send, within 24 hours. */
+  /** Creates the policy for one world. The policy returns the send time of a message, within 24 hours. */
   readonly make: (history: History, random: Chance) => (want: Want) => number
 }
 
 const knownEngagements = (sent: ReadonlyArray<Sent>, now: number): ReadonlyArray<number> =>
   sent.flatMap(({ engagedAt }) => engagedAt !== undefined && engagedAt <= now ? [engagedAt] : [])
 
-/** The next time from `now` on at which the person's clocks show this hour; `now` if they show it already. */
+/** Returns the next time from `now` on at which the person's local time has this hour. */
 const nextHour = (clocks: Clocks.Clocks, now: number, hour: number): number => {
   for (let i = 0; i < horizonHours; i++) {
     const at = now + i * hourMillis
@@ -59,7 +59,7 @@ const mode = (counts: ArrayLike<number>): number => {
   return best
 }
 
-/** A value that is learned from all people again each day. */
+/** Returns a function whose value is learned again from all people each day. */
 const daily = <A>(learn: (now: number) => A): (now: number) => A => {
   let day = NaN
   let learned: A
@@ -72,7 +72,7 @@ const daily = <A>(learn: (now: number) => A): (now: number) => A => {
   }
 }
 
-/** The hour of the day with the most engagements of all people, in each person's local time. */
+/** Returns the hour of the day with the most engagements of all people, in each person's local time. */
 const popularHour = ({ of, people }: History) =>
   daily((now) => {
     const counts = new Float64Array(24)
@@ -96,7 +96,10 @@ const organizationHour: SendTimePolicy = {
   },
 }
 
-/** As Braze describes it: the hour with the most engagements of the person, or of all people if there are few. */
+/**
+ * The method that Braze describes: the hour with the most engagements of the person, or of all people if the person has
+ * few.
+ */
 const engagedHour: SendTimePolicy = {
   name: "most engaged hour",
   make: (history) => {
@@ -114,7 +117,10 @@ const engagedHour: SendTimePolicy = {
   },
 }
 
-/** As Aampe describes it: 35 slots a week, a Beta for each and each person, drawn by Thompson sampling. */
+/**
+ * The method that Aampe describes: 35 slots a week, with a Beta distribution for each person and slot, selected by
+ * Thompson sampling.
+ */
 const ownSlots: SendTimePolicy = {
   name: "per-user slots",
   make: ({ of }, { gamma, uniform }) => {
@@ -147,7 +153,7 @@ const ownSlots: SendTimePolicy = {
   },
 }
 
-/** A person's touches as the database would have them at `now`. */
+/** Returns a person's touches in the form of the database at `now`. */
 const codesOf = (sent: ReadonlyArray<Sent>, now: number): Float64Array =>
   Float64Array.from(sent, (one, i) => {
     const quarter = Math.floor((one.at - epochMillis) / quarterMillis)
@@ -207,7 +213,7 @@ export const sendTimePolicies: ReadonlyArray<SendTimePolicy> = [
 export const groups = ["all", "newcomers", "no engagement yet", "1 to 19", "20 or more", "second half"] as const
 export type Group = (typeof groups)[number]
 
-/** Engagements expected under a policy, when sending at once and at the best hour, by group. */
+/** Expected engagements of a group of messages: under a policy, if sent at once, and at the best hour. */
 export interface Captured {
   count: number
   chosen: number
@@ -215,7 +221,7 @@ export interface Captured {
   best: number
 }
 
-/** The bounds for each message of a world: sending at once, and at the best hour. */
+/** Returns the bounds for each message of a world: sending at once, and sending at the best hour. */
 export const bounds = (world: SendTimeWorld) =>
   world.wants.map(({ at, person }) => {
     const now = engagement(person, at)
@@ -224,7 +230,7 @@ export const bounds = (world: SendTimeWorld) =>
     return { now, best }
   })
 
-/** Lets a policy send all messages of a world, learning from its own messages. */
+/** Sends all messages of a world with a policy that learns from its own messages. */
 export const runSendTimes = (
   world: SendTimeWorld,
   limits: ReturnType<typeof bounds>,
@@ -244,7 +250,7 @@ export const runSendTimes = (
   world.wants.forEach((want, i) => {
     const { at, person, place } = want
     const own = sent.get(person)!
-    // Only data known by then: a message can still be on its way.
+    // Uses only data that is known at this time, because a message may not have been sent yet.
     const engagements = knownEngagements(own, at).length
     const chosenAt = choosing(want)
     const chosen = engagement(person, chosenAt)
@@ -264,5 +270,5 @@ export const runSendTimes = (
   return captured
 }
 
-/** The share of the way from sending at once to the best hour. */
+/** Returns the share of the way from sending at once to the best hour. */
 export const shareOf = ({ atOnce, best, chosen }: Captured): number => (chosen - atOnce) / (best - atOnce)

@@ -4,51 +4,55 @@ import * as Clocks from "../../src/sendtime/Clocks.ts"
 import { followedHours } from "../../src/sendtime/Touch.ts"
 import { type Chance, chance, seedOf } from "../../src/simulation/Chance.ts"
 
-// People who look at their messages at hours of their own, and the messages of an organization to them.
+// Simulates people who read their messages at individual hours, and the messages of an organization to them.
 
-/** Time constant with which a message loses its freshness in this world, in hours. Policies do not know it. */
+/** Time constant with which a message loses its freshness in this world. Policies do not know it. Unit: hours. */
 const trueTau = 6
 
-/** The organization's zone; its own people mostly live there. */
+/** The organization's time zone, in which most of its people live. */
 export const organizationZone = "Europe/Berlin"
 const otherZones = ["America/New_York", "Asia/Kolkata", "Australia/Sydney", "America/Los_Angeles"]
 
 export interface Person {
   readonly id: number
   readonly clocks: Clocks.Clocks
-  /** Engagements per hour with a fresh message by folded local hour, before and (for some) after a change of habits. */
+  /** Engagements per hour with a fresh message, by folded local hour, before a change of habits. */
   readonly habits: Float64Array
+  /** The habits after the change. Undefined for most people. */
   readonly laterHabits: Float64Array | undefined
-  /** When the habits change, Unix milliseconds; Infinity for most. */
+  /** Time of the change of habits. Infinity for most people. Unit: Unix milliseconds. */
   readonly changesAt: number
-  /** Nothing was sent to this person in the first 100 days. */
+  /** Whether this person got no messages in the first 100 days. */
   readonly isNewcomer: boolean
 }
 
-/** A message that is to be sent at `at` or within the hours after it. */
+/** A message to send at `at` or within the following hours. */
 export interface Want {
   readonly person: Person
   /** Unix milliseconds. */
   readonly at: number
-  /** Place among the person's messages, from 0. */
+  /** Index among the person's messages, from 0. */
   readonly place: number
 }
 
 export interface SendTimeWorld {
   readonly people: ReadonlyArray<Person>
-  /** In the order of time. */
+  /** Messages in order of time. */
   readonly wants: ReadonlyArray<Want>
   readonly from: number
   readonly until: number
 }
 
-/** An hour of the day off `hour` that a habit with this spread puts weight on. */
+/** Returns the weight of the hour `at` in a habit around `hour` with this spread. */
 const bump = (at: number, hour: number, spread: number) => {
   const off = Math.abs(((at - hour) % 24 + 36) % 24 - 12)
   return Math.exp(-0.5 * (off / spread) ** 2) / spread
 }
 
-/** A week of one person: two or three times of the day, others on the weekend, and a little at any waking hour. */
+/**
+ * Returns the week of one person: two or three preferred times of the day, other times on the weekend, and a low level
+ * at any waking hour.
+ */
 const habitsOf = ({ gamma, normal, uniform }: Chance, level: number): Float64Array => {
   const isNightly = uniform() < 0.08
   const shift = isNightly ? 11 : 0
@@ -73,8 +77,8 @@ const habitsOf = ({ gamma, normal, uniform }: Chance, level: number): Float64Arr
 }
 
 /**
- * The world of a seed: 120 days across the changes to summer time, people of whom 45 % live in other zones, one in six changes
- * habits half-way, and one in seven hears of the organization only in the last weeks.
+ * Returns the world of a seed: 120 days across the changes to summer time. 45 % of the people live in other time zones,
+ * one in six changes habits half-way, and one in seven gets messages only in the last weeks.
  */
 export const sendTimeWorld = (seed: number, size = 2000): SendTimeWorld => {
   const random = chance(seedOf(seed, "send times"))
@@ -101,11 +105,12 @@ export const sendTimeWorld = (seed: number, size = 2000): SendTimeWorld => {
     }
     people.push(person)
     const begins = isNewcomer ? from + 100 * dayMillis : from
-    // Messages a day: many people with few, some with many.
+    // Messages per day: most people get few, and some get many.
     const rate = 0.05 + 0.45 * gamma(0.8)
     for (let day = begins; day < until; day += dayMillis) {
       if (uniform() >= Math.min(0.95, rate)) continue
-      // A third are campaigns at ten in the organization's morning, the others are set off by what the person does.
+      // A third of the messages are campaigns at ten in the organization's morning. Actions of the person trigger the
+      // other messages.
       const isCampaign = uniform() < 1 / 3
       const hour = isCampaign ? 10 + 0.3 * uniform() : uniform() < 0.8 ? 8 + 15 * uniform() : 24 * uniform()
       const offset = (isCampaign ? organization : clocks).offsetAt(day)
@@ -128,21 +133,24 @@ export const sendTimeWorld = (seed: number, size = 2000): SendTimeWorld => {
 
 const fading = Float64Array.from({ length: followedHours }, (_, j) => Math.exp(-j / trueTau))
 
-/** Engagements expected per hour of a message `j` hours after it was sent at `at`. */
+/** Returns the expected engagements per hour, `j` hours after a message was sent at `at`. */
 const rateAt = (person: Person, at: number, j: number): number => {
   const time = at + j * hourMillis
   const habits = time >= person.changesAt ? person.laterHabits! : person.habits
   return habits[foldedHour(person.clocks.localHour(time))]! * fading[j]!
 }
 
-/** The probability that a message sent at `at` is engaged with. */
+/** Returns the probability of an engagement with a message sent at `at`. */
 export const engagement = (person: Person, at: number): number => {
   let rate = 0
   for (let j = 0; j < followedHours; j++) rate += rateAt(person, at, j)
   return 1 - Math.exp(-rate)
 }
 
-/** When a message sent at `at` is engaged with; undefined: never. `uniform` is a random stream. */
+/**
+ * Returns the time of the engagement with a message sent at `at`. Undefined without an engagement. `uniform` is a
+ * random stream.
+ */
 export const engagedAt = (person: Person, at: number, uniform: () => number): number | undefined => {
   let left = -Math.log(1 - uniform())
   for (let j = 0; j < followedHours; j++) {

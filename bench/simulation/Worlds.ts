@@ -18,7 +18,7 @@ const nothing = () => 0
 
 type Shape = Omit<WorldPlan, "name" | "seed">
 
-/** Variants that differ, and nothing else. */
+/** Variants with different rates, without any other effect. */
 const plain = (arms: number, days: number, sends: number): Shape => ({
   days,
   sends,
@@ -36,7 +36,7 @@ const evenly = (name: string, values: ReadonlyArray<string>): AttributePlan => (
   values: values.map((value) => [value, 1]),
 })
 
-/** Plan, country and device matter, gender and cohort do not. */
+/** Plan, country and device have effects. Gender and cohort have no effect. */
 const segments: ReadonlyArray<AttributePlan> = [
   { name: "plan", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] },
   { name: "country", values: [["de", 0.35], ["at", 0.2], ["ch", 0.15], ["fr", 0.12], ["it", 0.1], ["gb", 0.08]] },
@@ -59,14 +59,14 @@ const segmentRates = (chance: Chance, arms: number) => {
     residue[((arm * 3 + p) * 6 + c) * 2 + d]!
 }
 
-/** Per day and arm at `day * arms + arm` a random walk from 0. */
+/** Returns a random walk from 0 for each arm. The value of a day and an arm is at `day * arms + arm`. */
 const walks = ({ normal }: Chance, arms: number, days: number, sd: number): Float64Array => {
   const walk = new Float64Array(days * arms)
   for (let i = arms; i < walk.length; i++) walk[i] = walk[i - arms]! + sd * normal()
   return walk
 }
 
-/** Rates move, the best variant wears out on one day, and seasons come. */
+/** Rates change over time, the best variant wears out on one day, and seasons begin. */
 const drift: Shape = {
   days: dayCount,
   sends: sendCount,
@@ -90,13 +90,16 @@ const drift: Shape = {
   },
 }
 
-/** Lifetimes of the arms: two come at each of `starts`, after the first four; the second arm leaves. */
+/**
+ * Returns the lifetimes of the arms: four arms from the beginning, and two more at each of `starts`. The second arm
+ * ends at `leaves`.
+ */
 const launches = (starts: readonly [number, number], leaves: number) => (arm: number): readonly [number, number] => [
   arm < 4 ? 0 : arm < 6 ? starts[0] : starts[1],
   arm === 1 ? leaves : Infinity,
 ]
 
-/** Everything together. */
+/** All effects together. */
 const full: Shape = {
   days: dayCount,
   sends: sendCount,
@@ -112,7 +115,7 @@ const full: Shape = {
   },
 }
 
-/** Many variants, rare clicks, and user features that say little. */
+/** Many variants, rare clicks, and user features with small effects. */
 const obd: Shape = {
   days: dayCount,
   sends: 120_000,
@@ -133,7 +136,7 @@ const obd: Shape = {
   },
 }
 
-/** Forty templates with little traffic, one after another in one organization. */
+/** Forty templates of one organization with little traffic, one after another. */
 const small: Shape = {
   days: 40 * 14,
   sends: 40 * 1_500,
@@ -178,15 +181,15 @@ export type WorldName = keyof typeof shapes
 export const worldNames = Object.keys(shapes) as ReadonlyArray<WorldName>
 
 /**
- * The worlds of docs/model.md, "Simulated worlds": simulated e-mail traffic with click rates of 1 to 6 % (`obd`:
- * 0.5 %) over 30 or 60 days. `stat5` and `stat20`: variants that differ. `segment`: the best differs by attributes.
- * `drift`: rates move and seasons come. `delay`: slow clicks. `launch`: variants come and go. `obd`: 34 variants of a
- * public log. `full`: all of it. `small`: 40 templates with little traffic. `worth` is the value
- * of a click to the learners.
+ * The worlds of docs/model.md, "Simulated worlds": simulated e-mail traffic with click rates of 1 to 6 % (`obd`: 0.5 %)
+ * over 30 or 60 days. `stat5` and `stat20`: variants with different rates. `segment`: the best variant differs by
+ * attributes. `drift`: rates change and seasons begin. `delay`: slow clicks. `launch`: variants begin and end. `obd`:
+ * 34 variants of a public log. `full`: all effects. `small`: 40 templates with little traffic. `worth` is the value of
+ * a click to the learners.
  */
 export const world = (name: WorldName, seed: number, worth = 1): World =>
   makeWorld({ ...shapes[name], name, seed, worth })
 
-/** A world like `name`, cut short: `sends` decisions in the first `days` days at the same rates. */
+/** Returns a shorter version of the world `name`: `sends` decisions in the first `days` days with equal rates. */
 export const shortWorld = (name: WorldName, seed: number, days: number, sends: number, worth = 1): World =>
   makeWorld({ ...shapes[name], name, seed, days, sends, worth })

@@ -17,7 +17,7 @@ const placeOf = ({ functionName, lineNumber, url }: ProfileNode["callFrame"]): s
   return `${functionName === "" ? "(anonymous)" : functionName} ${file}${url === "" ? "" : `:${lineNumber + 1}`}`
 }
 
-/** Totals by place. Functions of V8, such as `next` of an iterator, are told apart by their callers. */
+/** Returns totals by place. Functions of V8, such as `next` of an iterator, are distinguished by their callers. */
 const totalsOf = (head: ProfileNode): Allocations => {
   const byPlace = new Map<string, number>()
   let bytes = 0
@@ -35,8 +35,8 @@ const totalsOf = (head: ProfileNode): Allocations => {
 }
 
 /**
- * Samples what a process allocates while `work` runs. `surviving`: counts only what outlives the collections of the young
- * generation, and so fills the old one.
+ * Samples the allocations of a process while `work` runs. With `surviving`, counts only allocations that survive
+ * collections of the young generation, and therefore fill the old generation.
  */
 export const allocationsDuring = async (
   inspectorPort: number,

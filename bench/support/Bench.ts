@@ -6,7 +6,10 @@ import { unlimited } from "./unlimited.ts"
 
 // Shared by the benchmarks: processes pinned to cores, load from another process, and processor time per request.
 
-/** One measurement of a server under load. Times in milliseconds, `cpuMicros` processor time per request. */
+/**
+ * One measurement of a server under load. Times are in milliseconds. `cpuMicros` is processor time per request, in
+ * microseconds.
+ */
 export interface Measured {
   readonly name: string
   readonly perSecond: number
@@ -26,7 +29,7 @@ const hasTaskset = (() => {
   }
 })()
 
-/** A command on one core where the system can do that: servers on core 0, load on core 1. */
+/** Returns a command that runs on one core if the system supports it. Servers run on core 0, and load on core 1. */
 const pinned = (core: number, command: ReadonlyArray<string>): ReadonlyArray<string> =>
   hasTaskset ? ["taskset", "-c", String(core), ...command] : command
 
@@ -39,7 +42,7 @@ export interface ServerProcess {
   readonly stop: () => Promise<void>
 }
 
-/** Starts `deno run FILE …` on core 0 and waits until it answers at `path`. */
+/** Starts `deno run FILE …` on core 0. Resolves when the server responds at `path`. */
 export const startServer = async (
   args: ReadonlyArray<string>,
   port: number,
@@ -76,7 +79,7 @@ export const startServer = async (
   }
 }
 
-/** Processor time a process has used so far, in microseconds; NaN where the system does not tell. */
+/** Returns the processor time of a process so far. NaN if the system does not report it. Unit: microseconds. */
 export const cpuMicrosOf = (pid: number): number => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
@@ -86,7 +89,7 @@ export const cpuMicrosOf = (pid: number): number => {
   }
 }
 
-/** The processes that a process has started, and those that they have started. */
+/** Returns all descendants of a process. */
 const offspringOf = (pid: number): ReadonlyArray<number> => {
   const parents = new Map<number, Array<number>>()
   for (const name of readdirSync("/proc")) {
@@ -95,7 +98,7 @@ const offspringOf = (pid: number): ReadonlyArray<number> => {
       const parent = Number(readFileSync(`/proc/${name}/stat`, "utf8").split(") ")[1]!.split(" ")[1])
       parents.set(parent, [...parents.get(parent) ?? [], Number(name)])
     } catch {
-      // It ended while it was looked at.
+      // The process ended during the search.
     }
   }
   const all = (parent: number): ReadonlyArray<number> =>
@@ -103,7 +106,10 @@ const offspringOf = (pid: number): ReadonlyArray<number> => {
   return all(pid)
 }
 
-/** Processor time of a process and of those it has started, in microseconds; NaN where the system does not tell. */
+/**
+ * Returns the processor time of a process and its descendants. NaN if the system does not report it. Unit:
+ * microseconds.
+ */
 export const treeMicrosOf = (pid: number): number => {
   try {
     return [pid, ...offspringOf(pid)].reduce((sum, one) => sum + (cpuMicrosOf(one) || 0), 0)
@@ -113,8 +119,8 @@ export const treeMicrosOf = (pid: number): number => {
 }
 
 /**
- * Processor time that the main thread of a process has used so far, in microseconds: where its event loop runs. NaN where
- * the system does not tell.
+ * Returns the processor time of a process's main thread so far, which runs the event loop. NaN if the system does not
+ * report it. Unit: microseconds.
  */
 export const loopMicrosOf = (pid: number): number => {
   try {
@@ -124,7 +130,10 @@ export const loopMicrosOf = (pid: number): number => {
   }
 }
 
-/** Processor time of a process by the names of its threads, in microseconds; empty where the system does not tell. */
+/**
+ * Returns the processor time of a process by the names of its threads. Empty if the system does not report it. Unit:
+ * microseconds.
+ */
 export const cpuMicrosByThread = (pid: number): ReadonlyMap<string, number> => {
   const times = new Map<string, number>()
   try {
@@ -134,12 +143,12 @@ export const cpuMicrosByThread = (pid: number): ReadonlyMap<string, number> => {
       times.set(name!, (times.get(name!) ?? 0) + (Number(fields[11]) + Number(fields[12])) * 10_000)
     }
   } catch {
-    // A thread that ended while it was looked at, or another system.
+    // A thread ended during the search, or the system has no `/proc`.
   }
   return times
 }
 
-/** Runs a load generator on core 1, unless `core` names another one; answers the JSON it prints. */
+/** Runs a load generator on `core`. Returns the JSON that it prints. */
 export const runLoad = <A>(name: string, file: string, options: unknown, core = 1): Promise<A> =>
   new Promise((resolve, reject) => {
     const [command, ...rest] = pinned(core, [
@@ -159,7 +168,7 @@ export const runLoad = <A>(name: string, file: string, options: unknown, core = 
     )
   })
 
-/** Loads a server from core 1 and measures it; the first seconds warm it up. */
+/** Measures a server under load from core 1. The first seconds are a warm-up. */
 export const measure = async (
   name: string,
   server: Pick<ServerProcess, "pid">,
@@ -189,7 +198,7 @@ export const measure = async (
 
 const number = (value: number, digits: number) => !Number.isFinite(value) ? "–" : value.toFixed(digits)
 
-/** Prints a table; a number without its digits is printed as it is. The first column is a name. */
+/** Prints a table. The first column is a name. A number without a number of digits is printed unchanged. */
 export const printColumns = (
   title: string,
   columns: ReadonlyArray<string>,
@@ -204,7 +213,7 @@ export const printColumns = (
   }
 }
 
-/** Prints measurements with their ratios to the first of them that is named `baseline`. */
+/** Prints measurements with their ratios to the first measurement with the name `baseline`. */
 export const printTable = (title: string, rows: ReadonlyArray<Measured>, baseline: string): void => {
   const base = rows.find(({ name }) => name === baseline)!
   console.log(`\n${title}\n`)

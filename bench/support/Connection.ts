@@ -1,4 +1,4 @@
-/** One answer; `body` only where it was asked for. */
+/** One response. `body` is empty unless the caller requested it. */
 export interface Answer {
   readonly status: string
   readonly body: string
@@ -7,7 +7,7 @@ export interface Answer {
 const decoder = new TextDecoder("latin1")
 const encoder = new TextEncoder()
 
-/** A POST request as it goes over the wire. */
+/** Returns the bytes of a POST request. */
 export const postMessage = (
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -24,7 +24,10 @@ export const postMessage = (
   return message
 }
 
-/** A keep-alive connection that costs a load generator little: one request at a time, answers with a Content-Length. */
+/**
+ * A keep-alive connection at a low cost for load generators. Supports one request at a time, and responses with a
+ * Content-Length.
+ */
 export class Connection {
   readonly #connection: Deno.TcpConn
   readonly #buffer = new Uint8Array(256 * 1024)

@@ -5,10 +5,10 @@ import { randomUUID } from "node:crypto"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { layerSettings } from "../../test/support/settings.ts"
 
-/** What a service is told about its store. */
+/** Environment variables that select the database of a service. */
 export type Environment = Readonly<Record<string, string>>
 
-/** A database of its own on a server; answers its URL. */
+/** Creates a database on a server. Returns its URL and a function that drops it. */
 export const createDatabase = async (
   url: string,
 ): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> => {
@@ -26,7 +26,7 @@ export const createDatabase = async (
   return { url: own.href, drop: () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
 }
 
-/** Runs statements on a store that no service uses meanwhile. */
+/** Runs statements on a store. No service may use the store at this time. */
 export const onStore = <A>(
   environment: Environment,
   run: (sql: SqlClient.SqlClient) => Effect.Effect<A, unknown>,
@@ -37,7 +37,7 @@ export const onStore = <A>(
     ),
   )
 
-/** The statements that took most of the server's time, where it has pg_stat_statements; begins to count anew. */
+/** Returns the statements with the most server time, if the server has pg_stat_statements. Resets the counters. */
 export const statements = (environment: Environment, printed: boolean): Promise<ReadonlyArray<string>> =>
   environment["DATABASE_URL"] === undefined ? Promise.resolve([]) : Effect.runPromise(
     Effect.gen(function* () {

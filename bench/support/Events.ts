@@ -1,12 +1,12 @@
-// The stream of events that bench/learn.ts sends, by number, and what it adds up to. Event `n` is about decision `n` modulo
-// the number of decisions; every further round through them brings a further event of each, of another kind for eight
-// rounds, so that every event changes counts. Clicks come from one decision in ten, but of template t0 none: they are the
-// probes'.
+// The stream of events that bench/learn.ts sends, by number, and its totals. Event `n` belongs to decision `n` modulo
+// the number of decisions. Each round through the decisions adds one event to each decision. The kinds of events differ
+// for eight rounds, so that every event changes counts. One decision in ten gets a click, except in the template t0,
+// whose clicks come only from probes.
 
-/** Templates that the decisions are about: `t0` to `t19`, decision `d` about number `d` modulo 20. */
+/** Number of templates: `t0` to `t19`. Decision `d` belongs to the template with the number `d` modulo 20. */
 export const templates = 20
 
-/** Variants of a template: `v0` to `v4`. */
+/** Number of variants of a template: `v0` to `v4`. */
 export const variants = 5
 
 /** The kinds of events in the order of the rounds. */
@@ -20,10 +20,10 @@ const kindOf = (decision: number, round: number): Counted =>
     ? "click"
     : kinds[round] ?? "open"
 
-/** The tracking id of a decision. */
+/** Returns the tracking id of a decision. */
 export const trackingId = (decision: number): string => `d-${decision}`
 
-/** Event `n` as JSON text; rounds are a minute apart from `base` (Unix milliseconds) on. */
+/** Returns event `n` as JSON text. Rounds are a minute apart and begin at `base` (Unix milliseconds). */
 export const eventText = (n: number, decisions: number, base: number): string => {
   const decision = n % decisions
   const round = Math.floor(n / decisions)
@@ -33,7 +33,7 @@ export const eventText = (n: number, decisions: number, base: number): string =>
   }","event_id":"e-${n}","occurred_at":"${at}"}`
 }
 
-/** A body of `count` events from number `first` on. */
+/** Returns a body of `count` events from number `first` on. */
 export const bodyText = (first: number, count: number, decisions: number, base: number): string => {
   if (count === 1) return eventText(first, decisions, base)
   let text = "["
@@ -51,7 +51,10 @@ export const addTo = (totals: Totals, key: string, what: Counted | "decisions"):
   counts[what] = (counts[what] ?? 0) + 1
 }
 
-/** What events 0 to `events` - 1 come to, each kind once per decision; `chosen` is the number of the variant by decision. */
+/**
+ * Returns the totals of events 0 to `events` - 1. Each kind counts once for each decision. `chosen` contains the number
+ * of the variant by decision.
+ */
 export const totalsOf = (events: number, chosen: Uint8Array): Totals => {
   const totals: Totals = new Map()
   chosen.forEach((variant, decision) => {

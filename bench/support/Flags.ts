@@ -3,8 +3,8 @@ import { parseArgs } from "node:util"
 const parts = ["pure", "postgres", "embedded"] as const
 
 /**
- * The flags of a benchmark with a part for each store. `numbers`: names of its own flags, which take a number above 0. Ends the process
- * at an unknown flag, part or number.
+ * Reads the flags of a benchmark with a part for each store. `numbers` are names of its own flags, which require a
+ * number above 0. Ends the process if a flag, a part or a number is not valid.
  */
 export const flagsOf = <const Name extends string = never>(benchmark: string, numbers: ReadonlyArray<Name> = []) => {
   const { values } = parseArgs({

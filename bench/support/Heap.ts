@@ -1,4 +1,4 @@
-// Live objects of a running process, over its inspector (`deno run --inspect=127.0.0.1:PORT`).
+// Counts live objects of a running process through its inspector (`deno run --inspect=127.0.0.1:PORT`).
 
 /** Live objects after a full collection. */
 export interface HeapCensus {
@@ -19,7 +19,7 @@ interface Snapshot {
   readonly strings: ReadonlyArray<string>
 }
 
-/** Kinds whose names are contents, or that V8 makes and drops of its own accord. */
+/** Kinds of objects whose names are their contents, or that V8 itself creates and deletes. */
 const unnamed = new Set(["string", "concatenated string", "sliced string", "number", "code", "hidden", "object shape"])
 
 const countsOf = ({ nodes, snapshot: { meta }, strings }: Snapshot): HeapCensus => {
@@ -36,7 +36,10 @@ const countsOf = ({ nodes, snapshot: { meta }, strings }: Snapshot): HeapCensus 
   return { objects: nodes.length / width, bytes, counts }
 }
 
-/** Collects garbage in the process and counts its live objects. It stands still meanwhile, some seconds at 200 MB. */
+/**
+ * Collects garbage in the process and counts its live objects. The process pauses at this time, for several seconds at
+ * 200 MB.
+ */
 export const heapCensus = async (inspectorPort: number): Promise<HeapCensus> => {
   const [target] = await (await fetch(`http://127.0.0.1:${inspectorPort}/json`)).json()
   const socket = new WebSocket(target.webSocketDebuggerUrl)
@@ -52,7 +55,7 @@ export const heapCensus = async (inspectorPort: number): Promise<HeapCensus> => 
     socket.onmessage = ({ data }) => {
       const message = JSON.parse(data)
       if (message.method === "HeapProfiler.addHeapSnapshotChunk") chunks.push(message.params.chunk)
-      // V8 would go on to track where each object moves, which makes collections ten times longer.
+      // Without this, V8 would continue to track moved objects, which makes collections ten times longer.
       if (message.id === 3) send(4, "HeapProfiler.disable")
       if (message.id === 4) resolve()
     }
@@ -61,13 +64,16 @@ export const heapCensus = async (inspectorPort: number): Promise<HeapCensus> => 
   return countsOf(JSON.parse(chunks.join("")))
 }
 
-/** A class with more live objects at each census than at the one before. */
+/** A class with more live objects at each census than at the previous census. */
 export interface Riser {
   readonly name: string
   readonly counts: ReadonlyArray<number>
 }
 
-/** Classes of which there are at least `least` more objects at every census than at the one before, most risen first. */
+/**
+ * Returns classes that have at least `least` more objects at every census than at the previous census, largest increase
+ * first.
+ */
 export const risersOf = (censuses: ReadonlyArray<HeapCensus>, least: number): ReadonlyArray<Riser> =>
   [...censuses.at(-1)!.counts.keys()]
     .map((name) => ({ name, counts: censuses.map(({ counts }) => counts.get(name) ?? 0) }))

@@ -1,5 +1,5 @@
-// Values that make Liquid slow, by kind: each gives a field of about `size` characters or elements, another of its kind
-// that is equal as far as possible, and a part of it that is slow to search for.
+// Values that make Liquid slow, by kind. Each function returns a field of about `size` characters or elements, another
+// field of its kind that is as equal as possible, and a part of the field that is slow to search for.
 
 type Values = readonly [a: unknown, b: unknown, c: unknown]
 type Make = (size: number) => Values | readonly [undefined, undefined, undefined]
@@ -32,7 +32,7 @@ export const texts: Readonly<Record<string, Make>> = {
 }
 
 const digits = (size: number, at = 0) => `${"9".repeat(Math.max(size - 1, 0))}${at % 10}`
-/** Half way between two doubles: reading it needs all its digits. */
+/** Returns a number half-way between two doubles. Parsing it needs all its digits. */
 const halfway = (size: number, at = 0) => `9007199254740993.${"0".repeat(Math.max(size - 18, 0))}${at % 10}`
 const tiny = (size: number, at = 0) => `2.4703282292062327${"2082799".repeat(Math.max(size, 0) / 7)}${at % 10}e-324`
 
@@ -47,7 +47,7 @@ export const numbers: Readonly<Record<string, Make>> = {
   "nothing": (size) => size > 1 ? none : [null, null, null],
 }
 
-/** Lists of at most a megabyte as JSON. */
+/** Returns lists of at most one megabyte as JSON. */
 const list = (bytes: number, make: (index: number, size: number) => unknown): Make => (size) => {
   const length = Math.min(size, Math.floor(1_000_000 / bytes))
   const a = Array.from({ length }, (_, i) => make(i * 7919 % length, length))

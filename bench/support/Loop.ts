@@ -1,21 +1,21 @@
 import { Connection } from "./Connection.ts"
 
-/** When requests are sent, and where to. */
+/** Target, duration and rate of the requests. */
 export interface LoopOptions {
   readonly url: string
   readonly seconds: number
   readonly connections: number
-  /** Requests a second; 0 for a closed loop. */
+  /** Requests per second, or 0 for a closed loop. */
   readonly rate: number
 }
 
-/** The same, where one and the same body is posted each time. */
+/** Options of a loop that posts one body repeatedly. */
 export interface PostOptions extends LoopOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** How they were answered. Times in milliseconds, from the moment a request was due. */
+/** Results of a loop. Times are measured from the due time of a request. Unit: milliseconds. */
 export interface Looped {
   readonly requests: number
   readonly perSecond: number
@@ -25,19 +25,25 @@ export interface Looped {
   readonly statuses: Readonly<Record<string, number>>
 }
 
-/** Sends one request, as often as need be, and tells each status. `due` is in the time of `performance.now()`. */
+/**
+ * Sends one request, with repetitions if necessary, and reports each status. `due` is in the time of
+ * `performance.now()`.
+ */
 export type Send = (connection: Connection, answered: (status: string) => void, due: number) => Promise<void>
 
-/** The value that the share `q` of all is below, 0 of none. */
+/** Returns the value below which the share `q` of all values lies, or 0 without values. */
 export const quantile = (values: ReadonlyArray<number>, q: number): number => {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0
 }
 
-/** What was due is sent this much later at most; a server that is slower than that has its rate measured all the same. */
+/**
+ * Time after the end in which due requests are still sent. The rate of a slower server is measured as well. Unit:
+ * milliseconds.
+ */
 const graceMillis = 5000
 
-/** Keeps connections busy, each with one request at a time: what `prepare` makes of it before it is due. */
+/** Keeps connections busy, each with one request at a time. `prepare` creates each request before it is due. */
 export const loop = async (options: LoopOptions, prepare: () => Send): Promise<Looped> => {
   const { connections, rate, seconds } = options
   const url = new URL(options.url)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 
-/** A process and all its descendants, by their numbers. Empty where the system has no `/proc`. */
+/** Returns the ids of a process and all its descendants. Empty if the system has no `/proc`. */
 export const familyOf = (pid: number): ReadonlyArray<number> => {
   try {
     const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
@@ -13,8 +13,8 @@ export const familyOf = (pid: number): ReadonlyArray<number> => {
 }
 
 /**
- * Proportional memory (PSS) of processes in MiB: a page that several of them share counts once in all. A process that has
- * ended counts 0.
+ * Returns the proportional memory (PSS) of processes. A page that several processes share counts once in total. A
+ * process that has ended counts 0. Unit: MiB.
  */
 export const proportionalMemory = (pids: ReadonlyArray<number>): number =>
   pids.reduce((sum, pid) => {

@@ -1,4 +1,4 @@
-// Where a running process spends its processor time, over its inspector (`deno run --inspect=127.0.0.1:PORT`).
+// Profiles the processor time of a running process through its inspector (`deno run --inspect=127.0.0.1:PORT`).
 
 interface Node {
   readonly id: number
@@ -16,7 +16,10 @@ const placeOf = ({ functionName, lineNumber, url }: Node["callFrame"]): string =
   return `${functionName === "" ? "(anonymous)" : functionName} ${file}${url === "" ? "" : `:${lineNumber + 1}`}`
 }
 
-/** Microseconds by function, in itself (`self`) and with what it calls (`total`). */
+/**
+ * Processor time by function: of the function itself (`self`), and including the functions that it calls (`total`).
+ * Unit: microseconds.
+ */
 export interface Times {
   readonly self: ReadonlyMap<string, number>
   readonly total: ReadonlyMap<string, number>
@@ -43,7 +46,7 @@ const timesOf = ({ nodes, samples, timeDeltas }: Profile): Times => {
     return chain
   }
   samples.forEach((id, i) => {
-    // A longer step is time in which another process had the core.
+    // During a longer step, another process used the core.
     const micros = Math.min(timeDeltas[i]!, 1000)
     add(self, placeOf(byId.get(id)!.callFrame), micros)
     for (const place of chainOf(id)) add(total, place, micros)

@@ -12,25 +12,28 @@ import { deliverBody } from "./deliverBody.ts"
 import { type HeapCensus, heapCensus } from "./Heap.ts"
 import type { SoakLoad, SoakOptions } from "./soakLoad.ts"
 
-/** One interval of a soak, and the process at its end. Times in milliseconds, sizes in bytes. */
+/** One interval of a soak test, and the state of the process at its end. Times are in milliseconds, sizes in bytes. */
 export interface SoakSample {
   readonly phase: "idle" | "load"
-  /** Since the service answered its first request. */
+  /** Time since the first response of the service. Unit: minutes. */
   readonly minute: number
   readonly heap: HeapCensus
   readonly resident: number
-  /** Full collections in the interval, without the one of the census. */
+  /** Pauses of full collections in the interval, except the collection of the census. */
   readonly pauses: ReadonlyArray<number>
   readonly load: SoakLoad | undefined
 }
 
 export interface SoakPlan {
   readonly environment: Readonly<Record<string, string>>
-  /** Length of an interval, and how many there are of each phase. */
+  /** Length of an interval. `idle` and `loaded` are the numbers of intervals of each phase. */
   readonly intervalSeconds: number
   readonly idle: number
   readonly loaded: number
-  /** Generates a second; a number of others comes beside them. 0: half of the full rate, measured first. */
+  /**
+   * Generate requests per second, in addition to other requests. 0 means half of the full rate, which is measured
+   * first.
+   */
   readonly rate: number
   readonly onSample?: (sample: SoakSample) => void
 }
@@ -58,7 +61,9 @@ const setUp = async (service: ServiceProcess, sink: Sink): Promise<string> => {
 const residentOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024
 
-/** Pauses of full collections of the main isolate, which is the first in the output of `--trace-gc`. */
+/**
+ * Returns the pauses of full collections of the main isolate, which is the first isolate in the output of `--trace-gc`.
+ */
 const pausesIn = (output: string): ReadonlyArray<number> => {
   const lines = [
     ...output.matchAll(/\[\d+:(0x[0-9a-f]+)[^\]]*\].*?Mark-Compact.*? MB,(?: pooled: [^,]*,)? ([\d.]+) \/ /g),
@@ -66,7 +71,7 @@ const pausesIn = (output: string): ReadonlyArray<number> => {
   return lines.filter(([, isolate]) => isolate === lines[0]?.[1]).map(([, , millis]) => Number(millis))
 }
 
-/** Runs the service idle, then under a mixed load, and takes a sample at the end of each interval. */
+/** Runs the service without load and then under a mixed load. Records a sample at the end of each interval. */
 export const soak = async (plan: SoakPlan): Promise<ReadonlyArray<SoakSample>> => {
   const inspectorPort = await freePort()
   const sink = await startSink("smtp")
@@ -88,7 +93,7 @@ export const soak = async (plan: SoakPlan): Promise<ReadonlyArray<SoakSample>> =
         reads: 2,
         ...options,
       })
-    // Compiles code and fills caches.
+    // The warm-up compiles code and fills caches.
     const warm = await loadFor({ seconds: 5, rate: 0 })
     const rate = plan.rate === 0 ? Math.round(warm.generate.perSecond / 2) : plan.rate
     const begin = performance.now()
@@ -96,7 +101,8 @@ export const soak = async (plan: SoakPlan): Promise<ReadonlyArray<SoakSample>> =
       const printed = service.output().length
       const load = await during()
       const pauses = pausesIn(service.output().slice(printed))
-      // Before the census. It takes hundreds of megabytes, which stay with the process and are part of every later value.
+      // Read before the census, which allocates hundreds of megabytes. The process keeps this memory, so it is part of
+      // every later value.
       const resident = residentOf(service.pid)
       const heap = await heapCensus(inspectorPort)
       const minute = (performance.now() - begin) / 60_000
@@ -106,7 +112,7 @@ export const soak = async (plan: SoakPlan): Promise<ReadonlyArray<SoakSample>> =
     const seconds = plan.intervalSeconds
     const idly = () => new Promise<undefined>((resolve) => setTimeout(resolve, seconds * 1000))
     for (let i = 0; i < plan.idle; i++) await sample("idle", idly)
-    // After a census requests wait for seconds, and an open loop has to make up for that.
+    // A census delays requests by seconds, and an open loop needs time to catch up.
     const settling = Math.min(10, seconds / 10)
     for (let i = 0; i < plan.loaded; i++) {
       await loadFor({ seconds: settling, rate })
@@ -120,7 +126,7 @@ export const soak = async (plan: SoakPlan): Promise<ReadonlyArray<SoakSample>> =
   }
 }
 
-/** The straight line through values over time: its slope, and the slope's standard error. */
+/** Fits a straight line through values over time. Returns its slope and the standard error of the slope. */
 export const slopeOf = (points: ReadonlyArray<readonly [at: number, value: number]>) => {
   const n = points.length
   const meanAt = points.reduce((sum, [at]) => sum + at, 0) / n

@@ -6,7 +6,7 @@ import { bodyText, templates, trackingId } from "./Events.ts"
 /** The organization of the benchmarks. */
 const org = "bench"
 
-/** Puts bodies of events into the inbox. */
+/** Stores bodies of events in the inbox. */
 export const fill = (
   sql: SqlClient.SqlClient,
   options: { first: number; events: number; perBody: number; decisions: number; base: number },
@@ -26,7 +26,9 @@ export const fill = (
     }
   })
 
-/** Events a second that the store takes when they are inserted without a question, a thousand in each transaction. */
+/**
+ * Returns the events per second that the database stores with plain inserts of a thousand events in each transaction.
+ */
 export const bareInserts = (sql: SqlClient.SqlClient, events: number, decisions: number) =>
   Effect.gen(function* () {
     yield* sql`CREATE TABLE bench_events (LIKE events INCLUDING ALL)`

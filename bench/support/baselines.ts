@@ -1,5 +1,5 @@
-// The baselines: what a server costs that parses a body and answers the same bytes, of Generate (bench/generate.ts) and of
-// events (bench/learn.ts, mode `effect`).
+// Servers for the baselines of Generate (bench/generate.ts) and of events (bench/learn.ts, mode `effect`). They parse a
+// body and respond with equal bytes.
 //
 //   deno run -A bench/support/baselines.ts bare|effect     (PORT from the environment)
 import "../../src/runtime/leakGuard.ts"

@@ -10,7 +10,7 @@ import { layerSettings } from "../../test/support/settings.ts"
 import type { Environment } from "./Databases.ts"
 import { environmentOf } from "./deliverStore.ts"
 
-// Bulk actions of one organization on many deliveries, without HTTP.
+// Measures bulk actions of one organization on many deliveries, without HTTP.
 
 const org = "bench" as OrgSlug
 
@@ -19,13 +19,14 @@ export interface BulkCost {
   readonly name: string
   readonly matched: number
   readonly previewMillis: number
-  /** From the request to the last batch. */
+  /** Time from the request to the last batch. */
   readonly applyMillis: number
   readonly changed: number
-  /** Claims of 50 messages while the action ran: their median and the longest. Empty when none ended. */
+  /** Median and maximum time of claims of 50 messages while the action ran. Empty if no claim ended. */
   readonly claimMillis: ReadonlyArray<number>
-  /** How Postgres finds the deliveries of the preview, and those of a batch. */
+  /** The query plan of the preview. */
   readonly previewPlan: string
+  /** The query plan of a batch. */
   readonly batchPlan: string
 }
 
@@ -51,8 +52,9 @@ const openServices = async (store: Environment): Promise<Services> => {
 }
 
 /**
- * Fills the table: nine of ten deliveries have failed within the last 30 days, the others are queued. Reasons, templates and
- * connections are spread: 1 % of the failures are greylisted, 5 % have the template `rare`, and 5 % the connection `spare`.
+ * Fills the table: nine of ten deliveries have failed within the last 30 days, and the others are queued. Reasons,
+ * templates and connections vary: 1 % of the failures are greylisted, 5 % have the template `rare`, and 5 % the
+ * connection `spare`.
  */
 const fill = ({ sql }: Services, rows: number) =>
   Effect.gen(function* () {
@@ -76,7 +78,7 @@ const fill = ({ sql }: Services, rows: number) =>
     yield* sql`VACUUM ANALYZE deliveries`
   })
 
-/** The ways in which a plan reads tables, such as "Index Scan using deliveries_by_state", and its time. */
+/** Returns how a plan reads tables, such as "Index Scan using deliveries_by_state", and its time. */
 const planOf = (sql: SqlClient.SqlClient, query: Statement.Statement<object>) =>
   Effect.map(
     sql<{ readonly "QUERY PLAN": string }>`EXPLAIN (ANALYZE, TIMING OFF) ${query}`,
@@ -90,7 +92,7 @@ const planOf = (sql: SqlClient.SqlClient, query: Statement.Statement<object>) =>
     },
   )
 
-/** Claims messages and gives them back until `isOver`. Returns how long each claim took. */
+/** Claims messages and releases them until `isOver` returns true. Returns the time of each claim. */
 const claimUntil = async ({ outbox }: Services, isOver: () => boolean): Promise<ReadonlyArray<number>> => {
   const run = <A>(effect: Effect.Effect<A, unknown>) => Effect.runPromise(effect)
   const lane = await run(outbox.take(org, "bench"))
@@ -145,7 +147,7 @@ const measure = async (services: Services, name: string, kind: BulkKind, filter:
   }
 }
 
-/** Retries and cancels parts of `rows` deliveries, and all of them. Calls `onCost` after each action. */
+/** Retries and cancels parts of `rows` deliveries, and then all deliveries. Calls `onCost` after each action. */
 export const measureBulk = async (
   store: Environment,
   rows: number,

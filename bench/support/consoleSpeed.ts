@@ -1,25 +1,28 @@
 import { launch } from "../../test/support/browser.ts"
 import { loopMicrosOf, type ServerProcess } from "./Bench.ts"
 
-// How soon a page of the console comes, and how soon a browser shows it.
+// Measures the response time of console pages, and the time until a browser shows them.
 
-/** A page by its name, and its path in request `n`. */
+/** A page with its name, and its path in request `n`. */
 export interface Visited {
   readonly name: string
   readonly path: (n: number) => string
 }
 
-/** How a page came, one request at a time. Times in milliseconds. */
+/** Measurements of a page with one request at a time. Times are in milliseconds. */
 export interface Served {
   readonly name: string
-  /** The very first, with nothing prepared; the others do not count it. */
+  /** Time of the first request, without caches. The other figures exclude it. */
   readonly first: number
   readonly p50: number
   readonly p99: number
-  /** Processor time that the server's main thread took for it: at worst, for so long nobody else was answered. */
+  /**
+   * Processor time of the server's main thread for the page. At worst, the server answers no other request for this
+   * time.
+   */
   readonly loopP50: number
   readonly loopMax: number
-  /** Of the largest, without what its frames load. */
+  /** Size of the largest response, without the content of its frames. */
   readonly bytes: number
   readonly wrong: ReadonlyArray<string>
 }
@@ -29,7 +32,7 @@ const quantile = (values: ReadonlyArray<number>, q: number): number => {
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? NaN
 }
 
-/** Asks for pages in turns, so that what slows the machine for a while slows all of them. */
+/** Requests pages in rotation, so that a temporary slowdown of the machine affects all pages. */
 export const measurePages = async (
   { pid, url }: Pick<ServerProcess, "pid" | "url">,
   cookie: string,
@@ -69,14 +72,14 @@ export const measurePages = async (
   }))
 }
 
-/** How soon a browser shows something of a page. Times in milliseconds. */
+/** Time until a browser shows content of a page. Unit: milliseconds. */
 export interface Painted {
   readonly name: string
   readonly median: number
   readonly max: number
 }
 
-/** Opens pages in Chromium, each with the stylesheet cached and a page of its own. */
+/** Opens pages in Chromium with a cached stylesheet, each in a new tab. */
 export const measurePaint = async (
   url: string,
   cookie: string,

@@ -10,24 +10,24 @@ import { encode, epochMillis, noEngagement, variantCode } from "../../src/sendti
 /** The organization of the benchmark. */
 export const org = "bench"
 
-/** Of each template; the busiest one has twice as many, and told apart by region as well. */
+/** Number of variants of each template. The busiest template has twice as many, and learns from the region as well. */
 export const variants = 5
 
-/** How much of everything. */
+/** Amounts of data. */
 export interface Size {
   readonly templates: number
   readonly decisions: number
-  /** Events that the tallies count; the latest of them are also there one by one, one for each decision. */
+  /** Number of events in the tallies. The latest events are also stored individually, one for each decision. */
   readonly talliedEvents: number
   readonly inbox: number
   readonly deliveries: number
 }
 
-/** Outcomes for each decision, as the tallies count them. */
+/** Number of outcomes for each decision in the tallies. */
 const rates = { sent: 1, delivered: 0.98, open: 0.4, click: 0.1, conversion: 0.02 }
 const eventsPerDecision = Object.values(rates).reduce((a, b) => a + b, 0)
 
-/** People have ten messages each; every two hundredth message is for this one. */
+/** A person who gets every two hundredth message. Other people get ten messages each. */
 export const busyUser = "u-busy"
 
 const tiers = ["gold", "none", "silver"]
@@ -35,7 +35,7 @@ const regions = ["east", "north", "south", "west"]
 const dayparts = ["night", "morning", "afternoon", "evening"]
 const weekends = ["weekday", "weekend"]
 
-/** The attributes that divide the users; the busiest template has the region as well (`wide`). */
+/** Returns the attributes of users. The busiest template also has the region (`wide`). */
 const people = (wide: boolean): ReadonlyArray<ReadonlyArray<readonly [name: string, value: string]>> =>
   tiers.flatMap((tier) =>
     (wide ? regions : [undefined]).map((region) => [
@@ -44,7 +44,7 @@ const people = (wide: boolean): ReadonlyArray<ReadonlyArray<readonly [name: stri
     ])
   )
 
-/** Buckets of half a year with the segments that have decisions in them: in an hour those of one part of the day. */
+/** Returns the buckets of half a year with their segments. An hour has only segments of one part of the day. */
 const placesAt = (now: number, wide: boolean): ReadonlyArray<{ readonly start: string; readonly segment: string }> => {
   const buckets = new Map<number, number>()
   for (let at = now - 170 * dayMillis; at <= now; at += hourMillis) {
@@ -65,7 +65,7 @@ const placesAt = (now: number, wide: boolean): ReadonlyArray<{ readonly start: s
   })
 }
 
-/** What requests of one day looked like, as the counts of attributes keep it. */
+/** Returns the attribute counts of the requests of one day. */
 const attributeCountsOf = (wide: boolean): string => {
   const key = (name: string, values: ReadonlyArray<string>) => [name, 900, values.map((value) => [value, 200])]
   return JSON.stringify({ sends: 1000, keys: [key("tier", tiers), ...(wide ? [key("region", regions)] : [])] })
@@ -88,7 +88,7 @@ const sent = {
 }
 const formats = JSON.stringify({ body: "html" })
 
-/** Fills an empty store; no service may use it meanwhile. */
+/** Fills an empty store. No service may use it at this time. */
 export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
   Effect.gen(function* () {
     const now = Date.now()
@@ -109,7 +109,7 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
         ${formats}::text::json, ${at}, ${at}
       FROM generate_series(1, ${counts.templates}::int) AS i
       CROSS JOIN LATERAL generate_series(1, CASE WHEN i = 1 THEN 2 ELSE 1 END * ${variants}::int) AS v`
-    // The first template has most of the traffic, the second half as much, and so on.
+    // The first template has the most traffic, the second template half as much, the third a third, and so on.
     const harmonic = Array.from({ length: size.templates }, (_, i) => 1 / (i + 1)).reduce((a, b) => a + b, 0)
     const busiest = size.talliedEvents / eventsPerDecision / harmonic
     for (const wide of [true, false]) {
@@ -223,7 +223,7 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
       INSERT INTO api_keys (id, org_slug, name, scopes, digest, created_at)
       SELECT 'key' || i, ${org}, 'Key ' || i, '{generate,deliver}', md5('a' || i) || md5('b' || i), ${at}
       FROM generate_series(1, 50) AS i`
-    // The latest messages of each person, from which their hours are learned.
+    // The latest messages of each person, from which send times are learned.
     const today = Math.floor((now - epochMillis) / hourMillis)
     for (let first = 0; first < counts.people; first += 1000) {
       const some = Array.from({ length: Math.min(1000, counts.people - first) }, (_, i) => `u-${first + i}`)
@@ -240,7 +240,7 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
         ]),
       )
     }
-    // What people's hours are learned from has been gone through, as it has where a service runs all the time.
+    // Marks the data for send times as processed, as in a service that runs all the time.
     yield* sql`INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${at})`
     yield* sql`ANALYZE`
     const [filled] = yield* sql<{ tallies: number; tallied: number }>`
@@ -249,7 +249,7 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
     return filled!
   })
 
-/** How many templates have a model, and how many were ever published. */
+/** Returns the number of templates with a model, and the number of published models so far. */
 export const modelsOf = (sql: SqlClient.SqlClient) =>
   Effect.map(
     sql<{ count: number; published: number }>`

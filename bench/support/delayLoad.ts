@@ -1,11 +1,12 @@
-// Asks Delay for people drawn by chance, as fast as `connections` keep-alive connections go. Prints one JSON line.
+// Sends Delay requests for random people over `connections` keep-alive connections at the maximum rate. Prints one JSON
+// line.
 //
 //   deno run -A bench/support/delayLoad.ts '{"url": "...", "seconds": 5, "connections": 64, "headers": {}, "people": 1000000}'
 import { loop, type LoopOptions } from "./Loop.ts"
 
 interface Options extends Omit<LoopOptions, "rate"> {
   readonly headers: Readonly<Record<string, string>>
-  /** Users are u1 to u<people>; 0: nobody is named. */
+  /** Number of users, u1 to u<people>. 0 means that requests name no user. */
   readonly people: number
 }
 

@@ -12,7 +12,7 @@ import { cpuMicrosOf, measure, type Measured, printTable, runLoad, startServer }
 
 const baseline = "empty Effect route"
 
-/** Histories of so many people, u1 to u<count>, with 5 to 35 messages each. */
+/** Stores histories of the people u1 to u<count>, with 5 to 35 messages each. */
 const storePeople = (environment: Readonly<Record<string, string>>, count: number) =>
   Effect.runPromise(
     Effect.gen(function* () {
@@ -45,7 +45,7 @@ const memoryOf = (pid: number): number => {
   }
 }
 
-/** What an answer of Delay costs next to an empty Effect route, with a million people on record. */
+/** Compares the cost of a Delay response with an empty Effect route, with the histories of a million people. */
 export const delaySpeed = async (quick: boolean): Promise<void> => {
   const seconds = quick ? 2 : 8
   const count = quick ? 20_000 : 1_000_000

@@ -1,4 +1,6 @@
-/** A request to Deliver but for its `email`. Apart from the rest, so that a load generator loads nothing of the service. */
+/**
+ * A request to Deliver without its `email`. A separate file, so that a load generator loads no module of the service.
+ */
 export const deliverBody = {
   template_id: "welcome",
   fields: { name: "Ann", city: "Oslo", product: "boots" },

@@ -11,7 +11,7 @@ import { deliverBody } from "./deliverBody.ts"
 import { enqueue, environmentOf, openServices, org, perSecond, setUp } from "./deliverStore.ts"
 import type { Looped } from "./Loop.ts"
 
-/** Messages, jobs or rows stored a second. */
+/** Measurements of stored messages, jobs or rows. */
 export interface Enqueued {
   readonly name: string
   readonly perSecond: number
@@ -30,7 +30,7 @@ const plain = (name: string, perSecond: number): Enqueued => ({
   statuses: {},
 })
 
-/** What the same Postgres takes from others: single rows, and jobs of graphile-worker. */
+/** Measures other writes on the same PostgreSQL server: single rows, and jobs of graphile-worker. */
 export const measureOthers = async (url: string, seconds: number): Promise<ReadonlyArray<Enqueued>> => {
   const payload = { email: "p@example.com", vars: deliverBody.fields, template: deliverBody.template_id }
   const bare = await Effect.runPromise(
@@ -59,7 +59,10 @@ export const measureOthers = async (url: string, seconds: number): Promise<Reado
   }
 }
 
-/** Deliver over HTTP, the service on one core and its clients on the other, then through the service in this process. */
+/**
+ * Measures Deliver over HTTP, with the service on one core and its clients on the other, and then through the service
+ * in this process.
+ */
 export const measureEnqueue = async (
   store: Environment,
   sink: Pick<Sink, "kind" | "port">,

@@ -1,4 +1,4 @@
-// Asks Deliver for messages, each to another address, in a process of its own. Prints one line of JSON.
+// Sends Deliver requests to different addresses from a separate process. Prints one line of JSON.
 //
 //   deno run -A bench/support/deliverLoad.ts '{"url": "...", "seconds": 5, "connections": 64, "rate": 0, "key": "...",
 //     "keyed": false}'
@@ -9,7 +9,7 @@ import { loop, type LoopOptions } from "./Loop.ts"
 
 interface Options extends LoopOptions {
   readonly key: string
-  /** Each request with an Idempotency-Key of its own. */
+  /** Whether each request has its own Idempotency-Key. */
   readonly keyed: boolean
 }
 

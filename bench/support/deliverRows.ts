@@ -4,21 +4,21 @@ import type { Settled } from "../../src/delivery/Outbox.ts"
 import type { Environment } from "./Databases.ts"
 import { enqueue, openServices, org, perSecond, type Services } from "./deliverStore.ts"
 
-/** What the queue costs with so many rows in its table. Times in milliseconds. */
+/** Costs of the queue with a number of rows in its table. Times are in milliseconds. */
 export interface RowCosts {
   readonly name: string
-  /** For each message, in groups as the lane makes them at the ceiling of 100. */
+  /** Time to claim a message, in groups of the size that a lane claims at 100 messages per second. */
   readonly claimMillis: number
   readonly settleMillis: number
   readonly enqueuedPerSecond: number
   readonly summaryMillis: number
-  /** The first page of all, of a state, of one address, and of a state that nothing is in. */
+  /** Times of the first page: of all deliveries, of a state, of one address, and of a state without deliveries. */
   readonly pagesMillis: ReadonlyArray<number>
 }
 
 export const pageNames = ["all", "sent", "queued, from the middle", "one address", "failed (none)"] as const
 
-/** Messages that a lane claims at once at the ceiling of 100. */
+/** Number of messages that a lane claims at once at 100 messages per second. */
 const group = 50
 
 /** Fills the table with `count` messages that were queued an hour ago and are due, or were sent. */
@@ -56,7 +56,7 @@ const medianTime = async (times: number, run: () => Promise<unknown>): Promise<n
   return medianOf(taken)
 }
 
-/** Claims and settles for some seconds; the median of groups, for each message. */
+/** Claims and settles messages for some seconds. Returns the median over groups, per message. */
 const drain = async ({ outbox }: Services, seconds: number) => {
   const lane = await Effect.runPromise(outbox.take(org, "bench"))
   if (lane === undefined) throw new Error("Somebody else holds the lane")
@@ -108,7 +108,7 @@ const costs = async (name: string, services: Services, seconds: number): Promise
   return { name, ...await drain(services, seconds), enqueuedPerSecond, summaryMillis, pagesMillis }
 }
 
-/** The costs with a table nearly empty, with `count` messages queued, and with `count` of them finished. */
+/** Measures the costs with a nearly empty table, with `count` queued messages, and with `count` finished messages. */
 export const measureRows = async (
   store: Environment,
   count: number,
@@ -119,7 +119,7 @@ export const measureRows = async (
     const run = <A>(effect: Effect.Effect<A, unknown>) => Effect.runPromise(effect)
     const empty = async () => {
       await run(services.sql`TRUNCATE deliveries, decisions, inbox, delivery_counts, delivery_minutes`)
-      // Some that are due, so that there is something to claim.
+      // Due messages for the lane to claim.
       await run(fill(services, 1, 20_000, "queued"))
     }
     await empty()

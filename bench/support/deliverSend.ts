@@ -5,14 +5,14 @@ import type { Environment } from "./Databases.ts"
 import { connect, environmentOf, org, pause, setUp } from "./deliverStore.ts"
 import type { Looped } from "./Loop.ts"
 
-/** How fast a dispatcher sends what is queued, by the clock of the platform. */
+/** Speed at which a dispatcher sends queued messages, by the clock of the platform. */
 export interface SentOut {
   readonly name: string
   readonly messages: number
   readonly perSecond: number
-  /** Most arrivals in a sliding second. */
+  /** Maximum number of arrivals within one second. */
   readonly fullest: number
-  /** Processor time of the service and its own processes for each message, without the queue's entrance. */
+  /** Processor time of the service and its child processes for each message, without queueing. */
   readonly cpuMicros: number
   /** Processor time of the platform for each message. */
   readonly platformMicros: number
@@ -21,7 +21,7 @@ export interface SentOut {
 export interface Outlet {
   readonly name: string
   readonly kind: Sink["kind"]
-  /** Further settings of the connection. */
+  /** Additional settings of the connection. */
   readonly settings: Readonly<Record<string, unknown>>
 }
 
@@ -31,10 +31,10 @@ export const outlets: ReadonlyArray<Outlet> = [
   { name: "webhook", kind: "webhook", settings: {} },
 ]
 
-/** Longest without an arrival before a run is given up. Unit: milliseconds. */
+/** Maximum time without an arrival before a run fails. Unit: milliseconds. */
 const patienceMillis = 30_000
 
-/** Queues messages, at least so many; answers how many. Their connection has to be paused. */
+/** Queues at least `messages` messages. Returns their number. Their connection must be paused. */
 export const fillQueue = async (url: string, key: string, messages: number): Promise<number> => {
   let queued = 0
   while (queued < messages) {
@@ -51,12 +51,12 @@ export const fillQueue = async (url: string, key: string, messages: number): Pro
   return queued
 }
 
-/** Waits until so many messages have arrived. */
+/** Resolves after `messages` messages have arrived. */
 export const awaitArrivals = async (name: string, sink: Sink, messages: number): Promise<void> => {
   let arrived = 0
   let movedAt = performance.now()
   while (arrived < messages) {
-    // Seldom: asking takes the platform's time, too.
+    // Polls rarely, because each request uses time of the platform.
     await pause(500)
     const now = await sink.refresh()
     if (now > arrived) movedAt = performance.now()
@@ -67,7 +67,7 @@ export const awaitArrivals = async (name: string, sink: Sink, messages: number):
   }
 }
 
-/** Connects the service to a platform; the connection is paused. */
+/** Connects the service to a platform. The connection is paused. */
 export const connectPaused = async (url: string, sink: Sink, settings: Outlet["settings"]): Promise<void> => {
   const setup = connectionTo(sink)
   await connect(url, sink.kind, { ...setup, settings: { ...setup.settings, ...settings }, paused: true })
@@ -77,8 +77,8 @@ export const connectPaused = async (url: string, sink: Sink, settings: Outlet["s
 export const startPlatform = (kind: Sink["kind"]): Promise<Sink> => startSink(kind, ["taskset", "-c", "1"])
 
 /**
- * Measures the service's SMTP client without the rest of the service: it sends one composed e-mail again and again from core 0
- * to a platform on core 1.
+ * Measures the service's SMTP client without the rest of the service: it sends one composed e-mail again and again from
+ * core 0 to a platform on core 1.
  */
 export const measureClient = async (sessions: number, messages: number): Promise<SentOut> => {
   const sink = await startPlatform("smtp")
@@ -105,8 +105,9 @@ export const measureClient = async (sessions: number, messages: number): Promise
 }
 
 /**
- * Queues messages with the connection paused, then lets go and waits until all have arrived. The service and the process
- * that composes e-mails run on core 0, the platform on core 1. Half as many messages are sent before to warm up.
+ * Queues messages with a paused connection, resumes it, and measures until all messages have arrived. The service and
+ * the process that composes e-mails run on core 0, and the platform on core 1. Half as many messages are sent first as
+ * a warm-up.
  */
 export const measureSend = async (
   store: Environment,

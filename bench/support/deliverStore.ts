@@ -12,7 +12,7 @@ import { makeOrganization, serviceAt } from "../../test/support/service.ts"
 import type { Environment } from "./Databases.ts"
 import { deliverBody } from "./deliverBody.ts"
 
-// What the parts of bench/deliver.ts share: an organization to deliver for, and the services without HTTP.
+// Shared parts of bench/deliver.ts: an organization with messages, and the services without HTTP.
 
 export const org = "bench" as OrgSlug
 const templateId = deliverBody.template_id as TemplateId
@@ -27,7 +27,7 @@ export const environmentOf = (store: Environment): Environment => ({
   ...store,
 })
 
-/** Sets a connection up, or changes it, and has it carry what is delivered. */
+/** Creates or changes a connection, and makes it the default connection. */
 export const connect = async (url: string, name: string, change: object) => {
   const answer = await serviceAt(url).manage("PUT", `/organizations/${org}/connections/${name}`, {
     ...change,
@@ -36,7 +36,10 @@ export const connect = async (url: string, name: string, change: object) => {
   if (answer.status > 201) throw new Error(`A connection was answered ${answer.status}: ${JSON.stringify(answer.body)}`)
 }
 
-/** An organization with 5 variants of three Liquid variables each, and a paused connection to `sink`; answers its key. */
+/**
+ * Creates an organization with a template of 5 variants with three Liquid variables each, and a paused connection to
+ * `sink`. Returns an API key.
+ */
 export const setUp = async (url: string, sink: Pick<Sink, "kind" | "port">): Promise<string> => {
   const service = serviceAt(url)
   const key = await makeOrganization(service, org, ["deliver"])
@@ -57,7 +60,7 @@ export const setUp = async (url: string, sink: Pick<Sink, "kind" | "port">): Pro
   return key
 }
 
-/** The services of a process that answers nobody and sends nothing. */
+/** The services of a process that serves no requests and sends no messages. */
 export interface Services {
   readonly sql: SqlClient.SqlClient
   readonly queue: DeliveryQueue["Service"]
@@ -82,7 +85,7 @@ export const openServices = async (store: Environment): Promise<Services> => {
   }
 }
 
-/** Calls `call` from `callers` at once for some seconds; answers how often a second. */
+/** Calls `call` for some seconds from a number of concurrent callers. Returns the calls per second. */
 export const perSecond = async (
   callers: number,
   seconds: number,

@@ -2,21 +2,22 @@ import { freePort } from "../../test/support/service.ts"
 import { runLoad, startServer } from "./Bench.ts"
 import type { EventLoad } from "./eventLoad.ts"
 
-/** How one stretch of events was acknowledged, and what became of the inbox. */
+/** Acknowledgements of events in one measurement, and the backlog of the inbox after it. */
 export interface Acknowledged {
   readonly name: string
   readonly eventsPerSecond: number
   readonly p50: number
   readonly p99: number
   readonly statuses: Readonly<Record<string, number>>
-  /** Bodies that waited when the last one was acknowledged, and seconds until none did; NaN where nothing is stored. */
+  /** Number of pending bodies when the last body was acknowledged. NaN if the server stores nothing. */
   readonly backlog: number
+  /** Time until no body was pending. NaN if the server stores nothing. Unit: seconds. */
   readonly emptySeconds: number
 }
 
 const connections = 32
 
-/** The acknowledgements of a server that only parses events and answers. */
+/** Measures the acknowledgements of a server that only parses events and responds. */
 export const measureEventBaseline = async (seconds: number): Promise<ReadonlyArray<Acknowledged>> => {
   const server = await startServer(["bench/support/baselines.ts", "effect"], await freePort(), {})
   try {

@@ -1,5 +1,5 @@
-// Sends the stream of events of bench/support/Events.ts from event `first` on, as bench/support/load.ts sends requests. A
-// body that is not acknowledged is sent again, as senders do, so that the events that were sent are numbers without a gap.
+// Sends the stream of events of bench/support/Events.ts from event `first` on, in the way of bench/support/load.ts.
+// Sends a body again if it is not acknowledged, as real senders do, so that the numbers of sent events have no gaps.
 // Prints one JSON line.
 //
 //   deno run -A bench/support/eventLoad.ts '{"url": "...", "headers": {}, "seconds": 5, "connections": 32, "rate": 250, …}'
@@ -13,18 +13,18 @@ interface Options extends LoopOptions {
   readonly first: number
   readonly decisions: number
   readonly base: number
-  /** Whether the answers say how many events there were. */
+  /** Whether responses contain the number of events. */
   readonly counted: boolean
 }
 
-/** What was sent and how it was answered. */
+/** Result of the load. */
 export interface EventLoad extends Looped {
   readonly next: number
-  /** Answers with another number of events than was sent. */
+  /** Number of responses whose number of events differs from the sent number. */
   readonly wrong: number
 }
 
-/** How long one body is sent again and again. */
+/** Maximum time for repetitions of one body. Unit: milliseconds. */
 const patienceMillis = 30_000
 
 const load = async (options: Options): Promise<EventLoad> => {

@@ -5,26 +5,31 @@ import { makePartitions, partitionedTables } from "../../src/journal/retention/P
 
 export const org = "bench"
 
-/** Per decision: how many have a caller's tracking id; events reported, and of how many messages the platform's name. */
+/**
+ * Shares per decision: decisions with a caller's tracking id, reported events, and messages with a linked message id of
+ * the platform.
+ */
 export const mix = { given: 0.5, delivered: 1, open: 0.3, click: 0.05, linked: 0.5, eventsPerBody: 10 }
 
-/** Partitions as they are after a year of service. */
+/** Creates the partitions of a service that has run for `days` days. */
 export const preparePartitions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, days: number) {
   for (const one of partitionedTables) {
     yield* makePartitions(sql, one, Date.now() - days * dayMillis)
     yield* makePartitions(sql, one, Date.now())
   }
-  // Nothing is done in the background about what is put in, as if it had been done.
+  // Marks background work as done, so that the service does not process the stored rows.
   yield* sql`INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, now())`
   yield* sql`
     INSERT INTO upkeep_runs (job, due_at) VALUES ('prepare', now() + interval '1 day'), ('remove', now() + interval '1 day')`
 })
 
-/** Adds decisions from..to (by number) with what belongs to them, spread evenly over the last `days`. */
+/**
+ * Adds the decisions with the numbers `from` to `to` and their related rows, spread evenly over the last `days` days.
+ */
 export const fill = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: number, to: number, days: number) {
   const step = 100_000
   const now = Date.now()
-  // A number's moment does not depend on how many there are in the end.
+  // The time of a decision depends only on its number, not on the total.
   const at = sql`to_timestamp(${now / 1000}::float8 - 60 - (i * 7919::bigint % 1000003) / 1000003.0 * ${
     days * 86_400
   }::float8)`
@@ -69,7 +74,7 @@ export const fill = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from:
   yield* sql`CHECKPOINT`
 })
 
-/** Rows and bytes (table, indexes) of each table that grows with decisions, all partitions together. */
+/** Returns the rows and bytes (table and indexes) of each table that grows with decisions, over all partitions. */
 export const sizes = (sql: SqlClient.SqlClient) =>
   sql<{ readonly name: string; readonly rows: number; readonly heap: number; readonly indexes: number }>`
     SELECT t.name, sum(greatest(c.reltuples, 0))::float8 AS rows, sum(pg_table_size(c.oid))::float8 AS heap,
@@ -79,7 +84,10 @@ export const sizes = (sql: SqlClient.SqlClient) =>
       OR c.oid IN (SELECT p.relid FROM pg_partition_tree(t.name::regclass) AS p))
     GROUP BY t.name, t.n ORDER BY t.n`
 
-/** Blocks of the database that have been looked at so far: what a request costs the server, whatever else runs here. */
+/**
+ * Returns the number of database blocks read so far. It measures the cost of requests independently of other load on
+ * this machine.
+ */
 export const blocks = (sql: SqlClient.SqlClient) =>
   Effect.map(
     Effect.andThen(

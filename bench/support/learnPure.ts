@@ -16,11 +16,11 @@ import { seeded } from "../../test/support/load.ts"
 import { printColumns } from "./Bench.ts"
 import { bodyText } from "./Events.ts"
 
-// The pure functions of bench/learn.ts, in this process on one thread.
+// Measures the pure functions of bench/learn.ts in this process on one thread.
 
 const now = Date.UTC(2026, 10, 21, 12, 30)
 
-/** Microseconds per call: the median of five stretches, after one that warms up. */
+/** Returns the time of a call: the median of five measurements after a warm-up. Unit: microseconds. */
 const microsOf = (run: () => void, millis: number): number => {
   const stretch = () => {
     let calls = 0
@@ -37,7 +37,10 @@ const microsOf = (run: () => void, millis: number): number => {
   return Array.from({ length: 5 }, stretch).sort((a, b) => a - b)[2]!
 }
 
-/** 4 x 4 + 2 values of requests and the two built-in attributes: 6 x 6 x 2 x 4 = 288 contexts, 19 coefficients. */
+/**
+ * Two attributes with 4 values each, `other` and `missing`, and the two built-in attributes: 6 x 6 x 2 x 4 = 288
+ * contexts, 19 coefficients.
+ */
 const scheme = {
   keys: [
     { name: "country", values: ["no", "se", "dk", "fi"] },
@@ -56,7 +59,7 @@ const allContexts = countries.flatMap((country) =>
   )
 )
 
-/** What `variants` variants did in `contexts` on the last `days` days; a click per 30 sends, more or less. */
+/** Returns counts of `variants` variants in `contexts` on the last `days` days, with about one click per 30 sends. */
 const countsOf = (variants: number, contexts: ReadonlyArray<string>, days: number): Counts => {
   const random = seeded(7)
   const counts = new Counts()
@@ -90,12 +93,12 @@ interface Row {
   readonly aim?: string
 }
 
-/** Measures and prints; answers what was computed wrong. */
+/** Prints measurements. Returns the checks that failed. */
 export const measurePure = (quick: boolean): ReadonlyArray<string> => {
   const millis = quick ? 60 : 300
   const wrong: Array<string> = []
   const check = (what: string, holds: boolean) => void (holds || wrong.push(what))
-  // What is computed goes somewhere, so that it cannot be left out.
+  // Results are summed here, so that the compiler cannot omit the computation.
   let sink = 0
 
   const decisions: Array<Row> = []
@@ -112,7 +115,7 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
     const model = fit(inputOf(countsOf(variants, allContexts.slice(0, variants > 20 ? 16 : 288), 1)))
     const policy = new Policy(model)
     const eligible = eligibleSet(Array.from({ length: variants }, (_, v) => `v${v}`))
-    // A thousand variants in 288 contexts are more than is kept: one daypart of the weekdays then, 36 contexts.
+    // A thousand variants in 288 contexts exceed the cache, so they use one part of the day on weekdays: 36 contexts.
     const hourOf = (i: number) => variants > 20 ? 9 : i % 168
     const decide = (i: number) => {
       const choice = policy.choice(policy.contextOf(attrs[i % 36]!, hourOf(i)), eligible)
@@ -160,7 +163,7 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
       micros: microsOf(() => {
         for (let i = 0; i < many; i++) {
           const request = { attrs: asked[i % 36]!, userId: "u1" }
-          // So few requests an hour that each is recorded in full.
+          // The rate is so low that each request is recorded completely.
           sink += recorder.record(contexts, found[i % 36]!, request, i * 2000).context.length
         }
       }, millis) / many,
@@ -201,7 +204,7 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
     add(`weights from means and deviations, K = ${variants}`, () => {
       sink += mixFloor(bestArmProbabilities(means, tempered), 0.01)[0]!
     })
-    // Sets of other names are not in the cache.
+    // Sets with new names are not in the cache.
     let n = 0
     add(`weights of a context from the model, K = ${variants}`, () => {
       sink += policy.choice(context, { key: `set ${n++}`, ids: eligible.ids }).weights[0]!

@@ -6,32 +6,33 @@ import type { EventLoad } from "./eventLoad.ts"
 import { addTo, templates, type Totals, totalsOf, trackingId, variants } from "./Events.ts"
 import { bareInserts, fill } from "./StoredEvents.ts"
 
-// The service of bench/learn.ts on one store: Generate and events side by side, then the inbox as fast as it goes.
+// Measures the service of bench/learn.ts on one store: concurrent Generate requests and events, and then the maximum
+// speed of the intake.
 
-/** How much of everything. */
+/** Amounts of load. */
 export interface Size {
   readonly quick: boolean
-  /** Requests a second of Generate beside events; undefined for half of its full rate. */
+  /** Requests per second of Generate concurrent with events. Undefined for half of its full rate. */
   readonly generate: number | undefined
   /** Seconds of one measurement. */
   readonly seconds: number
-  /** Seconds of load during which it is tried how soon models change. */
+  /** Duration of the load during which probes measure the time until models change. Unit: seconds. */
   readonly probeSeconds: number
   readonly decisions: number
-  /** Events put into the inbox to be taken at full speed. */
+  /** Number of events in the inbox for the measurement of the intake. */
   readonly filled: number
 }
 
-/** The rate of Generate beside events, as tables name it. */
+/** Returns the name of the concurrent rate of Generate in tables. */
 export const rateNameOf = ({ generate }: Size): string => generate === undefined ? "at half" : `at ${generate}/s`
 
-/** Seconds from the acknowledgement of an event to a model that knows it. */
+/** Times from the acknowledgement of an event to a model that includes it. Unit: seconds. */
 export interface Probes {
   readonly name: string
   readonly seconds: ReadonlyArray<number>
-  /** Seconds until it was among the counts. */
+  /** Seconds until the counts included the event. */
   readonly counted: ReadonlyArray<number>
-  /** How long those were waited for that were not seen before the load ended. */
+  /** Seconds waited for events that no model included before the load ended. */
   readonly unseen: ReadonlyArray<number>
 }
 
@@ -47,7 +48,9 @@ export interface StoreResult {
   readonly events: ReadonlyArray<Acknowledged>
   readonly probes: ReadonlyArray<Probes>
   readonly fits: { readonly count: number; readonly share: number; readonly perFit: number }
-  /** Processor time per second by thread, at half of Generate's full load, without and with events. Unit: microseconds. */
+  /**
+   * Processor time per second by thread, at half of Generate's full load, without and with events. Unit: microseconds.
+   */
   readonly threads: ReadonlyArray<readonly [name: string, without: number, withEvents: number]>
   readonly drained: ReadonlyArray<Drained>
   readonly notes: ReadonlyArray<string>
@@ -58,9 +61,12 @@ const org = "bench"
 const rate = 5000
 const perRequest = 20
 const connections = 32
-/** Results are asked for this often while a model is waited for: each answer costs the service a report. */
+/**
+ * Interval of requests for results while a probe awaits a model. Each response costs the service a report. Unit:
+ * milliseconds.
+ */
 const pollMillis = 300
-/** A backlog is waited for this long, and the end of all counting. */
+/** Timeout for a backlog and for the end of counting. Unit: seconds. */
 const patienceSeconds = 300
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
@@ -83,7 +89,7 @@ const generateBody = { template_id: "welcome", user_id: "u1", fields, attrs: { t
 const tiers = ["gold", "silver", "none"]
 const countries = ["NO", "SE", "DK", "FI"]
 
-/** The metrics of a service, each summed over its labels. */
+/** Returns a function that reads a metric of a service, summed over its labels. */
 const metricsOf = async (url: string): Promise<(name: string, label?: string) => number> => {
   const text = await (await fetch(`${url}/metrics`)).text()
   return (name, label = "") => {
@@ -96,7 +102,7 @@ const metricsOf = async (url: string): Promise<(name: string, label?: string) =>
   }
 }
 
-/** Waits until no body waits; answers seconds, Infinity where that took too long. */
+/** Resolves when no body is pending. Returns the time in seconds, or Infinity after the timeout. */
 const emptied = async (url: string): Promise<number> => {
   const begin = performance.now()
   while (performance.now() - begin < patienceSeconds * 1000) {
@@ -106,7 +112,7 @@ const emptied = async (url: string): Promise<number> => {
   return Infinity
 }
 
-/** Makes the decisions that events are about; answers the number of the variant of each. */
+/** Creates the decisions of the events. Returns the number of the variant of each decision. */
 const decide = async (service: Service, key: string, count: number): Promise<Uint8Array> => {
   const chosen = new Uint8Array(count)
   let next = 0
@@ -143,7 +149,7 @@ interface Probe {
   readonly copyId: string
 }
 
-/** Measures the service on one store. Everything that was acknowledged is counted in the end, or `wrong` says so. */
+/** Measures the service on one store. `wrong` lists acknowledged events that are not counted at the end. */
 export const measureStore = async (store: string, environment: Environment, size: Size): Promise<StoreResult> => {
   const wrong: Array<string> = []
   const notes: Array<string> = []
@@ -168,7 +174,8 @@ export const measureStore = async (store: string, environment: Environment, size
       if (status !== 201 && status !== 200) throw new Error(`A template was answered ${status}`)
     }
     const begin = performance.now()
-    // Half an hour ago: a minute per round stays in the past, and within the two hours that clocks may differ.
+    // Half an hour ago. With a minute per round, all events are in the past, and within the two hours by which clocks
+    // may differ.
     const base = Date.now() - 30 * 60_000
     const chosen = await decide(service, key, decisions)
     notes.push(
@@ -200,7 +207,7 @@ export const measureStore = async (store: string, environment: Environment, size
       }
       return load
     }
-    /** Sends events and, when they are acknowledged, looks at the inbox and waits for it. */
+    /** Sends events. After their acknowledgement, reads the backlog of the inbox and awaits its end. */
     const acknowledged = async (name: string, rate: number, perRequest: number, seconds: number) => {
       const load = await sending(name, rate, perRequest, seconds)
       const backlog = (await metricsOf(url))("parlance_inbox_pending")
@@ -217,11 +224,11 @@ export const measureStore = async (store: string, environment: Environment, size
       return row
     }
 
-    // Warm: code, connections, learning attributes.
+    // Warm-up of code, connections and learning attributes.
     await generating("warm", 0, 1, size.quick ? 1 : 4)
     await sending("warm", 250, perRequest, size.quick ? 2 : 4)
     await emptied(url)
-    // The decisions are folded and fitted by now, or nearly.
+    // After this pause, nearly all decisions are folded and fitted.
     await pause(2000)
 
     const alone = await generating("Generate alone, closed loop", 0, seconds, 0)
@@ -229,7 +236,7 @@ export const measureStore = async (store: string, environment: Environment, size
     const shared = size.generate ?? Math.round(alone.perSecond / 2)
     const rateName = rateNameOf(size)
     await pause(1500)
-    /** Measures, and the processor time that each thread used meanwhile, per second. */
+    /** Runs a measurement. Returns the processor time of each thread, per second. */
     const watched = async (run: () => Promise<Measured>): Promise<ReadonlyMap<string, number>> => {
       const before = cpuMicrosByThread(server.pid)
       const begin = performance.now()
@@ -243,7 +250,7 @@ export const measureStore = async (store: string, environment: Environment, size
     }
     const threadsAlone = await watched(() => generating(`Generate alone, ${rateName}`, shared, seconds, 0))
 
-    // The events' load begins a little earlier and ends a little later than the measurement beside it.
+    // The load of events begins shortly before the concurrent measurement, and ends shortly after it.
     const beside = async <A>(run: () => Promise<A>, load: Promise<unknown>): Promise<A> => {
       await pause(1000)
       const result = await run()
@@ -268,7 +275,8 @@ export const measureStore = async (store: string, environment: Environment, size
       ),
     )
 
-    // Single events: how many go through beside Generate at half, then half as many at a steady rate.
+    // Single events: first the maximum rate concurrent with Generate at half rate, and then half of this maximum at a
+    // steady rate.
     let most = 0
     await beside(
       () => generating(`Generate ${rateName}, with single events`, shared, seconds, 0),
@@ -284,8 +292,8 @@ export const measureStore = async (store: string, environment: Environment, size
       ),
     )
 
-    // How soon a model knows of an event: of a template that nothing else happens to, and of one with a twentieth of the
-    // traffic. Only probes click there.
+    // Time until a model includes an event: for a template without other traffic, and for a template with a twentieth
+    // of the traffic. Only probes click there.
     const probesMost = size.quick ? 4 : 30
     const probing = new Map<string, Array<Probe>>()
     for (const id of ["quiet", "t0"]) {
@@ -325,8 +333,8 @@ export const measureStore = async (store: string, environment: Environment, size
         }
         addTo(probeTotals, `${id}/${copyId}`, "click")
         const acknowledgedAt = performance.now()
-        // Any model but the one before knows the click where nothing else happens. Elsewhere the first model after the one
-        // that was in force when the click was seen among the counts: it may be one too late.
+        // Without other traffic, any new model includes the click. With other traffic, the first model after the counts
+        // included the click is used, which may be one model too late.
         let last: string | undefined = id === "quiet" ? before.version : undefined
         let known = false
         let seen = false
@@ -343,7 +351,7 @@ export const measureStore = async (store: string, environment: Environment, size
         const waited = (performance.now() - acknowledgedAt) / 1000
         if (seen) took.push(waited)
         else unseen.push(waited)
-        // Out of step with the jobs of every second.
+        // The pause avoids synchronization with jobs that run every second.
         await pause(200 + 137 * (i % 7))
       }
       return { name: `${name}, ${store}`, seconds: took, counted, unseen }
@@ -365,7 +373,7 @@ export const measureStore = async (store: string, environment: Environment, size
     const fitMillis = fitsAfter("parlance_fit_milliseconds_total") - fitsBefore("parlance_fit_milliseconds_total")
     for (const statement of await statements(environment, true)) notes.push(`under load, ${statement}`)
 
-    // Everything waits in the inbox, then the service starts.
+    // All events are in the inbox before the service starts.
     await server.stop()
     const bare = await onStore(environment, (sql) => bareInserts(sql, Math.min(filled, 20_000), decisions))
     drained.push({ name: `bare inserts, 1,000 each, ${store}`, eventsPerSecond: bare, cpuMicros: NaN })
@@ -404,7 +412,8 @@ export const measureStore = async (store: string, environment: Environment, size
       if (perBody === perRequest) await server.stop()
     }
 
-    // Nothing lost, nothing twice: by the answers of Generate and the numbers of the events that were acknowledged.
+    // Checks that no event is lost or counted twice, by the responses of Generate and the numbers of acknowledged
+    // events.
     const after = serviceAt(server.url)
     const expected = totalsOf(next, chosen)
     for (const [key, counts] of probeTotals) {

@@ -1,6 +1,6 @@
-// A load generator in a process of its own: `connections` keep-alive connections, each asking again as soon as it is
-// answered (closed loop), or all together at `rate` requests a second whatever the answers take (open loop, rate > 0).
-// Prints one JSON line.
+// A load generator in a separate process, with `connections` keep-alive connections. In a closed loop, each connection
+// sends its next request immediately after a response. In an open loop (`rate` > 0), all connections together send
+// `rate` requests per second, independently of responses. Prints one JSON line.
 //
 //   deno run -A bench/support/load.ts '{"url": "...", "seconds": 5, "connections": 64, "rate": 0, "headers": {}, "body": ""}'
 import { postMessage } from "./Connection.ts"

@@ -1,5 +1,5 @@
-// An open-loop load generator in a process of its own: `rate` requests a second whether or not earlier ones are answered, on
-// as many keep-alive connections as that takes, `connections` at most. Nobody heeds Retry-After. Prints one JSON line.
+// An open-loop load generator in a separate process: sends `rate` requests per second, independently of responses, over
+// at most `connections` keep-alive connections. Ignores Retry-After. Prints one JSON line.
 //
 //   deno run -A bench/support/openLoad.ts '{"url": "...", "seconds": 8, "connections": 1000, "rate": 20000, "headers": {}, "body": ""}'
 import { Connection, postMessage } from "./Connection.ts"
@@ -24,7 +24,7 @@ const ask = async (connection: Connection) => {
   const { status } = await connection.send(message)
   idle.push(connection)
   const end = performance.now()
-  // What is answered after the end belongs to nothing that was measured.
+  // Responses after the end are not part of the measurement.
   if (end > begun + options.seconds * 1000) return
   statuses[status] = (statuses[status] ?? 0) + 1
   if (status === "200") latencies.push(end - start)
@@ -37,7 +37,7 @@ while (true) {
   const passed = performance.now() - begun
   if (passed >= options.seconds * 1000) break
   due = passed * options.rate / 1000
-  // What finds no connection waits at the client and is sent when one is free.
+  // Without a free connection, a request waits in the client.
   while (sent < due) {
     const connection = idle.pop()
     if (connection === undefined) break

@@ -3,20 +3,20 @@ import type { SqlClient } from "effect/sql"
 import type { Service } from "../../test/support/service.ts"
 import { fillStore, org, type Size } from "./consoleStore.ts"
 
-// The data of bench/pages.ts: an organization of usual size, with 1,000 rows in each list that has no bound.
+// The data of bench/pages.ts: an organization of usual size, with 1,000 rows in each unlimited list.
 
 const size: Size = { templates: 40, decisions: 20_000, talliedEvents: 500_000, inbox: 2000, deliveries: 3000 }
 
-/** Rows of each list that has no bound. */
+/** Number of rows in each unlimited list. */
 const rows = 1000
 
 const paragraph =
   "<p>Dear {{ name | default: 'friend' }}, שלום 🎂 <a href=\"https://shop.example/offer\">our offer</a></p>\n"
 
-/** A body of 60 kB with text from right to left and emoji. */
+/** A body of 60 kB with right-to-left text and emoji. */
 const body = paragraph.repeat(Math.floor(60_000 / new TextEncoder().encode(paragraph).length))
 
-/** Fills an empty store; no service may use it meanwhile. */
+/** Fills an empty store. No service may use it at this time. */
 export const fillPages = (sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     yield* fillStore(sql, size)
@@ -46,7 +46,7 @@ export const fillPages = (sql: SqlClient.SqlClient) =>
       FROM generate_series(1, ${rows}::int) AS i`
   })
 
-/** Adds what the service makes itself, and copies it; the account is the visitor's. */
+/** Adds rows that only the service can create, and copies them. `accountId` is the account that opens the pages. */
 export const addRecords = async (
   service: Service,
   accountId: string,

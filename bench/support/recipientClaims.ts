@@ -3,7 +3,7 @@ import type { ClaimChoice } from "../../src/delivery/DomainSessions.ts"
 import type { Environment } from "./Databases.ts"
 import { openServices, org, type Services } from "./deliverStore.ts"
 
-/** What one claim of 50 messages costs. Milliseconds. */
+/** Cost of one claim of 50 messages. Unit: milliseconds. */
 export interface ClaimCost {
   readonly name: string
   readonly claimed: number
@@ -13,7 +13,10 @@ export interface ClaimCost {
 
 const group = 50
 
-/** Fills the queue with messages in this order, due for an hour: so many to each domain, one after the other. */
+/**
+ * Fills the queue with messages that have been due for an hour: a number of messages for each domain, one domain after
+ * another.
+ */
 const fill = (
   { sql }: Services,
   parts: ReadonlyArray<readonly [domain: string, count: number, isTransactional?: boolean]>,
@@ -52,7 +55,7 @@ const measure = async (services: Services, name: string, choice: ClaimChoice, ti
   return { name, claimed, median: taken[times >> 1]!, longest: taken.at(-1)! }
 }
 
-/** The costs of claims with `rows` queued messages. */
+/** Measures the costs of claims with `rows` queued messages. */
 export const measureClaims = async (
   store: Environment,
   rows: number,

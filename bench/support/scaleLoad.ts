@@ -5,7 +5,10 @@ import { readdirSync, readFileSync } from "node:fs"
 import { adminToken, freePort, serviceAt } from "../../test/support/service.ts"
 import { cpuMicrosOf, type Measured, runLoad, type ServerProcess, startServer } from "./Bench.ts"
 
-/** What a database has done so far, as its own statistics say; `micros` of all processes called postgres on this machine. */
+/**
+ * The work of a database so far, from its own statistics. `micros` is the processor time of all processes named
+ * postgres on this machine.
+ */
 export interface Work {
   readonly at: number
   readonly commits: number
@@ -15,7 +18,7 @@ export interface Work {
   readonly sessions: number
 }
 
-/** Processor time of the processes of this name that live, in microseconds. */
+/** Returns the processor time of running processes with this name. Unit: microseconds. */
 const cpuMicrosNamed = (name: string): ReadonlyMap<number, number> => {
   const times = new Map<number, number>()
   for (const pid of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
@@ -24,13 +27,13 @@ const cpuMicrosNamed = (name: string): ReadonlyMap<number, number> => {
         times.set(Number(pid), cpuMicrosOf(Number(pid)) || 0)
       }
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
   return times
 }
 
-/** What was used between two looks, but for processes that have ended since the first. */
+/** Returns the processor time between two readings, without processes that have ended since the first. */
 const usedBetween = (from: ReadonlyMap<number, number>, to: ReadonlyMap<number, number>): number =>
   [...to].reduce((sum, [pid, micros]) => sum + micros - (from.get(pid) ?? 0), 0)
 
@@ -46,14 +49,14 @@ export const workOf = (url: string): Promise<Work> =>
     }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })), Effect.orDie),
   )
 
-/** What was done between two looks, a second. */
+/** Returns the work per second between two readings. */
 export const perSecond = (from: Work, to: Work) => {
   const seconds = (to.at - from.at) / 1000
   return {
     commits: (to.commits - from.commits) / seconds,
     written: (to.written - from.written) / seconds,
     read: (to.read - from.read) / seconds,
-    /** Cores kept busy. */
+    /** Number of busy cores. */
     cores: usedBetween(from.micros, to.micros) / seconds / 1e6,
   }
 }
@@ -87,7 +90,7 @@ export const startNodes = async (
   }
 }
 
-/** Asks all servers at once, each over its share of the connections and with its own key, or the only one. */
+/** Loads all servers at once, each over its share of the connections, and with its own key or the only key. */
 export const loadAll = async (
   name: string,
   servers: ReadonlyArray<ServerProcess>,

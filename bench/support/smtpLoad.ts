@@ -1,6 +1,6 @@
 import "../../src/runtime/leakGuard.ts"
-// Sends one composed e-mail again and again with the service's SMTP client and nothing else of the service, in a process of
-// its own: what the client, the machine and the platform can do. Prints one line of JSON.
+// Sends one composed e-mail repeatedly with only the service's SMTP client, in a separate process. Shows the limit of
+// the client, the machine and the platform. Prints one line of JSON.
 //
 //   deno run -A bench/support/smtpLoad.ts '{"port": 2525, "sessions": 5, "messages": 4000}'
 import { Effect } from "effect"

@@ -1,5 +1,5 @@
-// The mixed load of a soak: Generates at a rate, and beside them events, deliveries and reads of the console's data. Prints one
-// line of JSON.
+// The mixed load of a soak test: Generate requests at a rate, with events, deliveries and reads of the console's data.
+// Prints one line of JSON.
 //
 //   deno run -A bench/support/soakLoad.ts '{"url": "...", "seconds": 60, "connections": 32, "rate": 2000, "key": "...", …}'
 import { randomUUID } from "node:crypto"
@@ -7,14 +7,16 @@ import { postMessage } from "./Connection.ts"
 import { deliverBody } from "./deliverBody.ts"
 import { loop, type Looped, type LoopOptions } from "./Loop.ts"
 
-/** `url` is the service's; the paths are the load's own. */
+/** `url` is the address of the service. The load adds the paths. */
 export interface SoakOptions extends LoopOptions {
   readonly key: string
   readonly org: string
   readonly adminToken: string
-  /** Per second: bodies of 20 events, messages, and reads. */
+  /** Number of bodies with 20 events per second. */
   readonly bodies: number
+  /** Number of messages per second. */
   readonly messages: number
+  /** Number of reads per second. */
   readonly reads: number
 }
 
@@ -28,7 +30,7 @@ const base = looped.url
 const end = performance.now() + looped.seconds * 1000
 const asked: Array<string> = []
 
-/** Calls `send` at a rate until the end, whatever its answers take; counts them by status. */
+/** Calls `send` at a rate until the end, independently of responses. Counts responses by status. */
 const pace = async (perSecond: number, send: (n: number) => Promise<Response>) => {
   const statuses: Record<string, number> = {}
   const under = new Set<Promise<void>>()

@@ -1,4 +1,4 @@
-// Opens and clicks of many messages, from a process of its own; see `load.ts` for how it asks. Prints one JSON line.
+// Sends opens and clicks of many messages from a separate process, in the way of `load.ts`. Prints one JSON line.
 //
 //   deno run -A bench/support/trackingLoad.ts '{"url": "…", "seconds": 5, "connections": 64, "rate": 0, "route": "c",
 //     "secret": "…", "org": "…", "link": "…", "first": 0, "messages": 1000}'
@@ -10,14 +10,17 @@ import { writeToken } from "../../src/tracking/Token.ts"
 import { loop, type LoopOptions } from "./Loop.ts"
 
 interface Options extends LoopOptions {
-  /** `o` opens, `c` clicks, `` asks for the address as it is. */
+  /** `o` for opens, `c` for clicks, or an empty text for the unchanged address. */
   readonly route: "o" | "c" | ""
-  /** Key of tokens, hexadecimal. */
+  /** Signing key of tokens, in hexadecimal. */
   readonly secret: string
   readonly org: string
-  /** Key of the link that is clicked. */
+  /** Key of the clicked link. */
   readonly link: string
-  /** Messages that the requests go round, from number `first` on. Message n has the MD5 of its number as its id. */
+  /**
+   * Number of the first message. Requests cycle through `messages` messages. Message n has the MD5 of its number as its
+   * id.
+   */
   readonly first: number
   readonly messages: number
 }

@@ -1,13 +1,16 @@
-// What the platforms send, by number, and a load generator that sends it: an open loop over keep-alive connections, as
-// bench/support/load.ts, with another body and signature each time. Prints one JSON line.
+// Webhook bodies of the platforms, by number, and a load generator that sends them: an open loop over keep-alive
+// connections in the way of bench/support/load.ts, with a different body and signature each time. Prints one JSON line.
 //
 //   deno run -A bench/support/webhookLoad.ts '{"url": "...", "segment": "provider_a", "seconds": 5, "rate": 1000, …}'
 import { createHmac } from "node:crypto"
 import { postMessage } from "./Connection.ts"
 import { loop, type Looped, type LoopOptions } from "./Loop.ts"
 
-/** One event of the stream. Of a message there are a send, an open and a click, 5 to 4 to 1; only the send is ours to mark. */
-interface Told {
+/**
+ * One event of the stream. The ratio of sends, opens and clicks is 5 to 4 to 1. Some platforms report the tracking id
+ * only in sends.
+ */
+interface StreamedEvent {
   readonly kind: "send" | "open" | "click"
   /** Number of the event, and of its message. */
   readonly n: number
@@ -19,8 +22,8 @@ interface Told {
   readonly at: number
 }
 
-/** Messages are opened and clicked while others are sent. */
-const told = (n: number, decisions: number, base: number): Told => {
+/** Returns event `n`. Messages are opened and clicked while other messages are sent. */
+const streamedEvent = (n: number, decisions: number, base: number): StreamedEvent => {
   const round = n % 10
   const message = 5 * Math.floor(n / 10) + round % 5
   const decision = message % decisions
@@ -40,14 +43,14 @@ const seconds = (at: number) => Math.floor(at / 1000)
 const agent =
   "Mozilla/5.0 (iPhone; CPU iPhone OS 18_2 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148"
 
-/** How a platform sends. */
+/** The format in which a platform sends. */
 export interface Sender {
   readonly segment: string
   readonly name: string
   readonly secret: string
-  /** Events in a body: as many as the platform puts there, 10 at most. */
+  /** Number of events in a body: the number that the platform sends, at most 10. */
   readonly perBody: number
-  readonly item: (event: Told) => unknown
+  readonly item: (event: StreamedEvent) => unknown
   readonly body: (items: ReadonlyArray<unknown>) => unknown
   readonly sign: (body: string, now: number) => Readonly<Record<string, string>>
 }
@@ -151,7 +154,7 @@ export const senders: ReadonlyArray<Sender> = [
     name: "Segment",
     secret,
     perBody: 10,
-    // A batch is signed in its first item only, so that customers with batches use a token.
+    // A signature covers only the first item of a batch, so customers with batches use a token.
     sign: () => ({ authorization: `Bearer ${secret}` }),
     body: (items) => items,
     item: ({ at, email, kind, message, n, tracking, user }) => ({
@@ -211,23 +214,23 @@ export const senders: ReadonlyArray<Sender> = [
   },
 ]
 
-/** The text of the body with event `n` and those behind it. */
+/** Returns the text of the body with event `n` and the following events. */
 export const bodyOf = ({ body, item, perBody }: Sender, n: number, decisions: number, base: number): string =>
-  JSON.stringify(body(Array.from({ length: perBody }, (_, i) => item(told(n + i, decisions, base)))))
+  JSON.stringify(body(Array.from({ length: perBody }, (_, i) => item(streamedEvent(n + i, decisions, base)))))
 
 interface Options extends LoopOptions {
   readonly segment: string
   readonly first: number
   readonly decisions: number
   readonly base: number
-  /** Whether answers say how many events there were. */
+  /** Whether responses contain the number of events. */
   readonly counted: boolean
 }
 
-/** What was sent and how it was answered. */
+/** Result of the load. */
 export interface Sent extends Looped {
   readonly next: number
-  /** Answers with another number of events than was sent. */
+  /** Number of responses whose number of events differs from the sent number. */
   readonly wrong: number
 }
 

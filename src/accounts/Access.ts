@@ -25,7 +25,10 @@ export interface Rule {
   readonly isMany?: boolean
   /** Whether the endpoint can be used on the sandbox of an organization. */
   readonly inSandbox?: boolean
-  /** Returns the reason why a session of any role is refused for these path parameters. */
+  /**
+   * Returns the reason why sessions and API keys are refused for these path parameters, regardless of role and scope.
+   * Undefined if they are not refused.
+   */
   readonly refuses?: (params: Params) => string | undefined
 }
 

@@ -85,7 +85,9 @@ const namingToken = (failure: object, tokenFrom: string | undefined): object =>
     ? { ...failure, detail: `${failure.detail}. The command read it from ${tokenFrom}` }
     : failure
 
-/** A client of the management API at `baseUrl`. Each method fails with the problem of the response or `HttpClientError`. */
+/**
+ * A client of the management API at `baseUrl`. Each method fails with the problem of the response or `HttpClientError`.
+ */
 export const clientFor = (
   baseUrl: string,
   token: Redacted.Redacted<string>,

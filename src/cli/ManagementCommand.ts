@@ -5,8 +5,8 @@ import { ManagementClient } from "./Connection.ts"
 import { isProposed, organization, print, printProposed } from "./Root.ts"
 import { type TableColumns, tableOf } from "./Table.ts"
 
-// Most commands send one request to the management API and print the response. Such a command is data: its flags, its request,
-// and a text or the columns of a table. Other commands use `Command.make` of Effect.
+// Most commands send one request to the management API and print the response. Such a command is data: its flags, its
+// request, and a text or the columns of a table. Other commands use `Command.make` of Effect.
 
 type Flags = Command.Command.Config
 

@@ -228,8 +228,8 @@ export const reportedEvents = (platform: Platform): ReadonlyArray<EventName> =>
   Object.keys(senders[platform].names) as ReadonlyArray<EventName>
 
 /**
- * The bodies, one for each request, in which a platform reports an event of a message. If only its report of the send has the
- * tracking id, that report is among them. Undefined for an event that the platform does not report.
+ * The bodies, one for each request, in which a platform reports an event of a message. If only its report of the send
+ * has the tracking id, that report is among them. Undefined for an event that the platform does not report.
  */
 export const sampleBodies = (
   platform: Platform,

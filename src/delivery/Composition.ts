@@ -17,8 +17,8 @@ import {
   validateAddress,
 } from "../text/Email.ts"
 
-// Composition is untrusted work: its cost depends on HTML that a caller sends. Import this module in `compose.process.ts`
-// only; the service composes through `Composer`.
+// Composition is untrusted work: its cost depends on HTML that a caller sends. Import this module in
+// `compose.process.ts` only; the service composes through `Composer`.
 
 /** The result of a composition. `reason` completes a sentence that begins with "The message". */
 export type ComposeResult = { readonly _tag: "composed"; readonly mail: Composed } | {
@@ -55,8 +55,8 @@ interface Outline {
 }
 
 /**
- * Reads HTML with the parser that `html-to-text` uses, in linear time: it stops at elements nested more than `maxDepth` deep.
- * Tags in comments, such as conditional ones, do not count.
+ * Reads HTML with the parser that `html-to-text` uses, in linear time: it stops at elements nested more than `maxDepth`
+ * deep. Tags in comments, such as conditional ones, do not count.
  */
 export const outlineOf = (html: string): Outline => {
   let depth = 0

@@ -1,7 +1,8 @@
 import { Schema } from "effect"
 
 /**
- * The state of a message. An attempt is interrupted when its process ends or loses the lane before the platform answers.
+ * The state of a message. An attempt is interrupted when its process ends or loses the lane before the platform
+ * answers.
  *
  *     queued ──claimed──► sending ──accepted──► sent
  *       │  ▲                 │  └──refused, unfit, given up, expired, interrupted 5 times──► failed ──retry──► queued

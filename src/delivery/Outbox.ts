@@ -306,7 +306,9 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
   return claim
 }
 
-/** SQL expression for `first_attempt_at` of a claimed message that did not begin: null, unless an earlier attempt did. */
+/**
+ * SQL expression for `first_attempt_at` of a claimed message that did not begin: null, unless an earlier attempt did.
+ */
 const notBegun = (sql: SqlClient.SqlClient) =>
   sql`CASE WHEN d.attempts > 0 OR d.interruptions > 0 THEN d.first_attempt_at END`
 

@@ -3,9 +3,9 @@ import { inflateSync } from "node:zlib"
 import { maxName, nameOf } from "../domain/EventKeys.ts"
 import * as Json from "../json/Json.ts"
 
-// Finds a parameter in a link as it arrives in an event: with escaped `&`, in the fragment of a single-page application,
-// or inside the links of mail gateways and click trackers. No list of gateways is needed, because they enclose a link in
-// few ways: percent-encoded, in base64, in JSON, or as Proofpoint and Avanan do.
+// Finds a parameter in a link as it arrives in an event: with escaped `&`, in the fragment of a single-page
+// application, or inside the links of mail gateways and click trackers. No list of gateways is needed, because they
+// enclose a link in few ways: percent-encoded, in base64, in JSON, or as Proofpoint and Avanan do.
 
 /**
  * Maximum length of an encoded parameter. A UTF-16 code unit of a name has up to three bytes in UTF-8, and each byte is

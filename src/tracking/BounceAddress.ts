@@ -8,8 +8,8 @@ import { readToken, writeToken } from "./Token.ts"
 //     bounce+TOKEN@bounces.shop.example        the return path of one message: the token identifies its delivery
 //     complaint+TOKEN@bounces.shop.example     complaints about all messages of an organization
 //
-// Mail servers may change the case of an address, so tokens are written in base 32 with the digits 0-9 and a-v: 30 bytes in 48
-// characters. With its prefix, a local part has at most 58 characters; 64 are allowed.
+// Mail servers may change the case of an address, so tokens are written in base 32 with the digits 0-9 and a-v: 30
+// bytes in 48 characters. With its prefix, a local part has at most 58 characters; 64 are allowed.
 
 /** A mailbox of this service: the organization, and for a return path the delivery. */
 export interface BounceMailbox {

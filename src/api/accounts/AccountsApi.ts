@@ -19,8 +19,10 @@ const Link = Schema.Struct({
   mailed: Schema.Boolean.annotate({ description: "Whether the link is also mailed to the person, as with `MAIL_URL`" }),
 }).annotate({ identifier: "OneTimeLink" })
 
+/** The role of a member. */
 export const MemberBody = Schema.Struct({ role: Role })
 
+/** The recipient of an invitation, and the role that the person gets. */
 export const InvitationBody = Schema.Struct({ email: Email, role: Role })
 
 /**
@@ -52,6 +54,7 @@ export const SessionState = Schema.Struct({
   csrf_token: Schema.NullOr(Schema.String).annotate({ description: "For X-CSRF-Token" }),
 }).annotate({ identifier: "SessionState" })
 
+/** Filters of an audit log and the parameters of its pages. */
 export const auditQuery = {
   actor: Parameters.described(
     "Only entries of this actor, as `actor` of an entry has it: an e-mail address, `Admin token`, or an API key",

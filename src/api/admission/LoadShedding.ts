@@ -61,6 +61,7 @@ const requestBytes = 8 * 1024
 
 const kinds = ["management", "webhook", "tracking", "api"] as const
 
+/** Options of the admission of requests. */
 export interface LoadSheddingOptions {
   /** Replaces the maximum time in the queue for admission. */
   readonly waitMillis?: number

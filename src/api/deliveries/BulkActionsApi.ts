@@ -71,6 +71,7 @@ const BulkPreview = Schema.Struct({
   connections: shares(Schema.NullOr(Schema.String)),
 }).annotate({ identifier: "BulkPreview" })
 
+/** The result of a bulk action so far, or its preview. */
 export const BulkResult = Schema.Struct({
   matched: Schema.Int,
   changed: Schema.Int.annotate({ description: "Deliveries changed so far; 0 for a preview" }),
@@ -82,6 +83,7 @@ export const BulkResult = Schema.Struct({
 }).annotate({ identifier: "BulkResult" })
 export type BulkResult = typeof BulkResult.Type
 
+/** Headers of a request for a bulk action. */
 export const bulkHeaders = {
   "idempotency-key": Schema.optionalKey(Schema.String).annotate({
     description:

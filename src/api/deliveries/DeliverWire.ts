@@ -31,6 +31,7 @@ const scheduledDays = 7
 
 const Address = Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(email)))
 
+/** The body of Deliver: one message to one recipient. */
 export const DeliverBody = Schema.Struct({
   template_id: GivenTemplateId,
   email: Address.annotate({ description: "The recipient: one address, without a name" }),

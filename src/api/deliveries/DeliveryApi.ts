@@ -90,6 +90,7 @@ const DeliverySeriesResource = Schema.Struct({
 const inQuery = (name: keyof typeof filterDescriptions) =>
   Parameters.described(filterDescriptions[name], Parameters.valid(filterMembers[name]))
 
+/** Filters of a list of deliveries and the parameters of its pages. */
 export const listQuery = {
   state: Parameters.described("Only deliveries in this state", Parameters.oneOf(DeliveryState.literals)),
   since: inQuery("since"),

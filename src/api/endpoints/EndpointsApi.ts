@@ -35,6 +35,7 @@ export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
 const secret = Schema.String.annotate({ description: "The signing secret, `whsec_` and Base64. It is shown only once" })
 
+/** A webhook endpoint to create. Defaults: no description, all types of events, enabled. */
 export const EndpointInput = Schema.Struct({
   url: HttpUrl.annotate({ description: "`https:`; private addresses only if `OUTBOUND_ALLOW` lists them" }),
   description: Schema.optionalKey(Remark),
@@ -42,6 +43,7 @@ export const EndpointInput = Schema.Struct({
   enabled: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "WebhookEndpointInput" })
 
+/** A change of a webhook endpoint. Absent members stay unchanged. */
 export const EndpointPatch = Schema.Struct({
   url: Schema.optionalKey(HttpUrl),
   description: Schema.optionalKey(Remark),
@@ -49,6 +51,7 @@ export const EndpointPatch = Schema.Struct({
   enabled: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "WebhookEndpointPatch" })
 
+/** The events to send again: exactly one of `event_id` and `since`. */
 export const ReplayInput = Schema.Struct({
   event_id: Schema.optionalKey(Schema.String).annotate({ description: "One event" }),
   since: Schema.optionalKey(Schema.String).annotate({ description: "All events since this time, ISO 8601" }),

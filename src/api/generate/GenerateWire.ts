@@ -40,6 +40,7 @@ const Attrs = Schema.Record(Schema.String, Schema.Unknown).annotate({
 
 const shared = { user_id: optional(GivenUserId), fields: optional(Fields), attrs: optional(Attrs) }
 
+/** The body of Generate: one template for one user. */
 export const GenerateBody = Schema.Struct({
   template_id: GivenTemplateId,
   tracking_id: optional(GivenTrackingId),
@@ -71,6 +72,7 @@ const BatchItem = Schema.Struct({
   tracking_id: optional(GivenTrackingId),
 })
 
+/** The body of Batch generate: up to 20 templates for one user. */
 export const BatchBody = Schema.Struct({
   requests: Schema.Array(BatchItem).check(Schema.isMinLength(1), Schema.isMaxLength(20)),
   ...shared,
@@ -104,8 +106,10 @@ export interface BatchGenerateRequest extends Omit<GenerateRequest, "templateId"
 
 type Decoded<A> = Result.Result<A, ReadonlyArray<Fault>>
 
+/** The fields of a request without `fields`. */
 export const noFields = Object.freeze(Object.create(null)) as Readonly<Record<string, unknown>>
 
+/** Decodes `attrs` of a body, or lists every fault. The pointers of the faults begin with `at`. */
 export const attrsOf = (input: unknown, at: string): Decoded<Attributes.Attributes> => {
   const attrs = input !== null && typeof input === "object" && "attrs" in input ? input.attrs : undefined
   if (attrs === null || attrs === undefined) return Result.succeed(Attributes.empty)
@@ -137,9 +141,11 @@ export const withPlaceholders = <A extends object>(request: A, body: unknown): A
 
 const decodeGenerate = decoder(GenerateBody)
 
+/** Whether a value is a JSON object. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+/** Whether a value is absent, null, or the valid text of an id. */
 export const isOptionalId = (value: unknown): value is string | null | undefined =>
   value === undefined || value === null || isIdText(value)
 
@@ -186,6 +192,7 @@ type PolicyMembers = Pick<BatchGenerateRequest, "epsilon" | "useCache" | "window
 const isOptionalNumber = (value: unknown, minimum: number, maximum: number): value is number | null | undefined =>
   value === undefined || value === null || (typeof value === "number" && value >= minimum && value <= maximum)
 
+/** Whether a value is absent, null or a boolean. */
 export const isOptionalBoolean = (value: unknown): value is boolean | null | undefined =>
   value === undefined || value === null || typeof value === "boolean"
 

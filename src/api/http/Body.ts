@@ -165,7 +165,7 @@ const refuseOverdue = (): void => {
   unref(timer)
 }
 
-/** Collects the chunks of a body. `makesRoom` reserves memory for so many bytes. */
+/** Collects the chunks of a body. `makesRoom` reserves memory for a total number of bytes. */
 const collector = (limit: number, announced: number, makesRoom: (bytes: number) => boolean) => {
   // Size up to which the body can grow without another reservation.
   let room = announced

@@ -33,6 +33,7 @@ export interface ListedTemplate extends IndexedTemplate {
 export const templateStates = ["active", "out-of-season", "inactive", "no-variants", "archived"] as const
 type TemplateState = typeof templateStates[number]
 
+/** Returns the state of a template. `out-of-season`: it has active variants, but no active variant is in season. */
 export const stateOf = (
   { active, archivedAt, inSeason, variants }: Pick<ListedTemplate, "active" | "archivedAt" | "inSeason" | "variants">,
 ): TemplateState =>
@@ -68,7 +69,9 @@ const problemNames = {
   "tracking-ids": "repeated tracking ids",
   placeholders: "placeholders that nobody filled in",
 } as const
+/** A kind of problem of a template. */
 export type ProblemKind = keyof typeof problemNames
+/** All kinds of problems, in the order of the filter. */
 export const problemKinds = Object.keys(problemNames) as ReadonlyArray<ProblemKind>
 
 /** Returns the number of problems by kind. */
