@@ -81,7 +81,7 @@ suiteOnService("Sessions in the management API", (bench) => {
       for (const { method, name, path } of endpoints) {
         // One's own session must last.
         if (name === "updateOwnAccount" || name === "revokeSession") continue
-        // What is no valid body lets a request that is allowed fail later than at its role.
+        // With an invalid body, an allowed request fails later than at the check of its role.
         const body = method === "GET" || method === "DELETE" ? undefined : []
         const { needs } = accessTable.get(name)!
         const allowed = needs === "signed-in" ||

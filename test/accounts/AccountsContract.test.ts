@@ -25,7 +25,7 @@ const begun = { method: "password" } as const
 
 describe("accounts", () => {
   const environment = temporaryEnvironment
-  // The store opens by the real clock; what is tested runs on the test's own, from the epoch on.
+  // The store opens by the real clock. The tested functions use the clock of the test, which begins at the epoch.
   layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(environment))), { excludeTestServices: true })((it) => {
     const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, TestClock.layer())
 

@@ -35,7 +35,10 @@ describe("sign-in with OpenID Connect", () => {
   const get = (path: string, cookie = "") =>
     fetch(path.startsWith("http") ? path : `${service.url}${path}`, { redirect: "manual", headers: { cookie } })
 
-  /** Goes the whole way of a browser; answers the last response, and what came before it. */
+  /**
+   * Follows all redirects of a sign-in as a browser does. Returns the last response, the address of the callback and
+   * the cookie.
+   */
   const goThrough = async (as: Partial<Behaviour>, next = "") => {
     Object.assign(behaviour, { verified: true, forged: false, nonce: undefined, ...as })
     const begun = await get(`/console/openid${next}`)

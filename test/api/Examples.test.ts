@@ -9,8 +9,8 @@ import { mailWorld } from "../support/mailWorld.ts"
 import { type Example, recorder } from "./examples/Recorder.ts"
 import { story } from "./examples/story.ts"
 
-// The examples of the OpenAPI document are calls that the service answered. `UPDATE_EXAMPLES=1` writes those that are missing
-// or have other members than before.
+// The examples of the OpenAPI document are calls that the service answered. `UPDATE_EXAMPLES=1` writes examples that
+// are missing or have other members than before.
 
 const file = fileURLToPath(new URL("../../src/api/openapi/examples.json", import.meta.url))
 

@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
 import { parallel, read, suiteOnService, uuid, variants } from "./harness.ts"
 
-// The router answers requests for a slug with an encoded character, and reads their bodies in chunks here. Any other request takes
-// the shorter way.
+// The router answers requests for a slug with an encoded character, and reads their bodies in chunks here. Any other
+// request takes the shorter way.
 
 const encoded = (slug: string) => `%${slug.charCodeAt(0).toString(16)}${slug.slice(1)}`
 

@@ -50,7 +50,7 @@ describe("metrics and readiness", () => {
     })))
 })
 
-/** The status of a request whose path is sent as it stands, which `fetch` would spell anew. */
+/** The status of a request whose path is sent unchanged. `fetch` would normalize the path. */
 const statusOf = (url: string, path: string) =>
   new Promise<number>((resolve, reject) => {
     const { hostname, port } = new URL(url)

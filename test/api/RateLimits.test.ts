@@ -50,7 +50,7 @@ suiteOnService("Limits of keys", (bench) => {
     assert.strictEqual(first.headers.get("ratelimit-policy"), '"default";q=10;w=60')
     assert.strictEqual(standingOf(first.headers).remaining, 9)
     assert.isTrue(standingOf(first.headers).reset > 50 && standingOf(first.headers).reset <= 63)
-    // Other calls, also those that cannot be answered, count as one each; a batch as its items.
+    // Other calls, including failed calls, count as one each. A batch counts as the number of its items.
     assert.strictEqual(standingOf((await call("GET", `/api/generate/${org.slug}`)).headers).remaining, 8)
     const event = await call("POST", `/api/webhook/events/${org.slug}`, [
       { event: "open", tracking_id: "unknown" },

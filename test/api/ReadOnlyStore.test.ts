@@ -75,7 +75,7 @@ describe("a read-only database, such as a standby", () => {
         for (const one of chosen) assert.deepStrictEqual(await choose(one.trackingId), one)
         assert.strictEqual((await service.request("/readyz?accept=memory")).status, 200)
       })
-      // The status is documented, so a generated client can tell it from a fault of the service.
+      // The status is documented, so that a generated client can distinguish it from a fault of the service.
       const client = yield* HttpApiClient.make(Api, {
         baseUrl: service.url,
         transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(adminToken)),

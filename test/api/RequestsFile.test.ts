@@ -9,7 +9,9 @@ import { temporaryEnvironment } from "../support/stores.ts"
 
 const read = (path: string) => readFileSync(new URL(`../../examples/${path}`, import.meta.url), "utf8")
 
-/** The requests of a file in the form of editors: `### title`, a line `METHOD URL`, headers, an empty line, and a body. */
+/**
+ * The requests of a file in the form of editors: `### title`, a line `METHOD URL`, headers, an empty line, and a body.
+ */
 const requestsOf = (text: string, values: Readonly<Record<string, string>>) => {
   const filled = text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
     assert.property(values, name)

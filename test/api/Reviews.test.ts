@@ -19,7 +19,7 @@ const welcome = {
 
 const at = "/organizations/ORG/templates/welcome"
 
-/** A change of what is served, for each endpoint that writes content. */
+/** A change of served content, for each endpoint that writes content. */
 const samples: Readonly<Record<string, { readonly path: string; readonly body?: unknown }>> = {
   createTemplate: {
     path: "/organizations/ORG/templates",

@@ -70,7 +70,9 @@ suiteOnService("Scopes of API keys", (bench) => {
     return body.key
   }
 
-  /** Requests an operation on records that do not exist, with a body that no operation takes, so that nothing changes. */
+  /**
+   * Requests an operation on records that do not exist, with a body that no operation takes, so that nothing changes.
+   */
   const attempt = ({ method, path }: Operation, org: string, key: string) => {
     const url = path.replace("{org}", org).replace("{segment}", "provider_a").replace(/\{\w+\}/g, "none")
     return call(method, url, { "x-api-key": key }, method === "GET" || method === "DELETE" ? undefined : [])

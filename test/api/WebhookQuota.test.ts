@@ -69,7 +69,7 @@ describe("the daily quota of webhook bodies", () => {
         await service.manage("PUT", "/organizations/acme/quota", { webhook_daily_bytes: null })
         assertProblem(await report(service, "acme", key, 200), 429, "quota-exceeded")
 
-        // Told to the table, a process that starts anew knows it.
+        // After the exchange, the table has the received bytes, so that a new process knows them.
         await run(Effect.flatMap(WebhookQuota, ({ exchange }) => exchange))
         assertProblem(await report(service, "acme", key, 200), 429, "quota-exceeded")
         for (const bytes of [0, -1, 1.5, "much", undefined]) {

@@ -15,7 +15,7 @@ const padded = (event: unknown, bytes: number) => {
 }
 
 suiteOnServer("Webhooks", (server) => {
-  /** An organization with a key for events; requests as they stand. */
+  /** An organization with a key for events. Requests are sent unchanged. */
   const organization = async (slug: string, scopes: ReadonlyArray<string> = ["generate", "events"]) => {
     const { run, service } = server()
     const key = await makeOrganization(service, slug, scopes)

@@ -34,7 +34,7 @@ export interface Organization {
   readonly key: string
   /** Generate by POST; answers of any status. */
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Answer>
-  /** Generate by GET; a record is encoded as plain parameters, a text is sent as it stands. */
+  /** Generate by GET. A record is encoded as plain parameters, a text is sent unchanged. */
   readonly get: (query: string | Record<string, string>) => Promise<Answer>
   readonly batch: (body: unknown) => Promise<Answer>
   /** Saves a template and answers its id. */
@@ -126,7 +126,7 @@ export const suiteOnService = (name: string, suite: (bench: Bench) => void, more
 /** Variants that differ by their id alone. */
 export const variants = (...ids: ReadonlyArray<string>) => ids.map((id) => ({ id, vars: { subject: id } }))
 
-/** Makes sure that `answer` is an RFC 9457 problem of this status that tells nothing of the inside. */
+/** Makes sure that `answer` is an RFC 9457 problem of this status without internal details. */
 export const assertProblem = (answer: Answer, status: number, slug?: string, message?: string) => {
   const at = `${message ?? ""} ${answer.status} ${answer.text.slice(0, 500)}`
   assert.strictEqual(answer.status, status, at)

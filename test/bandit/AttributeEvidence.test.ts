@@ -76,7 +76,7 @@ describe("selection of attributes and values by evidence", () => {
     const { logOdds } = evidence(row("h", slight))
     assert.isTrue(logOdds > 0.5 && logOdds < 3, `${logOdds}`)
     assert.strictEqual(namesOf(chosen([row("h", slight)], schemeOf(totals))), "abcdef")
-    // An attribute that tells nothing gives way sooner.
+    // An attribute without evidence is replaced sooner.
     const rows = [row("h", slight), ...names.slice(0, 6).map((name) => row(name, alike))]
     assert.strictEqual(namesOf(chosen(rows)), "abcdgh")
   })
@@ -111,7 +111,7 @@ describe("selection of attributes and values by evidence", () => {
         now,
       )
     }
-    // Each age has too few outcomes to tell anything by itself.
+    // Each age by itself has too few outcomes for evidence.
     const rates = (sign: number) =>
       Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`${20 + i}`, [100, 5 + sign * (i < 20 ? 2 : -2)]]))
     const scheme = schemeOf(ages.totals(now), [], schemeOf(ages.totals(now)), {

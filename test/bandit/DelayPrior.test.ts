@@ -95,7 +95,7 @@ describe("the delay curve of a template without history", () => {
   })
 
   it("excludes curves that imply more clicks than sends", () => {
-    // Delays of earlier releases: all that is known is that they are below a quarter of an hour.
+    // Delays of earlier releases are only known to be below a quarter of an hour.
     const start = bucketAt(now, now).start
     const delays = new Delays()
     delays.merge([[start, [120]]])

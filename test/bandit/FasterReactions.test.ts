@@ -63,7 +63,8 @@ describe("a template whose people react faster than before", () => {
           all += variants
         }
       }
-      // Intervals of a template whose people stay as they are hold the truth as often here: they are about an average day.
+      // Intervals of a template whose people stay as they are hold the truth as often here: they are about an average
+      // day.
       if (variants >= 5) assert.isAtLeast(holding / all, 0.6)
     },
   )

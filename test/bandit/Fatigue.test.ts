@@ -107,7 +107,7 @@ describe("effects of earlier exposures", () => {
       assert.closeTo(covariance[1]![3]!, covariance[3]![1]!, 1e-12)
       return Math.sqrt(covariance[3]![3]!)
     }
-    // 15 cells of 200 outcomes have classes above 0; levels and variants must be told from them.
+    // 15 cells of 200 outcomes have classes above 0; the model must distinguish them from levels and variants.
     assert.isTrue(sd(200) > 0.02 && sd(200) < 0.1, `${sd(200)}`)
     assert.isTrue(sd(20) > 2 * sd(200), `${sd(20)}`)
     assert.deepStrictEqual(learnFatigue([]).covariance.flat(), new Array<number>(16).fill(0))
@@ -188,8 +188,8 @@ describe("cases of the effects for reports", () => {
 const context = encodeContext([])
 
 /**
- * Two equally good variants, of which `a` goes to people who have seen it four times: half of the clicks. `sd` is that of the
- * factor.
+ * Two equally good variants, of which `a` goes to people who have seen it four times: half of the clicks. `sd`: the
+ * standard deviation of the factor.
  */
 const tiredOfA = (sd = 0) => {
   const counts = new Counts()

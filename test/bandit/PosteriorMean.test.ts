@@ -13,8 +13,8 @@ interface Cell {
 }
 
 /**
- * Means of the coefficients by the normal law of the data around 0, the same less their excess, and by importance sampling
- * from the posterior. Cell `c` has value `c + 1`; a single cell has the intercept alone.
+ * Means of the coefficients by the normal law of the data around 0, the same less their excess, and by importance
+ * sampling from the posterior. Cell `c` has value `c + 1`; a single cell has the intercept alone.
  */
 const meansOf = (cells: ReadonlyArray<Cell>, priorSd: number) => {
   const size = cells.length === 1 ? 1 : cells.length + 1

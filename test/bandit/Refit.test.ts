@@ -100,7 +100,7 @@ describe("a refit with another prior", () => {
     assert.closeTo(own.variants[0]!.covariance[0]!, model.variants[0]!.covariance[0]!, 1e-12)
     assert.closeTo(difference(inCase(0)) - difference(own), 0.4, 0.02)
     assert.closeTo(difference(inCase(1)) - difference(own), -0.2, 0.02)
-    // The case stands in the place of the uncertainty.
+    // The case replaces the uncertainty.
     assert.isBelow(inCase(0).variants[0]!.covariance[0]!, own.variants[0]!.covariance[0]! - 0.005)
   })
 })

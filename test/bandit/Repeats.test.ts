@@ -69,7 +69,7 @@ describe("repeats of a person", () => {
         sum[0] += again
         sum[1] += seen
       }
-      // Page by page: each decision is told of once.
+      // Page by page: each decision changes once.
       const recount = times.map((_, turn) =>
         total(times.map((at, i) => i === turn ? changed(at, 0, outcomes[i]!) : known(at, outcomes[i]!)), true)
       ).reduce(([a, b], [again, seen]) => [a + again, b + seen] as const, [0, 0] as const)
@@ -104,7 +104,8 @@ describe("the independence of outcomes", () => {
   })
 
   it("is 1 if people repeat as often as by chance", () => {
-    // 1,000 people with four messages each at a rate of 10 %: 6,000 pairs, 60 of two clicks, 600 earlier messages of clicks.
+    // 1,000 people with four messages each at a rate of 10 %: 6,000 pairs, 60 of two clicks, 600 earlier messages of
+    // clicks.
     assert.deepStrictEqual(sharesOf(countsOf({ a: [4000, 400, 60, 600] })), {})
   })
 

@@ -63,7 +63,7 @@ export const meanOf = (model: ModelSnapshot, id: string, context: Context): numb
 
 export const sum = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => a + b, 0)
 
-/** Compares variants by draws from the posterior over the model's contexts, 4,000 of them unless told otherwise. */
+/** Compares variants by draws from the posterior over the model's contexts, by default 4,000 of them. */
 export const compare = (
   model: ModelSnapshot,
   ids: ReadonlyArray<string>,

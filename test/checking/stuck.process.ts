@@ -1,4 +1,4 @@
-// Stands in for `check.process.ts`: reports its pid or its permissions, hangs or ends, as the first source says.
+// Replaces `check.process.ts`: reports its pid or its permissions, hangs or ends, as the first source says.
 import "../../src/runtime/leakGuard.ts"
 import type { CheckRequest } from "../../src/checking/Checks.ts"
 import { answerAsProcess } from "../../src/store/WorkerProtocol.ts"

@@ -49,7 +49,8 @@ templates:
         seasons: [{annual: {from: 03-01, to: 06-01}}]
 `
 
-// What does not depend on the place is tried against a service elsewhere alone. One place runs each command as a process.
+// What does not depend on the place is tried against a service elsewhere alone. One place runs each command as a
+// process.
 const places: ReadonlyArray<readonly [string, () => Layer.Layer<Cli>]> = [
   ["on an embedded store that nobody serves", () => layerIn(embeddedEnvironment, { served: false })],
   ["beside a service on the embedded store", () => layerIn(embeddedEnvironment, { served: true })],
@@ -123,7 +124,8 @@ for (const [place, layerOf] of places) {
           yield* json("key", "revoke", key.id, ...org)
           if (service !== undefined) {
             const status = async () => (await service.generate("acme", key.key, { template_id: "nothing" })).status
-            // Through the service it holds at once. A change of the database reaches the service as one of another node does.
+            // Through the service it holds at once. A change of the database reaches the service as one of another node
+            // does.
             if (isWhole) assert.strictEqual(yield* Effect.promise(status), 401)
             else {
               yield* Effect.promise(() => waitUntil("the revoked key is refused", async () => await status() === 401))

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process"
 
 /**
- * Python 3 with httpx; undefined where there is none. The system's Python has Debian's packages, also where another one comes
- * first on the path.
+ * Python 3 with httpx; undefined where there is none. The system's Python has Debian's packages, also where another one
+ * comes first on the path.
  */
 export const python = ["python3", "/usr/bin/python3"].find((name) =>
   spawnSync(name, ["-c", "import httpx"]).status === 0

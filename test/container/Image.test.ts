@@ -29,7 +29,7 @@ const composeOf =
     return (await (plugin ? run("docker", ["compose", ...own]) : run("docker-compose", own))).stdout.trim()
   }
 
-/** The command line within a container, as the compose file tells to use it. */
+/** The command line within a container, as the compose file documents its use. */
 const commandLine = (container: string, ...args: ReadonlyArray<string>) =>
   docker("exec", container, "parlance", ...args)
 
@@ -89,7 +89,7 @@ const setUp = async (service: Service, container: string) => {
   await commandLine(container, "--org", "acme", "template", "import", "examples/demo.yaml")
   const output = await commandLine(container, "--org", "acme", "key", "create", "test", "--json")
   const key: string = JSON.parse(output).key
-  // On Postgres the command works beside the service, which learns of the key within 5 seconds.
+  // On Postgres the command works while the service runs, which reads the key within 5 seconds.
   await waitUntil(
     "the service knows the key",
     async () => (await service.generate("acme", key, { template_id: "welcome", tracking_id: "warm" })).status === 200,

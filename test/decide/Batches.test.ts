@@ -8,7 +8,7 @@ import { Templates } from "../../src/templates/Templates.ts"
 import { layerQuiet, makeOrg, org } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 
-/** The clock of the service under test: each reading may move it on by some milliseconds, or it stands still. */
+/** The clock of the service under test. Each reading may advance it by some milliseconds. `stopped`: its fixed time. */
 const time = {
   millisAReading: 0,
   monotonicAReading: 0,

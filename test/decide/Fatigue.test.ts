@@ -128,7 +128,8 @@ describe("Fatigue", () => {
         const sql = yield* SqlClient.SqlClient
         yield* decider.decide("fresh", request("ann", { trackingId: "plain" }))
         assert.closeTo((yield* recorded("fresh", "plain")).weights["a"]!, 0.5, 1e-9)
-        // What is read first stays in memory for a minute, so that a read before would show.
+        // The first read stays in memory for a minute: after an earlier read, the counts would include the deleted
+        // decisions.
         yield* sql`DELETE FROM decisions d WHERE d.org_slug = 'fresh' AND d.tracking_id <> 'ann 1'`
         const counts = yield* (yield* ExposureCounts).of("fresh", "ann", "t")
         assert.deepStrictEqual([...counts!], [["a", 1]])

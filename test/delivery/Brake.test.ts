@@ -14,7 +14,9 @@ const accept = (brake: Brake, count: number, at = "shop.example") => {
   for (let n = 0; n < count; n++) brake.accepted(at)
 }
 
-/** Messages that are refused before the brake trips, of answers that come in this order, all from one recipient domain. */
+/**
+ * Messages that are refused before the brake trips, of answers that come in this order, all from one recipient domain.
+ */
 const burned = (answers: Iterable<string | undefined>, brake = new Brake()): number | undefined => {
   let refused = 0
   for (const reason of answers) {

@@ -8,7 +8,9 @@ const minute = 60 * second
 const hour = 60 * minute
 const start = Date.UTC(2026, 4, 4)
 
-/** Holds the circuit breaker of a connection or of a domain. Attempts begin when they end, unless a test says otherwise. */
+/**
+ * Holds the circuit breaker of a connection or of a domain. Attempts begin when they end, unless a test says otherwise.
+ */
 class Held {
   breaker = Breaker.closed
   constructor(readonly policy: Breaker.BreakerPolicy) {}

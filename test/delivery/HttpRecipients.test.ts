@@ -18,7 +18,9 @@ const faults: Readonly<Record<string, Fault>> = {
   slow: { how: "slow", millis: 3_000 / briskness },
 }
 
-/** Sends to `bad` and then to 120 good recipients, until all good ones are reached. Returns the server and the bad rows. */
+/**
+ * Sends to `bad` and then to 120 good recipients, until all good ones are reached. Returns the server and the bad rows.
+ */
 const sendBehind = Effect.fnUntraced(function* (slug: string, bad: ReadonlyArray<string>) {
   const server = yield* receiver({ faultOf: (email) => faults[/^[a-z]*/.exec(email)![0]] })
   yield* furnish(slug, { url: server.url })

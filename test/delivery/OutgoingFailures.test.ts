@@ -32,7 +32,7 @@ const server = (status: () => number) =>
       ),
   )
 
-/** Lets hours pass for an endpoint: all its times are those of the database, and move back by that much. */
+/** Lets hours pass for an endpoint: all its times are times of the database, and move back by that many hours. */
 const passHours = Effect.fnUntraced(function* (slug: string, hours: number) {
   const sql = yield* SqlClient.SqlClient
   const span = sql`${hours} * interval '1 hour'`

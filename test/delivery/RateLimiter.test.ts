@@ -19,7 +19,7 @@ interface Network {
   readonly timeoutMillis: number
   /** Timers fire up to this late. */
   readonly lateTimers: number
-  /** Messages in flight at most. */
+  /** Maximum number of messages in flight. */
   readonly concurrency: number
   readonly seed: number
 }
@@ -40,7 +40,10 @@ const still: Network = {
   seed: 1,
 }
 
-/** Sends `messages` as fast as the rate limiter lets them go, on a clock that stands still between events; answers arrivals and departures. */
+/**
+ * Sends `messages` as fast as the rate limiter permits, on a clock that moves only at events. Returns arrivals and
+ * departures.
+ */
 const simulate = (ceiling: number, network: Network, messages: number) => {
   const random = seeded(network.seed)
   const limiter = new RateLimiter(ceiling)

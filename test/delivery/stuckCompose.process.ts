@@ -1,4 +1,4 @@
-// Stands in for `compose.process.ts`: hangs, ends or throws as the subject says, and composes all other e-mails.
+// Replaces `compose.process.ts`: hangs, ends or throws as the subject says, and composes all other e-mails.
 import "../../src/runtime/leakGuard.ts"
 import { compose } from "../../src/delivery/Composition.ts"
 import type { Email } from "../../src/text/Email.ts"

@@ -18,7 +18,10 @@ import { type Receiver, signingSecret } from "./receiver.ts"
 
 // Shared steps of tests of delivery, on the services themselves.
 
-/** The settings of delivery besides the store's: a key for secrets, and access to servers on this machine. */
+/**
+ * The settings of delivery, without the settings of the store: a key for secrets, and access to servers on this
+ * machine.
+ */
 export const deliveryEnvironment: Environment = {
   SECRET_KEY: "5e".repeat(32),
   OUTBOUND_ALLOW: "127.0.0.1/32",
@@ -153,7 +156,7 @@ export const statesOf = Effect.fnUntraced(function* (slug: string) {
   return Object.fromEntries(rows.map(({ n, state }) => [state, n])) as { [state in DeliveryState]?: number }
 })
 
-/** Waits until an effect answers true, which it does by what is stored of deliveries and connections. */
+/** Waits until an effect returns true. The effect must depend only on stored deliveries and connections. */
 export const until = <E, R>(what: string, holds: Effect.Effect<boolean, E, R>) =>
   Effect.flatMap(TableChanges, (changes) => changes.until(what, ["deliveries", "connections", "dispatch_lanes"], holds))
 

@@ -165,7 +165,10 @@ describe("the chart", () => {
     return [...new Set((validate.errors ?? []).map(({ instancePath }) => instancePath))].sort()
   }
 
-  /** The parts in which chart and kustomization differ by design: labels, the digest of settings, and defaults of Kubernetes. */
+  /**
+   * The parts in which chart and kustomization differ by design: labels, the digest of settings, and defaults of
+   * Kubernetes.
+   */
   const comparable = (object: Manifest): Manifest =>
     JSON.parse(
       JSON.stringify({ ...object, metadata: object.metadata.name }, (name, value) => {

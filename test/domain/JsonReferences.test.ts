@@ -6,8 +6,8 @@ import { parseRequest } from "../../src/json/JsonParser.ts"
 import * as Json from "../../src/json/Json.ts"
 import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
-// Compares `Json.parse` with two other parsers, and them with each other: V8's JSON.parse and PostgreSQL. None of the three
-// is taken for right. They may only differ as `rules` says.
+// Compares `Json.parse` with two other parsers, and them with each other: V8's JSON.parse and PostgreSQL. None of the
+// three is taken for right. They may only differ as `rules` says.
 
 const count = Number(process.env["JSON_TEXTS"] ?? 10_000)
 const batchSize = 2_500
@@ -152,7 +152,9 @@ const jsonOf = (parse: () => unknown): string | undefined => {
 /** By rule, V8 reads the text with digits and fresh names: it has doubles only, and mistakes names with escapes. */
 const ofV8 = (text: string): string | undefined => jsonOf(() => withoutFresh(JSON.parse(fresh(withDigits(text)))))
 
-/** By rule, PostgreSQL gets no NUL and no half of a surrogate pair outside of escapes: its connection cannot carry them. */
+/**
+ * By rule, PostgreSQL gets no NUL and no half of a surrogate pair outside of escapes: its connection cannot carry them.
+ */
 const isSendable = (text: string) => text.isWellFormed() && !text.includes("\u0000")
 
 interface Verdicts {
@@ -205,7 +207,8 @@ describe("Json.parse, JSON.parse and PostgreSQL", () => {
             equal("Json.parse of what it has read", jsonOf(() => Json.parse(json)), withDigits(json))
           }
           const sent = texts.flatMap((text, index) => isSendable(text) ? [{ text, json: own[index] }] : [])
-          // `jsonb` has no U+0000 and no half of a pair, and no order of names. Numbers are compared as doubles are written.
+          // `jsonb` has no U+0000 and no half of a pair, and no order of names. Numbers are compared as doubles are
+          // written.
           const rows = yield* sql<Verdicts>`
             SELECT pg_input_is_valid(t.text, 'json') AS is_json,
               CASE WHEN t.json IS NOT NULL AND pg_input_is_valid(t.digits, 'jsonb') AND pg_input_is_valid(t.json, 'jsonb')

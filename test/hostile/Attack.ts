@@ -3,7 +3,10 @@ import type { ServiceProcess } from "../support/service.ts"
 /** The attacker's view of a running service: an organization of its own, with a key of every data-plane scope. */
 export interface Target {
   readonly service: ServiceProcess
-  /** Where clients of the attacker's own making connect: the proxy in front of the service, or the service without HAProxy. */
+  /**
+   * Where clients of the attacker's own making connect: the proxy in front of the service, or the service without
+   * HAProxy.
+   */
   readonly front: string
   /** The attacker's organization. It has a template `welcome` and custom events set up. */
   readonly org: string

@@ -10,7 +10,8 @@ import { makeOrganization, scopedProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { makeTemplate } from "../process/support.ts"
 
-// Every attack goes to one running service, those with connections of their own making through HAProxy, while another organization calls Generate. `HOSTILE` picks attacks by name.
+// All attacks go to one running service, while another organization calls Generate. Attacks that open their own
+// connections go through HAProxy. `HOSTILE` picks attacks by name.
 
 /** The most time of the main thread that one request may use while another tenant waits. Unit: milliseconds. */
 const mostWorkMillis = 250

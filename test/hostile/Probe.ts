@@ -10,13 +10,13 @@ export interface Waits {
   /** The longest time from a request to its answer. Unit: milliseconds. */
   readonly longestMillis: number
   /**
-   * The most processor time that the service's main thread used during one of these requests: unlike the time, it does not
-   * rise on a busy machine. NaN where the system has no such figure. Unit: milliseconds.
+   * The most processor time that the service's main thread used during one of these requests: unlike the time, it does
+   * not rise on a busy machine. NaN where the system has no such figure. Unit: milliseconds.
    */
   readonly longestWorkMillis: number
   /**
-   * Physical memory of the service and its child processes, in which a page that they share counts once: at the start of the
-   * period, and the most in it. Unit: bytes.
+   * Physical memory of the service and its child processes, in which a page that they share counts once: at the start
+   * of the period, and the most in it. Unit: bytes.
    */
   readonly memoryBefore: number
   readonly memoryPeak: number

@@ -2,7 +2,10 @@ import { sinkEnvironment } from "../process/deliverSink.ts"
 import { makeOrganization, type ServiceProcess, waitUntil } from "../support/service.ts"
 import type { Target } from "./Attack.ts"
 
-/** Settings of the service under attack: it may send to this machine, store secrets, and sees the addresses that attacks claim. */
+/**
+ * Settings of the service under attack: it may send to this machine, store secrets, and sees the addresses that attacks
+ * claim.
+ */
 export const connectionSettings = { ...sinkEnvironment, TRUSTED_PROXIES: "127.0.0.1/32" }
 
 const org = "attacker"
@@ -47,7 +50,10 @@ export const makeTarget = async (service: ServiceProcess, front: string): Promis
   return target
 }
 
-/** Uses every worker process once as honest callers do: the memory that a process takes by itself is no growth by an attack. */
+/**
+ * Uses every worker process once as honest callers do: the memory that a process takes by itself is no growth by an
+ * attack.
+ */
 const startWorkers = async ({ drained, send, service }: Target): Promise<void> => {
   const events = (count: number) =>
     JSON.stringify(

@@ -1,4 +1,5 @@
-// The process behind `Probe`: each line of standard input is a number of requests to answer before it prints the `Waits`.
+// The process behind `Probe`: each line of standard input is a number of requests to answer before it prints the
+// `Waits`.
 import { readdirSync, readFileSync } from "node:fs"
 import { Connection, postMessage } from "../../bench/support/Connection.ts"
 import type { ProbeOptions, Waits } from "./Probe.ts"
@@ -15,7 +16,9 @@ const workMillis = (): number => {
   }
 }
 
-/** Its share of physical memory: a page that several processes share, such as one of the executable, counts once in all. */
+/**
+ * Its share of physical memory: a page that several processes share, such as one of the executable, counts once in all.
+ */
 const residentOf = (of: number): number => {
   try {
     const share = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${of}/smaps_rollup`, "utf8"))

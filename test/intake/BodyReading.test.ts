@@ -49,7 +49,7 @@ describe("readBody", () => {
   })
 })
 
-/** Stands in for an item: only how many there are matters. */
+/** Placeholders for items. Only the number of items matters. */
 const items = <A>(count: number, prefix: string) => Array.from({ length: count }, (_, n) => `${prefix}${n}` as A)
 const bodies = fc.array(
   fc.record({ events: fc.nat(30), profiles: fc.nat(6), erasures: fc.nat(3), ignored: fc.nat(5) }),

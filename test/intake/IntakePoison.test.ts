@@ -10,7 +10,8 @@ import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "./support.ts"
 
 const program = new URL("./stuck.process.ts", import.meta.url)
-// Alone, long enough for any body that is read at all, however busy the machine. Bodies of a batch are read alone after it.
+// Alone, long enough for any body that is read at all, however busy the machine. Bodies of a batch are read alone after
+// it.
 const deadline = { batches: "300 millis", singles: "1 second" } as const
 
 const layerWith = (environment: Environment, options: BodyReaderOptions) =>

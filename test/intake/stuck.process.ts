@@ -1,4 +1,4 @@
-// Stands in for `intake.process.ts`: a body that says so hangs, ends the process, or makes the program throw.
+// Replaces `intake.process.ts`: a body that says so hangs, ends the process, or makes the program throw.
 import "../../src/runtime/leakGuard.ts"
 import { bodyReader, type ReadAnswer, type ReadRequest } from "../../src/intake/BodyReading.ts"
 import { answerAsProcess } from "../../src/store/WorkerProtocol.ts"

@@ -23,7 +23,7 @@ export const makeOrg = Effect.fnUntraced(function* (slug: string) {
   return org(slug)
 })
 
-/** Records a decision as it stands. */
+/** Records a decision without choosing a variant. */
 export const decide = Effect.fnUntraced(function* (
   slug: string,
   trackingId: string,

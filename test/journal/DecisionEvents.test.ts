@@ -122,7 +122,7 @@ describe("events of decisions", () => {
         yield* insert([...flood("many", 205), ...flood("more", 250), { tracking: "few", key: "few" }])
         const first = (tracking: string, count: number) =>
           Array.from({ length: 200 }, (_, n) => `${tracking} ${count - 1 - n}`)
-        // One scan holds all events of the first call. Those of the second are too many for one.
+        // One scan holds all events of the first call. The events of the second call are too many for one scan.
         assert.deepStrictEqual(yield* keysOf(decision("many"), decision("few")), [first("many", 205), ["few"]])
         assert.deepStrictEqual(yield* keysOf(decision("more"), decision("few")), [first("more", 250), ["few"]])
       }))

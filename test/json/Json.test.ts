@@ -13,7 +13,9 @@ const outcome = (parse: (text: string) => unknown, text: string) => {
   }
 }
 
-/** Whether a text has a number whose digits `Json.parse` keeps, or a name with escapes, which `JSON.parse` may mistake. */
+/**
+ * Whether a text has a number whose digits `Json.parse` keeps, or a name with escapes, which `JSON.parse` may mistake.
+ */
 const isDifferent = (text: string) => /\d{16}/.test(text) || /\\[^"]*"\s*:/.test(text)
 
 const sameAsNative = (text: string) => {
@@ -53,7 +55,7 @@ const names = fc.oneof(
   fc.constantFrom("a", "b", "__proto__", "constructor", "toString", "0", "01", "4294967294", "4294967295", ""),
   fc.string({ unit: "binary", maxLength: 80 }),
 )
-/** JSON texts whose objects may have a name twice, and with white space and escapes where they may stand. */
+/** JSON texts whose objects may have a name twice, with white space and escapes in permitted places. */
 const texts = fc.letrec<{ value: string; list: string; object: string; scalar: string }>((tie) => {
   const space = fc.stringMatching(/^[ \t\r\n]{0,2}$/)
   const spaced = (text: fc.Arbitrary<string>) => fc.tuple(space, text, space).map((parts) => parts.join(""))

@@ -13,7 +13,7 @@ import { day, hour, makeTemplate } from "./support.ts"
 
 const builtIn = "daypart=morning&weekend=weekday"
 
-/** Decisions of the template `t`, with their attributes in the segment or beside it, and their events. */
+/** Stores decisions of the template `t`, with their attributes in or outside the segment, and their events. */
 const plantDecisions = Effect.fnUntraced(function* (slug: string) {
   yield* makeOrg(slug)
   yield* makeTemplate(slug, "t", ["a", "b"])
@@ -79,7 +79,7 @@ describe("outcomes by attribute", () => {
         const sql = yield* SqlClient.SqlClient
         yield* plantDecisions("upgraded")
         yield* (yield* Settling).run
-        // The previous release settled without counting attributes, and recorded none beside segments.
+        // The previous release settled without counting attributes, and recorded no attributes outside segments.
         yield* sql`DELETE FROM attribute_outcomes WHERE org_slug = 'upgraded'`
         yield* sql`UPDATE decisions d SET further = NULL WHERE d.org_slug = 'upgraded'`
         assert.deepStrictEqual(yield* read("upgraded"), [])

@@ -136,7 +136,7 @@ describe("Policies", () => {
         yield* settle("attributes")
         assert.deepStrictEqual(namesOf(policies.policy(template, undefined, start)), ["plan"])
         assert.deepStrictEqual(yield* shown, ["plan"])
-        // Five seconds of traffic need no further fit, and no request came since.
+        // Five seconds of traffic need no new fit, and no request arrived since.
         assert.isTrue(policies.isReady(template, window, start + 5_000))
         assert.strictEqual(fitted.length, 1)
         assert.isTrue(policies.isReady(template, window, start + 5_001))

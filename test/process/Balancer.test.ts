@@ -139,7 +139,7 @@ describe.runIf(canRun)("nodes behind the load balancer", () => {
         yield* Effect.promise(() => killed.ended)
         yield* going
         const lost = failed()
-        // Each client has one request under way at most, and every later one goes to the node that is there.
+        // Each client has at most one request under way, and all later requests go to the remaining node.
         assert.isAtMost(lost.length, clients, JSON.stringify(lost))
         yield* Effect.promise(load.stop)
         assert.strictEqual(failed().length, lost.length)

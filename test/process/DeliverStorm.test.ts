@@ -29,7 +29,9 @@ const temporary = Effect.map(temporaryEnvironment, (env): Store => ({ env }))
 const scopedSink = (kind: SinkKind) =>
   Effect.acquireRelease(Effect.promise(() => startSink(kind)), (sink) => Effect.promise(sink.stop))
 
-/** Service processes that are killed when the scope closes; `start` starts one that is not to be awaited further. */
+/**
+ * Service processes that are killed when the scope closes; `start` starts a process, and resolves when it is healthy.
+ */
 const scopedProcesses = (env: Environment) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -120,7 +122,7 @@ const storm = (
           let restarts = 0
           const controller = (async () => {
             while (storming) {
-              // Once at least, however chance has it.
+              // Permits at least one kill, for all random numbers.
               const last = kills === 0 ? Math.floor(0.9 * messages) : messages
               const target = Math.min(last, await refresh() + 1 + Math.floor(random() * 2 * perKill))
               await waitUntil(
@@ -153,7 +155,7 @@ const storm = (
           await waitUntil("everything is recorded", async () => (await summaryOf(service!))["sent"] === messages, 60)
           const stormed = sink.arrivals.length
 
-          // Without faults: all of it is there before the first leaves.
+          // Without faults: all deliveries are queued before the first message is sent.
           const pausing = (paused: boolean) =>
             service!.manage("PUT", "/organizations/acme/connections/main", { paused })
           await pausing(true)

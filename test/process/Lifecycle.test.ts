@@ -131,7 +131,7 @@ describe("a data directory", () => {
   it.live("is named in the error if it cannot be created", () =>
     Effect.scoped(Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      // A file stands where the folder should be, which stops the superuser too.
+      // A file has the name of the folder, so that creating the folder fails for the superuser too.
       const dataDir = join(folder, "file", "data")
       yield* Effect.promise(async () => {
         await Deno.writeTextFile(join(folder, "file"), "")

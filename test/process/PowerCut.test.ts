@@ -54,7 +54,10 @@ const acknowledgedIn = (calls: ReadonlyArray<SystemCall>): ReadonlyArray<Acknowl
 
 const isWalWrite = ({ name, path }: SystemCall) => name === "pwrite64" && path.includes("/pg_wal/")
 
-/** Writes to the write-ahead log that a sync had covered by the line: begun after the write returned, and returned before. */
+/**
+ * Writes to the write-ahead log that a sync had covered by the line: begun after the write returned, and returned
+ * before.
+ */
 const syncedBy = (calls: ReadonlyArray<SystemCall>, line: number): ReadonlyArray<SystemCall> => {
   const syncs = calls.filter(({ ended, name, result }) => name === "fdatasync" && result === 0 && ended < line)
   const lastBegin = new Map<string, number>()
@@ -90,7 +93,8 @@ describe.runIf(process.platform === "linux" && canTrace("PowerCut"))("A power cu
             assert.strictEqual(row!.value, "on", name)
           }
           yield* sql`CREATE TABLE acknowledged (row text PRIMARY KEY)`
-          // Begin a new file of the log, which all rows fit into. After the checkpoint the copy holds all earlier pages.
+          // Begin a new file of the log, which all rows fit into. After the checkpoint the copy holds all earlier
+          // pages.
           yield* sql`SELECT pg_switch_wal()::text`
           yield* sql`CHECKPOINT`
           const server = Number.parseInt(readFileSync(join(DATA_DIR!, "postgres", "data", "postmaster.pid"), "utf8"))

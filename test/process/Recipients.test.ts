@@ -9,7 +9,9 @@ const messages = Number(process.env.RECIPIENT_MESSAGES ?? 300)
 const perKill = Number(process.env.RECIPIENTS_PER_KILL ?? 120)
 /** Good recipients of campaigns that have bad ones in front of them. */
 const good = 300
-/** How many services the storms run on. One alone repeats much of what two show, so that only the trial has it as well. */
+/**
+ * How many services the storms run on. One alone repeats much of what two show, so that only the trial has it as well.
+ */
 const nodesOfStorms = (process.env.RECIPIENT_NODES ?? "2").split(",").map(Number)
 const ceiling = 100
 

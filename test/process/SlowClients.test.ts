@@ -11,7 +11,7 @@ import { makeTemplate, scopedLoad, targetAt } from "./support.ts"
 
 const perKind = 200
 
-/** An address of the clients under test, which the proxy counts apart from that of the others. */
+/** The address of the clients under test, which the proxy counts separately from the address of the other clients. */
 const clientAddress = "127.0.0.2"
 
 interface Client {

@@ -12,9 +12,10 @@ const intervalSeconds = 8
 const rate = 300
 
 /**
- * Smallest rise of a class, in objects for each interval, that counts as a leak. The background loops suspend some 16 times a second:
- * a leak of one object for each suspension is 130 in an idle interval. Under load a leak of one object for each event is 1,600. Caches
- * and compiled code that still fill in the first minutes added up to 500 objects in every interval.
+ * Smallest rise of a class, in objects for each interval, that counts as a leak. The background loops suspend some 16
+ * times a second: a leak of one object for each suspension is 130 in an idle interval. Under load a leak of one object
+ * for each event is 1,600. Caches and compiled code that still fill in the first minutes added up to 500 objects in
+ * every interval.
  */
 const least = { idle: 70, load: 1_000 }
 

@@ -17,7 +17,10 @@ const ways = [
   { name: "stopped", away: ["stop", "--time", "5"], back: ["start"] },
 ] as const
 
-/** Runs a command of Docker, which cannot freeze a container in which processes are just being started: tried three times. */
+/**
+ * Runs a command of Docker, which cannot freeze a container in which processes are just being started: tried three
+ * times.
+ */
 const command = async (...args: ReadonlyArray<string>): Promise<void> => {
   for (let tries = 1;; tries++) {
     try {

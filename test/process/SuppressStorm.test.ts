@@ -18,7 +18,9 @@ const clients = 8
 /** Clients wait while so many messages are queued. */
 const queuedAtMost = 300
 
-/** How recipients say no: by an event about the message, by an entry of the management API, or by the link in a message. */
+/**
+ * How recipients say no: by an event about the message, by an entry of the management API, or by the link in a message.
+ */
 type Way = "complaint" | "unsubscribe" | "entry" | "link"
 const admin = { authorization: `Bearer ${adminToken}` }
 

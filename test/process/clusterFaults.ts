@@ -12,7 +12,7 @@ export interface Cost {
   readonly fault: string
   /** The longest that any client waited for a decision. */
   readonly generate: number
-  /** The longest that the counts of any template stood still although there was something to count. */
+  /** The longest time in which the counts of one template did not change although there were events to count. */
   readonly actors: number
   /** The longest that no message left. */
   readonly dispatcher: number
@@ -38,7 +38,7 @@ export interface Surroundings {
 export const watchActors = ({ query, templates }: Surroundings) => {
   const revisions = new Map<string, number>()
   const movedAt = new Map<string, number>()
-  /** The longest each template has stood still since `reset`. Unit: milliseconds. */
+  /** The longest time in which the counts of one template did not change, since `reset`. Unit: milliseconds. */
   let longest = 0
   let stopped = false
   const watching = (async () => {
@@ -83,7 +83,7 @@ interface Fault {
   readonly prepare?: (surroundings: Surroundings) => Promise<void>
   /** Causes the fault at `node`. Returns the effect that repairs it. */
   readonly strike: (node: TestNode, surroundings: Surroundings) => Promise<() => Promise<void>>
-  /** How long it lasts at least. */
+  /** Minimum duration of the fault. */
   readonly lasts: (surroundings: Surroundings) => number
 }
 

@@ -1,6 +1,6 @@
-// A platform in a process of its own, so that its clock is not the service's and a busy service does not delay it: an SMTP
-// server, one that treats recipients by their addresses, or a webhook that takes each id once. It keeps when each message
-// was taken whole, by a clock that does not jump.
+// A platform in a process of its own, so that its clock is not the service's and a busy service does not delay it: an
+// SMTP server, one that treats recipients by their addresses, or a webhook that takes each id once. It keeps when each
+// message was taken whole, by a clock that does not jump.
 //
 //   deno run -A test/process/deliverSink.process.ts smtp|recipients|webhook [OPTIONS]
 //

@@ -6,8 +6,8 @@ import type { Attempt, RecipientOptions } from "../support/platformServers/Recip
 export type SinkKind = "smtp" | "webhook" | "recipients"
 
 /**
- * A message that a platform took whole: `at` in milliseconds of its own clock; `isNew`: handed on, not a repetition. Of `smtp`
- * also when its first command came, the path of its unsubscribe link, and its subject.
+ * A message that a platform took whole: `at` in milliseconds of its own clock; `isNew`: handed on, not a repetition. Of
+ * `smtp` also when its first command came, the path of its unsubscribe link, and its subject.
  */
 export type SinkArrival = readonly [
   id: string,
@@ -83,7 +83,9 @@ export const startSink = async (
   }
 }
 
-/** The most arrivals that any sliding second holds, both its ends counted only once; `times` in milliseconds, ascending. */
+/**
+ * The most arrivals that any sliding second holds, both its ends counted only once; `times` in milliseconds, ascending.
+ */
 export const fullestSecond = (times: ReadonlyArray<number>): number => {
   let most = 0
   let first = 0

@@ -10,7 +10,10 @@ import { docker, ownPostgres } from "./dockerEngine.ts"
 
 export const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
-/** The organization "acme" with a connection to `sink`, a template "offer", and a template "closed" without eligible users. */
+/**
+ * The organization "acme" with a connection to `sink`, a template "offer", and a template "closed" without eligible
+ * users.
+ */
 export const setUp = async (service: Service, sink: Sink): Promise<string> => {
   const key = await makeOrganization(service, "acme", ["deliver"])
   const manage = async (method: string, path: string, body: unknown) => {
@@ -84,8 +87,8 @@ export interface Insistence {
 }
 
 /**
- * Has messages accepted, each under an Idempotency-Key of its own with which it is asked for until there is an answer. One
- * in twenty is to be refused: an unknown template, one without eligible users, or the key of another message.
+ * Has messages accepted, each under an Idempotency-Key of its own with which it is asked for until there is an answer.
+ * One in twenty is to be refused: an unknown template, one without eligible users, or the key of another message.
  */
 export const insist = async (
   { ahead, arrived, clients, key, messages, prefix, service }: Insistence,
@@ -158,7 +161,7 @@ export const deliveriesIn = (env: Environment, state?: string): Promise<Readonly
     }`
   })))
 
-/** How the queue of "acme" stands. */
+/** Returns the delivery summary of "acme". */
 export const summaryOf = async (service: Service): Promise<Readonly<Record<string, number>>> =>
   (await service.manage("GET", "/organizations/acme/delivery-summary")).body
 

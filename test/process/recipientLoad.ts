@@ -5,8 +5,8 @@ import type { Attempt, RecipientOptions } from "../support/platformServers/Recip
 import { type Environment, layerMigrated } from "../support/stores.ts"
 import { connectionTo, fullestSecond, type Sink, sinkEnvironment, startSink } from "./deliverSink.ts"
 
-// Deliveries to recipients that behave badly: an SMTP server and services in processes of their own. The benchmark and the
-// tests run this code.
+// Deliveries to recipients that behave badly: an SMTP server and services in processes of their own. The benchmark and
+// the tests run this code.
 
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
@@ -26,7 +26,10 @@ export interface RecipientLoad {
   readonly sink: Sink
   readonly services: ReadonlyArray<ServiceProcess>
   readonly service: () => Service
-  /** Asks Deliver for messages, nearly in this order. Returns when each was accepted, in milliseconds of the clock of arrivals. */
+  /**
+   * Asks Deliver for messages, nearly in this order. Returns when each was accepted, in milliseconds of the clock of
+   * arrivals.
+   */
   readonly deliver: (emails: ReadonlyArray<string>, more?: object) => Promise<ReadonlyMap<string, number>>
   /** Lets messages leave, or holds them in the queue. */
   readonly hold: (paused: boolean) => Promise<void>

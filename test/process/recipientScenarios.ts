@@ -82,7 +82,9 @@ export interface FirstAttempts {
   readonly fullest: number
 }
 
-/** Sends a campaign to a domain that greylists all recipients and takes 50 ms for a reply, until each was tried once. */
+/**
+ * Sends a campaign to a domain that greylists all recipients and takes 50 ms for a reply, until each was tried once.
+ */
 export const sendToGreylistingOnly = (store: Environment, messages: number): Promise<FirstAttempts> =>
   withLoad(store, { recipients: { greyMillis: 3_600_000, greyReplyMillis: 50 } }, async (load) => {
     await fillQueue(store, people(messages, "grey.example"))
@@ -105,7 +107,10 @@ export const sendToGreylistingOnly = (store: Environment, messages: number): Pro
     return { messages, seconds, perSecond: messages / seconds, fullest: fullestAttempts(attempts) }
   })
 
-/** How long transactional messages waited behind a campaign, from the answer of Deliver until they arrived. Milliseconds. */
+/**
+ * How long transactional messages waited behind a campaign, from the answer of Deliver until they arrived.
+ * Milliseconds.
+ */
 export interface Waits {
   readonly messages: number
   readonly p50: number

@@ -32,8 +32,8 @@ const askable = (port: number) =>
   )
 
 /**
- * Copies the data of a server that is in use, as pg_basebackup does it, which not every image has: between the beginning and
- * the end of a backup files may be copied as they stand, and what they lack is in the log.
+ * Copies the data of a server that is in use, as pg_basebackup does it, which not every image has: between the
+ * beginning and the end of a backup, files may be copied while they change, because the log has all changes.
  */
 const copyData = ({ data, name, port }: Server, target: string): Promise<unknown> =>
   Effect.runPromise(
@@ -41,7 +41,8 @@ const copyData = ({ data, name, port }: Server, target: string): Promise<unknown
       const context = yield* askable(port)
       const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
       yield* sql`SELECT b::text AS place FROM pg_backup_start('standby', TRUE) b`
-      // As root, from whom the image takes what it finds. A file that has gone meanwhile is of no interest; what matters is whether the standby starts.
+      // As root, from whom the image takes what it finds. A file that has gone meanwhile is of no interest; what
+      // matters is whether the standby starts.
       yield* Effect.promise(() =>
         docker(
           "exec",
@@ -61,8 +62,8 @@ const copyData = ({ data, name, port }: Server, target: string): Promise<unknown
   )
 
 /**
- * A Postgres that can be restarted, and that a standby can take over from, under one address that leads to whichever is the
- * primary. Nothing that was committed is lost: the standby is synchronous. Goes with the scope.
+ * A Postgres that can be restarted, and that a standby can take over from, under one address that leads to whichever is
+ * the primary. Nothing that was committed is lost: the standby is synchronous. Goes with the scope.
  */
 export const replicatedPostgres = Effect.gen(function* () {
   const first = yield* ownPostgres

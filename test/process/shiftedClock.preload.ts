@@ -1,5 +1,5 @@
-// Loaded before the service: its wall clock is CLOCK_SHIFT_MILLIS off and runs CLOCK_SPEED times as fast from then on, in the
-// process as a whole. Monotonic clocks and timers are unchanged.
+// Loaded before the service: its wall clock is CLOCK_SHIFT_MILLIS off and runs CLOCK_SPEED times as fast from then on,
+// in the process as a whole. Monotonic clocks and timers are unchanged.
 import process from "node:process"
 
 const shift = Number(process.env.CLOCK_SHIFT_MILLIS ?? 0)

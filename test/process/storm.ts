@@ -1,8 +1,8 @@
 import { Agent, request } from "node:http"
 import type { Service } from "../support/service.ts"
 
-// A stream of events with everything that goes wrong with such streams, and the truth about it, counted here without any
-// of the product's code.
+// A stream of events with everything that goes wrong with such streams, and the truth about it, counted here without
+// any of the product's code.
 
 /** The counts of one decision's events, by track and measure. */
 export type Truth = Record<string, number>
@@ -20,7 +20,7 @@ export interface Story {
 
 const minute = 60_000
 
-/** The story of message number `n`, told around `base` (Unix milliseconds, half an hour ago). */
+/** The story of message number `n`, with times around `base` (Unix milliseconds, half an hour ago). */
 export const story = (prefix: string, n: number, base: number, random: () => number): Story => {
   const trackingId = `${prefix}-${n}`
   const events: Array<string> = []

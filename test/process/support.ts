@@ -38,8 +38,8 @@ export const scopedLoad = (
   })
 
 /**
- * Sends SIGTERM and answers how the process ended. Not `child.kill`: after that Deno 2.9.6 reports the signal as the end
- * even of a process that handled it and chose its own exit code.
+ * Sends SIGTERM and answers how the process ended. Not `child.kill`: after that Deno 2.9.6 reports the signal as the
+ * end even of a process that handled it and chose its own exit code.
  */
 export const terminate = (service: Pick<ServiceProcess, "pid" | "ended">) => {
   process.kill(service.pid, "SIGTERM")

@@ -45,7 +45,9 @@ describe("Profiles", () => {
           (outcome) => outcome._tag === "Chosen" ? outcome.copyId : outcome._tag,
         ))
 
-    /** The traits of a user as a request without attributes sees them, once this node has noticed that there are any. */
+    /**
+     * The traits of a user as a request without attributes sees them, once this node has noticed that there are any.
+     */
     const traitsOf = Effect.fnUntraced(function* (slug: string, userId: string) {
       const profiles = yield* Profiles
       yield* Effect.promise(() =>

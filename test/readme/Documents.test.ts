@@ -117,8 +117,8 @@ const checkOutput = (name: string, stated: Sample, actual: string) => {
 }
 
 /**
- * Starts the service on a new store with the demo organization, and runs the samples of a document. Only a document that has
- * the reader start the service gets one that is a process: others do not depend on it.
+ * Starts the service on a new store with the demo organization, and runs the samples of a document. Only a document
+ * that has the reader start the service gets one that is a process: others do not depend on it.
  */
 const runDocument = (document: SampledDocument) =>
   Effect.gen(function* () {

@@ -5,7 +5,7 @@ import { tagLinks } from "../../src/rendering/Links.ts"
 const domains = ["shop.example", "xn--bcher-kva.example"]
 const tag = (html: string, trackingId = "x1") => tagLinks(html, { domains, trackingId })
 
-/** The link as it stands behind `tag`, in double quotes before and after. */
+/** The link in the result of `tag`, for a link in double quotes. */
 const linkOf = (href: string) => /^<a href="([^"]*)">$/.exec(tag(`<a href="${href}">`))![1]
 
 describe("tagLinks", () => {

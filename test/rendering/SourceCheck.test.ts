@@ -13,7 +13,7 @@ const sourceFaultsOf = (vars: Vars, formats: Formats = {}, org = "acme") =>
     Effect.catchTag("LiquidFaults", ({ faults }) => Effect.succeed(faults)),
   )
 
-/** The faults of a source; with fields, those of its preview. */
+/** The faults of a source or, with fields, the faults of its preview. */
 const faultsOf = Effect.fnUntraced(function* (vars: Vars, formats: Formats = {}, fields?: Fields) {
   if (fields === undefined) return yield* sourceFaultsOf(vars, formats)
   const options = { fields: JSON.stringify(fields), strict: false, now: 0, timeZone: "UTC" }

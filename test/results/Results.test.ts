@@ -121,7 +121,7 @@ describe("the results from the store", () => {
           Effect.map(results.results(org, "welcome", options), ({ decisions }) => decisions)
         assert.strictEqual(yield* decisionsIn({ lookbackDays: 5, offsetDays: 0 }), 10)
         assert.strictEqual(yield* decisionsIn({ lookbackDays: 30 }), 100)
-        // With the look-back of 14 days that stands where only the offset is given.
+        // With the default look-back of 14 days, because the parameters have only an offset.
         assert.strictEqual(yield* decisionsIn({ offsetDays: 10 }), 100)
         assert.strictEqual(yield* decisionsIn({ offsetDays: 40 }), 0)
         assert.strictEqual((yield* results.results(org, "welcome", { offsetDays: 40 })).window.lookback_days, 14)

@@ -34,7 +34,7 @@ const touchesOf = ({ sendHour, tau, weight }: Population, seed: number): Readonl
     const level = 0.02 * Math.exp(0.8 * normal())
     const codes = Array.from({ length: 20 }, (_, n) => {
       const sent = now - Math.floor(60 * uniform()) * 24 * hourMillis - 24 * hourMillis + sendHour(uniform) * hourMillis
-      // Thinning: looks at the rate of the best hour, of which an hour keeps its share.
+      // Thinning: draws times by the rate of the best hour, of which an hour keeps its share.
       let at: number | undefined
       for (let left = 0; at === undefined;) {
         left -= Math.log(1 - uniform()) / (level * most * tau)

@@ -59,7 +59,7 @@ export const advise = Effect.fnUntraced(function* (ask: Partial<SendTimeRequest>
   return { ...advice, trace: advice.trace!, hour: new Date(advice.at).getUTCHours() }
 })
 
-/** The advised hour is the one in which the message is looked for, or the one before it. */
+/** The advised hour is the hour in which the person opens messages, or the hour before. */
 export const around = (advice: { readonly hour: number }, opens: number) =>
   assert.include([opens - 1, opens], advice.hour)
 

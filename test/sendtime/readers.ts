@@ -66,7 +66,7 @@ export interface ReadersOptions {
   readonly seed: number
 }
 
-/** The histories of readers after so many days with messages at any time of the day, as webhooks tell them. */
+/** The histories of readers after so many days with messages at any time of the day, as webhooks report them. */
 export const historiesOf = (readers: ReadonlyArray<Reader>, { days, rate, seed, tau }: ReadersOptions) => {
   const now = begin + days * dayMillis
   const people = readers.map((reader, id) => {

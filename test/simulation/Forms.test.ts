@@ -16,7 +16,10 @@ const ratesOf = (world: World, count = 500) => {
 }
 const meanOf = (values: ReadonlyArray<number>) => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Observations of a learner that splits evenly: times of sending and of the event, in days since the start of the world. */
+/**
+ * Observations of a learner that splits evenly: times of sending and of the event, in days since the start of the
+ * world.
+ */
 const observed = (world: World) => {
   const events: Array<{ readonly sent: number; readonly heard: number }> = []
   run(world, {

@@ -156,7 +156,7 @@ export class GroupCommitWorld {
     }
     if (this.commits.size() > 0) this.break(`${this.commits.size()} entries are left in memory`)
     if (this.commits.isDown()) this.break("The store counts as down")
-    // An entry beside another one is refused if the memory of earlier ones was not released.
+    // The second entry is refused if the memory of earlier entries was not released.
     this.commits.submit({ id: -1, weight: 1, isBad: false })
     if (this.commits.submit({ id: -2, weight: heldWeight - 1, isBad: false }) === undefined) {
       this.break("Memory of entries that have left is not released")

@@ -31,7 +31,7 @@ describe("figures in results", () => {
     const rates = runs.flatMap(({ rates }) => rates)
     assert.isAtLeast(coverage(rates), 0.9)
     assert.isAtLeast(coverage(runs.flatMap(({ seriesRates }) => seriesRates)), 0.9)
-    // Capped values: the mean is below that of the log-normal law, and the rates are in units of currency.
+    // Capped values: the mean is below the mean of the log-normal law, and the rates are in units of currency.
     assert.closeTo(meanValue(40, { sigma: 1, cap: 1e9 }), 40 * Math.exp(0.5), 1e-6)
     assert.isBelow(meanValue(40, values), 40 * Math.exp(0.5))
     assert.isTrue(rates.every(({ shown }) => shown > 0.5 && shown < 6))

@@ -12,8 +12,8 @@ import { type Seeded, seeded } from "./support/Seeded.ts"
 import { SimulatedNode, startOfTime } from "./support/SimulatedNode.ts"
 import { VirtualTime } from "./support/VirtualTime.ts"
 
-// One template's learners on several nodes, with the store in memory, in virtual time. Faults strike in the first part of a
-// schedule, while rows arrive; then the learners have time to recover.
+// One template's learners on several nodes, with the store in memory, in virtual time. Faults strike in the first part
+// of a schedule, while rows arrive; then the learners have time to recover.
 
 const kinds = {
   storeDown: { perNode: false, longestMillis: 8_000 },
@@ -40,8 +40,8 @@ const recoveryMillis = 40_000
 const endMillis = activeMillis + recoveryMillis + 35_000
 
 /**
- * How old a model may be while the store works. The ledger is swept every second, and a template is fitted again after a
- * second or 20 times its last fit, which takes at most 30 ms here.
+ * How old a model may be while the store works. The ledger is swept every second, and a template is fitted again after
+ * a second or 20 times its last fit, which takes at most 30 ms here.
  */
 const promiseMillis = 5_000
 

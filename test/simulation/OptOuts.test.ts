@@ -5,8 +5,8 @@ import { SuppressionChecks } from "../../src/delivery/SuppressionChecks.ts"
 import type { Suppression } from "../../src/suppressions/Suppression.ts"
 import { seeded } from "../support/load.ts"
 
-// Seeded histories of two nodes that send, and of opt-outs at either of them. Time, the database and its delays are simulated; the
-// checks before messages are the real ones.
+// Seeded histories of two nodes that send, and of opt-outs at either of them. Time, the database and its delays are
+// simulated; the checks before messages are the real ones.
 
 const schedules = 100
 const people = 40

@@ -7,10 +7,10 @@ import { emptyEnvironment, layerMigrated } from "../support/stores.ts"
 /** Most bytes of a row of a B-tree index. */
 const mostBytes = 2704
 
-/** Bytes of UTF-8 that so many UTF-16 code units take at most. */
+/** Maximum number of bytes in UTF-8 of so many UTF-16 code units. */
 const units = (count: number) => 3 * count
 
-/** Identifiers of callers and people have 200 UTF-16 code units at most: see `Ids.ts` and `nameOf`. */
+/** Identifiers of callers and people have at most 200 UTF-16 code units: see `Ids.ts` and `nameOf`. */
 const id = units(200)
 
 /**

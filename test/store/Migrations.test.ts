@@ -100,7 +100,9 @@ describe("migrations on one Postgres", () => {
       assert.strictEqual(yield* Ref.get(applied), Migrations.files().length)
     })))
 
-  /** Reads the table of migrations in a transaction; answers how to end that, which fails where it was broken before. */
+  /**
+   * Reads the table of migrations in a transaction; answers how to end that, which fails where it was broken before.
+   */
   const scopedReader = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     const reading = yield* Latch.make(false)
     const ended = yield* Latch.make(false)

@@ -139,7 +139,7 @@ describe("SecretBox", () => {
       assert.match(readFileSync(file, "utf8"), /^[0-9a-f]{64}\s*$/)
       assert.strictEqual(statSync(file).mode & 0o777, 0o600)
       assert.strictEqual(yield* withBox("embedded", env, open("p", sealed)), "hidden-secret")
-      // A key that is given later seals from then on, and what was sealed before can still be opened.
+      // A key that is set later seals new secrets, and earlier secrets can still be opened.
       const given = { ...env, SECRET_KEY: newKey() }
       assert.strictEqual(yield* withBox("embedded", given, open("p", sealed)), "hidden-secret")
       const anew = yield* withBox("embedded", given, seal("p", "hidden-secret"))

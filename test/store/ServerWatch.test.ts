@@ -93,7 +93,8 @@ describe("ServerWatch", () => {
       assert.isTrue(falling.near.destroyed)
       yield* lookAt("second")
       yield* lookAt("second")
-      // A connection that has received data once belongs to the server. From then on it may be silent, as during a long statement.
+      // A connection that has received data once belongs to the server. From then on it may be silent, as during a long
+      // statement.
       assert.isFalse(answering.near.destroyed)
       assert.isFalse(later.near.destroyed)
     }))

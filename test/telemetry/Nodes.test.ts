@@ -75,7 +75,8 @@ describe("Traces over two nodes", () => {
           })
           await platform.until(() => platform.arrivals.length === queued)
 
-          // The lane stays with one node. Messages accepted by the other node leave through it, the first at its second attempt.
+          // The lane stays with one node. Messages accepted by the other node leave through it, the first at its second
+          // attempt.
           faults = 1
           const sent: Array<string> = []
           for (const [n, node] of [one, two, one, two].entries()) {

@@ -70,7 +70,7 @@ suiteOnTracking("Tracking during a database outage", (bench) => {
     const mail = partsOf((await shop.send("ada@example.com", { fields: { name: "ada" } })).raw)
     const other = await bench.otherNode()
     const at = (url: string) => url.replace(bench.service.url, other.url)
-    // The target that all recipients share is read when a node starts; that of one recipient is not.
+    // The target that all recipients share is read when a node starts. The target of one recipient is not.
     await waitUntil("the shared target is known", async () => (await get(at(mail.clicks[0]!))).status === 302)
     relay.block()
     const [shared, own] = [await get(at(mail.clicks[0]!)), await get(at(mail.clicks[1]!))]

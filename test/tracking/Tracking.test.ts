@@ -100,7 +100,7 @@ suiteOnTracking("Tracking", (bench) => {
     for (let i = 0; i < 3; i++) await Promise.all([get(pixels[0]!), get(clicks[0]!)])
     bench.pass(60_000)
     await Promise.all([get(pixels[0]!), get(clicks[0]!)])
-    // Looked at, not followed.
+    // HEAD requests do not count as opens or clicks.
     await Promise.all([get(pixels[0]!, {}, "HEAD"), get(clicks[0]!, {}, "HEAD")])
     const results = async () => {
       await bench.takeIn()

@@ -43,7 +43,7 @@ const routesOf = (document: OpenApi.OpenAPISpec) =>
     })
   ).sort((a, b) => a.names.length - b.names.length)
 
-/** Values by the name of their member that stand in for secrets and for addresses of the test. */
+/** Values, by the names of their members, that replace secrets and addresses of the test. */
 const standIns: Readonly<Record<string, string>> = {
   key: "plk_EXAMPLE",
   csrf_token: "EXAMPLE",

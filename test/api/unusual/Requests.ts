@@ -2,9 +2,10 @@ import { Buffer } from "node:buffer"
 import { connect, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
 
-// Sends the requests of requests.jsonl byte for byte over a socket, and reads the parts of the answers that are compared.
+// Sends the requests of requests.jsonl byte for byte over a socket, and reads the parts of the answers that are
+// compared.
 
-/** A part of a request. Texts are UTF-8, except for those of a head, whose characters are bytes. */
+/** A part of a request. Texts are UTF-8, except for texts of a head, whose characters are bytes. */
 export type Part =
   | string
   | { readonly repeat: string; readonly times: number }
@@ -43,7 +44,10 @@ export interface Entry {
   readonly name: string
   /** Sent at once over one connection. */
   readonly send: ReadonlyArray<Message>
-  /** Malformed so that servers may differ: a refusal with 4xx, and a closed connection, is as good as the recorded answers. */
+  /**
+   * Malformed so that servers may differ: a refusal with 4xx, and a closed connection, is as good as the recorded
+   * answers.
+   */
   readonly anyServer?: boolean
   readonly answers?: ReadonlyArray<Seen>
 }
@@ -109,7 +113,7 @@ const bodyAt = (bytes: Buffer, start: number, headers: ReadonlyMap<string, strin
   }
 }
 
-/** Complete answers in `bytes`. `methods` are those of the requests, in order; interim answers are left out. */
+/** Complete answers in `bytes`. `methods`: the methods of the requests, in order. Interim answers are left out. */
 const answersIn = (bytes: Buffer, methods: ReadonlyArray<string>): ReadonlyArray<Answer> => {
   const answers: Array<Answer> = []
   for (let at = 0;;) {
@@ -173,8 +177,8 @@ const last = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 const write = (socket: Socket, bytes: Buffer) => new Promise((resolve) => socket.write(bytes, resolve))
 
 /**
- * Sends the messages of an entry over one connection. After their answers a plain request ends the connection, so that an answer
- * which nobody asked for is found too. Returns what is compared of each answer.
+ * Sends the messages of an entry over one connection. After their answers a plain request ends the connection, so that
+ * an answer without a request is found too. Returns the compared parts of each answer.
  */
 export const exchange = async ({ send }: Entry, url: string, names: Names): Promise<ReadonlyArray<Seen>> => {
   const { hostname, port } = new URL(url)

@@ -190,7 +190,8 @@ for (const [title, one] of all) {
         assert.isFalse((yield* connection.test).ok)
         const right = yield* connect(one.name, one.settings(platform.url), one.secrets)
         const test = yield* right.test
-        // A transactional campaign cannot tell a missing recipient from a missing campaign; it is asked all the same.
+        // Responses of a transactional campaign do not distinguish a missing recipient from a missing campaign. The
+        // test of the connection still calls the campaign.
         assert.isTrue(test.ok, test.detail)
         assert.strictEqual(platform.arrivals.length, 0)
         const secret = Object.values(one.secrets).at(-1)!

@@ -92,7 +92,7 @@ const withServer = async (
   }
 }
 
-/** Sends, and tells whether the message began. */
+/** Sends a message, and returns whether its transmission began. */
 const send = (
   session: SmtpSession,
   sent = mail(),

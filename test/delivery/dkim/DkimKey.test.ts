@@ -45,7 +45,7 @@ describe("readKey", () => {
     assert.include(faultOf(String(ed25519.privateKey.export(encrypted))), "without a passphrase")
     assert.include(faultOf(rsa(1024).replace(/\n.{64}\n/, "\n")), "cut off or damaged")
     for (const text of ["", "secret", "-----BEGIN PRIVATE KEY-----"]) assert.include(faultOf(text), "in PEM form")
-    // No fault tells anything of the key.
+    // No fault contains a part of the key.
     const secret = rsa(768)
     assert.notInclude(faultOf(secret), secret.slice(100, 110))
   })

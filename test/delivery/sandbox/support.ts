@@ -11,8 +11,8 @@ import { aroundTests } from "../../support/aroundTests.ts"
 import { adminToken, type LocalService, localService, makeOrganization } from "../../support/service.ts"
 import { layerSettings, temporaryEnvironment } from "../../support/stores.ts"
 
-// An organization with a live and a test key, over HTTP. Only messages leave by themselves: tests say when events are taken in
-// and ledgers folded, so that they can compare what is stored before and after.
+// An organization with a live and a test key, over HTTP. Only messages leave by themselves: tests say when events are
+// taken in and ledgers folded, so that they can compare the store before and after.
 
 type Services = Layer.Success<typeof layerServices>
 

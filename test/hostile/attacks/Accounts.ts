@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto"
 import type { Attack, Target } from "../Attack.ts"
 
 // Guesses at passwords, codes, tokens and keys, and requests to the console without a session. They claim addresses of
-// their own behind a proxy that the service trusts: with the address of the test, its own requests would be refused, too.
+// their own behind a proxy that the service trusts: with the address of the test, its own requests would be refused,
+// too.
 
 const guesser = { "x-forwarded-for": "198.51.100.7" }
 

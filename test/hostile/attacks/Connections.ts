@@ -2,7 +2,8 @@ import { Buffer } from "node:buffer"
 import { connect, type Socket } from "node:net"
 import type { Attack, Target } from "../Attack.ts"
 
-// Connections that no HTTP library would make. Large numbers of connections come from a separate address, like an attacker's.
+// Connections that no HTTP library would make. Large numbers of connections come from a separate address, like an
+// attacker's.
 
 const attacker = "127.0.0.2"
 
@@ -42,7 +43,9 @@ const exchange = async (target: Target, text: string | Uint8Array, millis = 3000
   return statusesOf(line.text())
 }
 
-/** A connection that sends `text` and reads no more than its buffer holds. Resolves with the first bytes of the answer. */
+/**
+ * A connection that sends `text` and reads no more than its buffer holds. Resolves with the first bytes of the answer.
+ */
 const dialUnread = (target: Target, text: string) => {
   const line = dial(target)
   const answered = new Promise<void>((resolve) => line.socket.on("readable", resolve))

@@ -129,7 +129,9 @@ const learning: ReadonlyArray<Attack> = [
   },
 ]
 
-/** Text that is rare: combining marks, right-to-left, joiners, unassigned and private code points, letters that grow. */
+/**
+ * Text that is rare: combining marks, right-to-left, joiners, unassigned and private code points, letters that grow.
+ */
 const weird = [
   "e\u0301\u0301\u0301",
   "\u202eabc\u202c",

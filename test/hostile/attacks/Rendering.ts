@@ -234,7 +234,7 @@ const previews = [...slowLoops.filter((_, at) => at % 3 === 0), ...others].map((
 
 const deep = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
 
-/** Fields sent as they stand, too deep or too odd to be made from values. */
+/** Fields as texts, too deep or too odd to be encoded from values. */
 const raw: ReadonlyArray<readonly [name: string, fields: string]> = [
   ["an object nested 100,000 deep", `{"a":${deep(100_000)}}`],
   ["a list nested 400,000 deep", `{"a":${"[".repeat(400_000)}${"]".repeat(400_000)}}`],

@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Normalized } from "../../../src/domain/Event.ts"
 
-/** JSON of any shape, in which the names and texts that a platform knows stand where they should and where they should not. */
+/** JSON of any shape, with the names and texts of a platform in right and in wrong places. */
 export const jsonOf = (names: ReadonlyArray<string>, texts: ReadonlyArray<string>): fc.Arbitrary<unknown> => {
   const name = fc.constantFrom(...names)
   const text = fc.constantFrom(...texts)

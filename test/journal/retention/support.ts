@@ -4,7 +4,7 @@ import { makePartitions, partitionedTables } from "../../../src/journal/retentio
 
 export const day = 86_400_000
 
-/** Weeks of the inbox are made for so many days at most: each costs a moment. */
+/** Maximum number of days for which weeks of the inbox are created, because each week takes time. */
 const inboxDays = 100
 
 /** Makes the partitions of the last so many days and of the next, as if the service had run all the time. */
@@ -17,7 +17,7 @@ export const partitionsSince = (days: number) =>
     }
   })
 
-/** A body of custom events that came in at `at` (Unix milliseconds), still to be looked at. */
+/** Stores a body of custom events that arrived at `at` (Unix milliseconds) and is not processed yet. */
 export const receivedAt = Effect.fnUntraced(function* (slug: string, at: number, body: unknown) {
   const sql = yield* SqlClient.SqlClient
   const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body))

@@ -66,8 +66,9 @@ const keyOf = ({ template, trackingId }: { readonly template: string; readonly t
   `${template} ${trackingId}`
 
 /**
- * The answers to one tracking id that have to agree. A choice without a model always does. A stored decision does, whoever answers. From
- * memory, a process repeats what it keeps until the database is back; other processes may have another model meanwhile.
+ * The answers to one tracking id that have to agree. A choice without a model always does. A stored decision does,
+ * whoever answers. From memory, a process repeats what it keeps until the database is back; other processes may have
+ * another model meanwhile.
  */
 const agreeing = (
   same: ReadonlyArray<Answered>,
@@ -118,7 +119,7 @@ const falseTexts = ({ answers, subjects }: History): ReadonlyArray<string> =>
     .filter((answer) => answer.subject !== subjects.get(`${answer.template} ${answer.copyId}`))
     .map((answer) => `${keyOf(answer)}: ${answer.copyId} was answered with "${answer.subject}"`)
 
-/** Messages whose text is not that of the variant that is stored for them. */
+/** Messages whose text differs from the text of their stored variant. */
 const falseMessages = ({ arrivals, decisions, subjects }: History): ReadonlyArray<string> => {
   const stored = new Map(decisions.map((decision) => [decision.trackingId, decision]))
   return arrivals.flatMap(({ deliveryId, subject }) => {
@@ -130,8 +131,9 @@ const falseMessages = ({ arrivals, decisions, subjects }: History): ReadonlyArra
 }
 
 /**
- * Longest time between writing `MAIL FROM` and the time at which the mail server reads it. The processes of the storm share few
- * cores, so the server can read a message after the acknowledgement although it began before. Unit: milliseconds.
+ * Longest time between writing `MAIL FROM` and the time at which the mail server reads it. The processes of the storm
+ * share few cores, so the server can read a message after the acknowledgement although it began before. Unit:
+ * milliseconds.
  */
 const readMillis = 200
 

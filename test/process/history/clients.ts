@@ -70,7 +70,7 @@ const ask = async (
   }
 }
 
-/** Asks one node after another until one does what is asked. Fails if it is refused for good. */
+/** Sends a request to one node after another until one accepts it. Fails if a node refuses it permanently. */
 const insist = async (
   options: Options,
   heard: Heard,

@@ -34,7 +34,10 @@ const interruptionsAtMost = 5
 /** The reason of attempts whose answer was lost. */
 export const cutReason = "The link broke before the answer"
 
-/** The tables of deliveries and of the one lane in memory, under the rules of `Outbox.ts`. Each method is one transaction. */
+/**
+ * The tables of deliveries and of the one lane in memory, under the rules of `Outbox.ts`. Each method is one
+ * transaction.
+ */
 export class OutboxModel {
   readonly rows = new Map<string, Row>()
   /** Rows that have not ended. */

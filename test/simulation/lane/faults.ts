@@ -3,7 +3,7 @@ import type { FaultKind } from "../support/Faults.ts"
 const shared = (longestMillis: number): FaultKind => ({ perNode: false, longestMillis })
 const perNode = (longestMillis: number): FaultKind => ({ perNode: true, longestMillis })
 
-/** The faults of a schedule, and how long each lasts at most. Unit: milliseconds. */
+/** The faults of a schedule, and their maximum durations. Unit: milliseconds. */
 export const faultKinds = {
   /** A process ends without a word; it starts again when the fault is over. */
   crash: perNode(8_000),

@@ -5,8 +5,8 @@ import type { VirtualTime } from "./VirtualTime.ts"
 export const startOfTime = Date.UTC(2026, 0, 5, 12)
 
 /**
- * A process in virtual time. Effects that it runs use its clock and its scheduler, so that a whole schedule runs at once and in
- * an order that depends on the seed alone.
+ * A process in virtual time. Effects that it runs use its clock and its scheduler, so that a whole schedule runs at
+ * once and in an order that depends on the seed alone.
  */
 export class SimulatedNode {
   private isAlive = true

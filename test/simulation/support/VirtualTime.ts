@@ -7,8 +7,8 @@ interface Timer {
 const isBefore = (a: Timer, b: Timer) => a.at < b.at || (a.at === b.at && a.order < b.order)
 
 /**
- * Virtual time: runs scheduled actions in order, at once, without waiting. Actions of the same instant run in the order in
- * which they were scheduled. Unit of all times: milliseconds since the start.
+ * Virtual time: runs scheduled actions in order, at once, without waiting. Actions of the same instant run in the order
+ * in which they were scheduled. Unit of all times: milliseconds since the start.
  */
 export class VirtualTime {
   private time = 0
@@ -35,7 +35,7 @@ export class VirtualTime {
     timers[place] = timer
   }
 
-  /** Runs what is due until this instant. Stops early once `isDone` holds or nothing is left to do. */
+  /** Runs all timers that are due until this instant. Stops early once `isDone` holds or nothing is left to do. */
   runUntil(endMillis: number, isDone: () => boolean = () => false): void {
     while (this.timers.length > 0 && this.timers[0]!.at <= endMillis && !isDone()) {
       const timer = this.take()
