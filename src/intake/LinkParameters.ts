@@ -13,7 +13,7 @@ import * as Json from "../json/Json.ts"
  */
 const maxEncoded = maxName * 9
 
-/** Maximum length of a text that is searched for an enclosed link. Unit: characters. */
+/** Maximum length of a URL that is searched for enclosed links. Unit: characters. */
 const maxOuter = 8_000
 
 /** Maximum number of enclosed texts that are searched, of all levels. */
@@ -105,7 +105,7 @@ const textOfBase64 = (text: string): string => {
 }
 
 /** Base64 of `http`, of `{"`, and of the start of a deflated text. */
-const base64 = /(?:aHR0c|eyJ|eJ[wxyz])[\w+/-]{10,}/g
+const base64 = /(?:aHR0c|ey[AJ]|eJ[wxyz])[\w+/-]{10,}/g
 
 /** Escapes of characters that delimit the parts of a URL. */
 const escapedDelimiter = /%(?:25)*(?:2[36f]|3[abdf])/i
@@ -144,7 +144,7 @@ const enclosedIn = (text: string): ReadonlyArray<string> => {
 
 /** Whether a parameter may begin at this place. `\u0026` is a `&` that was escaped for JSON twice. */
 const precedes = (text: string, at: number): boolean =>
-  at === 0 || "?&#;".includes(text[at - 1]!) || text.endsWith("\\u0026", at)
+  at === 0 || "?&#!;".includes(text[at - 1]!) || text.endsWith("\\u0026", at)
 
 /** The end of a value. `?` and `;` end it only before another parameter, which some programs append with them. */
 const endOfValue = /[&#]|\\u0026|[?;](?=[\w.-]{1,40}=)/
@@ -162,26 +162,31 @@ const valueIn = (text: string, parameter: string): string | undefined => {
   return undefined
 }
 
-/** Cheap test for links that contain an escape, or may enclose another link. */
-const isPlain = (url: string): boolean => !/[%&\\]|__|aHR0c|eyJ|eJ[wxyz]|-3A/.test(url)
+/** Matches where base64 of `http`, of an object of JSON, or of deflated text may start. */
+const base64Start = /aHR0c|ey[AJ]|eJ[wxyz]/
 
 /**
  * Returns the first value of a URL's parameter that is valid as a name, 1 to 200 characters, percent-decoded once (`+`
  * is not decoded), or undecoded if decoding fails. `name` must match exactly. The parameter may be in the query or in
- * the fragment, after an escaped `&`, and in an enclosed link: see above. The outermost parameter wins. Searches
- * enclosed links only in the first 8,000 characters.
+ * the fragment, after an escaped `&`, and in an enclosed link: see above. The outermost parameter wins. In a URL of
+ * more than 8,000 characters, reads only parameters that are not enclosed.
  */
 export const parameterOf = (url: unknown, name: string): string | undefined => {
   if (typeof url !== "string") return undefined
   const parameter = `${name}=`
-  if (isPlain(url) && !url.includes(parameter)) return undefined
+  // Only base64 changes letters and digits. Most links without the parameter end here.
+  const hint = /^[a-z0-9]*/i.exec(name)![0]
+  const mayHold = (text: string) => text.includes(hint) || base64Start.test(text)
+  if (!mayHold(url)) return undefined
+  if (url.length > maxOuter) return valueIn(url, parameter)
   let enclosed = 0
   const search = (text: string, depth: number): string | undefined => {
+    if (!mayHold(text)) return undefined
     const unescaped = unescapeHtml(text)
     const link = proofpointLink(unescaped) ?? avananLink(unescaped) ?? unescaped
     const value = valueIn(link.replace(/%5f/gi, "_"), parameter)
     if (value !== undefined || depth === maxDepth) return value
-    for (const inner of enclosedIn(link.slice(0, maxOuter))) {
+    for (const inner of enclosedIn(link)) {
       if (++enclosed > maxEnclosed) return undefined
       const found = search(inner, depth + 1)
       if (found !== undefined) return found

@@ -56,6 +56,7 @@ describe("trackingIdOf", () => {
       "hash router": `https://shop.example/#/offer?tracking_id=${id}`,
       "second parameter": `https://shop.example/#/offer?a=1&tracking_id=${id}&b=2`,
       "hash-bang": `https://shop.example/#!/offer?tracking_id=${id}`,
+      "hash-bang without a route": `https://shop.example/#!tracking_id=${id}`,
       "after a query": `https://shop.example/?a=1#/offer?tracking_id=${id}`,
       "without a route": `https://shop.example/#tracking_id=${id}`,
       "without a path": `https://shop.example/#?tracking_id=${id}`,
@@ -125,6 +126,7 @@ describe("trackingIdOf", () => {
         base64Url(JSON.stringify({ s: "x", v: 1, p: parameters }))
       }`,
       "Customer.io": `https://e.customeriomail.com/e/c/${base64Url(JSON.stringify({ id: 1, href: target }))}/4f2b`,
+      "JSON with a space": `https://click.shop.example/r/${base64Url(`{ "u": "${target}" }`)}`,
       Mailjet: `https://x1.mjt.lu/lnk/AVsAAA/1/zE2-kQ/${base64Url(target)}`,
       Mailgun: `https://email.mg.shop.example/c/${deflateSync(`h=1f&i=2&l=${encoded}`).toString("base64url")}`,
       "base64 that is percent-encoded": `https://click.shop.example/?r=${
