@@ -1032,6 +1032,12 @@ CREATE TABLE tallies (
   revenue_square bigint NOT NULL DEFAULT 0,
   other_currency integer NOT NULL DEFAULT 0,
   unrendered integer NOT NULL DEFAULT 0,
+  set_aside_reported integer NOT NULL DEFAULT 0,
+  set_aside_early integer NOT NULL DEFAULT 0,
+  set_aside_unsubscribe integer NOT NULL DEFAULT 0,
+  set_aside_burst integer NOT NULL DEFAULT 0,
+  set_aside_series integer NOT NULL DEFAULT 0,
+  only_set_aside integer NOT NULL DEFAULT 0,
   PRIMARY KEY (org_slug, template_id, copy_id, segment, bucket_start, track)
 );
 

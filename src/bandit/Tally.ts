@@ -1,3 +1,4 @@
+import { setAsideNames } from "../domain/ClickReasons.ts"
 import { countedEvents } from "../domain/EventKinds.ts"
 import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import type { ContextKey } from "./Contexts.ts"
@@ -16,7 +17,9 @@ export type RevenueMeasure = (typeof revenueMeasures)[number]
  * (at least one opt-out, see `eventKinds`) and `voided` (an undelivered message without any human engagement or
  * conversion, so that the message was not seen). Other counts can exceed one per decision: the measures of revenue, and
  * `unrendered`, the failed renderings, which are included in the `decisions` of the track `learned`, but not of
- * `forced`. All counts are whole numbers, so that sums are exact in any order.
+ * `forced`. The track `automated` also counts every click that was set aside, by its reason (see `machineClicks`), and
+ * `only_set_aside`, the messages with such clicks and without a person's. All counts are whole numbers, so that sums are
+ * exact in any order.
  */
 export const measures = [
   "decisions",
@@ -25,6 +28,8 @@ export const measures = [
   "voided",
   ...revenueMeasures,
   "unrendered",
+  ...setAsideNames,
+  "only_set_aside",
 ] as const
 /** Name of a count of a tally. */
 export type Measure = (typeof measures)[number]

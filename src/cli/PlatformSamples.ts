@@ -227,6 +227,9 @@ const senders: { readonly [platform in Platform]: Sender } = {
 export const reportedEvents = (platform: Platform): ReadonlyArray<EventName> =>
   Object.keys(senders[platform].names) as ReadonlyArray<EventName>
 
+/** Time from the send of a sample message to its other events. Unit: milliseconds. */
+const sentBeforeMillis = 60_000
+
 /**
  * The bodies, one for each request, in which a platform reports an event of a message. If only its report of the send
  * has the tracking id, that report is among them. Undefined for an event that the platform does not report.
@@ -240,7 +243,8 @@ export const sampleBodies = (
   const name = names[event]
   if (name === undefined) return undefined
   const own = item(event, name, message)
-  const send = item("sent", names.sent!, message)
+  // Long enough before, because a click soon after the send would count as a link scanner's.
+  const send = item("sent", names.sent!, event === "sent" ? message : { ...message, at: message.at - sentBeforeMillis })
   return bodies(event === "sent" || !startsWithSend ? [own] : [send, own]).map((body) => JSON.stringify(body))
 }
 

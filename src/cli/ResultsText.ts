@@ -6,6 +6,7 @@ import type { Objective } from "../domain/Template.ts"
 import { earlierText } from "../results/ExposureEffects.ts"
 import { healthLine, healthWords } from "../results/Health.ts"
 import { coverageText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
+import { setAsideText } from "../results/SetAsideText.ts"
 import type {
   OutcomeCounts,
   TemplateResults,
@@ -218,7 +219,9 @@ const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateR
 export const segmentText = (segment: Readonly<Record<string, string>>): string => encodeContext(Object.entries(segment))
 
 /** Lines about counted events that the model does not learn from. Empty without such events. */
-const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string> => {
+const apartText = (results: TemplateResults): ReadonlyArray<string> => {
+  const { automated, forced } = results
+  const setAside = setAsideText(results, { count: String, list, percent })
   const machines = columnEvents.flatMap((event) =>
     eventKinds[event].category === "engagement" && automated[event] > 0
       ? [`${automated[event]} ${eventKinds[event].words.many}`]
@@ -226,6 +229,7 @@ const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string
   )
   return [
     ...(machines.length > 0 ? [`${list(machines)} of machines`] : []),
+    ...(setAside === undefined ? [] : [setAside]),
     ...(forced.decisions > 0
       ? [
         `${forced.decisions} decisions that were not drawn (forced, fixed or fallbacks) with ${forced.outcomes.click} clicks`,

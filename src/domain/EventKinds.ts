@@ -84,6 +84,14 @@ const kinds = {
     names: ["refund", "refunded", "order_refunded", "purchase_refund", "refund_completed"],
     words: { one: "refund", many: "refunds" },
   },
+  // Shows no interest of a person: link scanners request the page as well.
+  unsubscribe_view: {
+    category: "engagement",
+    counted: false,
+    names: ["unsubscribe_view"],
+    words: { one: "view of the unsubscribe page", many: "views of the unsubscribe page" },
+    description: "The unsubscribe page was requested",
+  },
   bounce: {
     category: "negative",
     learning: "undelivered",

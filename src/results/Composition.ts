@@ -13,6 +13,7 @@ import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Repor
 import { revenueIn } from "../bandit/Revenue.ts"
 import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
 import { windowBounds } from "../bandit/Window.ts"
+import { clickReasons, setAsideName } from "../domain/ClickReasons.ts"
 import { type CountedEvent, countedEvents } from "../domain/EventKinds.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
@@ -104,11 +105,29 @@ const trackOf = (counts: Float64Array, hasRevenue: boolean) => ({
   revenue: hasRevenue ? { value: amountOf(counts, "revenue"), other_currency: of(counts, "other_currency") } : null,
 })
 
-const countsOnWire = ({ automated, forced, learned }: Counts, hasRevenue: boolean) => ({
-  ...trackOf(learned, hasRevenue),
-  automated: outcomesOf(automated),
-  forced: trackOf(forced, hasRevenue),
+/** Share of the messages that people clicked, and that people or machines clicked. */
+const clickRatesOf = ({ automated, forced, learned }: Counts): VariantResults["click_rates"] => {
+  const inBoth = (measure: Measure) => of(learned, measure) + of(forced, measure)
+  const messages = inBoth("decisions") - inBoth("voided")
+  const people = inBoth("click")
+  const rateOf = (clicked: number) => messages > 0 ? clicked / messages : null
+  return { people: rateOf(people), all: rateOf(people + of(automated, "only_set_aside")) }
+}
+
+const countsOnWire = (counts: Counts, hasRevenue: boolean) => ({
+  ...trackOf(counts.learned, hasRevenue),
+  automated: outcomesOf(counts.automated),
+  forced: trackOf(counts.forced, hasRevenue),
+  click_rates: clickRatesOf(counts),
 })
+
+const setAsideOf = ({ automated }: Counts): TemplateResults["set_aside"] => {
+  const reasons = Object.fromEntries(clickReasons.map((reason) => [reason, of(automated, setAsideName(reason))]))
+  return {
+    clicks: Object.values(reasons).reduce((sum, clicks) => sum + clicks, 0),
+    reasons: reasons as TemplateResults["set_aside"]["reasons"],
+  }
+}
 
 /** Counts by variant. */
 class Tabulation {
@@ -399,6 +418,7 @@ export const prepare = (input: ResultsInput): Prepared => {
         policy_version: model.version,
         fitted_at: iso(model.fittedAt),
         ...countsOnWire(totals, hasRevenue),
+        set_aside: setAsideOf(totals),
         variants: shown,
         segments,
         winner: winnerOf(overall, shown, {

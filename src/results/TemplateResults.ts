@@ -5,6 +5,7 @@ import { Health } from "./Health.ts"
 import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
 import { loserRule } from "./Losers.ts"
+import { type ClickReason, clickReason, clickReasons } from "../domain/ClickReasons.ts"
 import { described } from "../domain/described.ts"
 import { type CountedEvent, countedEvents, eventKinds } from "../domain/EventKinds.ts"
 
@@ -55,7 +56,28 @@ const apart = {
     "Decisions whose variant was not drawn, with their outcomes: the caller (`copy_id`) or a holdout (`fixed`) named it, or it " +
       "was sent in place of a variant that could not be rendered. They are reported, and the model never learns from them",
   ),
+  click_rates: described(
+    Schema.Struct({ people: Schema.NullOr(Schema.Finite), all: Schema.NullOr(Schema.Finite) }),
+    "Share of the decisions that were not voided, forced ones included, with a click by a person (`people`), and with any " +
+      "click, including clicks that were set aside (`all`). Null without such decisions",
+  ),
 }
+
+/** The clicks that count as a machine's, with their reasons. */
+const SetAside = Schema.Struct({
+  clicks: described(
+    Schema.Finite,
+    "Number of clicks. Unlike `automated.click`, counts each click of a message",
+  ),
+  reasons: described(
+    Schema.Struct(
+      Object.fromEntries(
+        clickReasons.map((reason) => [reason, described(Schema.Finite, clickReason[reason].rule)]),
+      ) as Record<ClickReason, Schema.Finite>,
+    ),
+    "Number of clicks by reason. If several reasons apply to a click, the first one counts",
+  ),
+})
 
 /**
  * Whether a variant may be selected now. `removed`: no longer part of the template, but with decisions in the window.
@@ -259,6 +281,7 @@ export const TemplateResults = Schema.Struct({
   fitted_at: Schema.String,
   ...counts,
   ...apart,
+  set_aside: described(SetAside, "Clicks that were set aside as a machine's, and are not learned from"),
   variants: Schema.Array(VariantResults),
   segments: described(
     Schema.Array(

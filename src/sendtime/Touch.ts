@@ -1,6 +1,7 @@
 import { hourMillis } from "../bandit/Window.ts"
 import { eventKinds } from "../domain/EventKinds.ts"
-import { type AttributedEvent, machineClicks } from "../journal/events/Outcomes.ts"
+import { machineClicks } from "../journal/events/MachineClicks.ts"
+import type { AttributedEvent } from "../journal/events/Outcomes.ts"
 
 // One message in the data from which send times are learned: the time of sending, and the delay of its recipient's
 // first engagement. A touch is one number, so that a person's history is an array of numbers that needs no parsing.
@@ -115,7 +116,7 @@ interface Sending {
 
 /**
  * Returns the sending and first engagement of a message, from all its events in any order and with any repetitions.
- * Ignores opens and clicks by machines, marked or recognized by their timing as in the tallies. An event up to two
+ * Ignores opens and clicks by machines, marked by their source or recognized as in the tallies. An event up to two
  * hours before the sending (because clocks differ) counts as immediate.
  */
 export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Sending => {
@@ -129,13 +130,12 @@ export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEve
     else if (event === "delivered") delivered = Math.min(delivered, occurredAt)
     else if (eventKinds[event].learning === "undelivered") undelivered = true
   }
-  const clicks = events.filter(({ event, occurredAt }) => event === "click" && occurredAt >= skewed)
-  const isMachine = machineClicks(clicks, delivered)
+  const setAside = machineClicks(events.filter(({ occurredAt }) => occurredAt >= skewed))
   let engaged = Infinity
   for (const one of events) {
     const { automated, event, occurredAt } = one
     if (occurredAt < skewed || occurredAt >= engaged) continue
-    if (event === "click" ? isMachine(one) : automated || eventKinds[event].learning !== "engaged") continue
+    if (automated || setAside.has(one) || eventKinds[event].learning !== "engaged") continue
     engaged = occurredAt
   }
   const sentAt = sent !== Infinity ? sent : delivered !== Infinity ? delivered : undefined

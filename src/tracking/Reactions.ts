@@ -8,18 +8,19 @@ import { LruMap } from "../json/LruMap.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { targetKey } from "./Token.ts"
 
+const events = ["open", "click", "unsubscribe", "unsubscribe_view"] as const
+
 /** A reaction of a recipient, or of a machine, to a message. */
 export interface Reaction {
   readonly org: OrgSlug
   /** Id of the delivery. */
   readonly id: string
-  readonly event: "open" | "click" | "unsubscribe"
+  readonly event: (typeof events)[number]
   readonly automated: boolean
   /** Identifies the clicked link. */
   readonly link?: string | undefined
 }
 
-const events = ["open", "click", "unsubscribe"] as const
 const outcomes = ["recorded", "repeated", "dropped"] as const
 /** Counts reactions by event and result. */
 const counterOf = (event: Reaction["event"], outcome: typeof outcomes[number]) =>
@@ -29,10 +30,10 @@ const counters = Object.fromEntries(
 ) as Record<Reaction["event"], Record<typeof outcomes[number], ReturnType<typeof counterOf>>>
 
 /**
- * Clicks on one link within this interval count as one event, on all nodes. Equals the interval of scanners: see
- * `machineClicks`. Unit: milliseconds.
+ * Clicks on one link within this interval count as one event, on all nodes, as do requests for the unsubscribe page.
+ * Unit: milliseconds.
  */
-const clickMillis = 10_000
+const repeatMillis = 10_000
 
 /** Maximum number of events of one message that this node stores. Counting does not read more. */
 const eventsPerMessage = 200
@@ -51,15 +52,17 @@ const shortened = (link: string): string => link.length > 100 ? targetKey(link) 
 
 /**
  * Returns the id of a reaction's event, which is equal on every node. The first open by a person and by a machine each
- * count as one event. Clicks also differ by their time, so that a scanner's click does not hide a person's click on the
- * link. Each unsubscribe is a separate event, because a person who has opted in again may use the link of an old
+ * count as one event. Clicks and views of the unsubscribe page also differ by their time, so that a scanner's click does not
+ * hide a person's click on the link. Each unsubscribe is a separate event, because a person who has opted in again may use the link of an old
  * message again.
  */
 export const eventIdOf = ({ automated, event, id, link }: Reaction, at: number): string => {
   const parts = [id, event, ...(automated ? ["machine"] : [])]
   switch (event) {
     case "click":
-      return [...parts, Math.floor(at / clickMillis), shortened(link ?? "")].join(" ")
+      return [...parts, Math.floor(at / repeatMillis), shortened(link ?? "")].join(" ")
+    case "unsubscribe_view":
+      return [...parts, Math.floor(at / repeatMillis)].join(" ")
     case "unsubscribe":
       return [...parts, at].join(" ")
     case "open":

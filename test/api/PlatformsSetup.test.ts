@@ -92,9 +92,10 @@ suiteOnPlatforms("The setup of webhook sources", (server) => {
     const org = await organization("batches")
     await org.put("segment", { secret: segment.secret("a") })
     await org.decide("trk", "u")
-    const at = Date.now()
-    const items = ["send", "open", "click"] as const
-    const batch = items.map((kind) => segment.item(kind, { tracking: "trk", user: "u", name: "m", at }))
+    const times = { send: Date.now() - 60_000, open: Date.now(), click: Date.now() }
+    const batch = (["send", "open", "click"] as const).map((kind) =>
+      segment.item(kind, { tracking: "trk", user: "u", name: "m", at: times[kind] })
+    )
     const body = JSON.stringify(batch)
     const signed = segment.sign(segment.secret("a"), JSON.stringify(batch[0]))
 

@@ -96,6 +96,7 @@ describe("custom events: names of events", () => {
     click: ["click", "clicked"],
     other: ["other"],
     conversion: ["conversion", "converted", "purchase", "purchased", "order_completed"],
+    unsubscribe_view: ["unsubscribe_view"],
     refund: ["refund", "refunded", "order_refunded", "purchase_refund", "refund_completed"],
     bounce: ["bounce", "bounced"],
     soft_bounce: ["soft_bounce", "soft_bounced"],

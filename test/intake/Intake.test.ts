@@ -143,7 +143,7 @@ describe("Intake", () => {
         yield* receive("scanner", { event: "delivered", tracking_id: "t1", occurred_at: at.toISOString() })
         yield* settle("scanner")
         assert.deepStrictEqual(yield* tallies("scanner"), [
-          "a plan=pro automated: click 1",
+          "a plan=pro automated: click 1, only_set_aside 1, set_aside_early 1",
           "a plan=pro learned: decisions 1, delivered 1",
         ])
       }))

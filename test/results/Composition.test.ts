@@ -99,7 +99,11 @@ describe("the results of a template", () => {
     assert.strictEqual(of(forced, "b").forced.decisions, 500)
     assert.strictEqual(of(forced, "b").forced.voided, 3)
     assert.strictEqual(of(forced, "b").forced.outcomes.click, 400)
-    assert.deepStrictEqual({ ...of(forced, "b"), forced: null }, { ...of(without, "b"), forced: null })
+    assert.deepStrictEqual({ ...of(forced, "b"), forced: null, click_rates: null }, {
+      ...of(without, "b"),
+      forced: null,
+      click_rates: null,
+    })
     assert.strictEqual(forced.forced.decisions, 500)
     assert.strictEqual(forced.decisions, without.decisions)
   })

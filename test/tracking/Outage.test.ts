@@ -57,11 +57,11 @@ suiteOnTracking("Tracking during a database outage", (bench) => {
     const eventsOf = async () => (await bench.events("outage")).map(({ event }) => event)
     await waitUntil("everything is stored", async () => {
       const events = await eventsOf().catch(() => [])
-      return events.filter((event) => event !== "sent").length === 10
+      return events.filter((event) => event !== "sent").length === 11
     })
     assert.deepStrictEqual(
       (await eventsOf()).filter((event) => event !== "sent"),
-      [...Array(6).fill("click"), ...Array(3).fill("open"), "unsubscribe"],
+      [...Array(6).fill("click"), ...Array(3).fill("open"), "unsubscribe", "unsubscribe_view"],
     )
   })
 

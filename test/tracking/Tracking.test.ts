@@ -125,6 +125,7 @@ suiteOnTracking("Tracking", (bench) => {
     await get(apple!.pixels[0]!, { "user-agent": "Mozilla/5.0" })
     // A scanner that poses as a browser follows everything at once.
     await Promise.all([...scanner!.pixels, ...scanner!.clicks].map((url) => get(url)))
+    bench.pass(60_000)
     await get(person!.pixels[0]!, { "user-agent": "Mozilla/5.0 (via ggpht.com GoogleImageProxy)" })
     await get(person!.clicks[0]!)
     // The recipient of the scanned message follows it by himself later on.
@@ -141,6 +142,26 @@ suiteOnTracking("Tracking", (bench) => {
     await get(scanner!.clicks[0]!)
     await waitUntil("the person counts as well", async () => (await outcomes()).outcomes.click === 2)
     assert.deepInclude((await outcomes()).automated, { open: 1, click: 1 })
+  })
+
+  it("sets aside a click next to a request for the unsubscribe page, which has no count", async () => {
+    const body = '<p><a href="https://shop.example/a">a</a> <a href="{{ unsubscribe_url }}">Bye</a></p>'
+    const shop = await bench.shop("scanned", {
+      template: { variants: [{ id: "a", vars: { subject: "x", body }, formats: { body: "html" } }] },
+    })
+    const { clicks, unsubscribes } = partsOf((await shop.send("ada@example.com")).raw)
+    bench.pass(60_000)
+    await Promise.all([get(clicks[0]!), get(unsubscribes[0]!, {})])
+    const results = async () => {
+      await bench.takeIn()
+      return (await shop.manage("GET", "/templates/t/results?lookback_days=1&offset_days=0")).json
+    }
+    await waitUntil("the scanner is recognized", async () => (await results()).set_aside.clicks === 1)
+    const { automated, click_rates, outcomes, set_aside } = await results()
+    assert.strictEqual(set_aside.reasons.unsubscribe, 1)
+    assert.deepInclude(outcomes, { click: 0, other: 0, unsubscribe: 0 })
+    assert.deepInclude(automated, { click: 1, other: 0 })
+    assert.deepStrictEqual(click_rates, { people: 0, all: 1 })
   })
 
   it("answers 404 to 1,000 forged tokens, and never redirects them", async () => {

@@ -105,7 +105,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       state === "later" ? 503 : 200,
     )
 
-  const ask = route("unsubscribe", unknownLink, (token, request) => Effect.succeed(pageOf(token, request, "question")))
+  const ask = route("unsubscribe", unknownLink, (token, request) => {
+    const { id, org } = token
+    // Link scanners request the page next to the other links: see `machineClicks`.
+    if (request.method !== "HEAD") reactions.note({ org, id, event: "unsubscribe_view", automated: false })
+    return Effect.succeed(pageOf(token, request, "question"))
+  })
 
   /** Unsubscribes with one click (RFC 8058) in a mail program or on the page. */
   const unsubscribe = route("unsubscribe", unknownLink, (token, request) =>

@@ -1,4 +1,6 @@
-import { type AttributedEvent, isInTime, machineClicks, untimelyReason } from "./Outcomes.ts"
+import { clickReason } from "../../domain/ClickReasons.ts"
+import { machineClicks } from "./MachineClicks.ts"
+import { type AttributedEvent, isInTime, untimelyReason } from "./Outcomes.ts"
 
 /**
  * The effect of an event on the tallies of its decision.
@@ -25,11 +27,7 @@ export const effectsOf = (
   events: ReadonlyArray<AttributedEvent>,
 ): ReadonlyArray<ExplainedEffect> => {
   const timely = events.filter(({ occurredAt }) => isInTime(decidedAt, occurredAt))
-  const deliveredAt = Math.min(
-    Infinity,
-    ...timely.filter(({ event }) => event === "delivered").map(({ occurredAt }) => occurredAt),
-  )
-  const isMachineClick = machineClicks(timely.filter(({ event }) => event === "click"), deliveredAt)
+  const setAside = machineClicks(timely)
   const counted = new Set<string>()
   const explained = new Map<AttributedEvent, ExplainedEffect>()
   for (const event of [...timely].sort((a, b) => a.occurredAt - b.occurredAt)) {
@@ -38,13 +36,12 @@ export const effectsOf = (
         effect: "counted",
         reason: "Lowers the revenue of the message's conversions, not below 0",
       })
+    } else if (event.event === "unsubscribe_view") {
+      explained.set(event, { effect: "counted", reason: "Has no count. A click at the same time is a link scanner's" })
+    } else if (setAside.has(event)) {
+      explained.set(event, { effect: "automated", reason: clickReason[setAside.get(event)!].rule })
     } else if (event.automated) {
       explained.set(event, { effect: "automated", reason: "Its source says that a machine did it" })
-    } else if (event.event === "click" && isMachineClick(event)) {
-      explained.set(event, {
-        effect: "automated",
-        reason: "A click within 10 seconds of the delivery, or on two links within 2 seconds, is a link scanner's",
-      })
     } else if (counted.has(event.event)) {
       explained.set(event, {
         effect: "repeated",

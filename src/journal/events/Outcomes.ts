@@ -2,8 +2,10 @@ import { delayClass } from "../../bandit/Maturity.ts"
 import { revenueOf, type RevenueRule, type Valued } from "../../bandit/Revenue.ts"
 import { measures, type TallyCounts } from "../../bandit/Tally.ts"
 import { hourMillis } from "../../bandit/Window.ts"
+import { setAsideName } from "../../domain/ClickReasons.ts"
 import { type CountedEvent, eventKinds, type EventName } from "../../domain/EventKinds.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
+import { machineClicks } from "./MachineClicks.ts"
 
 /** An event that belongs to a decision. Only conversions and refunds have a value. */
 export interface AttributedEvent extends Valued {
@@ -23,7 +25,7 @@ export interface AttributedEvent extends Valued {
 export interface Contribution {
   /** Events of people, `negative`, `voided` and revenue. Does not include the decision itself. */
   readonly learned: TallyCounts
-  /** Events of machines. Never includes `negative` and `voided`. */
+  /** Events of machines, and the reasons of their clicks. Never includes `negative` and `voided`. */
   readonly automated: TallyCounts
   /** The class (see `delayClass`) of the time from the decision to the person's first event of the kind. */
   readonly delays: { readonly [outcome in TimedOutcome]?: number }
@@ -34,12 +36,6 @@ export const countedHours = 336
 
 /** Maximum difference between the clocks of a platform and of this service. Unit: hours. */
 export const clockSkewHours = 2
-
-/** Clicks within this time after delivery count as automated. Unit: milliseconds. */
-const scanMillis = 10_000
-
-/** Clicks on two links within this time count as automated. Unit: milliseconds. */
-const burstMillis = 2_000
 
 /** Whether the time of an event counts for a decision. Both times are in Unix milliseconds. */
 export const isInTime = (decidedAt: number, occurredAt: number): boolean => {
@@ -74,46 +70,24 @@ const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some(
 
 const isVoiding = (event: EventName) => eventKinds[event].learning === "undelivered"
 
-/**
- * Returns the clicks that have a click on another known link within two seconds. Only the nearest click on another
- * link, before or after, matters, so one pass in each direction over the sorted clicks suffices.
- */
-const burstOf = (clicks: ReadonlyArray<AttributedEvent>): ReadonlySet<AttributedEvent> => {
-  const burst = new Set<AttributedEvent>()
-  const linked = clicks.filter(({ link }) => link !== undefined).sort((a, b) => a.occurredAt - b.occurredAt)
-  for (const direction of [1, -1]) {
-    let otherAt = Infinity
-    for (let n = 1; n < linked.length; n++) {
-      const i = direction === 1 ? n : linked.length - 1 - n
-      const click = linked[i]!
-      const neighbour = linked[i - direction]!
-      if (neighbour.link !== click.link) otherAt = neighbour.occurredAt
-      if (Math.abs(click.occurredAt - otherAt) <= burstMillis) burst.add(click)
-    }
-  }
-  return burst
-}
+const identityOf = ({ key, source }: AttributedEvent): string => `${source ?? ""}\0${key}`
 
 /** Returns each event once. */
 const uniqueIn = (
   events: ReadonlyArray<AttributedEvent>,
-): ReadonlyArray<AttributedEvent> => [
-  ...new Map(events.map((event) => [`${event.source ?? ""}\0${event.key}`, event])).values(),
-]
+): ReadonlyArray<AttributedEvent> => [...new Map(events.map((event) => [identityOf(event), event])).values()]
 
-/**
- * Returns a predicate for automated clicks: the source marks the click as automated, or it follows the delivery too
- * fast, or a click on another link too fast.
- */
-export const machineClicks = (
-  clicks: ReadonlyArray<AttributedEvent>,
-  deliveredAt: number,
-): (click: AttributedEvent) => boolean => {
-  const burst = clicks.length > 1 ? burstOf(clicks) : undefined
-  return (click) => {
-    const sinceDelivery = click.occurredAt - deliveredAt
-    return click.automated || (sinceDelivery >= 0 && sinceDelivery < scanMillis) || burst?.has(click) === true
+/** Returns the counts of a decision's clicks that were set aside; `isClicked`: a person clicked as well. */
+const setAsideCounts = (setAside: ReturnType<typeof machineClicks>, isClicked: boolean): TallyCounts => {
+  if (setAside.size === 0) return {}
+  const reasons = new Map(Array.from(setAside, ([click, reason]) => [identityOf(click), reason]))
+  const counts: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = { click: 1 }
+  for (const reason of reasons.values()) {
+    const name = setAsideName(reason)
+    counts[name] = (counts[name] ?? 0) + 1
   }
+  if (!isClicked) counts.only_set_aside = 1
+  return counts
 }
 
 /**
@@ -122,9 +96,8 @@ export const machineClicks = (
  * machines. Events count from 2 hours before the decision (because clocks differ; their delay is 0) to 336 hours after
  * it, both inclusive.
  *
- * Automated events are events marked so by their source, clicks in the first 10 seconds after the first known delivery,
- * and clicks on different links at most 2 seconds apart. A later event can therefore revoke the counts of an earlier
- * event: apply the `difference`. Source: docs/model.md, "Data".
+ * Automated events are events marked so by their source, and the clicks that `machineClicks` recognizes. A later event
+ * can therefore revoke the counts of an earlier event: apply the `difference`. Source: docs/model.md, "Data".
  *
  * With a revenue rule, all conversions of people in that time count with their values, up to the cap, minus the refunds
  * in that time. Refunds have no other effect.
@@ -138,7 +111,6 @@ export const outcomesOf = (
   const automated: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
   const shortestHours: { [outcome in TimedOutcome]?: number } = {}
   const clicks: Array<AttributedEvent> = []
-  let deliveredAt = Infinity
   let undelivered = false
   let isEngaged = false
   const valued: Array<AttributedEvent> = []
@@ -157,20 +129,20 @@ export const outcomesOf = (
 
   for (const event of events) {
     if (!isInTime(decidedAt, event.occurredAt)) continue
+    if (event.event === "unsubscribe_view") continue
     if (event.event === "refund") {
       if (event.value !== undefined) valued.push(event)
       continue
     }
-    if (event.event === "delivered") deliveredAt = Math.min(deliveredAt, event.occurredAt)
     if (isVoiding(event.event)) undelivered = true
     if (event.event === "click") clicks.push(event)
     else if (event.automated) automated[event.event] = 1
     else countHuman(event, event.event)
   }
-  const isMachine = machineClicks(clicks, deliveredAt)
-  for (const click of clicks) {
-    if (isMachine(click)) automated.click = 1
-    else countHuman(click, "click")
+  if (clicks.length > 0) {
+    const setAside = machineClicks(events.filter(({ occurredAt }) => isInTime(decidedAt, occurredAt)))
+    for (const click of clicks) if (!setAside.has(click)) countHuman(click, "click")
+    Object.assign(automated, setAsideCounts(setAside, learned.click === 1))
   }
   if (undelivered && !isEngaged) learned.voided = 1
   if (rule !== undefined && valued.length > 0) Object.assign(learned, revenueOf(rule, uniqueIn(valued)))

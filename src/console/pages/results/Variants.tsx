@@ -14,6 +14,7 @@ import { askedIn, type ListShape, pageOf, queryOf } from "../../../domain/List.t
 import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
+import { setAsideText } from "../../../results/SetAsideText.ts"
 import { coverageText, objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
 
 const statuses: { readonly [status in VariantStatus]: string | undefined } = {
@@ -177,6 +178,7 @@ export const Variants = ({ columns, place, results, series }: {
       ? [`${count(results.automated[event])} ${eventKinds[event].words.many}`]
       : []
   )
+  const setAside = setAsideText(results, { count, list, percent })
   return (
     <>
       <ListForm
@@ -221,6 +223,7 @@ export const Variants = ({ columns, place, results, series }: {
             raw rate does not. Intervals hold the true rate in{" "}
             {coverageText(objective)}. Opens and clicks of machines, such as mail proxies and link scanners, are counted
             separately and ignored by the model{machines.length > 0 ? `: ${list(machines)}` : ""}.
+            {setAside === undefined ? "" : ` ${setAside}.`}
             {results.forced.decisions > 0
               ? ` ${
                 count(results.forced.decisions)
