@@ -1,7 +1,7 @@
 import { hourMillis } from "../bandit/Window.ts"
 import { eventKinds } from "../domain/EventKinds.ts"
 import { machineClicks } from "../journal/events/MachineClicks.ts"
-import type { AttributedEvent } from "../journal/events/Outcomes.ts"
+import type { AttributedEvent } from "../journal/events/AttributedEvent.ts"
 
 // One message in the data from which send times are learned: the time of sending, and the delay of its recipient's
 // first engagement. A touch is one number, so that a person's history is an array of numbers that needs no parsing.

@@ -2,7 +2,8 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import { EventName } from "../../src/domain/EventKinds.ts"
 import { effectsOf } from "../../src/journal/events/EventEffects.ts"
-import { type AttributedEvent, outcomesOf } from "../../src/journal/events/Outcomes.ts"
+import type { AttributedEvent } from "../../src/journal/events/AttributedEvent.ts"
+import { outcomesOf } from "../../src/journal/events/Outcomes.ts"
 
 const decidedAt = Date.UTC(2026, 0, 5, 12)
 const second = 1000

@@ -4,8 +4,8 @@ import { delayClass } from "../../src/bandit/Maturity.ts"
 import { measures, type TallyCounts } from "../../src/bandit/Tally.ts"
 import { countedEvents, EventName } from "../../src/domain/EventKinds.ts"
 import { inOrder, type StoredEvent } from "../../src/journal/events/DecisionEvents.ts"
+import type { AttributedEvent } from "../../src/journal/events/AttributedEvent.ts"
 import {
-  type AttributedEvent,
   type Contribution,
   difference,
   ignoredReason,

@@ -16,7 +16,7 @@ import {
   variantCode,
   variantOf,
 } from "../../src/sendtime/Touch.ts"
-import type { AttributedEvent } from "../../src/journal/events/Outcomes.ts"
+import type { AttributedEvent } from "../../src/journal/events/AttributedEvent.ts"
 
 const hour = 3_600_000
 const at = Date.parse("2026-06-10T09:30:00Z")

@@ -6,7 +6,7 @@ import * as Clocks from "../../src/sendtime/Clocks.ts"
 import { timingOf } from "../../src/sendtime/Groups.ts"
 import { changed } from "../../src/sendtime/Histories.ts"
 import { touchOf } from "../../src/sendtime/Touch.ts"
-import type { AttributedEvent } from "../../src/journal/events/Outcomes.ts"
+import type { AttributedEvent } from "../../src/journal/events/AttributedEvent.ts"
 import { chance, seedOf } from "../../src/simulation/Chance.ts"
 
 // Readers with individual reading times, the webhook reports of their messages, and the resulting advice, computed by

@@ -6,7 +6,8 @@ import { dayMillis } from "../../bandit/Window.ts"
 import { SeededMap } from "../../json/SeededMap.ts"
 import { recordset, type RowOf } from "../../store/Recordset.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
-import { type AttributedEvent, type Contribution, outcomesOf } from "./Outcomes.ts"
+import type { AttributedEvent } from "./AttributedEvent.ts"
+import { type Contribution, outcomesOf } from "./Outcomes.ts"
 
 /**
  * Maximum number of events of one decision that count: the earliest events. Every new event reads them again, so this

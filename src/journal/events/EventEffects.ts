@@ -1,6 +1,7 @@
 import { clickReason } from "../../domain/ClickReasons.ts"
 import { machineClicks } from "./MachineClicks.ts"
-import { type AttributedEvent, isInTime, untimelyReason } from "./Outcomes.ts"
+import type { AttributedEvent } from "./AttributedEvent.ts"
+import { isInTime, untimelyReason } from "./Outcomes.ts"
 
 /**
  * The effect of an event on the tallies of its decision.

@@ -1,5 +1,5 @@
 import type { ClickReason } from "../../domain/ClickReasons.ts"
-import type { AttributedEvent } from "./Outcomes.ts"
+import type { AttributedEvent } from "./AttributedEvent.ts"
 
 // Recognizes the clicks of machines among the events of one decision. Security gateways follow links with the user
 // agent of a browser, so only the times and links of their requests distinguish them from a person's clicks.

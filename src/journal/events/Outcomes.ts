@@ -1,25 +1,12 @@
 import { delayClass } from "../../bandit/Maturity.ts"
-import { revenueOf, type RevenueRule, type Valued } from "../../bandit/Revenue.ts"
+import { revenueOf, type RevenueRule } from "../../bandit/Revenue.ts"
 import { measures, type TallyCounts } from "../../bandit/Tally.ts"
 import { hourMillis } from "../../bandit/Window.ts"
 import { setAsideName } from "../../domain/ClickReasons.ts"
 import { type CountedEvent, eventKinds, type EventName } from "../../domain/EventKinds.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
+import type { AttributedEvent } from "./AttributedEvent.ts"
 import { machineClicks } from "./MachineClicks.ts"
-
-/** An event that belongs to a decision. Only conversions and refunds have a value. */
-export interface AttributedEvent extends Valued {
-  /** Identity of the event within its source. A repeated event has an equal key. */
-  readonly key: string
-  readonly source?: string
-  readonly event: EventName
-  /** Unit: Unix milliseconds. */
-  readonly occurredAt: number
-  /** Whether the source says that a machine caused the event. */
-  readonly automated: boolean
-  /** The clicked URL; undefined if the source does not report it. */
-  readonly link: string | undefined
-}
 
 /** Counts that one decision and its events add to the tallies. */
 export interface Contribution {

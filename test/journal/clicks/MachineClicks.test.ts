@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { machineClicks } from "../../../src/journal/events/MachineClicks.ts"
-import type { AttributedEvent } from "../../../src/journal/events/Outcomes.ts"
+import type { AttributedEvent } from "../../../src/journal/events/AttributedEvent.ts"
 import { chance, seedOf } from "../../../src/simulation/Chance.ts"
 import { gateways } from "./Gateways.ts"
 import { people } from "./People.ts"

@@ -1,5 +1,5 @@
 import type { Chance } from "../../../src/simulation/Chance.ts"
-import type { AttributedEvent } from "../../../src/journal/events/Outcomes.ts"
+import type { AttributedEvent } from "../../../src/journal/events/AttributedEvent.ts"
 
 // Messages with the requests of one gateway or one person, for the simulation of clicks.
 
