@@ -16,7 +16,7 @@ export interface Classified {
   readonly class: RefusalClass
   /** The fact that decided, such as `"user unknown" (SMTP Field Manual)`. Undefined if no fact decided. */
   readonly because: string | undefined
-  /** Kind of the fact that decided: a code, clear words, or a hint. Undefined if no fact decided. */
+  /** Clear words, if the text has any; otherwise the kind of the fact that decided: a code or a hint. Undefined if none did. */
   readonly evidence: "code" | "words" | "hint" | undefined
 }
 
@@ -76,9 +76,12 @@ class Codes {
 
 type Found = FoundPhrase<RefusalFact>
 
+const lengthOf = ({ spans }: Found): number => spans.reduce((sum, [at, end]) => sum + end - at, 0)
+
 const isWithin = (one: Found, other: Found): boolean => {
-  if (other.at > one.at || one.end > other.end) return false
-  return other.end - other.at > one.end - one.at || (other.of.code !== undefined && one.of.code === undefined)
+  const more = lengthOf(other) - lengthOf(one)
+  if (more < 0 || (more === 0 && (other.of.code === undefined || one.of.code !== undefined))) return false
+  return one.spans.every(([at, end]) => other.spans.some(([from, to]) => from <= at && end <= to))
 }
 
 /** Returns the phrases that are not part of a longer phrase, or of a phrase with a code, in the same place. */
@@ -110,7 +113,7 @@ const becauseOf = ({ code, phrase, source }: RefusalFact): string =>
   [code, phrase === undefined ? undefined : JSON.stringify(phrase), `(${source})`].filter((part) => part !== undefined)
     .join(" ")
 
-const evidenceOf = ({ phrase, weak }: RefusalFact) => phrase === undefined ? "code" : weak === true ? "hint" : "words"
+const evidenceOf = ({ phrase }: RefusalFact) => phrase === undefined ? "code" : "hint"
 
 /** Classes that a temporary reply does not establish. */
 const permanent: ReadonlySet<RefusalClass | undefined> = new Set(["no-such-mailbox", "disabled", "unknown", undefined])
@@ -153,7 +156,7 @@ export const makeClassifier = (facts: ReadonlyArray<RefusalFact>): Classify => {
       : {
         class: decided?.class ?? "unknown",
         because: decided && becauseOf(decided),
-        evidence: decided && evidenceOf(decided),
+        evidence: found.some(({ weak }) => weak !== true) ? "words" : decided && evidenceOf(decided),
       }
   }
 }

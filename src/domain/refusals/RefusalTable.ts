@@ -1,5 +1,6 @@
 import * as Json from "../../json/Json.ts"
 import { folded } from "./FoldedText.ts"
+import { alternatives } from "./Phrases.ts"
 
 // Facts about refusals of mail servers. `refusals.json` has the facts of the service, and an operator adds a file of
 // the same form.
@@ -33,7 +34,10 @@ export interface RefusalFact {
    * code, such as `552`.
    */
   readonly code?: string
-  /** Words of the server, compared without case and accents. `*` stands for up to 60 characters. */
+  /**
+   * Words of the server, compared without case and accents. `*` stands for up to 60 characters, and `{user|mailbox}` for one of
+   * several texts.
+   */
   readonly phrase?: string
   readonly class: RefusalClass
   /** Marks a hint, which decides only if no other fact does. */
@@ -50,9 +54,24 @@ export interface RefusalFact {
 const maxText = 200
 const maxFacts = 10_000
 
+/** Maximum number of texts that the alternatives of a phrase stand for. */
+const maxAlternatives = 300
+
 const codeForm = /^(?:X\.\d{1,3}\.(?:\*|\d{1,3}(?:-\d{1,3})?)|[45]\d\d)$/
 
 const members: ReadonlySet<string> = new Set(["class", "code", "date", "phrase", "receiver", "source", "weak"])
+
+/** Returns the fault of a phrase; undefined if it has none. */
+const phraseFault = (phrase: string): string | undefined => {
+  const choices = [...phrase.matchAll(/\{([^{}]*)\}/g)].map(([, options = ""]) => options.split("|").length)
+  if (/[{}]/.test(phrase.replace(/\{[^{}]*\}/g, ""))) return "phrase must close each {, and have no { within another"
+  if (choices.reduce((product, count) => product * count, 1) > maxAlternatives) {
+    return `phrase must stand for at most ${maxAlternatives} texts`
+  }
+  return alternatives(phrase).some((one) => folded(one).split("*").some((part) => part.trim().length < 3))
+    ? "phrase must have at least three characters, also before and after each *"
+    : undefined
+}
 
 /** Returns the fault of a fact; undefined if it has none. */
 const faultOf = (fact: unknown): string | undefined => {
@@ -71,11 +90,8 @@ const faultOf = (fact: unknown): string | undefined => {
   if (given["code"] !== undefined && !codeForm.test(String(given["code"]))) {
     return "code must be like X.1.1, X.7.*, X.7.606-649 or 552"
   }
-  if (
-    given["phrase"] !== undefined && folded(String(given["phrase"])).split("*").some((part) => part.trim().length < 3)
-  ) {
-    return "phrase must have at least three characters, also before and after each *"
-  }
+  const phrase = given["phrase"] === undefined ? undefined : phraseFault(String(given["phrase"]))
+  if (phrase !== undefined) return phrase
   if (given["weak"] !== undefined && given["weak"] !== true) return "weak must be true, or left out"
   if (given["source"] === undefined) return "needs a source"
   return /^\d{4}-\d\d-\d\d$/.test(String(given["date"])) ? undefined : "date must be a day such as 2026-11-29"
