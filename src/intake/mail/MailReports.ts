@@ -79,6 +79,7 @@ const resultOf = (group: MailHeaders, explanation: string): RecipientResult | un
     case "expanded":
       return "relayed"
     case "failed":
+    case "expired":
       break
     default:
       // If the action is absent or unknown, only a permanent status counts as a failed delivery.
@@ -87,7 +88,12 @@ const resultOf = (group: MailHeaders, explanation: string): RecipientResult | un
   const diagnostic = group.get("diagnostic-code")?.replace(/^\s*[\w-]{1,40}\s*;/, "").trim()
   const said = diagnostic || group.get("x-supplementary-info")
   const status = group.get("status")
-  return eventOfRefusal((said ? classifyRefusal({ said, status }) : classifyExplanation(explanation, status)).class)
+  if (!said) return eventOfRefusal(classifyExplanation(explanation, status).class)
+  const refusal = classifyRefusal({ said, status }).class
+  if (refusal !== "unknown") return eventOfRefusal(refusal)
+  // Exim tells only people that the server refused a command about the sender.
+  const told = eventOfRefusal(classifyExplanation(explanation).class)
+  return told === "failed" ? told : eventOfRefusal(refusal)
 }
 
 /** Interprets the fields of a delivery report (RFC 3464). */

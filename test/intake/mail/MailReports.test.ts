@@ -62,6 +62,18 @@ describe("a delivery report", () => {
         postfix("5.0.0", "smtp; 550 5.1.1 No such user here", "Remote-MTA: dns; mx.mailbox.example"),
       ],
       ["Exim, unrouteable", "bounce", postfix("5.0.0", "smtp; Unrouteable address")],
+      [
+        "SendGrid, expired",
+        "soft_bounce",
+        report({
+          recipients: [[
+            "Final-Recipient: rfc822; anna@mailbox.example",
+            "Action: expired",
+            "Status: ",
+            "Diagnostic-Code: Connection timed out",
+          ]],
+        }),
+      ],
       ["Exim, gave up", "soft_bounce", postfix("5.0.0", "smtp; 451 4.3.0 Try again later: retry timeout exceeded")],
       ["Exim, blocked", "failed", postfix("5.0.0", "smtp; 550 JunkMail rejected - 192.0.2.10 is in an RBL")],
       ["Sendmail", "bounce", postfix("5.1.1", "SMTP; 550 5.1.1 <anna@mailbox.example>... User unknown")],
