@@ -1,9 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { makeClassifier } from "../../../src/domain/refusals/Classify.ts"
+import { eventOfRefusal } from "../../../src/domain/refusals/BounceEvent.ts"
 import { classifyRefusal, extendRefusals } from "../../../src/domain/refusals/Refusals.ts"
 import type { RefusalFact } from "../../../src/domain/refusals/RefusalTable.ts"
 import { replies } from "./replies.ts"
+import { wordings } from "./wordings.ts"
 
 const classOf = (said: string, status?: string) => classifyRefusal({ said, status }).class
 
@@ -17,6 +19,17 @@ describe("The classifier of refusals", () => {
         )
       })
     }
+  }
+
+  for (const [event, texts] of Object.entries(wordings)) {
+    it(`reads common wordings of a ${event}`, () => {
+      assert.deepStrictEqual(
+        texts.filter((said) => eventOfRefusal(classOf(said)) !== event).map((
+          said,
+        ) => [said, classifyRefusal({ said })]),
+        [],
+      )
+    })
   }
 
   it("believes the receiver and not the reporting server, which writes 5.1.1 for anything", () => {
@@ -40,7 +53,6 @@ describe("The classifier of refusals", () => {
     assert.strictEqual(classOf("", "5.1.1"), "no-such-mailbox")
     assert.strictEqual(classOf("550", "5.1.1"), "no-such-mailbox")
     assert.strictEqual(classOf("the local server has its own words", "5.1.1"), "no-such-mailbox")
-    assert.strictEqual(classOf("550 unbekannte Worte", "5.1.1"), "unknown")
     assert.strictEqual(classOf("550 unbekannte Worte", "5.7.1"), "sender-policy")
     assert.strictEqual(classOf("", "5.2.2"), "mailbox-full")
     assert.strictEqual(classOf("", "5.7.1"), "sender-policy")
@@ -94,6 +106,23 @@ describe("The classifier of refusals", () => {
     assert.isFalse(isDisabled(`550 The box ${"x".repeat(70)} shut`))
     assert.isTrue(isDisabled("554 gone"))
     assert.isFalse(isDisabled("550 gone"))
+  })
+
+  it("finds each alternative of a phrase", () => {
+    const fact = { class: "disabled", source: "a test", date: "2026-11-29" } as const
+    const classify = makeClassifier([{ ...fact, phrase: "{box|case} * {shut|locked up}" }])
+    for (const said of ["box is shut", "the case was locked up", "BOX: LOCKED UP"]) {
+      assert.strictEqual(classify({ said }).class, "disabled", said)
+    }
+    for (const said of ["box", "locked up", "mailbox is shut"]) {
+      assert.strictEqual(classify({ said }).class, "unknown", said)
+    }
+  })
+
+  it("believes the receiver's own code of a missing mailbox beside words that say nothing", () => {
+    assert.strictEqual(classOf("550 5.1.1 unbekannte Worte"), "no-such-mailbox")
+    assert.strictEqual(classOf("550 5.1.1 unbekannte Worte", "5.0.0"), "no-such-mailbox")
+    assert.strictEqual(classOf("550 unbekannte Worte", "5.1.1"), "unknown")
   })
 
   it("lets a later fact replace an earlier one of an equal code or phrase", () => {

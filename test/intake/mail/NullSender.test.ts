@@ -87,6 +87,108 @@ describe("A mail without a report, from the null sender to a return path", () =>
     }
   })
 
+  it("is read in sentences of providers in their languages", async () => {
+    const texts: ReadonlyArray<readonly [string, "bounce" | "soft_bounce" | "failed"]> = [
+      [
+        `Ihre Nachricht an ${eva} konnte nicht zugestellt werden.\nGrund: Die E-Mail-Adresse existiert nicht.`,
+        "bounce",
+      ],
+      [`Der Empfänger ${eva} ist unbekannt.`, "bounce"],
+      [`Das Postfach existiert nicht.`, "bounce"],
+      [`Der Benutzer ist hier nicht bekannt.`, "bounce"],
+      [`Adressat unbekannt: ${eva}`, "bounce"],
+      [`Die Mailbox des Empfängers ist voll. Bitte versuchen Sie es später.`, "soft_bounce"],
+      [`Speicherplatz des Empfängers ist erschöpft.`, "soft_bounce"],
+      [`L'adresse ${eva} n'existe pas.`, "bounce"],
+      [`Le destinataire ${eva} est introuvable.`, "bounce"],
+      [`Utilisateur inconnu`, "bounce"],
+      [`Cette adresse électronique n'est plus valide`, "bounce"],
+      [`La boîte aux lettres du destinataire est saturée.`, "soft_bounce"],
+      [`Le destinataire a dépassé son quota.`, "soft_bounce"],
+      [`La dirección de correo ${eva} no existe.`, "bounce"],
+      [`No se ha encontrado el destinatario.`, "bounce"],
+      [`Usuario desconocido`, "bounce"],
+      [`La cuenta de correo no existe`, "bounce"],
+      [`El buzón del destinatario está lleno.`, "soft_bounce"],
+      [`El destinatario ha excedido su cuota de almacenamiento`, "soft_bounce"],
+      [`L'indirizzo ${eva} non esiste.`, "bounce"],
+      [`Destinatario inesistente`, "bounce"],
+      [`Casella di posta inesistente`, "bounce"],
+      [`La casella del destinatario è piena.`, "soft_bounce"],
+      [`Quota superata per il destinatario`, "soft_bounce"],
+      [`O endereço de e-mail ${eva} não existe.`, "bounce"],
+      [`Usuário desconhecido`, "bounce"],
+      [`Destinatário inexistente`, "bounce"],
+      [`Conta inexistente`, "bounce"],
+      [`Caixa de correio cheia`, "soft_bounce"],
+      [`A caixa de entrada do destinatário está cheia.`, "soft_bounce"],
+      [`Het e-mailadres ${eva} bestaat niet.`, "bounce"],
+      [`Onbekende gebruiker`, "bounce"],
+      [`Geadresseerde onbekend`, "bounce"],
+      [`De mailbox van de ontvanger is vol.`, "soft_bounce"],
+      [`Adres ${eva} nie istnieje.`, "bounce"],
+      [`Nieznany użytkownik`, "bounce"],
+      [`Konto nie istnieje`, "bounce"],
+      [`Nieznany adresat`, "bounce"],
+      [`Skrzynka pocztowa jest przepełniona`, "soft_bounce"],
+      [`Адрес ${eva} не существует.`, "bounce"],
+      [`Такого пользователя нет`, "bounce"],
+      [`Неизвестный получатель`, "bounce"],
+      [`Почтовый ящик не существует`, "bounce"],
+      [`Ящик получателя переполнен.`, "soft_bounce"],
+      [`Письмо отклонено как спам`, "failed"],
+      [`ユーザーが見つかりません。`, "bounce"],
+      [`宛先のアドレスは存在しません。`, "bounce"],
+      [`受信者が不明です`, "bounce"],
+      [`あて先が見つかりませんでした。`, "bounce"],
+      [`メールボックスの容量を超えています。`, "soft_bounce"],
+      [`受信者のメールボックスがいっぱいです。`, "soft_bounce"],
+      [`收件人邮箱地址不存在，邮件无法送达。`, "bounce"],
+      [`该邮箱地址不存在`, "bounce"],
+      [`您的邮件被退回：用户不存在。`, "bounce"],
+      [`帐号不存在`, "bounce"],
+      [`收件人邮箱空间已满。`, "soft_bounce"],
+      [`邮件被识别为垃圾邮件`, "failed"],
+      [`查無此收件人`, "bounce"],
+      [`收件者信箱不存在`, "bounce"],
+      [`수신자를 찾을 수 없습니다.`, "bounce"],
+      [`존재하지 않는 메일 주소입니다.`, "bounce"],
+      [`없는 계정입니다`, "bounce"],
+      [`받는 사람의 메일함이 가득 찼습니다.`, "soft_bounce"],
+      [`메일함 용량이 초과되었습니다.`, "soft_bounce"],
+      [`Böyle bir kullanıcı yok`, "bounce"],
+      [`${eva} adresi mevcut değil`, "bounce"],
+      [`Alıcı bulunamadı`, "bounce"],
+      [`Alıcının posta kutusu dolu`, "soft_bounce"],
+      [`Adressen finns inte`, "bounce"],
+      [`Okänd mottagare`, "bounce"],
+      [`Mottagarens brevlåda är full`, "soft_bounce"],
+      [`Modtageren findes ikke`, "bounce"],
+      [`Ukjent mottaker`, "bounce"],
+      [`Vastaanottajaa ei löydy`, "bounce"],
+      [`Tuntematon vastaanottaja`, "bounce"],
+      [`Příjemce neexistuje`, "bounce"],
+      [`Neznámý uživatel`, "bounce"],
+      [`Schránka příjemce je plná`, "soft_bounce"],
+      [`A címzett nem található`, "bounce"],
+      [`Ismeretlen felhasználó`, "bounce"],
+      [`Utilizatorul nu există`, "bounce"],
+      [`Ο παραλήπτης δεν βρέθηκε`, "bounce"],
+      [`المستخدم غير موجود`, "bounce"],
+      [`המשתמש לא קיים`, "bounce"],
+      [`Người dùng không tồn tại`, "bounce"],
+      [`Pengguna tidak ditemukan`, "bounce"],
+      [`Користувача не знайдено`, "bounce"],
+      [`ไม่พบผู้ใช้`, "bounce"],
+    ]
+    const wrong: Array<readonly [string, string]> = []
+    for (const [text, event] of texts) {
+      const actual = await seen("Post <post@mail.example>", "=?utf-8?Q?Zur=C3=BCck?=", text)
+      if (actual !== event) wrong.push([text, actual])
+    }
+    assert.deepStrictEqual(wrong, [])
+  })
+
   it("fails without blaming the address if it refuses the sender or the content", async () => {
     const texts = [
       "554 5.7.1 Client host [192.0.2.7] blocked using zen.list.example",
@@ -234,6 +336,14 @@ describe("A delivery report without a diagnostic", () => {
     const text = "If the mailbox is full or the user unknown, write to the postmaster."
     assert.strictEqual(await reported(text, "5.0.0", "Diagnostic-Code: smtp; 554 5.7.1 refused by policy"), "failed")
     assert.strictEqual(await reported(text, "5.0.0", "Diagnostic-Code: smtp; 554 no"), "soft_bounce")
+    const exim = `${eva}\n  SMTP error from remote mail server after`
+    const rejected = "Diagnostic-Code: smtp; 550 Rejected"
+    assert.strictEqual(await reported(`${exim} EHLO shop.example:\n  550 Rejected`, "5.0.0", rejected), "failed")
+    assert.strictEqual(
+      await reported(`${exim} MAIL FROM:<a@shop.example>:\n  550 Rejected`, "5.0.0", rejected),
+      "failed",
+    )
+    assert.strictEqual(await reported(`${exim} RCPT TO:<${eva}>:\n  550 Rejected`, "5.0.0", rejected), "soft_bounce")
     assert.strictEqual(await reported(`${eva}: 550 5.1.1 unknown user`, "5.0.0", "Diagnostic-Code: smtp;"), "bounce")
   })
 })
