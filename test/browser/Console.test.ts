@@ -5,7 +5,7 @@ import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
 import { password, script } from "../console/furnished.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
-import { screenshot } from "../support/browser.ts"
+import { looks, screenshot } from "../support/browser.ts"
 
 describeInBrowser("The console in a browser", startWith(), (tried) => {
   const { administrator, inEveryLook, manage, signIn, submit } = tried
@@ -244,13 +244,13 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
       role: "viewer",
     })
     const reset = await manage("POST", `/accounts/${member.id}/reset`)
-    await inEveryLook(async (context, check, look) => {
+    await inEveryLook(async (context, check) => {
       const outside = await context.newPage()
       for (const path of ["/console/sign-in", invitation.path, reset.path, "/console/invitation", "/console/nowhere"]) {
         await outside.goto(`${tried.service().url}${path}`)
         await check(outside, `outside${path.split("?")[0]!.replaceAll("/", "-")}${path.includes("?") ? "-open" : ""}`)
       }
-      const failed = await signIn(context, `nobody-${look.name}@example.com`, "wrong")
+      const failed = await signIn(context, "nobody@example.com", "wrong")
       await check(failed, "outside-sign-in-failed")
       const page = await signIn(context, email)
       for (const path of pagesOf("looks", keys[0].id, member.id)) {
@@ -272,12 +272,12 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
       assert.include(await page.getByRole("alert").innerText(), "choose at least one")
       await page.locator("[role=alert]:focus").waitFor()
       await check(page, "settings-faulty")
-      if (look.width < 500) {
-        await page.goto(`${tried.service().url}/console/o/looks`)
-        await page.getByText("Menu", { exact: true }).click()
-        await page.getByRole("link", { name: "API Keys" }).first().waitFor()
-        await check(page, "menu-open")
-      }
+      const [, phone] = looks
+      await page.setViewportSize(phone)
+      await page.goto(`${tried.service().url}/console/o/looks`)
+      await page.getByText("Menu", { exact: true }).click()
+      await page.getByRole("link", { name: "API Keys" }).first().waitFor()
+      await check(page, "menu-open")
     })
   }, 240_000)
 

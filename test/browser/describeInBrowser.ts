@@ -29,15 +29,11 @@ export interface Tried<S> {
   /** Presses a button of the page's content. */
   readonly submit: (page: Page, name: string | RegExp) => Promise<void>
   /**
-   * Runs on a light desktop and a dark phone. `check` keeps a picture outside CI. Fails in the end if axe found a fault, or
-   * a page was wider than the screen.
+   * Runs in a context of its own. `check` shows a page on a light desktop and a dark phone, and keeps pictures outside CI.
+   * Fails in the end if axe found a fault, or a page was wider than the screen.
    */
   readonly inEveryLook: (
-    run: (
-      context: BrowserContext,
-      check: (page: Page, name: string) => Promise<void>,
-      look: typeof looks[number],
-    ) => Promise<void>,
+    run: (context: BrowserContext, check: (page: Page, name: string) => Promise<void>) => Promise<void>,
   ) => Promise<void>
 }
 
@@ -94,20 +90,23 @@ export const describeInBrowser = <S extends { readonly service: LocalService }>(
       },
       inEveryLook: async (run) => {
         const found: Array<string> = []
-        for (const look of looks) {
-          const { colorScheme, height, width } = look
-          const context = await browser.newContext({ viewport: { width, height }, colorScheme })
-          await run(context, async (page, name) => {
-            await screenshot(page, `${name}-${look.name}`)
-            found.push(...(await faultsByAxe(page)).map((fault) => `${name} ${look.name} ${fault}`))
+        const [desktop] = looks
+        const context = await browser.newContext({ viewport: desktop, colorScheme: desktop.colorScheme })
+        await run(context, async (page, name) => {
+          // The desktop comes last, and stays for what the test does next.
+          for (const { colorScheme, height, name: look, width } of looks.toReversed()) {
+            await page.setViewportSize({ width, height })
+            await page.emulateMedia({ colorScheme })
+            await screenshot(page, `${name}-${look}`)
+            found.push(...(await faultsByAxe(page)).map((fault) => `${name} ${look} ${fault}`))
             const overflow = await page.evaluate(() => {
               const { clientWidth, scrollWidth } = document.documentElement
               return scrollWidth - clientWidth
             })
-            if (overflow > 0) found.push(`${name} ${look.name} is wider than the screen`)
-          }, look)
-          await context.close()
-        }
+            if (overflow > 0) found.push(`${name} ${look} is wider than the screen`)
+          }
+        })
+        await context.close()
         assert.deepStrictEqual(found, [])
       },
     })
