@@ -18,6 +18,7 @@ export default defineConfig({
       "test/process/history/HistoryStorm.test.ts",
       "test/process/Cluster.test.ts",
       "test/api/Fuzz.test.ts",
+      "test/console/Crawl.test.ts",
       "test/hostile/Hostile.test.ts",
       "test/domain/JsonReferences.test.ts",
       "test/simulation/GroupCommitSchedules.test.ts",
