@@ -25,7 +25,7 @@ const attacksByArea: ReadonlyArray<ReadonlyArray<Attack>> = (await Promise.all(
   readdirSync(new URL("attacks/", import.meta.url)).sort().map((file) => import(`./attacks/${file.slice(0, -3)}.ts`)),
 )).map((module: { readonly attacks: ReadonlyArray<Attack> }) => module.attacks)
 /** Attacks of each area, spread over its list. The trial carries out all of them. */
-const perArea = Number(process.env.HOSTILE_PER_AREA ?? 4)
+const perArea = Number(process.env.HOSTILE_PER_AREA ?? 3)
 const wanted = new RegExp(process.env.HOSTILE ?? "", "i")
 
 const isPicked = (index: number, of: number) =>

@@ -9,7 +9,7 @@ import { deliveriesIn, insist, newAsked, pause, restartablePostgres, sentBy, set
 import { hasDocker } from "./dockerEngine.ts"
 
 /** Messages of the largest case; the trial sends 20,000. */
-const wantedMessages = Number(process.env.DELIVER_MESSAGES ?? 300)
+const wantedMessages = Number(process.env.DELIVER_MESSAGES ?? 200)
 /** Messages that arrive between two kills, on average: at the ceiling, a hundredth of the seconds. */
 const perKill = Number(process.env.DELIVER_PER_KILL ?? 60)
 const ceiling = 100

@@ -7,7 +7,7 @@ import { temporaryEnvironment } from "../support/stores.ts"
 import { addTruth, counted, post, shuffle, story, type Truth } from "./storm.ts"
 
 /** Events sent, duplicates included (about); the trial sends a million. */
-const wantedEvents = Number(process.env.STORM_EVENTS ?? 6_000)
+const wantedEvents = Number(process.env.STORM_EVENTS ?? 4_000)
 /** Calls that are acknowledged between two kills, on average. */
 const callsPerKill = Number(process.env.STORM_CALLS_PER_KILL ?? 250)
 const connections = 8

@@ -5,7 +5,7 @@ import { temporaryEnvironment } from "../support/stores.ts"
 import { sendToGreylisted, sendToTarpits, sendUrgently, storm } from "./recipientScenarios.ts"
 
 /** Messages of the storm; the trial sends 20,000. */
-const messages = Number(process.env.RECIPIENT_MESSAGES ?? 300)
+const messages = Number(process.env.RECIPIENT_MESSAGES ?? 240)
 const perKill = Number(process.env.RECIPIENTS_PER_KILL ?? 120)
 /** Good recipients of campaigns that have bad ones in front of them. */
 const good = 300

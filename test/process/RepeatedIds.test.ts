@@ -9,7 +9,7 @@ import { scopedNodes } from "./clusterNodes.ts"
 import { decisionsIn, terminate } from "./support.ts"
 
 /** How many ids are asked for again while the database is out. */
-const ids = Number(process.env.REPEATED_IDS ?? 96)
+const ids = Number(process.env.REPEATED_IDS ?? 64)
 
 /** Signals PostgreSQL's first process, whose id is in its data directory, and then its children. */
 const signal = (data: string, name: "SIGSTOP" | "SIGCONT") => {

@@ -8,7 +8,7 @@ import { sinkEnvironment, startSink } from "./deliverSink.ts"
 import { deliveriesIn, pause, setUp, summaryOf } from "./deliverStorm.ts"
 
 /** Requests to Deliver; the trial makes 20,000. */
-const wantedMessages = Number(process.env.SUPPRESS_MESSAGES ?? 600)
+const wantedMessages = Number(process.env.SUPPRESS_MESSAGES ?? 400)
 /** Messages to one address, far apart, so that no two of them leave at the same time. */
 const rounds = 4
 /** Share of the accepted messages whose recipient then says no. */

@@ -40,7 +40,7 @@ describe("the gain by propensities", () => {
   // `deno task bench honesty --settings crowds` has all of them.
   for (const crowd of crowds.filter(({ isTested }) => isTested)) {
     it(`has an interval that contains the true value in at least 93 % of simulations: ${crowd.name}`, () => {
-      const { off, share } = coverage(crowd, 300, 1)
+      const { off, share } = coverage(crowd, 200, 1)
       assert.isAtLeast(share, 0.93)
       // The mean error, in standard errors.
       assert.isBelow(Math.abs(off), 0.25)
