@@ -11,26 +11,80 @@ import { addressFault } from "../PersonMembers.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Normalize.ts"
 
-const types: ReadonlyMap<string, EventName> = new Map<string, EventName>([
-  ["transactionalsendevents.emailsent", "sent"],
-  ["transactionalsendevents.smssent", "sent"],
-  ["transactionalsendevents.smsdelivered", "delivered"],
-  ["engagementevents.emailopen", "open"],
-  ["engagementevents.emailclick", "click"],
-  ["transactionalsendevents.emailbounced", "bounce"],
-  ["transactionalsendevents.smsbounced", "bounce"],
-  ["transactionalsendevents.emailnotsent", "failed"],
-  ["transactionalsendevents.smsnotsent", "failed"],
-  ["engagementevents.emailunsubscribe", "unsubscribe"],
-])
+/** Events of the types of each channel, by the last part of the type in lowercase. */
+const events: { readonly [channel: string]: { readonly [type: string]: EventName | "ignored" } } = {
+  email: {
+    emailsent: "sent",
+    emaildelivered: "delivered",
+    emailopen: "open",
+    emailclick: "click",
+    emailbounced: "bounce",
+    emailnotsent: "failed",
+    emailunsubscribe: "unsubscribe",
+    emailqueued: "ignored",
+  },
+  sms: {
+    smssent: "sent",
+    smsdelivered: "delivered",
+    smsclick: "click",
+    smsbounced: "bounce",
+    smsnotsent: "failed",
+    smsoptout: "unsubscribe",
+    smstransient: "ignored",
+    smsmobileoriginated: "other",
+  },
+  push: {
+    pushsent: "sent",
+    pushdeliveryreceipt: "delivered",
+    pushopen: "open",
+    pushimageclick: "click",
+    pushbuttonclick: "click",
+    pushbounced: "bounce",
+    pushnotsent: "failed",
+    pushinstall: "ignored",
+    pushuninstall: "ignored",
+    pushinactive: "ignored",
+  },
+  inApp: {
+    inappsent: "sent",
+    inappdownload: "delivered",
+    inappdisplay: "open",
+    inappclick: "click",
+    inappdismiss: "other",
+    inappnotsent: "failed",
+  },
+  inbox: {
+    inboxsent: "sent",
+    inboxdeliveryreceipt: "delivered",
+    inboxopen: "open",
+    inboxclick: "click",
+    inboxnotsent: "failed",
+  },
+  // Messages of WhatsApp and other services.
+  ott: {
+    ottsent: "sent",
+    ottdelivered: "delivered",
+    ottread: "open",
+    ottclick: "click",
+    ottfailed: "bounce",
+    ottnotsent: "failed",
+    ottmobileoriginated: "ignored",
+  },
+}
 
-const noise: ReadonlySet<string> = new Set([
-  "transactionalsendevents.smstransient",
-  "transactionalsendevents.emailqueued",
-  "engagementevents.ottmobileoriginated",
-])
+const types: ReadonlyMap<string, EventName | "ignored"> = new Map(
+  Object.values(events).flatMap((ofChannel) => Object.entries(ofChannel)),
+)
 
-const isNoise = (type: string) => noise.has(type) || type.startsWith("sendevents.automation")
+/** Categories of events of messages. The categories of one event differ by how its message was sent. */
+const categories: ReadonlySet<string> = new Set(["transactionalsendevents", "sendevents", "engagementevents"])
+
+/** Returns the meaning of a type, such as `EngagementEvents.PushOpen`; undefined for an unknown type. */
+const meaningOf = (type: string): EventName | "ignored" | undefined => {
+  const [category = "", name = ""] = type.split(".")
+  if (!categories.has(category)) return undefined
+  return name.startsWith("automation") ? "ignored" : types.get(name)
+}
 
 const compositeNames = ["jobId", "batchId", "listId", "subscriberId"] as const
 
@@ -66,8 +120,8 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const stated = nameOf(item["eventCategoryType"])
   if (stated === undefined) return faulty("has no eventCategoryType, so it is no event of the notification service")
   const type = stated.trim().toLowerCase()
-  if (isNoise(type)) return ignored(`"${stated}" says nothing about a message's effect`)
-  const named = types.get(type)
+  const named = meaningOf(type)
+  if (named === "ignored") return ignored(`"${stated}" says nothing about a message's effect`)
   if (named === undefined) return faulty(`"${stated}" is no type of event known here`)
 
   const info = memberOf(item, "info")
@@ -98,9 +152,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     time,
     type,
   })
-  const event = type === "transactionalsendevents.emailbounced" ? bounceByReason(bounceOf(isSoft(info)), [info]) : named
+  const event = type.endsWith(".emailbounced") ? bounceByReason(bounceOf(isSoft(info)), [info]) : named
   const { fault, occurredAt } = timeIn([{ item, at: "" }], ["timestampUTC"], receivedAt)
-  const ofChannel = channelOf(event, !type.includes(".sms"))
+  const ofChannel = channelOf(event, type.includes(".email"))
   return {
     event,
     trackingId,

@@ -172,6 +172,35 @@ describe("Sfmc: payloads", () => {
     })
   }
 
+  const byMeaning: { readonly [event in NormalizedEvent["event"]]?: ReadonlyArray<string> } = {
+    sent: ["SendEvents.PushSent", "TransactionalSendEvents.PushSent", "EngagementEvents.OttSent"],
+    delivered: ["EngagementEvents.PushDeliveryReceipt", "EngagementEvents.OttDelivered"],
+    open: [
+      "EngagementEvents.PushOpen",
+      "EngagementEvents.InAppDisplay",
+      "EngagementEvents.InboxOpen",
+      "EngagementEvents.OttRead",
+    ],
+    click: ["EngagementEvents.InAppClick", "EngagementEvents.PushImageClick", "EngagementEvents.PushButtonClick"],
+    other: ["EngagementEvents.InAppDismiss"],
+    bounce: ["SendEvents.PushBounced", "EngagementEvents.OttFailed"],
+    failed: ["SendEvents.PushNotSent", "SendEvents.OttNotSent", "TransactionalSendEvents.OttNotSent"],
+  }
+  for (const [meaning, types] of Object.entries(byMeaning)) {
+    it(`reads push, in-app and chat events that mean ${meaning}`, () => {
+      for (const type of types) {
+        const { event: found, otherChannel, trackingId } = one(event(type, {}, info))
+        assert.deepStrictEqual([found, trackingId], [meaning, "trk-77"], type)
+        assert.strictEqual(otherChannel, meaning === "bounce" ? true : undefined, type)
+      }
+    })
+  }
+
+  it("skips events of apps and devices", () => {
+    const types = ["PushInstall", "PushInactive"].map((type) => engagement(type, info))
+    assert.deepStrictEqual(read(types).skipped.map(({ expected }) => expected), [true, true])
+  })
+
   it("reports an unknown type", () => {
     assert.deepStrictEqual(read([engagement("EmailForwarded")]).skipped, [
       { pointer: "/0", reason: `"EngagementEvents.EmailForwarded" is no type of event known here`, expected: false },
