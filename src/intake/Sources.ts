@@ -10,6 +10,7 @@ import * as Iterable from "./platforms/Iterable.ts"
 import * as SegmentPlatform from "./platforms/Segment.ts"
 import * as Sfmc from "./platforms/Sfmc.ts"
 import { parseJson } from "./Reading.ts"
+import { requestId } from "./signatures/StandardWebhooks.ts"
 
 /** An organization's settings for reading its events. */
 export interface Reading {
@@ -39,7 +40,7 @@ const customEvents = (
     if (CloudEvents.isCloudEvents(headers)) return cloudEvents(body, headers, receivedAt)
     const parsed = parseJson(body)
     if (!("json" in parsed)) return parsed
-    return CustomEvents.normalize(parsed.json, { receivedAt, webhookId: headers["webhook-id"], conversions, strict })
+    return CustomEvents.normalize(parsed.json, { receivedAt, webhookId: requestId(headers), conversions, strict })
   }
 }
 

@@ -15,6 +15,7 @@ import { UntimelyEvents } from "../../journal/events/UntimelyEvents.ts"
 import { eventsOf, faultsOf, unreadIn, verdictsOf } from "../../intake/Verdicts.ts"
 import { type QuotaReached, WebhookQuota } from "../../intake/WebhookQuota.ts"
 import { handshakeOf } from "../../intake/signatures/SfmcSignature.ts"
+import { idHeaders, isSigned } from "../../intake/signatures/StandardWebhooks.ts"
 import type { SignatureVerdict } from "../../intake/signatures/Verdict.ts"
 import { WebhookSources } from "../../intake/WebhookSources.ts"
 import { carried, step } from "../../telemetry/Tracing.ts"
@@ -30,7 +31,7 @@ import { ofMembers, ofParameters, ofUnread, warn } from "../http/Warnings.ts"
 const maxItems = 10_000
 
 /** Headers that the adapters of platforms read. */
-const platformHeaders = new Set(["content-type", "webhook-id"])
+const platformHeaders = new Set(["content-type", ...idHeaders])
 
 /**
  * Whether a header of custom events is stored with the body: headers of CloudEvents, and headers that a mapping may
@@ -253,7 +254,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const receiveEvents = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, named: string) {
     let org = named
     const { headers } = request
-    const signed = headers["webhook-signature"] !== undefined && headers["x-api-key"] === undefined &&
+    const signed = isSigned(headers as Record<string, string>) && headers["x-api-key"] === undefined &&
       headers["authorization"] === undefined
     if (!signed) {
       org = (yield* step("auth")(authorize(keys, request, named, "events"))).dataOrg

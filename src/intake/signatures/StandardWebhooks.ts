@@ -34,9 +34,30 @@ export const StandardWebhooksSettings = Schema.Struct({
 })
 export type StandardWebhooksSettings = typeof StandardWebhooksSettings.Type
 
-const idName = "webhook-id"
-const timestampName = "webhook-timestamp"
-const signatureName = "webhook-signature"
+/** The names of the headers, and the names that Svix gives them. */
+const headerNames = ["webhook", "svix"].map((prefix) => ({
+  id: `${prefix}-id`,
+  timestamp: `${prefix}-timestamp`,
+  signature: `${prefix}-signature`,
+}))
+
+/** Returns the names of the headers of a request. If it has both signatures, the names of the standard count. */
+const namesIn = (headers: Verdict.Headers) =>
+  headerNames.find(({ signature }) => "value" in Verdict.headerOf(headers, signature)) ?? headerNames[0]!
+
+/** Whether a request has a signature. */
+export const isSigned = (headers: Verdict.Headers): boolean =>
+  headerNames.some(({ signature }) => "value" in Verdict.headerOf(headers, signature))
+
+/** The headers with the id of a request. It is the default id of the only event of the request. */
+export const idHeaders: ReadonlyArray<string> = headerNames.map(({ id }) => id)
+
+/** Returns the id of a request; undefined if it has none. */
+export const requestId = (headers: Verdict.Headers): string | undefined =>
+  idHeaders.flatMap((name) => {
+    const id = Verdict.headerOf(headers, name)
+    return "value" in id ? [id.value] : []
+  })[0]
 
 /** Maximum number of signatures of a header. A sender that replaces its key sends two or three. */
 const maxSignatures = 10
@@ -56,25 +77,26 @@ const isEd25519 = (key: Uint8Array, signed: Uint8Array, signature: Uint8Array): 
 
 /**
  * Accepts a request if any signature of the list is valid for any of the keys, over id, timestamp and body joined by
- * full stops. `v1` is HMAC-SHA256, `v1a` ed25519, in Base64. Other versions are ignored, as the specification requires.
+ * full stops. Svix, the origin of the standard, names the headers `svix-id`, `svix-timestamp` and `svix-signature`. `v1` is HMAC-SHA256, `v1a` ed25519, in Base64. Other versions are ignored, as the specification requires.
  * The caller must detect replays by their ids.
  */
 export const check: Verdict.Check<StandardWebhooksSettings> = (settings, headers, body, now) => {
   const keys = settings.secrets.flatMap((secret) => keyOf(secret) ?? [])
   if (keys.length === 0) return Verdict.noSecret
-  const id = Verdict.headerOf(headers, idName)
+  const names = namesIn(headers)
+  const id = Verdict.headerOf(headers, names.id)
   if ("fault" in id) return id.fault
-  const timestamp = Verdict.headerOf(headers, timestampName)
+  const timestamp = Verdict.headerOf(headers, names.timestamp)
   if ("fault" in timestamp) return timestamp.fault
-  const signatures = Verdict.headerOf(headers, signatureName)
+  const signatures = Verdict.headerOf(headers, names.signature)
   if ("fault" in signatures) return signatures.fault
   const { tolerance_seconds: tolerance = Verdict.defaultToleranceSeconds } = settings
-  const fault = Verdict.timeFault(timestampName, timestamp.value, now, tolerance)
+  const fault = Verdict.timeFault(names.timestamp, timestamp.value, now, tolerance)
   if (fault !== undefined) return fault
-  if (/,(?: |$)/.test(signatures.value)) return Verdict.refused(`The header ${signatureName} was sent more than once`)
+  if (/,(?: |$)/.test(signatures.value)) return Verdict.refused(`The header ${names.signature} was sent more than once`)
   const listed = signatures.value.split(/ +/)
   if (listed.length > maxSignatures) {
-    return Verdict.refused(`The header ${signatureName} has over ${maxSignatures} entries`)
+    return Verdict.refused(`The header ${names.signature} has over ${maxSignatures} entries`)
   }
 
   const head = `${id.value}.${timestamp.value}.`
@@ -94,7 +116,7 @@ export const check: Verdict.Check<StandardWebhooksSettings> = (settings, headers
     }
   }
   if (fits) return Verdict.accepted
-  return isKnown ? Verdict.mismatch(`signature in ${signatureName}`) : Verdict.refused(
-    `The header ${signatureName} has no signature that the keys set up are for: v1 goes with whsec_, v1a with whpk_`,
+  return isKnown ? Verdict.mismatch(`signature in ${names.signature}`) : Verdict.refused(
+    `The header ${names.signature} has no signature that the keys set up are for: v1 goes with whsec_, v1a with whpk_`,
   )
 }

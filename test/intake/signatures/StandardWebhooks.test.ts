@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { createHmac, generateKeyPairSync, sign } from "node:crypto"
-import { check, StandardWebhooksSettings } from "../../../src/intake/signatures/StandardWebhooks.ts"
+import { check, requestId, StandardWebhooksSettings } from "../../../src/intake/signatures/StandardWebhooks.ts"
 
 const body = new TextEncoder().encode(`{"id":"x1","n":1}`)
 const now = 1_770_116_400_000
@@ -28,6 +28,24 @@ describe("StandardWebhooks", () => {
     for (const list of [`${right} v1,AAAA`, `v9,xyz  ${right}`, `v1a,AAAA ${right}`, `nonsense ${right}`]) {
       assert.isTrue(verdict(list).ok, list)
     }
+  })
+
+  it("accepts the header names of Svix, and those of the standard before them", () => {
+    const svix = { "svix-id": "msg_1", "svix-timestamp": "1770116400", "svix-signature": right }
+    const by = (headers: Record<string, string>) => check({ secrets: [secret] }, headers, body, now)
+    assert.deepStrictEqual(by(svix), { ok: true })
+    assert.deepStrictEqual(by({ ...svix, "webhook-id": "other" }), { ok: true })
+    assert.isFalse(by({ ...svix, "webhook-signature": "v1,AAAA", ...head }).ok)
+    assert.isFalse(by({ ...svix, "svix-id": "msg_2" }).ok)
+    assert.isFalse(by({ ...svix, "svix-timestamp": "1770116399" }).ok)
+    const missing = by({ "svix-signature": right, "svix-timestamp": "1770116400" })
+    assert.isTrue(!missing.ok && missing.reason.includes("svix-id"))
+    const { "svix-timestamp": _, ...untimed } = svix
+    const late = by(untimed)
+    assert.isTrue(!late.ok && late.reason.includes("svix-timestamp"))
+    assert.strictEqual(requestId(svix), "msg_1")
+    assert.strictEqual(requestId({ ...svix, "webhook-id": "other" }), "other")
+    assert.isUndefined(requestId({}))
   })
 
   it("rejects a valid signature under another version", () => {
