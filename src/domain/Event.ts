@@ -37,6 +37,11 @@ export interface NormalizedEvent {
   readonly otherChannel?: true
   /** On a suppressing event: nothing proves the origin of the report. The event counts, but suppresses no address. */
   readonly unproven?: true
+  /**
+   * On an opt-out or opt-in: the list, group, channel or type of messages that it concerns, or several of them separated
+   * by commas. At most 200 characters. Absent if it concerns all messages.
+   */
+  readonly group?: string
   /** The person opts in to messages again after an opt-out. The event is `other`. */
   readonly optIn?: true
   /**

@@ -3,7 +3,7 @@ import { readAddress } from "../text/AddressText.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
 import type { MemberFault, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"
-import { bounceByReason, reasonKeys } from "./BounceReasons.ts"
+import { reasonKeys } from "./BounceReasons.ts"
 import { collect, faulty, ignored, type Items, itemsOf, unreadableAddress } from "./Items.ts"
 import { channelOf, isEmailChannel, mayBeEmail, optIn, optInNames } from "../domain/Recipient.ts"
 import { type EventName, isSuppressing } from "../domain/EventKinds.ts"
@@ -11,11 +11,13 @@ import { isEventId, keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
 import { type EventLevel, faultsIn, memberFault } from "./Given.ts"
 import { timeIn } from "./Instant.ts"
 import { type Money, moneyIn } from "./Money.ts"
+import { bounceIn } from "./BounceMembers.ts"
 import { trackingIdOf } from "./LinkParameters.ts"
 import { emailOf, find, isItem, type Item, known, lastSegment, linkOf, noise } from "./Reading.ts"
-import { bounceOf } from "../domain/refusals/BounceEvent.ts"
 import { addressFault, zoneIn } from "./PersonMembers.ts"
 import { automatedKeys, flagIn } from "./Truth.ts"
+import { type NamedMessage, namedMessage, ofGroup } from "./MessageMeaning.ts"
+import { groupKeys } from "./OptOutGroup.ts"
 import { unknownNameReason } from "./UnknownName.ts"
 
 /** Headers of the request, and settings of the organization. */
@@ -25,7 +27,7 @@ export interface CustomEventsOptions {
    * time.
    */
   readonly receivedAt: number
-  /** The header `webhook-id`. Default event id of an item that is the only item of its body. */
+  /** Id of the request, as in `webhook-id`. Default event id of an item that is the only item of its body. */
   readonly webhookId: string | undefined
   /**
    * Additional names that are conversions, lowercase: a whole name (`shop.order.paid`), or its last segment (`paid`).
@@ -52,13 +54,7 @@ const linkKeys = ["link", "url", "href", "link_url", "clicked_url"]
 const valueKeys = ["value", "revenue", "amount", "total"]
 const zoneKeys = ["time_zone", "timezone", "timeZone"]
 const channelKeys = ["channel"]
-const bounceKeys = ["bounce_type", "bounceType"]
-const softBounces: ReadonlySet<string> = new Set(["soft", "transient", "temporary"])
-
-/** Whether a bounce is marked as temporary. */
-const isSoftBounce = (levels: ReadonlyArray<Item>): boolean =>
-  softBounces.has(find(levels, bounceKeys, nameOf)?.trim().toLowerCase() ?? "")
-
+const bounceKeys = ["bounce_type", "bounceType", "bounce", "severity"]
 /** Keys of the clicked URL, most explicit first. */
 const urlKeys = ["url", "link", "href", "link_url", "clicked_url"]
 
@@ -79,15 +75,16 @@ const memberAt = (item: Item, keys: ReadonlyArray<string>, read: (value: unknown
 }
 
 /** The meaning of an event name. */
-type Named = { readonly event: EventName; readonly optIn?: true }
+type Named = Pick<NamedMessage, "event" | "optIn"> & Partial<NamedMessage>
 
 /** Returns the meaning of an event name, or why the name is unknown. `isMail`: the event concerns e-mail. */
 const eventOf = (
   stated: string,
   isMail: boolean,
   trackingId: string | undefined,
+  levels: ReadonlyArray<Item>,
   { conversions, strict }: CustomEventsOptions,
-): Named | Pick<Skipped, "reason" | "expected"> => {
+): Named | Skipped => {
   const name = stated.trim().toLowerCase()
   const direct = known.get(name)
   if (direct !== undefined) return { event: direct }
@@ -95,12 +92,19 @@ const eventOf = (
   if (conversions?.has(name) === true) return { event: "conversion" }
   const segment = lastSegment(name)
   const event = known.get(segment)
-  if (event !== undefined) return { event }
+  if (event !== undefined && !isSuppressing(event)) return { event }
+  const message = namedMessage(stated, levels)
+  if (event !== undefined) return message !== undefined && "event" in message ? { ...message, event } : { event }
   if (conversions?.has(segment) === true) return { event: "conversion" }
   if (optInNames.has(name) || optInNames.has(segment)) {
     return isMail ? optIn : ignored(`"${stated}" does not concern e-mail`)
   }
   if (noise.has(segment)) return ignored(`"${stated}" says nothing about a message's effect`)
+  if (message !== undefined) {
+    return "event" in message && message.optIn === true && !isMail
+      ? ignored(`"${stated}" does not concern e-mail`)
+      : message
+  }
   if (strict === true && conversions?.has(anyName) !== true) {
     return faulty(unknownNameReason(stated, conversions ?? new Set()))
   }
@@ -174,7 +178,7 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
   }
   const trackingId = find(levels, trackingKeys, nameOf) ?? find(levels, urlKeys, trackingIdOf)
   const channel = find(levels, channelKeys, nameOf)
-  const named = eventOf(stated, isEmailChannel(channel), trackingId, options)
+  const named = eventOf(stated, isEmailChannel(channel), trackingId, levels, options)
   if ("reason" in named) {
     return named.expected ? named : fault(named.reason, () => memberAt(item, eventKeys, nameOf))
   }
@@ -186,7 +190,7 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     )
   }
   const { event, faults: moneyFaults, ...money } = moneyIn(
-    bounceByReason(named.event === "bounce" ? bounceOf(isSoftBounce(levels)) : named.event, levels),
+    bounceIn(named.event, levels),
     given,
     valueKeys,
   )
@@ -195,19 +199,21 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     return fault(refund.reason, () => moneyFaults[0]?.member ?? memberAt(item, refund.keys, textOf))
   }
   const address = find(levels, emailKeys, nameOf)
-  const isLost = isSuppressing(event) && mayBeEmail(channel) && trackingId === undefined && user === address &&
+  const isOfEmail = named.isEmail !== false && mayBeEmail(channel)
+  const isLost = isSuppressing(event) && isOfEmail && trackingId === undefined && user === address &&
     address !== undefined && readAddress(address) === undefined
   if (isLost) return fault(unreadableAddress(address), () => memberAt(item, emailKeys, nameOf))
   const time = timeIn(given, timeKeys, receivedAt)
   const machine = flagIn(given)
   const { fault: zoneFault, zone } = zoneIn(given, zoneKeys)
-  const ofChannel = channelOf(event, mayBeEmail(channel))
+  const ofChannel = channelOf(event, isOfEmail)
   const templateId = find(levels, templateKeys, nameOf)
   const ownId = find(levels, idKeys, textOf)
   const isIdKept = ownId === undefined || isEventId(ownId)
   return {
-    ...named,
     event,
+    ...(named.optIn === true ? { optIn: named.optIn } : {}),
+    ...ofGroup(named, levels),
     trackingId,
     templateId,
     user,
@@ -217,7 +223,7 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
       ownId ?? byMessage(event, find(levels, messageKeys, textOf)) ?? textOf(webhookId),
     ),
     occurredAt: time.occurredAt,
-    automated: machine.automated,
+    automated: machine.automated || named.automated === true,
     link: find(levels, linkKeys, linkOf),
     ...ofChannel,
     ...money,
@@ -252,6 +258,7 @@ const knownKeys: ReadonlySet<string> = new Set([
   "currency",
   ...zoneKeys,
   ...channelKeys,
+  ...groupKeys,
   ...bounceKeys,
   ...reasonKeys,
   ...automatedKeys,

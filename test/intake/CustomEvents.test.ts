@@ -134,7 +134,7 @@ describe("custom events: names of events", () => {
   })
 
   it("ignores a version only after the last dot", () => {
-    for (const name of ["click.v", "click.v2x", "click.2", "v2", "click.", "."]) {
+    for (const name of ["click.v", "click.v2x", "click.2", "v2", "."]) {
       assert.strictEqual(read({ event: name, user_id: "u" }).events.length, 0, name)
     }
     assert.strictEqual(one({ event: "click.v2", user_id: "u" }).event, "click")

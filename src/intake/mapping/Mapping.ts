@@ -1,6 +1,6 @@
 import { anyName } from "../../domain/ConversionEvents.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
-import type { EventName } from "../../domain/EventKinds.ts"
+import { type EventName, isSuppressing } from "../../domain/EventKinds.ts"
 import type { Skipped } from "../../domain/DryRun.ts"
 import { collectAt, faulty, ignored } from "../Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
@@ -21,7 +21,9 @@ import { optIn, optInNames } from "../../domain/Recipient.ts"
 import { readCurrency } from "../Currency.ts"
 import { faultsIn } from "../Given.ts"
 import { parameterOf } from "../LinkParameters.ts"
-import { isItem, known, lastSegment, linkOf, noise, parseJson } from "../Reading.ts"
+import { bounceIn } from "../BounceMembers.ts"
+import { namedMessage } from "../MessageMeaning.ts"
+import { isItem, type Item, known, lastSegment, linkOf, memberOf, noise, parseJson } from "../Reading.ts"
 import { readTruth } from "../Truth.ts"
 import type { Normalize } from "../Normalize.ts"
 import type { DryRun, Explained, Found, NotUnderstood } from "../../domain/DryRun.ts"
@@ -171,6 +173,18 @@ const namesOf = (field: Mapping["event"]): (name: string) => EventName | "subscr
   }
 }
 
+/**
+ * Returns the event of a name of a messaging platform, like `namesOf`. A mapping has no channels, so an event of another
+ * channel that would suppress an address is unknown.
+ */
+const messageMeaning = (stated: string): EventName | "subscribe" | null | undefined => {
+  const message = namedMessage(stated, [])
+  if (message === undefined) return undefined
+  if ("reason" in message) return null
+  if (message.optIn === true) return "subscribe"
+  return !message.isEmail && isSuppressing(message.event) ? undefined : message.event
+}
+
 /** How to judge names that the mapping does not contain. */
 interface NameRules {
   /** Additional names that are conversions, lowercase: a whole name, or its last segment. */
@@ -178,6 +192,9 @@ interface NameRules {
   /** Whether other names are faults. Default: false, other names are ignored. */
   readonly strict?: boolean | undefined
 }
+
+/** Returns the objects of an item that may say which kind of bounce it is. */
+const levelsOf = (item: unknown): ReadonlyArray<Item> => isItem(item) ? [item, memberOf(item, "data")] : []
 
 /** Finds members that have values, but no valid one, and adds these values to `found`. */
 const unreadReader = (mapping: Mapping) => {
@@ -247,7 +264,11 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
     const name = stated.trim().toLowerCase()
     const isDeclared = conversions?.has(name) === true || conversions?.has(lastSegment(name)) === true
     const meaning = meaningOf(stated)
-    const event = isDeclared && (meaning === undefined || meaning === "subscribe") ? "conversion" : meaning
+    const event = isDeclared && (meaning === undefined || meaning === "subscribe")
+      ? "conversion"
+      : meaning === undefined
+      ? messageMeaning(stated)
+      : meaning
     if (event === null) return ignored(`"${stated}" is ignored by the mapping`)
     if (event === undefined && strict === true && !noise.has(lastSegment(name)) && conversions?.has(anyName) !== true) {
       return faulty(unknownNameReason(stated, conversions ?? new Set()))
@@ -265,7 +286,7 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
     }
     const isOptIn = event === "subscribe"
     const { event: kind, faults, ...values } = valuesIn(
-      isOptIn ? optIn.event : event,
+      isOptIn ? optIn.event : bounceIn(event, levelsOf(item)),
       valueOf,
       unreadOf(item, scope, found),
       machines,

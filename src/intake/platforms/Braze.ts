@@ -19,8 +19,12 @@ import {
   memberOf,
   parseJson,
 } from "../Reading.ts"
-import { channelOf, isEmailChannel, mayBeEmail, optIn, optInNames } from "../../domain/Recipient.ts"
+import type { Skipped } from "../../domain/DryRun.ts"
+import { channelOf, isEmailChannel, mayBeEmail, optIn } from "../../domain/Recipient.ts"
+import { type NamedMessage, namedMessage, ofGroup } from "../MessageMeaning.ts"
+import { subscriptionIn } from "../OptOutGroup.ts"
 import type { Normalize } from "../Normalize.ts"
+import { requestId } from "../signatures/StandardWebhooks.ts"
 
 /** An organization's settings for Braze. */
 interface BrazeSettings {
@@ -108,18 +112,37 @@ const concernsEmail = (type: string, properties: Item): boolean =>
     ? type.startsWith("users.messages.email.")
     : mayBeEmail(nameOf(properties["channel"]))
 
+/** The event of a type whose other members decide. */
+type Named = Pick<NamedMessage, "event" | "optIn"> & Partial<NamedMessage> & { readonly group?: string }
+
 /**
  * Returns the event of a changed subscription, of the person or of a group. Only the person's own state lifts an
  * opt-out.
  */
-const subscriptionOf = (
-  type: string,
+const subscriptionOf = (stated: string, properties: Item): Named | Skipped => {
+  const state = subscriptionIn([properties])
+  const isOfGroup = stated.trim().toLowerCase().endsWith("subscriptiongroup.statechange")
+  if (state === "unsubscribe") return { event: state, ...ofGroup({ event: state, isOfGroup }, [properties]) }
+  const isOptIn = state === "opt_in" && !isOfGroup && isEmailChannel(nameOf(properties["channel"]))
+  return isOptIn ? optIn : ignored(`"${stated}" with this subscription_status neither opts out nor opts in`)
+}
+
+/** Returns the event of a custom event, or why it has none. */
+const customOf = (
   properties: Item,
-): { readonly event: EventName; readonly optIn?: true } | undefined => {
-  const status = textOf(properties["subscription_status"])?.trim().toLowerCase().replaceAll("_", " ")
-  if (status === "unsubscribed") return { event: "unsubscribe" }
-  const isOptIn = status !== undefined && optInNames.has(status) && type.endsWith(".globalstatechange")
-  return isOptIn && isEmailChannel(nameOf(properties["channel"])) ? optIn : undefined
+  trackingId: string | undefined,
+  conversions: ReadonlySet<string> | undefined,
+): Named | Skipped => {
+  const name = nameOf(properties["name"])?.trim() ?? ""
+  const written = name.toLowerCase()
+  if (conversions?.has(written) === true || conversions?.has(lastSegment(written)) === true) {
+    return { event: "conversion" }
+  }
+  const message = namedMessage(name, [memberOf(properties, "properties"), properties])
+  if (message !== undefined) return message
+  return trackingId !== undefined ? { event: "conversion" } : ignored(
+    `the custom event ${JSON.stringify(written)} is a conversion only with a tracking_id, or when configured as one`,
+  )
 }
 
 /** Reads an event of a Currents connector. */
@@ -136,29 +159,13 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
   const person = memberOf(item, "user")
   const { templateId, trackingId } = carriedIds(properties, carrierKeys, urlKeys)
 
-  let event: EventName
-  let subscription: ReturnType<typeof subscriptionOf>
-  if (meaning === "subscription") {
-    subscription = subscriptionOf(type, properties)
-    if (subscription === undefined) {
-      return ignored(`"${stated}" with this subscription_status neither opts out nor opts in`)
-    }
-    event = subscription.event
-  } else if (meaning === "custom") {
-    const name = nameOf(properties["name"])?.trim().toLowerCase()
-    const configured = name !== undefined &&
-      (conversions?.has(name) === true || conversions?.has(lastSegment(name)) === true)
-    if (trackingId === undefined && !configured) {
-      return ignored(
-        `the custom event ${
-          JSON.stringify(name ?? "")
-        } is a conversion only with a tracking_id, or when configured as one`,
-      )
-    }
-    event = "conversion"
-  } else {
-    event = concernsEmail(type, properties) ? bounceByReason(meaning, [properties]) : meaning
-  }
+  const named: Named | Skipped = meaning === "subscription"
+    ? subscriptionOf(stated, properties)
+    : meaning === "custom"
+    ? customOf(properties, trackingId, conversions)
+    : { event: concernsEmail(type, properties) ? bounceByReason(meaning, [properties]) : meaning }
+  if ("reason" in named) return named
+  const { event, isEmail = concernsEmail(type, properties) } = named
 
   const external = nameOf(person["external_user_id"])
   const email = nameOf(properties["email_address"])
@@ -172,11 +179,12 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
   const time = timeIn([{ item, at: "" }], timeKeys, receivedAt)
   const placed = [{ item: properties, at: "/properties" }]
   const machine = flagIn(placed, machineKeys)
-  const ofChannel = channelOf(event, concernsEmail(type, properties))
+  const ofChannel = channelOf(event, isEmail)
   const { fault: zoneFault, zone } = zoneIn([{ item: person, at: "/user" }], ["timezone"])
   return {
-    ...subscription,
     event,
+    ...(named.optIn === true ? { optIn: named.optIn } : {}),
+    ...(named.group === undefined ? {} : { group: named.group }),
     trackingId,
     templateId,
     user,
@@ -184,7 +192,7 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
     key: keyOf(item, textOf(item["id"])),
     messageKey,
     occurredAt: time.occurredAt,
-    automated: machine.automated,
+    automated: machine.automated || named.automated === true,
     link: find([properties], linkKeys, linkOf),
     ...ofChannel,
     ...zone,
@@ -263,7 +271,7 @@ export const make = (settings: BrazeSettings = {}): Normalize => (body, headers,
       : collectAt([events], () => "/events", readOne)
   }
 
-  const options = { receivedAt, webhookId: headers["webhook-id"], conversions: settings.conversions }
+  const options = { receivedAt, webhookId: requestId(headers), conversions: settings.conversions }
   if (isItem(json) && !isCurrents(json) && !isPostback(json)) return CustomEvents.normalize(json, options)
   const items = itemsOf(json)
   const each = items.items.length === 1 ? options : { ...options, webhookId: undefined }

@@ -9,6 +9,7 @@ import { addressFault } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import { carriedIds, emailOf, find, isBlank, isItem, type Item, linkOf, objectOf, parseJson } from "../Reading.ts"
 import { channelOf, optIn } from "../../domain/Recipient.ts"
+import { groupOf } from "../OptOutGroup.ts"
 import type { Normalize } from "../Normalize.ts"
 
 type Meaning = EventName | "ignored"
@@ -64,6 +65,17 @@ const isSoft = (fields: Item): boolean => {
   return state !== undefined && state.trim().toLowerCase() !== "hardbounce"
 }
 
+/**
+ * Members that list the message types, lists or channels of an opt-out. An opt-out of all messages has none of them.
+ * `messageTypeId` and `channelId` describe the message.
+ */
+const groupKeys = ["messageTypeIds", "emailListIds", "listIds", "channelIds"]
+
+const groupsOf = (fields: Item): { readonly group?: string } => {
+  const group = find([fields], groupKeys, groupOf)
+  return group === undefined ? {} : { group }
+}
+
 const read = (item: unknown, receivedAt: number): ReadItem => {
   if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["eventName"])
@@ -97,6 +109,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const ofChannel = channelOf(event, name.startsWith("email"))
   return {
     ...(name === optInName ? optIn : { event }),
+    ...(event === "unsubscribe" ? groupsOf(fields) : {}),
     trackingId,
     templateId,
     user,

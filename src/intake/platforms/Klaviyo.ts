@@ -1,6 +1,7 @@
 import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, type ReadItem } from "../Items.ts"
 import { keyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { bounceIn } from "../BounceMembers.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { addressFault } from "../PersonMembers.ts"
@@ -8,6 +9,8 @@ import { flagIn } from "../Truth.ts"
 import { trackingIdOf } from "../LinkParameters.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf } from "../Reading.ts"
 import { channelOf, optIn } from "../../domain/Recipient.ts"
+import { type NamedMessage, namedMessage, ofGroup } from "../MessageMeaning.ts"
+import type { Skipped } from "../../domain/DryRun.ts"
 import type { Normalized } from "../../domain/Event.ts"
 
 /** Events by topics of metrics about messages, lowercase and without `event:klaviyo.`. */
@@ -44,13 +47,20 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   if (stated === undefined) return faulty('has no topic, such as "event:klaviyo.opened_email"')
   const topic = stated.trim().toLowerCase()
   const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined
-  const isOptIn = name === "subscribed_to_email_marketing"
-  const event = isOptIn ? optIn.event : name === undefined ? undefined : topics.get(name)
-  if (event === undefined) return ignored(`the topic ${JSON.stringify(stated)} is not about a message's effect`)
+  const known = name === undefined ? undefined : topics.get(name)
+  const named: Pick<NamedMessage, "event"> & Partial<NamedMessage> | Skipped | undefined = known !== undefined
+    ? { event: known }
+    : name === undefined
+    ? undefined
+    : namedMessage(name, [])
+  if (named !== undefined && "reason" in named) return named
+  if (named === undefined) return ignored(`the topic ${JSON.stringify(stated)} is not about a message's effect`)
 
   const payload = memberOf(objectOf(item["payload"]) ?? {}, "data")
   const attributes = memberOf(payload, "attributes")
   const properties = memberOf(attributes, "event_properties")
+  const isEmail = named.isEmail ?? !name!.includes("sms")
+  const event = isEmail ? bounceIn(named.event, [properties]) : named.event
   const profile = memberOf(memberOf(memberOf(payload, "relationships"), "profile"), "data")
   const trackingId = nameOf(properties["tracking_id"]) ?? find([properties], urlKeys, trackingIdOf)
   const user = find([properties], emailKeys, nameOf) ?? nameOf(profile["id"])
@@ -60,9 +70,11 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const payloadAt = "/payload/data/attributes"
   const time = timeIn([{ item: attributes, at: payloadAt }], ["datetime", "timestamp"], receivedAt)
   const machine = flagIn([{ item: properties, at: `${payloadAt}/event_properties` }], ["machine_open"])
-  const ofChannel = channelOf(event, !name!.includes("sms"))
+  const ofChannel = channelOf(event, isEmail)
   return {
-    ...(isOptIn ? optIn : { event }),
+    event,
+    ...(named.optIn === true ? { optIn: named.optIn } : {}),
+    ...ofGroup(named, [properties]),
     trackingId,
     templateId: undefined,
     user,

@@ -1,14 +1,16 @@
 import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.ts"
-import type { EventName } from "../../domain/EventKinds.ts"
+import { eventKinds, type EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { bounceByReason } from "../BounceReasons.ts"
+import { bounceIn } from "../BounceMembers.ts"
 import { type EventLevel, faultsIn } from "../Given.ts"
 import { parseInstant, timeIn } from "../Instant.ts"
 import { moneyIn } from "../Money.ts"
 import { trackingIdOf } from "../LinkParameters.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf } from "../Reading.ts"
+import type { Skipped } from "../../domain/DryRun.ts"
 import { channelOf, optIn } from "../../domain/Recipient.ts"
+import { type NamedMessage, namedMessage, ofGroup } from "../MessageMeaning.ts"
 import { addressFault, zoneIn } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import type { Normalize } from "../Normalize.ts"
@@ -19,35 +21,11 @@ interface SegmentSettings {
   readonly conversions?: ReadonlySet<string> | undefined
 }
 
-const names: { readonly [event in EventName]?: ReadonlyArray<string> } = {
-  sent: ["email sent", "push notification sent", "sms sent"],
-  delivered: ["email delivered", "sms delivered", "push delivered"],
-  open: ["email opened", "push opened", "push notification tapped", "in-app message viewed"],
-  click: ["email link clicked", "email clicked", "sms clicked", "in-app message clicked"],
-  conversion: ["order completed", "campaign converted", "canvas converted", "email converted"],
-  refund: ["order refunded"],
-  bounce: ["email bounced", "push bounced", "sms bounced", "sms delivery failed"],
-  soft_bounce: ["email soft bounced"],
-  spam: ["email marked as spam"],
-  unsubscribe: ["unsubscribed", "email unsubscribed"],
-  failed: ["email dropped", "email failed"],
-}
-
-const listed: ReadonlyMap<string, EventName> = new Map(
-  (Object.keys(names) as Array<EventName>).flatMap((event) =>
-    (names[event] ?? []).map((name): [string, EventName] => [name, event])
-  ),
-)
-
-/** Names of calls by which a person opts in to e-mail again. `Subscribed` alone usually means a paid subscription. */
-const optIns: ReadonlySet<string> = new Set([
-  "email subscribed",
-  "email resubscribed",
-  "email opted in",
-  "resubscribed",
+/** Events of Segment's e-commerce names. All other names of business events need a tracking id or a declaration. */
+const businessEvents: ReadonlyMap<string, EventName> = new Map<string, EventName>([
+  ["order completed", "conversion"],
+  ["order refunded", "refund"],
 ])
-
-const noise: ReadonlySet<string> = new Set(["email drafted", "email attempted", "email deferred"])
 
 /** Calls that do not concern messages. */
 const otherCalls: ReadonlySet<string> = new Set(["page", "screen", "group", "alias"])
@@ -196,6 +174,27 @@ const messageKey = ({ properties, user }: Call): string | undefined =>
 const timeOf = ({ time, timed }: Call, receivedAt: number) =>
   timeIn(time === undefined ? timed : [{ item: { timestamp: time }, at: "" }], timeKeys, receivedAt)
 
+/** The event of a call. */
+type Meaning = Pick<NamedMessage, "event"> & Partial<NamedMessage>
+
+/** Returns the event of a call, or why it has none. A declared name is a conversion, unless it is an opt-out. */
+const meaningOf = (
+  stated: string,
+  { properties, trackingId }: Call,
+  conversions: ReadonlySet<string> | undefined,
+): Meaning | Skipped => {
+  const name = stated.trim().toLowerCase()
+  const business = businessEvents.get(name)
+  if (business !== undefined) return { event: business }
+  const message = namedMessage(stated, [properties])
+  const isDeclared = conversions?.has(name) === true
+  const isOptOut = message !== undefined && "event" in message && eventKinds[message.event].learning === "opt_out"
+  if (message !== undefined && (!isDeclared || isOptOut)) return message
+  return isDeclared || trackingId !== undefined ? { event: "conversion" } : ignored(
+    `"${stated}" is no message event, and a conversion only with a tracking_id, or when configured as one`,
+  )
+}
+
 const readTrack = (
   item: Item,
   stated: string | undefined,
@@ -203,22 +202,13 @@ const readTrack = (
   { conversions, receivedAt }: SegmentSettings & { readonly receivedAt: number },
 ): ReadItem => {
   if (stated === undefined) return faulty("has no event name, 1 to 200 characters")
-  const name = stated.trim().toLowerCase()
-  const isConversion = call.trackingId !== undefined || conversions?.has(name) === true
-  if (noise.has(name)) return ignored(`"${stated}" says nothing about a message's effect`)
-  const isOptIn = optIns.has(name) && conversions?.has(name) !== true
-  const named = isOptIn ? optIn.event : listed.get(name) ?? (isConversion ? "conversion" : undefined)
-  if (named === undefined) {
-    return ignored(
-      `"${stated}" is no message event, and a conversion only with a tracking_id, or when configured as one`,
-    )
-  }
+  const named = meaningOf(stated, call, conversions)
+  if ("reason" in named) return named
   if (call.trackingId === undefined && call.user === undefined) {
     return faulty("names neither a message nor a person: send properties.tracking_id, or userId")
   }
-  const concernsEmail = !/^(push|sms) /.test(name)
   const { event, faults, ...money } = moneyIn(
-    concernsEmail ? bounceByReason(named, [call.properties]) : named,
+    named.isEmail === false ? named.event : bounceIn(named.event, [call.properties]),
     [{ item: call.properties, at: call.at }],
     ["revenue", "value", "total"],
   )
@@ -229,18 +219,19 @@ const readTrack = (
   }
   const time = timeOf(call, receivedAt)
   const machine = flagIn(call.levels)
-  const ofChannel = channelOf(event, concernsEmail)
+  const ofChannel = channelOf(event, named.isEmail !== false)
   const { fault: zoneFault, zone } = zoneIn(call.contexts, ["timezone"])
   // Without a time, only the whole content distinguishes events.
   const content: Item = call.time === undefined ? { item, user: call.user } : {
-    event: name,
+    event: stated.trim().toLowerCase(),
     user: call.user,
     time: call.time,
     email_id: textOf(call.properties["email_id"]),
     link_url: textOf(call.properties["link_url"]),
   }
   return {
-    ...(isOptIn ? optIn : { event }),
+    ...(named.optIn === true ? optIn : { event }),
+    ...ofGroup(named, [call.properties]),
     trackingId: call.trackingId,
     // In these events, `template_id` is the sending platform's template, not ours.
     templateId: undefined,
@@ -248,7 +239,7 @@ const readTrack = (
     ...emailOf({ event, trackingId: call.trackingId, messageKey: messageKey(call) }, call.email, call.user),
     key: keyOf(content, call.id),
     occurredAt: time.occurredAt,
-    automated: machine.automated,
+    automated: machine.automated || named.automated === true,
     messageKey: messageKey(call),
     link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
     ...ofChannel,

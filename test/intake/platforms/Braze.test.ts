@@ -160,13 +160,16 @@ describe("Braze: Currents", () => {
     ],
     [
       "an opt-out of a group",
-      only("users.behaviors.subscriptiongroup.StateChange", { subscription_status: "Unsubscribed" }),
-      { event: "unsubscribe" },
+      only("users.behaviors.subscriptiongroup.StateChange", {
+        subscription_group_id: "grp-1",
+        subscription_status: "Unsubscribed",
+      }),
+      { event: "unsubscribe", group: "grp-1" },
     ],
     [
       "an opt-out of a group of text messages",
       only("users.behaviors.subscriptiongroup.StateChange", { channel: "sms", subscription_status: "Unsubscribed" }),
-      { event: "unsubscribe", otherChannel: true },
+      { event: "unsubscribe", group: "unnamed", otherChannel: true },
     ],
     [
       "an aborted send of any channel",

@@ -117,8 +117,10 @@ describe("Iterable", () => {
     ["a bounce that says no more", system("emailBounce"), { event: "bounce" }],
     ["a push bounce", system("pushBounce", { platformEndpoint: "arn:x" }), { event: "bounce", otherChannel: true }],
     ["a complaint", system("emailComplaint", { recipientState: "Complaint" }), { event: "spam" }],
-    ["an opt-out", system("emailUnSubscribe", { unsubSource: "EmailLink", emailListIds: [1] }), {
+    ["an opt-out", system("emailUnSubscribe", { unsubSource: "EmailLink" }), { event: "unsubscribe" }],
+    ["an opt-out of a list", system("emailUnSubscribe", { unsubSource: "EmailLink", emailListIds: [1] }), {
       event: "unsubscribe",
+      group: "1",
     }],
     ["a visit of the preference page", system("hostedUnsubscribeClick"), { event: "other" }],
     ["a skipped send", system("emailSendSkip", { reason: "DuplicateMarketingMessage" }), { event: "failed" }],

@@ -186,10 +186,61 @@ describe("Segment: payloads", () => {
     assert.deepStrictEqual([events.length, skipped.map(({ expected }) => expected)], [0, new Array(8).fill(true)])
   })
 
+  it("reads message events of messaging platforms, with or without a tracking id", () => {
+    const meanings: ReadonlyArray<readonly [name: string, event: NormalizedEvent["event"] | undefined]> = [
+      ["Content Card Clicked", "click"],
+      ["SMS Rejected", "bounce"],
+      ["Email Suppressed", "failed"],
+      ["Spam Report", "spam"],
+      ["Unsubscribe", "unsubscribe"],
+      ["Webhook Sent", "sent"],
+      ["Campaign Control Group Entered", undefined],
+      ["Canvas Entered", undefined],
+      ["Application Uninstalled", undefined],
+    ]
+    for (const [name, event] of meanings) {
+      for (const properties of [{ tracking_id: "t" }, {}]) {
+        const { events, skipped } = read(track(name, properties))
+        assert.deepStrictEqual(events.map((one) => one.event), event === undefined ? [] : [event], name)
+        assert.deepStrictEqual(skipped.map(({ expected }) => expected), event === undefined ? [true] : [], name)
+      }
+    }
+    assert.isTrue(one(track("SMS Rejected")).otherChannel)
+    assert.isUndefined(one(track("Spam Report")).otherChannel)
+    assert.isTrue(one(track("Email Machine Opened")).automated)
+  })
+
+  it("treats other names with a tracking id as conversions", () => {
+    for (const name of ["Trial Started", "Subscription Changed", "Email Verified", "Referral Email Sent"]) {
+      assert.strictEqual(one(track(name, { tracking_id: "t" })).event, "conversion", name)
+    }
+  })
+
+  it("reads the group of an opt-out", () => {
+    const changed = (status: string) =>
+      track("Subscription Group State Changed", { subscription_group_id: "g-1", subscription_status: status })
+    assert.deepInclude(one(changed("Unsubscribed")), { event: "unsubscribe", group: "g-1" })
+    assert.deepInclude(one(changed("Subscribed")), { event: "other", group: "g-1", optIn: true })
+    assert.deepInclude(one(track("Unsubscribed From Group", { unsubscribe_group_id: 12 })), {
+      event: "unsubscribe",
+      group: "12",
+    })
+    assert.deepInclude(one(track("Group Unsubscribe")), { event: "unsubscribe", group: "unnamed" })
+    assert.deepInclude(one(track("Email Unsubscribed", { list_id: "l-9" })), { group: "l-9" })
+    assert.isUndefined(one(track("Unsubscribed", { unsubscribe_group_id: 12 })).group)
+    assert.isUndefined(one(track("Email Marked as Spam", { list_id: "l-9" })).group)
+  })
+
+  it("keeps opt-outs and complaints that are configured as conversions", () => {
+    const configured = make({ conversions: new Set(["unsubscribed", "spam report"]) })
+    assert.strictEqual(one(track("Unsubscribed"), configured).event, "unsubscribe")
+    assert.strictEqual(one(track("Spam Report"), configured).event, "spam")
+  })
+
   it("treats configured names as conversions", () => {
     const configured = make({ conversions: new Set(["trial started", "email opened"]) })
     assert.strictEqual(one(track("Trial Started"), configured).event, "conversion")
-    assert.strictEqual(one(track("Email Opened"), configured).event, "open")
+    assert.strictEqual(one(track("Email Opened"), configured).event, "conversion")
     assert.strictEqual(read(track("Trial Started")).events.length, 0)
   })
 })
