@@ -389,7 +389,8 @@ CREATE TABLE events (
   value double precision,
   currency text,
   suppresses boolean,
-  email text
+  email text,
+  opt_out_group text
 );
 CREATE INDEX events_by_arrival ON ONLY public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
 CREATE INDEX events_by_time ON ONLY public.events USING brin (received_at) WITH (autosummarize='on');
@@ -421,6 +422,7 @@ CREATE TABLE events_first (
   currency text,
   suppresses boolean,
   email text,
+  opt_out_group text,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
 CREATE INDEX events_first_by_arrival ON public.events_first USING btree (org_slug, inbox_id, source, event_key, template_id);
@@ -453,6 +455,7 @@ CREATE TABLE events_other (
   currency text,
   suppresses boolean,
   email text,
+  opt_out_group text,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
 CREATE INDEX events_other_org_slug_inbox_id_source_event_key_template_id_idx ON public.events_other USING btree (org_slug, inbox_id, source, event_key, template_id);
@@ -721,6 +724,7 @@ CREATE TABLE organizations (
   currency text,
   template_approval text NOT NULL DEFAULT 'none'::text,
   delivery_failure_threshold double precision NOT NULL DEFAULT 0.1,
+  group_opt_outs text[] NOT NULL DEFAULT '{}'::text[],
   PRIMARY KEY (slug),
   FOREIGN KEY (sandbox_of) REFERENCES organizations(slug)
 );

@@ -30,6 +30,7 @@ const columns: TableColumns<Organization> = {
   "second factor": ({ require_second_factor }) => require_second_factor ? "required" : "optional",
   suppression: ({ soft_bounce_limit, suppression }) =>
     suppression ? `on, ${soft_bounce_limit ?? "no"} soft bounces` : "off",
+  "group opt-outs": ({ group_opt_outs }) => group_opt_outs.join(),
   "failure threshold": ({ delivery_failure_threshold }) => `${Math.round(1000 * delivery_failure_threshold) / 10} %`,
   created: "created_at",
 }
@@ -136,6 +137,11 @@ const update = installationCommand({
       ["true", "false"],
       "Whether Deliver refuses addresses on the suppression list",
     ),
+    groupOptOuts: texts(
+      "group-opt-out",
+      'Name or id of a group whose opt-outs count for all e-mail; may be repeated, replaces those set, "*" for any, "" for ' +
+        "none",
+    ),
     softBounces: text("soft-bounce-limit", "Consecutive soft bounces that suppress an address, 1 to 100, or none"),
   },
   payload: (flags) =>
@@ -167,6 +173,9 @@ const update = installationCommand({
         ...(flags.conversionEvents.length === 0
           ? {}
           : { conversion_events: flags.conversionEvents.filter((name) => name !== "") }),
+        ...(flags.groupOptOuts.length === 0
+          ? {}
+          : { group_opt_outs: flags.groupOptOuts.filter((name) => name !== "") }),
       }),
   call: (client, { payload, slug }) => client.organizations.updateOrganization({ params: { org: slug }, payload }),
 }).table(columns)

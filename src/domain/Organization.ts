@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { isStorable } from "./Attributes.ts"
 import { OrganizationConversionEvents } from "./ConversionEvents.ts"
 import { OrganizationHoldout } from "./Holdout.ts"
 import { DisplayName, OrgSlug } from "./Ids.ts"
@@ -89,6 +90,23 @@ const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum:
   description: "Number of consecutive soft bounces after which an address is suppressed; null: never",
 })
 
+/** A name or id of a group of messages, or `*` for any. */
+const GroupName = Schema.String.check(
+  Schema.makeFilter<string>((text) =>
+    text.length === 0 || text.length > 200 || text.trim() !== text || !isStorable(text)
+      ? "must be the name or id of a group: 1 to 200 characters without spaces at its ends"
+      : undefined
+  ),
+)
+
+/** Groups whose opt-outs count for all e-mail. Default: none. */
+const GroupOptOuts = Schema.Array(GroupName).check(Schema.isMaxLength(200)).annotate({
+  description:
+    "Lists, groups, channels and types of messages whose opt-outs count for all e-mail, by the name or id that " +
+    "the platform reports, such as the id of a subscription group. `*`: opt-outs of any group. Opt-outs of other groups " +
+    "suppress no address. Up to 200",
+})
+
 /** Members are notified at this share of failed deliveries: 0.001 to 1. Default: 0.1. */
 const DeliveryFailureThreshold = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 1 })).annotate({
   description:
@@ -131,6 +149,7 @@ export const OrganizationPatch = Schema.Struct({
   require_second_factor: Schema.optionalKey(RequireSecondFactor),
   suppression: Schema.optionalKey(SuppressionSetting),
   soft_bounce_limit: Schema.optionalKey(Schema.NullOr(SoftBounceLimit)),
+  group_opt_outs: Schema.optionalKey(GroupOptOuts),
   currency: Schema.optionalKey(Schema.NullOr(Currency)),
   template_approval: Schema.optionalKey(TemplateApproval),
   delivery_failure_threshold: Schema.optionalKey(DeliveryFailureThreshold),
@@ -155,6 +174,7 @@ export const Organization = Schema.Struct({
   require_second_factor: RequireSecondFactor,
   suppression: SuppressionSetting,
   soft_bounce_limit: Schema.NullOr(SoftBounceLimit),
+  group_opt_outs: Schema.Array(Schema.String),
   currency: Schema.NullOr(Currency),
   template_approval: TemplateApproval,
   delivery_failure_threshold: DeliveryFailureThreshold,

@@ -10,7 +10,7 @@ import type { Normalize } from "./Normalize.ts"
 
 /** The fields of an event that its verdict depends on, with the members that could not be read. */
 interface JudgedEvent
-  extends Pick<NormalizedEvent, "currency" | "key" | "occurredAt" | "event" | "trackingId" | "templateId"> {
+  extends Pick<NormalizedEvent, "currency" | "event" | "group" | "key" | "occurredAt" | "trackingId" | "templateId"> {
   /** JSON pointer of the first unreadable member. */
   readonly pointer?: string
   readonly reasons?: ReadonlyArray<string>
@@ -53,7 +53,7 @@ export const judge = (
   let nextIncomplete = 0
   const items = Array.from({ length: events.length + skipped.length }, (_, place): JudgedItem => {
     if (skippedAt[nextSkipped] !== place) {
-      const { currency, event, key, occurredAt, otherChannel, templateId, trackingId } = events[nextEvent]!
+      const { currency, event, group, key, occurredAt, otherChannel, templateId, trackingId } = events[nextEvent]!
       const suppresses = isSuppressing(event) && otherChannel !== true
       const judged = {
         event,
@@ -63,6 +63,7 @@ export const judge = (
         trackingId,
         ...(suppresses ? { suppresses } : {}),
         ...(currency === undefined ? {} : { currency }),
+        ...(group === undefined ? {} : { group }),
       }
       const first = nextIncomplete
       while (incomplete[nextIncomplete]?.event === nextEvent) nextIncomplete++
@@ -125,6 +126,12 @@ const refunded = "The value is paid back: it lowers the revenue of the message's
 const otherCurrency = (stated: string, counted: string) =>
   `The value is in ${stated}, and revenue of this organization is in ${counted}: it counts as 0. Send values in ${counted}`
 
+const ofGroup = (group: string) =>
+  `It concerns the group ${
+    JSON.stringify(group.slice(0, 60).toWellFormed())
+  }: it counts for all e-mail only if group_opt_outs ` +
+  "of the organization has this group"
+
 const repeated = "An event of the same id, or of the same content, came in before: it counts once"
 
 /**
@@ -159,6 +166,8 @@ export const verdictsOf = (
       ? otherCurrency(stated, currency)
       : item.event === "refund"
       ? refunded
+      : item.group !== undefined
+      ? ofGroup(item.group)
       : undefined
     return { index, status: "accepted", ...(reason === undefined ? {} : told(reason)) }
   })

@@ -48,6 +48,8 @@ export interface EventRow {
   /** The value of a conversion; null if the event has none. */
   readonly value: number | null
   readonly currency: string | null
+  /** The group that an opt-out or opt-in concerns. Null: all messages. */
+  readonly group: string | null
   readonly status: "attributed" | "ignored" | "waiting" | "unmatched" | "person"
 }
 
@@ -140,7 +142,7 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: Read
   }))
   return checked(sql<EventRow>`
     SELECT r.tracking_id, r.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
-      e.automated, e.link, e.value, e.currency, e.status
+      e.automated, e.link, e.value, e.currency, e.opt_out_group AS "group", e.status
     FROM ${recordset(wanted, { tracking_id: "text", template_id: "text" })}
     CROSS JOIN LATERAL (
       SELECT * FROM events e
@@ -152,14 +154,14 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: Read
 export const looseEvents = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
   checked(sql<EventRow>`
     SELECT e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
-      e.automated, e.link, e.value, e.currency, e.status
+      e.automated, e.link, e.value, e.currency, e.opt_out_group AS "group", e.status
     FROM events e WHERE e.org_slug = ${org} AND e.tracking_id = ${id} AND e.template_id = ''
     ORDER BY e.occurred_at, e.received_at, e.source, e.event_key LIMIT ${shownEvents}`)
 
 /** The latest events that name a person and belong to no decision, in ascending order of time. */
 export const looseEventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: ReadonlyArray<string>) => {
   const columns = sql`e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at,
-    e.received_at, e.automated, e.link, e.value, e.currency, e.status`
+    e.received_at, e.automated, e.link, e.value, e.currency, e.opt_out_group AS "group", e.status`
   return Effect.map(
     checked(sql<EventRow>`
       SELECT ${columns} FROM unnest(${names}::text[]) AS n(name)

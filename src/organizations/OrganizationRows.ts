@@ -11,6 +11,7 @@ import { followSettings } from "./Sandboxes.ts"
 type SharedColumn =
   | "conversion_events"
   | "delivery_failure_threshold"
+  | "group_opt_outs"
   | "inbox_retention_days"
   | "require_second_factor"
   | "retention_days"

@@ -34,6 +34,7 @@ interface Row {
   readonly requireSecondFactor: boolean
   readonly suppression: boolean
   readonly softBounceLimit: number | null
+  readonly groupOptOuts: ReadonlyArray<string>
   readonly currency: string | null
   readonly templateApproval: TemplateApproval
   readonly deliveryFailureThreshold: number
@@ -58,6 +59,7 @@ const fromRow = (row: Row): Organization => ({
   require_second_factor: row.requireSecondFactor,
   suppression: row.suppression,
   soft_bounce_limit: row.softBounceLimit,
+  group_opt_outs: row.groupOptOuts,
   currency: row.currency,
   template_approval: row.templateApproval,
   delivery_failure_threshold: row.deliveryFailureThreshold,
@@ -146,6 +148,9 @@ export class Organizations extends Context.Service<Organizations, {
               ? sql.literal("o.soft_bounce_limit")
               : sql`${patch.soft_bounce_limit}::int`
           },
+            group_opt_outs = coalesce(${
+            patch.group_opt_outs ? [...patch.group_opt_outs] : null
+          }::text[], o.group_opt_outs),
             currency = ${patch.currency === undefined ? sql.literal("o.currency") : sql`${patch.currency}::text`},
             template_approval = coalesce(${patch.template_approval ?? null}::text, o.template_approval),
             delivery_failure_threshold = coalesce(${

@@ -28,6 +28,8 @@ export interface TimelineEvent {
   /** The value of a conversion. Null without a value. */
   readonly value: number | null
   readonly currency: string | null
+  /** The list, group, channel or type of messages that an opt-out or opt-in concerns. Null: all messages. */
+  readonly group: string | null
   /**
    * `waiting`: its decision is not known yet. `unmatched`: no decision was found in time. `person`: the event names a
    * person and no message.
@@ -109,7 +111,7 @@ const explained = (decision: PersonDecision, rows: ReadonlyArray<EventRow>): Rea
       value: value ?? undefined,
     })),
   )
-  return rows.map((row, place): TimelineEvent => ({ ...shown(row), ...effectOf(effects[place]!, decision) }))
+  return rows.map((row, place): TimelineEvent => ofGroup({ ...shown(row), ...effectOf(effects[place]!, decision) }))
 }
 
 const effectOf = (
@@ -126,7 +128,7 @@ const effectOf = (
     : "Counted apart: the person is held out, and nothing was drawn that could be learned from",
 })
 
-const shown = ({ automated, currency, event, key, link, occurredAt, receivedAt, source, value }: EventRow) => ({
+const shown = ({ automated, currency, event, group, key, link, occurredAt, receivedAt, source, value }: EventRow) => ({
   source,
   eventId: eventId(key),
   event,
@@ -136,10 +138,20 @@ const shown = ({ automated, currency, event, key, link, occurredAt, receivedAt, 
   link,
   value,
   currency,
+  group,
 })
 
+/** Adds the group of an opt-out to its reason. */
+const ofGroup = (event: TimelineEvent): TimelineEvent => {
+  if (event.group === null) return event
+  const reason = `It concerns only the group ${JSON.stringify(event.group)}`
+  return { ...event, reason: event.reason === null ? reason : `${event.reason}. ${reason}` }
+}
+
 /** Returns an event without a decision, with the reason. */
-const loosened = (row: EventRow): TimelineEvent => {
+const loosened = (row: EventRow): TimelineEvent => ofGroup(withoutDecision(row))
+
+const withoutDecision = (row: EventRow): TimelineEvent => {
   if (row.status === "person") {
     return {
       ...shown(row),

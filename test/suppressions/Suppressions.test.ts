@@ -146,6 +146,48 @@ describe("the suppression list", () => {
         assert.deepStrictEqual(yield* listed("again"), [])
       }))
 
+    it.effect("keeps the address of an opt-out from a group, unless the organization lists the group", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* makeOrg("groups")
+        const optOut = (id: string, more: object) => ({
+          event: "unsubscribe",
+          event_id: id,
+          email: `${id}@x.example`,
+          timestamp: Date.now() - 60_000,
+          ...more,
+        })
+        yield* takeIn("groups", [optOut("one", { group_id: "grp-1" }), optOut("all", {})])
+        assert.deepStrictEqual(yield* listed("groups"), ["all@x.example unsubscribe"])
+        assert.deepStrictEqual(
+          yield* sql`SELECT e.event_key AS key, e.opt_out_group AS group FROM events e WHERE e.org_slug = 'groups' ORDER BY 1`,
+          [{ key: "id:all", group: null }, { key: "id:one", group: "grp-1" }],
+        )
+        yield* (yield* Organizations).update(org("groups"), { group_opt_outs: ["GRP-1", "News, deals"] })
+        yield* takeIn("groups", [
+          optOut("two", { group_id: "grp-1" }),
+          optOut("three", { list: ["grp-2", "grp-1"] }),
+          optOut("four", { topic: "News, deals" }),
+          optOut("five", { list_id: 7 }),
+          { event: "group_resubscribe", event_id: "again", email: "all@x.example", group_id: "grp-9" },
+          { event: "spam", event_id: "six", email: "six@x.example", group_id: "grp-2" },
+        ])
+        assert.deepStrictEqual(yield* listed("groups"), [
+          "all@x.example unsubscribe",
+          "four@x.example unsubscribe",
+          "six@x.example complaint",
+          "three@x.example unsubscribe",
+          "two@x.example unsubscribe",
+        ])
+        yield* (yield* Organizations).update(org("groups"), { group_opt_outs: ["*"] })
+        yield* takeIn("groups", [
+          optOut("seven", { message_type: "offers" }),
+          { event: "group_resubscribe", event_id: "again-2", email: "all@x.example", group_id: "grp-9" },
+        ])
+        assert.includeMembers([...yield* listed("groups")], ["seven@x.example unsubscribe"])
+        assert.notInclude(yield* listed("groups"), "all@x.example unsubscribe")
+      }))
+
     it.effect("adds an address after the organization's number of consecutive soft bounces", () =>
       Effect.gen(function* () {
         yield* makeOrg("soft")

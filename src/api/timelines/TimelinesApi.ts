@@ -25,6 +25,10 @@ const TimelineEventResource = Schema.Struct({
   link: Schema.NullOr(Schema.String),
   value: described(Schema.NullOr(Schema.Finite), "Value of a conversion; null if not given"),
   currency: described(Schema.NullOr(Schema.String), "ISO 4217 code of the value's currency; null if not given"),
+  group: described(
+    Schema.NullOr(Schema.String),
+    "List, group, channel or type of messages that an opt-out or opt-in concerns; null: all messages",
+  ),
   effect: described(
     Schema.Literals(["counted", "repeated", "automated", "out_of_time", "waiting", "unmatched", "person"]),
     "`counted`: counts in results; `repeated`: its kind was counted before; `automated`: from a machine, counted separately; " +

@@ -49,6 +49,7 @@ export const labels = {
   delivery_failure_threshold: "Failed deliveries that notify members (%)",
   suppression: "Suppression list",
   soft_bounce_limit: "Consecutive soft bounces until suppressed",
+  group_opt_outs: "Groups whose opt-outs count for all e-mail",
   retention_days: "Keep decisions and events for (days)",
   inbox_retention_days: "Keep webhook payloads for (days)",
 }
@@ -298,6 +299,13 @@ export const SuppressionFields = ({ field }: {
         required={false}
         hint="From 1 to 100. Empty: soft bounces never suppress an address."
       />
+      <TextAreaField
+        {...field("group_opt_outs")}
+        required={false}
+        rows={3}
+        code
+        hint="Names or ids of lists, subscription groups and message types, one per line. An opt-out of another group suppresses nobody. A * is any group."
+      />
     </div>
   </Card>
 )
@@ -357,6 +365,8 @@ export const About = ({ mayChange, org, visit }: {
           <dd>{org.suppression ? "on" : "off"}</dd>
           <dt>{labels.soft_bounce_limit}</dt>
           <dd>{org.soft_bounce_limit ?? "never"}</dd>
+          <dt>{labels.group_opt_outs}</dt>
+          <dd>{org.group_opt_outs.length === 0 ? "none" : org.group_opt_outs.join(", ")}</dd>
           <dt>Decisions and events kept for</dt>
           <dd>{org.retention_days} days</dd>
           <dt>Webhook payloads kept for</dt>

@@ -52,6 +52,7 @@ const fieldsOf = (org: Organization): Fields => ({
   allowed_days: (org.allowed_days ?? DayOfWeek.literals).join("\n"),
   suppression: org.suppression ? "true" : "false",
   soft_bounce_limit: org.soft_bounce_limit === null ? "" : String(org.soft_bounce_limit),
+  group_opt_outs: org.group_opt_outs.join("\n"),
   retention_days: String(org.retention_days),
   inbox_retention_days: String(org.inbox_retention_days),
 })
@@ -88,6 +89,7 @@ const readers = {
   delay_horizon_hours: numberOf,
   suppression: ifSent((sent) => sent === "true"),
   soft_bounce_limit: ifSent(orNull(numberOf)),
+  group_opt_outs: ifSent(list()),
   retention_days: numberOf,
   inbox_retention_days: numberOf,
 }
@@ -116,8 +118,11 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
           ? { pointer: "/holdout_share", detail: "must be a number from 0 to 50" }
           : fault.pointer.startsWith("/holdout/")
           ? { ...fault, pointer: fault.pointer.replace("/holdout/", "/holdout_") }
-          : fault.pointer.startsWith("/conversion_events/")
-          ? { pointer: "/conversion_events", detail: `line ${Number(fault.pointer.split("/")[2]) + 1} ${fault.detail}` }
+          : /^\/(?:conversion_events|group_opt_outs)\//.test(fault.pointer)
+          ? {
+            pointer: `/${fault.pointer.split("/")[1]}`,
+            detail: `line ${Number(fault.pointer.split("/")[2]) + 1} ${fault.detail}`,
+          }
           : fault.pointer.startsWith("/tracking/") || fault.pointer.startsWith("/unsubscribe_page/")
           ? { ...fault, pointer: fault.pointer.replace(/^(\/\w+)\//, "$1_") }
           : fault.pointer === "/delivery_failure_threshold"

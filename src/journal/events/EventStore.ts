@@ -181,6 +181,7 @@ const eventColumns = {
   link: "text",
   value: "float8",
   currency: "text",
+  opt_out_group: "text",
   status: "text",
   retry_at: "float8",
 } as const
@@ -215,6 +216,7 @@ export const insertEvents = Effect.fnUntraced(function* (
     link: event.link,
     value: event.value,
     currency: event.currency,
+    opt_out_group: event.group,
     retry_at: decision === undefined && isAttributable(event) ? retryAt(event, now) ?? now : undefined,
   }))
   const missing = yield* sql<{ readonly place: number }>`
@@ -222,10 +224,12 @@ export const insertEvents = Effect.fnUntraced(function* (
       SELECT * FROM ${recordset(values, eventColumns)}
     ), made AS (
       INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, email,
-        message_key, inbox_id, event, occurred_at, received_at, automated, link, value, currency, status, retry_at)
+        message_key, inbox_id, event, occurred_at, received_at, automated, link, value, currency, opt_out_group, status,
+        retry_at)
       SELECT g.org_slug, g.source, g.event_key, g.template_id, g.tracking_id, g.named_template_id, g.user_id, g.email,
         g.message_key, g.inbox_id, g.event, to_timestamp(g.occurred_at / 1000.0), to_timestamp(g.received_at / 1000.0),
-        g.automated, g.link, g.value, g.currency, g.status, to_timestamp(g.retry_at / 1000.0)
+        g.automated, g.link, g.value, g.currency, g.opt_out_group, g.status,
+        to_timestamp(g.retry_at / 1000.0)
       FROM given g
       ON CONFLICT DO NOTHING
       RETURNING org_slug, source, event_key, template_id

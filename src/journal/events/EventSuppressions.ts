@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { NormalizedEvent } from "../../domain/Event.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
+import { organizationRows } from "../../organizations/OrganizationRows.ts"
 import { emailsOf } from "../../profiles/ProfileRows.ts"
 import { addressKey } from "../../suppressions/AddressKey.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
@@ -19,7 +20,7 @@ import { eventKinds, isSuppressing } from "../../domain/EventKinds.ts"
 interface Reported extends
   Pick<
     NormalizedEvent,
-    "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "optIn" | "unproven"
+      "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "group" | "optIn" | "unproven"
   > {
   readonly org: string
   readonly source: string
@@ -37,6 +38,32 @@ const isAgainst = ({ event, otherChannel, unproven }: Kind): boolean =>
 
 /** Whether an event may change the suppression list. */
 export const bearsOnSuppression = (event: Kind): boolean => isArrival(event) || isAgainst(event) || event.optIn === true
+
+/** Matches every group: an opt-out of any group counts for all e-mail. */
+export const anyGroup = "*"
+
+/** Whether a group, or one of several groups separated by commas, is in a list. Ignores case. */
+export const isListed = (group: string, listed: ReadonlyArray<string>): boolean => {
+  const names = new Set([group, ...group.split(",")].map((name) => name.trim().toLowerCase()))
+  return listed.some((name) => name === anyGroup || names.has(name.toLowerCase()))
+}
+
+/**
+ * Returns the events that concern all e-mail of their organizations: opt-outs and opt-ins of a group only if the
+ * organization lists the group.
+ */
+const withoutOtherGroups = Effect.fnUntraced(function* <E extends Reported>(
+  sql: SqlClient.SqlClient,
+  events: ReadonlyArray<E>,
+): Effect.fn.Return<ReadonlyArray<E>, SqlError> {
+  const orgs = new Set(events.flatMap(({ group, org }) => group === undefined ? [] : [org]))
+  if (orgs.size === 0) return events
+  const rows = yield* sql<{ slug: string; groupOptOuts: ReadonlyArray<string> }>`
+    SELECT o.slug, o.group_opt_outs FROM ${sql.literal(organizationRows("group_opt_outs"))}
+    WHERE o.slug IN ${sql.in([...orgs])}`
+  const listed = new Map(rows.map(({ groupOptOuts, slug }) => [slug, groupOptOuts]))
+  return events.filter(({ group, org }) => group === undefined || isListed(group, listed.get(org) ?? []))
+})
 
 /** Returns the distinct addresses in an event and in its decisions. */
 const addressesOf = ({ email, recipients, user }: Reported): ReadonlyArray<string> => [
@@ -75,7 +102,7 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
     addressesOf(event).map((address) => ({ org: event.org as OrgSlug, address, at: event.occurredAt }))
   )
   if (arrivals.length > 0) yield* clearSoftBounces(sql, arrivals)
-  const against = events.filter((event) => isAgainst(event) || event.optIn === true)
+  const against = yield* withoutOtherGroups(sql, events.filter((event) => isAgainst(event) || event.optIn === true))
   if (against.length === 0) return []
   const named = against.map(addressesOf)
   const unnamed = against.filter((_, i) => named[i]!.length === 0)

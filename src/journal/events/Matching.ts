@@ -45,6 +45,7 @@ interface Waiting {
   readonly suppresses: boolean | null
   readonly value: number | null
   readonly currency: string | null
+  readonly optOutGroup: string | null
 }
 
 const incomingOf = (row: Waiting, now: number): IncomingEvent => ({
@@ -65,6 +66,7 @@ const incomingOf = (row: Waiting, now: number): IncomingEvent => ({
   link: row.link ?? undefined,
   value: row.value ?? undefined,
   currency: row.currency ?? undefined,
+  ...(row.optOutGroup === null ? {} : { group: row.optOutGroup }),
 })
 
 /** A page of the waiting events of tracking ids with new decisions. */
@@ -126,7 +128,7 @@ export const matchWaiting = (
     const rows = yield* sql<Waiting>`
       SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.email, e.message_key,
         e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.value,
-        e.currency, e.suppresses
+        e.currency, e.opt_out_group, e.suppresses
       FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
       ORDER BY ${order} LIMIT ${most}`
     if (rows.length === 0) return undefined
