@@ -20,7 +20,7 @@ import { eventKinds, isSuppressing } from "../../domain/EventKinds.ts"
 interface Reported extends
   Pick<
     NormalizedEvent,
-      "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "group" | "optIn" | "unproven"
+    "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "group" | "optIn" | "unproven"
   > {
   readonly org: string
   readonly source: string
