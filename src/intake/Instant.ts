@@ -1,6 +1,7 @@
 import type { MemberFault } from "../domain/Event.ts"
 import * as LocalTime from "../templates/LocalTime.ts"
 import { type EventLevel, given, type ReadValue } from "./Given.ts"
+import { isItem } from "./Reading.ts"
 
 /** Maximum length of a text that is read as a time. Unit: characters. */
 const maxTime = 100
@@ -80,13 +81,44 @@ const inZone = (local: number, zone: string): number | undefined => {
 /** Go's format of a time: the offset, the zone's abbreviation, and the monotonic clock. */
 const goSuffix = /^([+-]\d{4}) (?:[A-Z]{2,5}|[+-]\d{2,4})(?: m=[+-]\d+\.\d+)?$/
 
+/**
+ * Hours ahead of UTC of abbreviated zones: those of RFC 822, and others with one meaning. `IST` and `BST` have several.
+ */
+const shortZones: { readonly [zone: string]: number } = {
+  EST: -5,
+  EDT: -4,
+  CST: -6,
+  CDT: -5,
+  MST: -7,
+  MDT: -6,
+  PST: -8,
+  PDT: -7,
+  AKST: -9,
+  AKDT: -8,
+  HST: -10,
+  WET: 0,
+  WEST: 1,
+  CET: 1,
+  CEST: 2,
+  EET: 2,
+  EEST: 3,
+  MSK: 3,
+  JST: 9,
+  KST: 9,
+  AEST: 10,
+  AEDT: 11,
+  NZST: 12,
+  NZDT: 13,
+}
+
 /** Converts a local time to Unix milliseconds. `zone` is an offset, the name of a zone, or both. */
 const zoned = (local: number, zone: string): number | undefined => {
   const [, start, name] = /^(.*?)\[([^\]]+)\]$/.exec(zone) ?? [undefined, zone]
   // Java writes the offset and the zone. The offset alone determines the instant.
   if (name !== undefined && start === "") return inZone(local, name)
   if (name !== undefined && !/^[A-Za-z0-9_+/-]+$/.test(name)) return undefined
-  const offset = offsetMinutes(goSuffix.exec(start!)?.[1] ?? start!)
+  const short = Object.hasOwn(shortZones, start!) ? shortZones[start!]! * 60 : undefined
+  const offset = short ?? offsetMinutes(goSuffix.exec(start!)?.[1] ?? start!)
   return offset === undefined ? inZone(local, start!) : local - offset * 60_000
 }
 
@@ -123,8 +155,8 @@ const isoInstant = (text: string): number | undefined => {
   return local === undefined ? undefined : zoned(local, text.slice(at))
 }
 
-/** The basic form of ISO 8601, such as `20261124T093000Z`. */
-const basicIso = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?(\.\d{1,9})?(Z|[+-]\d\d:?(?:\d\d)?)?$/
+/** The basic form of ISO 8601, such as `20261124T093000Z`, and the digits alone, `20261124093000`. */
+const basicIso = /^(\d{4})(\d\d)(\d\d)T?(\d\d)(\d\d)(\d\d)?(\.\d{1,9})?(Z|[+-]\d\d:?(?:\d\d)?)?$/
 
 const basicInstant = (text: string): number | undefined => {
   const match = basicIso.exec(text)
@@ -135,20 +167,8 @@ const basicInstant = (text: string): number | undefined => {
 
 const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
-/** Zones of RFC 822, with their hours ahead of UTC. */
-const oldZones: { readonly [zone: string]: number } = {
-  EST: -5,
-  EDT: -4,
-  CST: -6,
-  CDT: -5,
-  MST: -7,
-  MDT: -6,
-  PST: -8,
-  PDT: -7,
-}
-
 const clock = "(?<hour>\\d{1,2}):(?<minute>\\d\\d)(?::(?<second>\\d\\d)(?<fraction>\\.\\d{1,9})?)?(?: ?(?<half>[AP]M))?"
-const weekday = "(?:(?:sun|mon|tue|wed|thu|fri|sat)[a-z]*,? )?"
+const weekday = "(?:(?:sun|mon|tue|wed|thu|fri|sat)[a-z]*(?:, ?| ))?"
 const dayOfMonth = "(?<day>\\d{1,2})"
 const month = "(?<month>[a-z]{3,9})\\.?"
 
@@ -195,18 +215,25 @@ const englishInstant = (text: string): number | undefined => {
   if (local === undefined) return undefined
   // RFC 2822 and JavaScript write a comment after the offset.
   const stated = zone.replace(/ ?\([^()]*\)$/, "").replace(/^(?:GMT|UTC)(?=[+-]\d{4}$)/, "")
-  const old = oldZones[stated.toUpperCase()]
-  return old === undefined ? zoned(local, stated) : local - old * 3_600_000
+  return zoned(local, /^[a-z]{2,4}$/i.test(stated) ? stated.toUpperCase() : stated)
 }
 
 const hyphen = 0x2d
 
+/** Tenths of a microsecond from the year 1601 to 1970, as Windows counts them, and from the year 1 to 1970, as .NET does. */
+const windowsEpoch = 116_444_736e9
+const dotnetEpoch = 621_355_968e9
+
 /**
- * Converts a number of seconds, milliseconds, microseconds or nanoseconds to Unix milliseconds. Its size determines the
- * unit.
+ * Converts a number of seconds, milliseconds, microseconds or nanoseconds, or a time of Windows or .NET, to Unix
+ * milliseconds. Its size determines the unit.
  */
 const numericInstant = (value: number): number | undefined =>
-  value < 1e11
+  value >= 1.2e17 && value < 2e17
+    ? Math.floor((value - windowsEpoch) / 10_000)
+    : value >= dotnetEpoch && value < 7e17
+    ? Math.floor((value - dotnetEpoch) / 10_000)
+    : value < 1e11
     ? Math.round(value * 1_000)
     : value < 1e14
     ? Math.round(value)
@@ -216,21 +243,42 @@ const numericInstant = (value: number): number | undefined =>
     ? Math.floor(value / 1_000_000)
     : undefined
 
+/** Digits of a day and a time without separators, such as `20261124093000`: no number of milliseconds of this era. */
+const isCompact = (text: string): boolean => text.length === 14 && /^(?:19|20)\d{12}$/.test(text)
+
+const units: { readonly [unit: string]: number } = { "": 1, s: 1, ms: 1e3, us: 1e6, ns: 1e9 }
+
+/** Writes a time without the peculiarities of some senders: quotes, units, special spaces, hours of one digit. */
+const tidied = (text: string): string => {
+  const plain = text.replace(/[\u00a0\u2009\u202f]/g, " ").replaceAll("\u2212", "-").replace(/^(["'])(.*)\1$/, "$2")
+    .trim()
+  const [, number, unit = ""] = /^@?(\d{1,20}(?:\.\d{1,20})?) ?(s|ms|us|ns)?$/.exec(plain) ?? []
+  if (number !== undefined) return String(Number(number) / units[unit]!)
+  return plain.replace(/^(\d{4}([-/])\d\d\2\d\d[Tt ])(\d:)/, "$10$3")
+}
+
 /**
- * Parses a time to Unix milliseconds. Accepts numbers (see `numericInstant`); ISO 8601 with an offset, the name of a
- * zone, both, or neither (UTC); RFC 2822; the formats of Go, Java, JavaScript, PostgreSQL and Ruby; and `/Date(…)/` of
+ * Parses a time to Unix milliseconds. Accepts numbers (see `numericInstant`), also with a unit; ISO 8601 with an offset,
+ * the name of a zone, both, or neither (UTC), also as digits alone; RFC 2822; the formats of Go, Java, JavaScript, PostgreSQL and Ruby; and `/Date(…)/` of
  * .NET. Undefined for other texts, such as days without a time, and dates whose day and month could be exchanged.
  */
 export const parseInstant = (value: string): number | undefined => {
   if (value.length > maxTime) return undefined
   const text = value.trim()
+  const instant = parsed(text)
+  if (instant !== undefined) return instant
+  const tidy = tidied(text)
+  return tidy === text ? undefined : parsed(tidy)
+}
+
+const parsed = (text: string): number | undefined => {
   const first = text.charCodeAt(0)
   let instant: number | undefined
   if (!(first >= 0x30 && first <= 0x39)) {
     const net = /^\/Date\((\d{1,15})(?:[+-]\d{4})?\)\/$/.exec(text)
     instant = net === null ? englishInstant(text) : Number(net[1])
-  } else if (text.charCodeAt(4) !== hyphen && /^\d+(?:\.\d+)?(?:e\+\d+)?$/.test(text)) {
-    instant = numericInstant(Number(text))
+  } else if (text.charCodeAt(4) !== hyphen && /^\d+(?:\.\d+)?(?:e\+?\d+)?$/.test(text)) {
+    instant = isCompact(text) ? basicInstant(text) : numericInstant(Number(text))
   } else {
     instant = isoInstant(text) ?? basicInstant(text) ?? englishInstant(text)
   }
@@ -245,9 +293,27 @@ const aheadMillis = 5 * 60_000
 
 const expected = "send ISO 8601 with a zone, such as 2026-11-28T10:18:00Z, or Unix time"
 
+/**
+ * Returns the text of a time: of the timestamps of protobuf and Firestore (`seconds`), of MongoDB (`$date`), and of Java's
+ * lists of year, month, day, hour, minute, second and nanosecond.
+ */
+const textOf = (value: unknown, depth = 0): string => {
+  if (typeof value === "string") return value
+  if (typeof value === "number") return String(value)
+  if (Array.isArray(value)) {
+    const parts = value.map((part: unknown) => typeof part === "number" ? String(part).padStart(2, "0") : "?")
+    const [year, month, day, hour, minute, second = "00", nanos = "0"] = parts
+    return parts.length < 5 || parts.length > 7
+      ? ""
+      : `${year}-${month}-${day}T${hour}:${minute}:${second}.${nanos.padStart(9, "0")}`
+  }
+  if (!isItem(value) || depth > 2) return ""
+  return textOf(value["seconds"] ?? value["_seconds"] ?? value["$date"] ?? value["$numberLong"], depth + 1)
+}
+
 /** Reads the time of an event as Unix milliseconds, not after `receivedAt`. */
 export const readInstant = (value: unknown, receivedAt: number): ReadValue<number> => {
-  const text = typeof value === "string" ? value : typeof value === "number" ? String(value) : ""
+  const text = textOf(value)
   const instant = parseInstant(text)
   if (instant === undefined) return { wrong: `is no time that can be read: ${expected}` }
   if (instant < leastInstant) return { wrong: `is in 1970, the zero of a clock: ${expected}` }

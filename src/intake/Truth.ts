@@ -21,10 +21,12 @@ export const readTruth = (value: unknown): ReadValue<boolean> => {
 /** Keys whose boolean value says whether a machine caused the event. */
 export const automatedKeys: ReadonlyArray<string> = [
   "automated",
+  "is_automated",
   "is_bot",
   "isBot",
   "bot",
   "machine_open",
+  "sg_machine_open",
   "is_suspected_bot_click",
   "prefetched",
   "machine",
@@ -32,6 +34,9 @@ export const automatedKeys: ReadonlyArray<string> = [
 
 /** Keys that also occur in business data, such as a machine that was ordered. */
 const ambiguousKeys: ReadonlySet<string> = new Set(["bot", "machine"])
+
+/** Names of machines, which Braze may send as the value of `machine_open`. */
+const machineNames = /apple|google|gmail|yahoo|microsoft|proxy|prefetch|scanner|\bbot\b/i
 
 /**
  * Whether one of the keys is true on any level. If none is true, also returns the fault of the first value that is no
@@ -48,6 +53,7 @@ export const flagIn = (
       if (value === undefined || value === null) continue
       const truth = readTruth(value)
       if ("wrong" in truth) {
+        if (key === "machine_open" && typeof value === "string" && machineNames.test(value)) return { automated: true }
         if (at === "" || !ambiguousKeys.has(key)) {
           fault ??= memberFault(`${at}/${key}`, value, truth.wrong, "The event counts as a person's")
         }

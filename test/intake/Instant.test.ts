@@ -83,8 +83,34 @@ describe("parseInstant", () => {
       "2026/11/28 10:18:00",
       "/Date(1795861080000)/",
       "/Date(1795861080000+0100)/",
+      "2026-11-28 11:18:00 CET",
+      "2026-11-28 05:18:00 EST",
+      "Sat Nov 28 11:18:00 CET 2026",
+      "Sat Nov 28 19:18:00 JST 2026",
+      "Sat,28 Nov 2026 10:18:00 +0000",
+      "Nov 28, 2026, 10:18:00\u202fAM",
+      "2026-11-28T10:18:00\u221200:00",
+      '"2026-11-28T10:18:00Z"',
+      "20261128101800",
+      "2026-11-28T11:18:00.0000000+01:00",
+      "@1795861080",
+      "1795861080s",
+      "1795861080000 ms",
+      "1.79586108e9",
     ]
     for (const text of same) assert.strictEqual(parseInstant(text), at, text)
+  })
+
+  it("reads an hour of one digit", () => {
+    const at = Date.UTC(2026, 10, 28, 9, 18)
+    for (const text of ["2026-11-28 9:18:00", "2026-11-28T9:18Z", "2026/11/28 9:18:00"]) {
+      assert.strictEqual(parseInstant(text), at, text)
+    }
+  })
+
+  it("reads the times of Windows and .NET", () => {
+    assert.strictEqual(parseInstant("639311094000000000"), Date.UTC(2026, 10, 24, 9, 30))
+    assert.strictEqual(parseInstant("134399862000000000"), Date.UTC(2026, 10, 24, 9, 30))
   })
 
   it("rejects ambiguous and unreadable times", () => {
@@ -97,8 +123,11 @@ describe("parseInstant", () => {
       "05/06/2026 10:18",
       "2026-11-28",
       "10:18",
-      "2026-11-28 11:18:00 CET",
+      "2026-11-28 11:18:00 IST",
+      "2026-11-28 11:18:00 constructor",
       "Sat Nov 28 11:18:00 IST 2026",
+      "20261328101800",
+      "123456789012345678901234567890",
       "31 Feb 2026 10:18:00 GMT",
       "28 Novembre 2026 10:18:00",
       "Nov 28, 2026, 13:18:00 PM",
@@ -134,6 +163,25 @@ describe("readInstant", () => {
     }
   })
 
+  it("reads the times of protobuf, Firestore, MongoDB and Java", () => {
+    const values = [
+      { seconds: 1_790_000_000, nanos: 5 },
+      { seconds: "1790000000" },
+      { _seconds: 1_790_000_000, _nanoseconds: 0 },
+      { $date: "2026-09-21T14:13:20Z" },
+      { $date: { $numberLong: "1790000000000" } },
+      [2026, 9, 21, 14, 13, 20],
+      [2026, 9, 21, 14, 13, 20, 500],
+    ]
+    for (const value of values) {
+      assert.deepStrictEqual(readInstant(value, receivedAt), { value: 1_790_000_000_000 }, JSON.stringify(value))
+    }
+    const deep = { $date: { $date: { $date: { $date: 1.79e9 } } } }
+    for (const value of [deep, { seconds: {} }, [2026, 9], [2026, 9, 21, 14, "x"]]) {
+      assert.include(wrongOf(value), "no time", JSON.stringify(value))
+    }
+  })
+
   it("replaces a time up to five minutes ahead by the time of receipt", () => {
     assert.deepStrictEqual(readInstant(receivedAt + 5 * 60_000, receivedAt), { value: receivedAt })
     assert.include(wrongOf(receivedAt + 5 * 60_000 + 1), "is in the future")
@@ -141,7 +189,7 @@ describe("readInstant", () => {
   })
 
   it("rejects the zero of a clock", () => {
-    for (const value of [0, "0", "1970-01-01T00:00:00Z", "1970-01-01T01:00:00+01:00", 20261128]) {
+    for (const value of [0, "0", { seconds: 0 }, "1970-01-01T00:00:00Z", "1970-01-01T01:00:00+01:00", 20261128]) {
       assert.include(wrongOf(value), "is in 1970", String(value))
     }
     for (const value of ["0001-01-01T00:00:00Z", -1, true, {}, []]) {

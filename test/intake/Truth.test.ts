@@ -34,6 +34,12 @@ describe("flagIn", () => {
     assert.include(fault!.reason, 'is_bot "maybe" is neither true nor false')
   })
 
+  it("takes the name of a machine for true in machine_open", () => {
+    assert.deepStrictEqual(of({ machine_open: "Apple" }), { automated: true })
+    assert.deepStrictEqual(of({ machine_open: "false" }), { automated: false })
+    assert.deepStrictEqual(of({ machine_open: "" }).automated, false)
+  })
+
   it("ignores bot and machine in business data", () => {
     assert.deepStrictEqual(of({ machine: "Espresso 3000" }, "/properties"), { automated: false })
     assert.isDefined(of({ machine: "Espresso 3000" }).fault)

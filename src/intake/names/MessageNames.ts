@@ -24,7 +24,7 @@ const ofGroup = { ofGroup: true } as const
  */
 export const messageNames: ReadonlyMap<string, MessageName> = new Map([
   ...named(
-    "sent, send",
+    "sent, send, test send, triggered send",
     "sent",
   ),
   ...named(
@@ -43,7 +43,7 @@ export const messageNames: ReadonlyMap<string, MessageName> = new Map([
   ...named(
     `
     bounce, bounced, bounces, hard bounce, hard bounced, hardbounce, hardbounced, out of band, out of band bounce,
-    invalid email, cleaned, email cleaned, subscriber cleaned
+    invalid email, email invalid, cleaned, email cleaned, subscriber cleaned
   `,
     "bounce",
   ),
@@ -62,14 +62,14 @@ export const messageNames: ReadonlyMap<string, MessageName> = new Map([
   ...named(
     `
     spam, spammed, spam report, spam reported, spam reports, spam complaint, spamreport, spam complaints, marked as
-    spam, mark as spam, reported as spam, complaint, complained, abuse report, feedback loop
+    spam, mark as spam, reported as spam, complaint, complained, junk, abuse, abuse report, feedback loop
   `,
     "spam",
   ),
   ...named(
     `
     unsubscribe, unsubscribed, unsub, opt out, opted out, optout, list unsubscribe, link unsubscribe, global
-    unsubscribe, globally unsubscribed, unsubscribed globally, unsubscribed from all, unsubscribed from all email,
+    unsubscribe, globally unsubscribed, unsubscribed globally, global opt out, marketing opt out, opted out of marketing, unsubscribed from marketing, auto unsubscribed, unsubscribed from all, unsubscribed from all email,
     unsubscribed from all emails, unsubscribed from all mailings, unsubscribe from all
   `,
     "unsubscribe",
@@ -106,10 +106,14 @@ export const messageNames: ReadonlyMap<string, MessageName> = new Map([
     "failed",
   ),
   ...named("channel unreachable", "failed", other),
+  ...named("sms stop received", "unsubscribe", other),
+  ...named("rich read, direct open, influenced open, push direct open, push influenced open", "open", other),
+  ...named("rich delivery", "delivered", other),
+  ...named("short link click, short link clicked, web click", "click", other),
   ...named("conversion, converted", "conversion"),
   ...named(
     `
-    hosted unsubscribe click, hosted unsubscribe clicked, unsubscribe click, unsubscribe clicked, unsubscribe link
+    auto reply received, autoreply received, email auto reply, hosted unsubscribe click, hosted unsubscribe clicked, unsubscribe click, unsubscribe clicked, unsubscribe link
     clicked, unsubscribe page viewed, received forward to friend email, sent forward to friend email, email
     forwarded to friend, email forwarded to a friend
   `,
@@ -118,20 +122,20 @@ export const messageNames: ReadonlyMap<string, MessageName> = new Map([
   ...named(
     `
     sms received, mms received, whatsapp received, whatsapp message received, rcs received, inbound sms received,
-    ios foreground push opened, push notification ios foreground, reply sent, mobile originated
+    ios foreground push opened, push notification ios foreground, reply sent, mobile originated, rich delete, in app consume, in app consumed
   `,
     "other",
     other,
   ),
   ...named(
     `
-    processed, deferred, deferral, delivery delay, drafted, attempted, injection, retry, transient, unbounce,
+    processed, deferred, deferral, delay, delivery delay, drafted, attempted, injection, retry, transient, unbounce,
     statuschange, control, enroll in control, campaigns enroll in control, enrolled in control, control group
-    entered, control group exited, experiment split entry, user entered flow, user exited flow, user exited the
+    entered, control group exited, campaign enroll in control, campaign control, control group, experiment split entry, canvas experiment step split entry, canvas exit performed event, canvas exit matched audience, feature flag impression, featureflag impression, live activity outcome, subscription preferences updated, first opt in, unblocked, uninstall, user entered flow, user exited flow, user exited the
     flow, application uninstalled, mobile app uninstalled, app uninstalled, app uninstall, device uninstall, device
     uninstalled, device uninstall android, device uninstall ios, push uninstall, push uninstalled, push id
     registered, push id registered android, push id registered ios, push id registered web, push unregistered, push
-    registered, push impressions sent, utm visited, subscription preferences changed, cio subscription preferences
+    registered, push body, push token changed, utm visited, subscription preferences changed, cio subscription preferences
     changed, report delivery event, report content event, email preferences updated, updated email preferences
   `,
     "ignored",

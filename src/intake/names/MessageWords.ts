@@ -148,7 +148,7 @@ export const seenVerbs: ReadonlySet<string> = new Set(
 export const fillers: ReadonlySet<string> = new Set([
   "automated response",
   ...`a action all amp an android app as automated batch been body browser button by cta customer desktop device event for from
-  global globally had has image in ios is link mailing mailings marketing mobile moe of on out page person profile promotional
+  global globally had has image in initial ios is link mailing mailings marketing mobile moe of on out page person profile promotional
   recipient rich sales short shortlink step story subscriber successfully the to total track transactional triggered unique
   user users variant was web`.split(/\s+/),
 ])

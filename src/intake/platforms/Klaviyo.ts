@@ -69,7 +69,11 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   }
   const payloadAt = "/payload/data/attributes"
   const time = timeIn([{ item: attributes, at: payloadAt }], ["datetime", "timestamp"], receivedAt)
-  const machine = flagIn([{ item: properties, at: `${payloadAt}/event_properties` }], ["machine_open"])
+  const machine = flagIn([{ item: properties, at: `${payloadAt}/event_properties` }], [
+    "machine_open",
+    "Apple Privacy Open",
+    "Bot Click",
+  ])
   const ofChannel = channelOf(event, isEmail)
   return {
     event,

@@ -170,6 +170,24 @@ describe("names of message events", () => {
     })
   }
 
+  it("recognizes names without a channel, and names that differ from their words", () => {
+    const names: ReadonlyArray<readonly [name: string, text: string]> = [
+      ["Campaign Enroll In Control", "ignored email"],
+      ["Canvas Exit Matched Audience", "ignored email"],
+      ["Feature Flag Impression", "ignored email"],
+      ["First Opt-in", "ignored email"],
+      ["Influenced Open", "open other"],
+      ["RICH_DELIVERY", "delivered other"],
+      ["SHORT_LINK_CLICK", "click other"],
+      ["SMS STOP Received", "unsubscribe other"],
+      ["Unsubscribed From Marketing", "unsubscribe email"],
+      ["Email Invalid", "bounce email"],
+      ["Triggered Send", "sent email"],
+      ["Autoreply Received", "other email"],
+    ]
+    for (const [name, text] of names) assert.strictEqual(textOf(name), text, name)
+  })
+
   it("leaves names of business events alone", () => {
     for (const name of listOf(businessNames)) assert.strictEqual(textOf(name), "none", name)
   })
