@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 import { ServedApi } from "../../src/api/Api.ts"
-import { pageOf } from "../../src/api/http/Paging.ts"
 import { suiteOnService } from "./harness.ts"
 
 interface Declared {
@@ -19,15 +18,6 @@ describe("The contract of the management API", () => {
       },
     })
     assert.deepStrictEqual(others, ["templateResults", "exportResults", "templateSeries", "readyz"])
-  })
-})
-
-describe("A page of a list", () => {
-  it("has a cursor if there is one row more than it holds", () => {
-    const cursor = (row: number) => `${row}`
-    assert.deepStrictEqual(pageOf([1, 2, 3], 2, cursor), { page: [1, 2], next: "2" })
-    assert.deepStrictEqual(pageOf([1, 2], 2, cursor), { page: [1, 2], next: null })
-    assert.deepStrictEqual(pageOf([], 2, cursor), { page: [], next: null })
   })
 })
 

@@ -343,6 +343,9 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     assert.deepStrictEqual(all.proposals.map(({ state }: Json) => state), ["withdrawn", "withdrawn", "rejected"])
     const page = await manage("GET", "/organizations/closes/proposals?state=all&limit=1")
     assert.strictEqual(page.next, page.proposals[0].id)
+    const whole = await manage("GET", "/organizations/closes/proposals?state=all&limit=3")
+    assert.lengthOf(whole.proposals, 3)
+    assert.isNull(whole.next)
     for (const id of ["0", "x", "999999", "9".repeat(40)]) {
       assertProblem(await send("GET", `/organizations/closes/proposals/${id}`, ed.headers), 404, "proposal-not-found")
     }

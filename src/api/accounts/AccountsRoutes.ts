@@ -68,8 +68,7 @@ export const layer = managed(
         ...auditQuery,
         action: { read: knownAction },
       })
-      const found = yield* audit.list(scope, { ...filter, cursor, limit: limit + 1 })
-      const { next, page } = pageOf(found, limit, ({ id }) => id)
+      const { next, page } = yield* pageOf(limit, (limit) => audit.list(scope, { ...filter, cursor, limit }))
       return { entries: page, next }
     })
 

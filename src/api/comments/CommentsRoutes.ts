@@ -5,6 +5,7 @@ import { Comments, type ReadComment } from "../../team/Comments.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { idIn } from "../reviews/ReviewsRoutes.ts"
 import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
 
 const wire = ({ parts: _, ...comment }: ReadComment): Comment => comment
 
@@ -21,8 +22,10 @@ export const layer = managed(
     const templates = yield* Templates
     return {
       listComments: Effect.fnUntraced(function* ({ org, params, query: { before: cursor, limit, state, variant } }) {
-        const found = yield* comments.list(org, params.template, { cursor, limit, variant, which: state })
-        return { comments: found.map(wire), next: found.length < limit ? null : found.at(-1)!.id }
+        const filter = { cursor, variant, which: state }
+        const found = (limit: number) => comments.list(org, params.template, { ...filter, limit })
+        const { next, page } = yield* pageOf(limit, found)
+        return { comments: page.map(wire), next }
       }),
       createComment: {
         inSteps: Effect.fnUntraced(function* ({ actor, body, org: found, params }) {

@@ -19,8 +19,10 @@ export const listDeliveries = Effect.fnUntraced(function* (
   org: OrgSlug,
   { cursor, limit, state, ...filter }: ValuesOf<typeof listQuery>,
 ) {
-  const found = yield* deliveries.list(org, { ...filterOf(filter), state, cursor, limit: limit + 1 })
-  const { next, page } = pageOf(found, limit, ({ id }) => id)
+  const { next, page } = yield* pageOf(
+    limit,
+    (limit) => deliveries.list(org, { ...filterOf(filter), state, cursor, limit }),
+  )
   return { deliveries: page, next }
 })
 

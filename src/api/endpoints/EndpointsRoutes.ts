@@ -46,8 +46,10 @@ export const layer = managed(
       pingWebhookEndpoint: ({ org, params }) =>
         Effect.map(endpoints.ping(org, params.endpoint), (id) => ({ event_id: id })),
       listWebhookEvents: Effect.fnUntraced(function* ({ org, params, query: { before, limit } }) {
-        const found = yield* endpoints.messages(org, params.endpoint, { before, limit: limit + 1 })
-        const { next, page } = pageOf(found, limit, ({ id }) => id)
+        const { next, page } = yield* pageOf(
+          limit,
+          (limit) => endpoints.messages(org, params.endpoint, { before, limit }),
+        )
         return { events: page.map(sentEvent), next }
       }),
       replayWebhookEvents: {

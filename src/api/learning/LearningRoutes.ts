@@ -7,7 +7,7 @@ import { Learning } from "../../learning/Learning.ts"
 import { Rebuild } from "../../projections/Rebuild.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { managed } from "../http/Managed.ts"
-import { pageOf } from "../http/Paging.ts"
+import { pageBy, pageOf } from "../http/Paging.ts"
 import { inboxOf, lookedUp } from "../http/Requests.ts"
 
 const date = (millis: number | undefined) => millis === undefined ? undefined : new Date(millis)
@@ -34,8 +34,7 @@ export const layer = managed(
           const org = yield* organization
           const source = yield* inboxOf(params.segment)
           const { all, before: cursor, limit } = yield* query
-          const found = yield* inbox.list(org, source, { cursor, limit: limit + 1, all })
-          const { next, page } = pageOf(found, limit, ({ id }) => id)
+          const { next, page } = yield* pageOf(limit, (limit) => inbox.list(org, source, { cursor, limit, all }))
           return {
             inbox: page.map((entry) => ({ ...entry, unused: entry.unused ?? [], faults: entry.faults ?? [] })),
             next,
@@ -52,8 +51,11 @@ export const layer = managed(
           const org = yield* organization
           yield* served(org, template)
           const { after: cursor, limit } = yield* query
-          const found = yield* history.list(org, template, { cursor, limit: limit + 1 })
-          const { next, page } = pageOf(found, limit, ({ trackingId }) => trackingId)
+          const { next, page } = yield* pageBy(
+            limit,
+            (limit) => history.list(org, template, { cursor, limit }),
+            ({ trackingId }) => trackingId,
+          )
           return {
             decisions: page.map(({ context, decidedAt, failed, mode, outcomes, ...decision }) => ({
               ...decision,

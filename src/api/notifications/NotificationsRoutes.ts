@@ -47,8 +47,10 @@ export const layer = managed(
       listNotifications: Effect.fnUntraced(function* ({ actor, org, query }) {
         const { before: cursor, kind, limit, member, unread } = query
         const account = yield* accountOf(org, actor, member)
-        const found = yield* notifications.list(org, account, { kind, unread, cursor, limit: limit + 1 })
-        const { next, page } = pageOf(found, limit, ({ id }) => id)
+        const { next, page } = yield* pageOf(
+          limit,
+          (limit) => notifications.list(org, account, { kind, unread, cursor, limit }),
+        )
         return {
           notifications: yield* texts.of(org, page),
           unread: yield* notifications.unread(org, account),

@@ -11,6 +11,7 @@ import type { ProposalHead } from "../../templates/ProposalRows.ts"
 import { Proposals, type ProposalView } from "../../templates/Proposals.ts"
 import { fieldsOfTemplate } from "../../templates/TemplateFields.ts"
 import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
 import { wireForm } from "../http/WireForm.ts"
 
 type Members = ReadonlyMap<string, NamedMember>
@@ -69,12 +70,10 @@ export const layer = managed(
     return {
       listProposals: Effect.fnUntraced(
         function* ({ org, query: { before: cursor, limit, state = "requested", template } }) {
-          const rows = yield* proposals.list(org, { cursor, limit, template, ...(state === "all" ? {} : { state }) })
+          const filter = { cursor, template, ...(state === "all" ? {} : { state }) }
+          const { next, page } = yield* pageOf(limit, (limit) => proposals.list(org, { ...filter, limit }))
           const members = yield* names.of(org)
-          return {
-            proposals: rows.map((row) => proposalOf(row, members)),
-            next: rows.length < limit ? null : rows.at(-1)!.id,
-          }
+          return { proposals: page.map((row) => proposalOf(row, members)), next }
         },
       ),
       getProposal: {

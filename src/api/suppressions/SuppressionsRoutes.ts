@@ -12,7 +12,7 @@ import { isObject } from "../generate/GenerateWire.ts"
 import * as Body from "../http/Body.ts"
 import { SuppressionNotFound } from "../Problems.ts"
 import { managed } from "../http/Managed.ts"
-import { pageOf } from "../http/Paging.ts"
+import { pageBy } from "../http/Paging.ts"
 import { body } from "../http/Requests.ts"
 import { SuppressionInput } from "./SuppressionsApi.ts"
 
@@ -82,8 +82,11 @@ export const layer = managed(
 
     return {
       listSuppressions: Effect.fnUntraced(function* ({ org, query: { cursor, limit, reason } }) {
-        const found = yield* list.list(org, { reason, cursor, limit: limit + 1 })
-        const { next, page } = pageOf(found, limit, ({ id }) => String(id))
+        const { next, page } = yield* pageBy(
+          limit,
+          (limit) => list.list(org, { reason, cursor, limit }),
+          ({ id }) => String(id),
+        )
         return { suppressions: page.map(withBothNames), next }
       }),
       findSuppression: ({ org, query }) => find(org, query.email),

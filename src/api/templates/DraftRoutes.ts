@@ -12,6 +12,7 @@ import { ofVariant, read } from "../../templates/VariantForm.ts"
 import { restoredBy, VariantVersions } from "../../templates/VariantVersions.ts"
 import { asIs, orProposed } from "../reviews/Proposed.ts"
 import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
 import type { DraftBody } from "./DraftsApi.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -124,8 +125,9 @@ export const layer = managed(
         drafts.publish(org, placeOf(params, query, actor)).pipe(orProposed(asIs)),
       listVersions: Effect.fnUntraced(function* ({ org, params, query: { before, limit } }) {
         const { id } = yield* templates.getVariant(org, params.template, params.variant)
-        const found = yield* versions.list(org, params.template, id, { before, limit })
-        return { versions: found, next: found.length < limit ? null : found.at(-1)!.id }
+        const found = (limit: number) => versions.list(org, params.template, id, { before, limit })
+        const { next, page } = yield* pageOf(limit, found)
+        return { versions: page, next }
       }),
       getVersion: Effect.fnUntraced(function* ({ org, params }) {
         const live = yield* templates.getVariant(org, params.template, params.variant)

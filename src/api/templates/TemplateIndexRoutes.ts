@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { ChangeHistory } from "../../accounts/ChangeHistory.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { managed } from "../http/Managed.ts"
+import { pageOf } from "../http/Paging.ts"
 import { TemplateListing, type TemplatesPage } from "./TemplateListing.ts"
 import { type ListedTemplate, stateOf } from "./TemplateListShape.ts"
 
@@ -52,8 +53,9 @@ export const layer = managed(
           const org = yield* organization
           const { id } = yield* templates.get(org, params.template)
           const { before: cursor, limit } = yield* query
-          const changes = yield* history.ofTemplate(org, id, { cursor, limit })
-          return { changes, next: changes.length < limit ? null : changes.at(-1)!.id }
+          const changes = (limit: number) => history.ofTemplate(org, id, { cursor, limit })
+          const { next, page } = yield* pageOf(limit, changes)
+          return { changes: page, next }
         }),
       },
     }

@@ -30,8 +30,7 @@ export const layer = managed(
     return {
       createTemplate: ({ body, org }) => templates.create(org, body).pipe(orProposed(asIs)),
       listTemplates: Effect.fnUntraced(function* ({ org, query: { after: cursor, archived, limit } }) {
-        const found = yield* templates.list(org, { cursor, limit: limit + 1, which: archived })
-        const { next, page } = pageOf(found, limit, ({ id }) => id)
+        const { next, page } = yield* pageOf(limit, (limit) => templates.list(org, { cursor, limit, which: archived }))
         return { templates: page, next }
       }),
       importTemplates: {
