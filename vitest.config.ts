@@ -62,6 +62,9 @@ class LongestFirst extends BaseSequencer {
 /** Lines that begin with `Skipped: `, which say why a part of the tests does not run on this machine. */
 const skipped = new Set<string>()
 
+/** How JSX is compiled, as in `deno.json`. */
+export const oxc = { jsx: { runtime: "automatic" as const, importSource: "preact" } }
+
 /** Settings of all tests. */
 export const common = {
   // Before any test imports `effect`.
@@ -84,6 +87,7 @@ export default defineConfig({
       // Files share a process and what it has imported: importing the service takes longer than most of its tests.
       // Three processes: tests often wait, so that two of them leave the smallest machines idle.
       {
+        oxc,
         test: {
           ...common,
           name: "quick",
@@ -95,6 +99,7 @@ export default defineConfig({
       },
       // Two processes: these tests start further ones. They run after the quick ones.
       {
+        oxc,
         test: {
           ...common,
           name: "system",

@@ -1,8 +1,9 @@
 import { defineConfig } from "vitest/config"
-import { common } from "./vitest.config.ts"
+import { common, oxc } from "./vitest.config.ts"
 
 /** The heavy trials at full size: `deno task trial`. CI runs the same tests smaller. */
 export default defineConfig({
+  oxc,
   test: {
     ...common,
     include: [

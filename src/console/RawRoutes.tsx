@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { ComponentChildren } from "preact"
@@ -91,11 +90,7 @@ export const framed = (
         <body class="preview-frame">{body}</body>
       </html>,
     ),
-    {
-      status,
-      contentType: "text/html; charset=utf-8",
-      headers: { ...common, "content-security-policy": framePolicy },
-    },
+    { status, contentType: "text/html; charset=utf-8", headers: { ...common, "content-security-policy": framePolicy } },
   )
 }
 

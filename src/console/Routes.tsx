@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Context, Effect, Layer, Record, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { VNode } from "preact"
@@ -119,13 +118,7 @@ const kept = (request: Request, fields: Fields, signedInAs?: string) =>
   alone(request, {
     title: "Sign in again",
     status: signedInAs === undefined ? 401 : 403,
-    body: (
-      <KeptForm
-        action={pathOf(request)}
-        fields={fields}
-        {...(signedInAs === undefined ? {} : { signedInAs })}
-      />
-    ),
+    body: <KeptForm action={pathOf(request)} fields={fields} {...(signedInAs === undefined ? {} : { signedInAs })} />,
   })
 
 /** Answers a page that a link opens without signing in. `name`: the organization that it is of. */

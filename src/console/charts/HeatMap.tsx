@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 
 const levels = 8
@@ -30,11 +28,9 @@ export const HeatTable = ({ caption, headings, rows }: {
           <tr>
             <th scope="row">{heading}</th>
             {cells.map((cell) =>
-              cell === undefined ? <td class="h0">–</td> : (
-                <td class={`h${shade(cell.share)}`}>
-                  {cell.marked === true ? <b>{cell.text}</b> : cell.text}
-                </td>
-              )
+              cell === undefined
+                ? <td class="h0">–</td>
+                : <td class={`h${shade(cell.share)}`}>{cell.marked === true ? <b>{cell.text}</b> : cell.text}</td>
             )}
           </tr>
         ))}
@@ -86,7 +82,7 @@ export const WeekMap = ({ cells, labelledBy }: {
             >
               <title>{`${dayNames[Math.floor(at / 24)]} ${at % 24}:00: ${text}`}</title>
             </rect>
-            {off === undefined ? null : (
+            {off !== undefined && (
               <line
                 class={`off ${off}`}
                 x1={percent(x + 0.12 * column)}

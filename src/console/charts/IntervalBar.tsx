@@ -1,5 +1,3 @@
-/** @jsxImportSource preact */
-
 /** An estimate with its interval on a scale that rows share; the numbers stand beside it. */
 export const IntervalBar = ({ interval: [low, high], rate, scale: [from, to], series }: {
   readonly interval: readonly [number, number]

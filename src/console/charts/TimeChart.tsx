@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { chartData, type ChartFormat } from "./ChartData.ts"
 import { Legend } from "./Figure.tsx"
 import { percent } from "../Format.ts"
@@ -87,7 +85,7 @@ const Plot = (
           ))}
         </svg>
         <svg class="lines" height={height} role="img" aria-labelledby={labelledBy}>
-          {incompleteFrom === undefined ? null : (
+          {incompleteFrom !== undefined && (
             <rect
               class="incomplete"
               x={inPercent(at(incompleteFrom))}
@@ -100,9 +98,8 @@ const Plot = (
           <svg x="0" y="0" width="100%" height="100%" viewBox={`0 0 ${size} ${size}`} preserveAspectRatio="none">
             {children}
           </svg>
-          {times.length > 1
-            ? null
-            : labels.map(({ at, series }) => <circle class={`dot s${series}`} cx="50%" cy={inPercent(at)} r="4" />)}
+          {times.length <= 1 &&
+            labels.map(({ at, series }) => <circle class={`dot s${series}`} cx="50%" cy={inPercent(at)} r="4" />)}
         </svg>
         <svg class="ends" height={height} aria-hidden="true">
           {labels.map(({ at, name, series }, index) => (
@@ -124,7 +121,7 @@ const Plot = (
           ))}
         </svg>
       </div>
-      {data === undefined ? null : <div hidden data-chart={data} />}
+      {data !== undefined && <div hidden data-chart={data} />}
       <Legend names={legend.map(({ name, series }) => [series, name] as const)} />
     </>
   )
@@ -189,7 +186,7 @@ export const LineChart = ({ certain = false, format, lines, range, zero = false,
       legend={lines}
       data={format === undefined ? undefined : chartData({ ...common, format, lines, range: [low, high] })}
     >
-      {zero ? <path class="zero" d={`M0 ${round(y(0) * size)}H${size}`} /> : null}
+      {zero && <path class="zero" d={`M0 ${round(y(0) * size)}H${size}`} />}
       {lines.map(({ bands = [], series }) =>
         pieces(bands).filter((piece) => piece.length > 1).map((piece) => (
           <path
@@ -249,7 +246,7 @@ export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatVal
         viewBox={`0 0 ${size} ${size}`}
         preserveAspectRatio="none"
       >
-        {kept.length < 2 ? null : lines.map(({ series }, v) => (
+        {kept.length >= 2 && lines.map(({ series }, v) => (
           <path
             class={`area s${series}`}
             d={`M${kept.map((i) => point(i, tops[v]![i]!)).join("L")}L${
@@ -257,7 +254,7 @@ export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatVal
             }Z`}
           />
         ))}
-        {kept.length < 2 ? null : lines.map(({ series }, v) => (
+        {kept.length >= 2 && lines.map(({ series }, v) => (
           <path
             class={`line s${series}`}
             d={`M${kept.map((i) => point(i, tops[v]![i]!)).join("L")}`}

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import { useContext } from "preact/hooks"
 import type { Crumb } from "../Trail.ts"

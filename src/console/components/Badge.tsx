@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 
 /** A state in a word; its colour says nothing that the word does not. */

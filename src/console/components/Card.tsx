@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 
 /** A part of a page on its own ground. `flush`: its content, a table mostly, reaches the edges. */
@@ -10,11 +9,11 @@ export const Card = ({ actions, children, kind = "plain", lead, title }: {
   readonly children?: ComponentChildren
 }) => (
   <section class={`card ${kind}`} {...(title === undefined ? {} : { "aria-label": title })}>
-    {title === undefined ? null : (
+    {title !== undefined && (
       <header>
         <h2>{title}</h2>
-        {actions === undefined ? null : <div class="buttons">{actions}</div>}
-        {lead === undefined ? null : <p>{lead}</p>}
+        {actions !== undefined && <div class="buttons">{actions}</div>}
+        {lead !== undefined && <p>{lead}</p>}
       </header>
     )}
     {children}

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ConsoleCommand } from "../Commands.ts"
 
 /** The page that searches an organization. */

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren, VNode } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { assets } from "../Assets.ts"

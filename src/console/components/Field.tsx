@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
 import { fieldOf } from "./Note.tsx"
@@ -30,11 +28,11 @@ const Around = ({ children, own, ...common }: Common & {
 }) => (
   <div class="field">
     <label for={common.name}>{common.label}</label>
-    {common.hint === undefined ? null : <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
+    {common.hint !== undefined && <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
     {children}
-    {own.length === 0
-      ? null
-      : <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>}
+    {own.length !== 0 && (
+      <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>
+    )}
   </div>
 )
 
@@ -62,9 +60,11 @@ export const Field = ({ autocomplete, list, required = true, type = "text", valu
   return (
     <Around {...common} own={own}>
       <input {...attributes} />
-      {list === undefined
-        ? null
-        : <datalist id={`${common.name}-list`}>{list.map((one) => <option value={one} />)}</datalist>}
+      {list !== undefined && (
+        <datalist id={`${common.name}-list`}>
+          {list.map((one) => <option value={one} />)}
+        </datalist>
+      )}
     </Around>
   )
 }
@@ -99,7 +99,7 @@ export const Choices = ({ options, short = false, type, values, ...common }: Com
       {...(aria["aria-describedby"] === undefined ? {} : { "aria-describedby": aria["aria-describedby"] })}
     >
       <legend>{common.label}</legend>
-      {common.hint === undefined ? null : <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
+      {common.hint !== undefined && <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
       <div class={short ? "choices short" : "choices"}>
         {options.map(([value, label, hint]) => (
           <div class="choice">
@@ -112,13 +112,13 @@ export const Choices = ({ options, short = false, type, values, ...common }: Com
               {...(hint === undefined ? {} : { "aria-describedby": `${common.name}-${value}-hint` })}
             />
             <label for={`${common.name}-${value}`}>{label}</label>
-            {hint === undefined ? null : <span id={`${common.name}-${value}-hint`}>{hint}</span>}
+            {hint !== undefined && <span id={`${common.name}-${value}-hint`}>{hint}</span>}
           </div>
         ))}
       </div>
-      {own.length === 0
-        ? null
-        : <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>}
+      {own.length !== 0 && (
+        <p class="error" id={`${common.name}-error`}>{common.label}: {own.map(({ detail }) => detail).join("; ")}</p>
+      )}
     </fieldset>
   )
 }

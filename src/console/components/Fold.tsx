@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 
 /** A part of a page that is closed at first. `hint`: its content in a few words. */
@@ -10,7 +9,7 @@ export const Fold = ({ children, hint, title }: {
   <details class="fold">
     <summary>
       {title}
-      {hint === undefined ? null : <span class="hint">{hint}</span>}
+      {hint !== undefined && <span class="hint">{hint}</span>}
     </summary>
     {children}
   </details>

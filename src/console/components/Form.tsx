@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import { useContext } from "preact/hooks"
 import { PlaceContext } from "./PagePlace.ts"
@@ -20,7 +19,7 @@ export const Form = ({ action, children, inline = false, submit }: {
   <form method="post" action={action} class={inline ? "inline-form" : "fields"} noValidate={!inline}>
     <CsrfField />
     {children}
-    {submit === undefined ? null : (
+    {submit !== undefined && (
       <div>
         <Submit>{submit}</Submit>
       </div>

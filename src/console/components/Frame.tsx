@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import { reaches, type Role } from "../../accounts/Account.ts"
 import type { SignedIn } from "../../accounts/Sessions.ts"
@@ -29,7 +28,7 @@ const Switcher = ({ current, organizations, role, session }: {
     <summary>
       <span class="name">
         <span class="visually-hidden">Organization:</span> {current?.name ?? "Choose one"}
-        {current === undefined || role === undefined ? null : <span class="role">{role}</span>}
+        {current !== undefined && role !== undefined && <span class="role">{role}</span>}
       </span>
     </summary>
     <ul>
@@ -62,7 +61,7 @@ const Bell = ({ base, path, unread }: {
   >
     <Icon name="bell" />
     <span>Notifications</span>
-    {unread === 0 ? null : (
+    {unread !== 0 && (
       <span class="bell-count">
         {unread >= countedUnread ? `${countedUnread - 1}+` : unread}
         <span class="visually-hidden">unread</span>
@@ -112,13 +111,13 @@ export const Frame = (
             </summary>
             <div class="menu-body">
               <Switcher current={org} organizations={organizations} role={role} session={session} />
-              {org === undefined ? null : (
+              {org !== undefined && (
                 <nav class="nav" aria-label="Main">
                   {parts.map(({ links, title }) => {
                     const shown = links.filter(({ needs }) => reaches(role, needs))
                     return shown.length === 0 ? null : (
                       <>
-                        {title === undefined ? null : <h2>{title}</h2>}
+                        {title !== undefined && <h2>{title}</h2>}
                         <ul>
                           {shown.map(({ icon, label, path }) => (
                             <li>
@@ -148,18 +147,16 @@ export const Frame = (
                       Your account
                     </a>
                   </li>
-                  {session.account.administrator
-                    ? (
-                      <li>
-                        <a
-                          href="/console/accounts"
-                          {...(path.startsWith("/console/accounts") ? { "aria-current": "page" } : {})}
-                        >
-                          All accounts
-                        </a>
-                      </li>
-                    )
-                    : null}
+                  {session.account.administrator && (
+                    <li>
+                      <a
+                        href="/console/accounts"
+                        {...(path.startsWith("/console/accounts") ? { "aria-current": "page" } : {})}
+                      >
+                        All accounts
+                      </a>
+                    </li>
+                  )}
                 </ul>
                 <form method="post" action="/console/theme">
                   <input type="hidden" name="theme" value={nextTheme[theme]} />
@@ -176,23 +173,21 @@ export const Frame = (
         </header>
         <div class="content">
           <nav class="top-bar" aria-label="Search and help">
-            {org === undefined || inSandbox ? null : <CommandLink base={base} />}
-            {org === undefined || inSandbox ? null : <Bell base={base} path={path} unread={unread} />}
+            {org !== undefined && !inSandbox && <CommandLink base={base} />}
+            {org !== undefined && !inSandbox && <Bell base={base} path={path} unread={unread} />}
             <a href={helpFor(path)}>
               Help <span class="beyond-phone">with this page</span>
             </a>
           </nav>
-          {org === undefined || inSandbox ? null : <CommandBar base={base} commands={commandsFor(base, role, can)} />}
+          {org !== undefined && !inSandbox && <CommandBar base={base} commands={commandsFor(base, role, can)} />}
           <main id="main" tabIndex={-1}>
-            {flash === undefined ? null : <Toast close={withoutFlash(path, query)}>{flash}</Toast>}
-            {inSandbox
-              ? (
-                <Note>
-                  This is the sandbox of {org.name}. It shows what test keys did; none of it counts in results.{" "}
-                  <a href={`/console/o/${liveOf(org.slug)}`}>Back to {org.name}</a>
-                </Note>
-              )
-              : null}
+            {flash !== undefined && <Toast close={withoutFlash(path, query)}>{flash}</Toast>}
+            {inSandbox && (
+              <Note>
+                This is the sandbox of {org.name}. It shows what test keys did; none of it counts in results.{" "}
+                <a href={`/console/o/${liveOf(org.slug)}`}>Back to {org.name}</a>
+              </Note>
+            )}
             <PlaceContext.Provider value={{ path, can, csrf: session.csrfToken }}>{children}</PlaceContext.Provider>
           </main>
         </div>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { type Effect, Record, type Schema } from "effect"
 import type { ComponentChildren } from "preact"
 import type { Fault, InvalidInput } from "../../domain/Errors.ts"

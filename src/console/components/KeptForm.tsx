@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Card } from "./Card.tsx"
 import { Form, Submit } from "./Form.tsx"
 
@@ -32,7 +31,7 @@ export const KeptForm = ({ action, fields, signedInAs }: {
         </p>
         <ol class="steps">
           <li>
-            {signedInAs === undefined ? null : "Sign out there first. "}
+            {signedInAs !== undefined && "Sign out there first. "}
             <a href={`/console/sign-in?next=${encodeURIComponent(signedInPath)}`} target="_blank" rel="noopener">
               Sign in{writer === "" ? "" : ` as ${writer}`} in a new tab
             </a>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import { type AskedList, isNarrowed, type ListPage, type ListShape, nextQuery, queryOf } from "../../domain/List.ts"
 import { count } from "../Format.ts"
@@ -28,7 +27,7 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
   return (
     <form method="get" action={at} class="list-form" role="search" aria-label={label}>
       {children}
-      {placeholder === undefined ? null : (
+      {placeholder !== undefined && (
         <div class="field grow">
           <label for="q">Search</label>
           <input type="search" id="q" name="q" value={search} placeholder={placeholder} autocomplete="off" />
@@ -45,13 +44,13 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
           </select>
         </div>
       ))}
-      {sort === shape.sort ? null : <input type="hidden" name="sort" value={sort} />}
-      {descending === shape.sorts[sort]!.descending
-        ? null
-        : <input type="hidden" name="order" value={descending ? "desc" : "asc"} />}
+      {sort !== shape.sort && <input type="hidden" name="sort" value={sort} />}
+      {descending !== shape.sorts[sort]!.descending && (
+        <input type="hidden" name="order" value={descending ? "desc" : "asc"} />
+      )}
       <div class="buttons">
         <button type="submit" class="button">{placeholder === undefined ? "Filter" : "Search"}</button>
-        {isNarrowed(asked) ? <a class="button" href={start}>Show all</a> : null}
+        {isNarrowed(asked) && <a class="button" href={start}>Show all</a>}
       </div>
     </form>
   )
@@ -74,11 +73,7 @@ export const sortHeading = <Row,>(
   if (all <= shortList) return label
   const isCurrent = asked.sort === name
   const href = queryOf(shape, asked, { sort: name, descending: isCurrent ? !asked.descending : descending, more })
-  return {
-    label,
-    href: `${at}${href}`,
-    order: isCurrent ? (asked.descending ? "descending" : "ascending") : undefined,
-  }
+  return { label, href: `${at}${href}`, order: isCurrent ? (asked.descending ? "descending" : "ascending") : undefined }
 }
 
 /** The rows that are shown, such as `26–50 of 201`, and the ways to the start and on. */
@@ -95,9 +90,9 @@ export const ListPages = <Row,>({ asked, at, label, more = {}, page, shape }: {
   const next = nextQuery(shape, asked, page, more)
   return before === 0 && next === undefined ? null : (
     <nav class="pagination" aria-label={label}>
-      {before === 0 ? null : <a class="button compact" href={`${at}${queryOf(shape, asked, { more })}`}>First page</a>}
+      {before !== 0 && <a class="button compact" href={`${at}${queryOf(shape, asked, { more })}`}>First page</a>}
       <span class="small muted">{count(before + 1)}–{count(before + rows.length)} of {count(found)}</span>
-      {next === undefined ? null : <a class="button compact" href={`${at}${next}`} rel="next">Next page</a>}
+      {next !== undefined && <a class="button compact" href={`${at}${next}`} rel="next">Next page</a>}
     </nav>
   )
 }

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { assets } from "../Assets.ts"
 
 /** Whether the page renews itself, and the switch for it; needs the script of the page, without which it stays away. */

@@ -1,5 +1,3 @@
-/** @jsxImportSource preact */
-
 /** How many rows narrow screens can show at first, as the style sheet knows it. */
 export type FirstRows = 2 | 3 | 6 | 12
 

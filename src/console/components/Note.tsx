@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
 

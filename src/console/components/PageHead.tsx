@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import { useContext } from "preact/hooks"
 import { type Crumb, shortTitle, templateTabs, trailOf } from "../Trail.ts"
@@ -66,9 +65,9 @@ export const PageHead = ({ actions, back, lead, title }: {
       <div class="page-head">
         <div>
           <h1 dir="auto">{title}</h1>
-          {lead === undefined ? null : <p class="lead">{lead}</p>}
+          {lead !== undefined && <p class="lead">{lead}</p>}
         </div>
-        {actions === undefined ? null : <div class="buttons">{actions}</div>}
+        {actions !== undefined && <div class="buttons">{actions}</div>}
       </div>
     </div>
   )

@@ -1,5 +1,3 @@
-/** @jsxImportSource preact */
-
 /** To the next page of a list by cursor, and back to its start. */
 export const Pagination = ({ first, isOldestFirst = false, label, next }: {
   readonly label: string
@@ -11,9 +9,7 @@ export const Pagination = ({ first, isOldestFirst = false, label, next }: {
 }) =>
   first === undefined && next === undefined ? null : (
     <nav class="pagination" aria-label={label}>
-      {first === undefined ? null : <a class="button compact" href={first}>{isOldestFirst ? "Oldest" : "Newest"}</a>}
-      {next === undefined
-        ? null
-        : <a class="button compact" href={next} rel="next">{isOldestFirst ? "Newer" : "Older"}</a>}
+      {first !== undefined && <a class="button compact" href={first}>{isOldestFirst ? "Oldest" : "Newest"}</a>}
+      {next !== undefined && <a class="button compact" href={next} rel="next">{isOldestFirst ? "Newer" : "Older"}</a>}
     </nav>
   )

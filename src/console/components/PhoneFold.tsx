@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 
 /** A part of a page that narrow screens close at first. Wide screens and paper always show it. */

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import qrcode from "qrcode-generator"
 
 /** Empty modules around the code, which readers need to find it. */
@@ -19,13 +18,7 @@ export const QrCode = ({ label, text }: { readonly label: string; readonly text:
     }
   }
   return (
-    <svg
-      class="qr-code"
-      viewBox={`0 0 ${size} ${size}`}
-      role="img"
-      aria-label={label}
-      shape-rendering="crispEdges"
-    >
+    <svg class="qr-code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label} shape-rendering="crispEdges">
       <rect width={size} height={size} fill="#fff" />
       <path d={path.join("")} fill="#000" />
     </svg>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 
 /** The actions of a row behind one button. Each child is an `li` with a link or a form. */

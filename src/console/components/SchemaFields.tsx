@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { Schema } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { Field, SelectField } from "./Field.tsx"

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import { type FirstRows, MoreRows } from "./MoreRows.tsx"
 
@@ -63,9 +61,7 @@ export const Table = ({ caption, cards, first = cards === "line" ? 12 : 6, headi
     <table {...(cards === undefined ? {} : { class: cards === "line" ? "cards" : `cards ${cards}` })}>
       <caption>{caption}</caption>
       <thead>
-        <tr>
-          {headings.map((heading) => <HeadingCell heading={heading} />)}
-        </tr>
+        <tr>{headings.map((heading) => <HeadingCell heading={heading} />)}</tr>
       </thead>
       <tbody>
         {rows.map((row) => (
@@ -77,7 +73,7 @@ export const Table = ({ caption, cards, first = cards === "line" ? 12 : 6, headi
                   class={kind}
                   {...(cards === "labelled" || cards === "tiles" ? { "data-label": labelOf(headings[index]) } : {})}
                 >
-                  {label === undefined ? null : <span class="card-label" aria-hidden="true">{label}:</span>}
+                  {label !== undefined && <span class="card-label" aria-hidden="true">{label}:</span>}
                   {content}
                 </td>
               )
@@ -86,7 +82,7 @@ export const Table = ({ caption, cards, first = cards === "line" ? 12 : 6, headi
         ))}
       </tbody>
     </table>
-    {cards === undefined ? null : <MoreRows first={first} rows={rows.length} />}
+    {cards !== undefined && <MoreRows first={first} rows={rows.length} />}
   </div>
 )
 

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
 import { fieldOf } from "./Note.tsx"
@@ -20,7 +19,7 @@ export const TextAreaField = ({ code = false, faults = [], hint, label, name, re
   return (
     <div class="field">
       <label for={name}>{label}</label>
-      {hint === undefined ? null : <p class="hint" id={`${name}-hint`}>{hint}</p>}
+      {hint !== undefined && <p class="hint" id={`${name}-hint`}>{hint}</p>}
       <textarea
         id={name}
         name={name}
@@ -34,9 +33,9 @@ export const TextAreaField = ({ code = false, faults = [], hint, label, name, re
         {/* A line break at the start of a text area is not part of its text. */}
         {`\n${value}`}
       </textarea>
-      {own.length === 0
-        ? null
-        : <p class="error" id={`${name}-error`}>{label} {own.map(({ detail }) => detail).join("; ")}</p>}
+      {own.length !== 0 && (
+        <p class="error" id={`${name}-error`}>{label} {own.map(({ detail }) => detail).join("; ")}</p>
+      )}
     </div>
   )
 }

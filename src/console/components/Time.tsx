@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { dateTime } from "../Format.ts"
 
 /** A time in the organization's zone, with UTC on hover; `none` if there is no time. */
@@ -9,8 +8,4 @@ export const Time = ({ at, none = "–", zone }: {
 }) =>
   at === null
     ? <span class="muted">{none}</span>
-    : (
-      <time dateTime={at} title={`${at.slice(0, 19).replace("T", " ")} UTC`}>
-        {dateTime(new Date(at), zone)}
-      </time>
-    )
+    : <time dateTime={at} title={`${at.slice(0, 19).replace("T", " ")} UTC`}>{dateTime(new Date(at), zone)}</time>

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { type Account, AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
@@ -85,17 +83,15 @@ const own = Effect.fnUntraced(
           >
             <Form action="/console/account/password">
               <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
-              {account.has_password
-                ? (
-                  <Field
-                    name="current_password"
-                    label={labels.current_password}
-                    type="password"
-                    autocomplete="current-password"
-                    faults={faults}
-                  />
-                )
-                : null}
+              {account.has_password && (
+                <Field
+                  name="current_password"
+                  label={labels.current_password}
+                  type="password"
+                  autocomplete="current-password"
+                  faults={faults}
+                />
+              )}
               <Field
                 name="password"
                 label={labels.password}
@@ -124,7 +120,7 @@ const own = Effect.fnUntraced(
               caption="Where you are signed in"
               headings={["Device", "Address", "Signed in (UTC)", "Last used (UTC)", "[Actions]"]}
               rows={all.map((one) => [
-                <>{deviceOf(one.user_agent)} {one.current ? <Badge kind="good">this session</Badge> : null}</>,
+                <>{deviceOf(one.user_agent)} {one.current && <Badge kind="good">this session</Badge>}</>,
                 one.address,
                 { kind: "nowrap", content: <Time at={one.created_at} zone="UTC" /> },
                 { kind: "nowrap", content: <Time at={one.last_seen_at} zone="UTC" /> },
@@ -195,8 +191,8 @@ const list = Effect.fnUntraced(
               </>,
               <>
                 {account.administrator ? <Badge kind="accent">administrator</Badge> : <Badge>member</Badge>}{" "}
-                {account.has_password ? null : <Badge kind="warn">no password</Badge>}{" "}
-                {account.second_factor ? <Badge kind="good">second factor</Badge> : null}
+                {!account.has_password && <Badge kind="warn">no password</Badge>}{" "}
+                {account.second_factor && <Badge kind="good">second factor</Badge>}
               </>,
               { kind: "nowrap", content: <Time at={account.created_at} zone="UTC" /> },
               {
@@ -210,20 +206,18 @@ const list = Effect.fnUntraced(
                     >
                       Password link
                     </PostButton>{" "}
-                    {account.second_factor
-                      ? (
-                        <>
-                          <a
-                            class="button compact"
-                            href={`/console/accounts/${account.id}/reset-second-factor`}
-                            aria-label={`Reset second factor of ${account.email}`}
-                          >
-                            Reset second factor
-                          </a>
-                          {" "}
-                        </>
-                      )
-                      : null}
+                    {account.second_factor && (
+                      <>
+                        <a
+                          class="button compact"
+                          href={`/console/accounts/${account.id}/reset-second-factor`}
+                          aria-label={`Reset second factor of ${account.email}`}
+                        >
+                          Reset second factor
+                        </a>
+                        {" "}
+                      </>
+                    )}
                     <a
                       class="button compact danger"
                       href={`/console/accounts/${account.id}/remove`}

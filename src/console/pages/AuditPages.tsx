@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { Accounts } from "../../accounts/Accounts.ts"
 import {
@@ -134,7 +132,7 @@ const Filter = ({ actors, at, filter, zone }: {
     </div>
     <div class="buttons">
       <button type="submit" class="button">Filter</button>
-      {Object.values(filter).every((value) => value === undefined) ? null : <a class="button" href={at}>Show all</a>}
+      {!Object.values(filter).every((value) => value === undefined) && <a class="button" href={at}>Show all</a>}
     </div>
   </form>
 )
@@ -162,16 +160,14 @@ const list = Effect.fnUntraced(
         <>
           <PageHead title={title} lead={lead} {...(back === undefined ? {} : { back })} />
           <Card kind="flush">
-            {isFiltered || cursor !== undefined || found.length > shortLog
-              ? (
-                <Filter
-                  actors={["Admin token", ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
-                  at={path}
-                  filter={filter}
-                  zone={zone}
-                />
-              )
-              : null}
+            {(isFiltered || cursor !== undefined || found.length > shortLog) && (
+              <Filter
+                actors={["Admin token", ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
+                at={path}
+                filter={filter}
+                zone={zone}
+              />
+            )}
             {entries.length === 0
               ? isFiltered
                 ? <Empty title="No matching changes">Change or clear the filter.</Empty>

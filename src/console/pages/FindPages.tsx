@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { isStorable } from "../../domain/Attributes.ts"
 import { isEmpty, Timelines } from "../../people/Timelines.ts"
@@ -25,7 +24,7 @@ const Links = ({ links, title }: {
         {links.map(({ href, label, sub }) => (
           <li>
             <a href={href} dir="auto">{label}</a>
-            {sub === undefined ? null : <span class="small muted mono">{sub}</span>}
+            {sub !== undefined && <span class="small muted mono">{sub}</span>}
           </li>
         ))}
       </ul>
@@ -69,7 +68,7 @@ const show = Effect.fnUntraced(function* ({ can, org, query, role }: Visit) {
           />
           <button type="submit" class="button primary">Search</button>
         </form>
-        {text === "" || isFound ? null : (
+        {text !== "" && !isFound && (
           <Card kind="flush">
             <Empty title={`No results for “${text}”`}>
               Check the spelling. People and messages are found by their whole user id, e-mail address or tracking id.
@@ -82,13 +81,11 @@ const show = Effect.fnUntraced(function* ({ can, org, query, role }: Visit) {
           links={templates.map(({ id, name }) => ({ href: templatePath(org.slug, id), label: name, sub: id }))}
         />
         <Links title="Pages and actions" links={commands} />
-        {text === "" ? <Links title="Pages and actions" links={commandsFor(base, role, can)} /> : null}
+        {text === "" && <Links title="Pages and actions" links={commandsFor(base, role, can)} />}
       </>
     ),
   }
 })
 
 /** The search over an organization. */
-export const layer = pages(({ page }) => [
-  page("/console/o/:org/find", "getOrganization", show),
-])
+export const layer = pages(({ page }) => [page("/console/o/:org/find", "getOrganization", show)])

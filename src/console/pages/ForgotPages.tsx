@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Result, Schema } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Email } from "../../accounts/Account.ts"
@@ -30,17 +29,10 @@ const askView = ({ email = "", error, faults = [], status = 200 }: {
     <Card>
       <Title lead="You get a mail with a link to choose a new password.">Forgot password</Title>
       <div class="stack">
-        {error === undefined ? null : <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
+        {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
         <ErrorSummary faults={faults} labels={labels} />
         <Form action="/console/forgot-password">
-          <Field
-            name="email"
-            label={labels.email}
-            type="email"
-            value={email}
-            autocomplete="username"
-            faults={faults}
-          />
+          <Field name="email" label={labels.email} type="email" value={email} autocomplete="username" faults={faults} />
           <Submit wide>Send link</Submit>
         </Form>
         {back}
@@ -79,10 +71,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { cookie, get, post } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
   const forgotten = yield* ForgottenPasswords
 
-  yield* get(
-    "/console/forgot-password",
-    (request) => Effect.succeed(alone(request, forgotten.isOn ? askView() : off)),
-  )
+  yield* get("/console/forgot-password", (request) => Effect.succeed(alone(request, forgotten.isOn ? askView() : off)))
 
   yield* post("/console/forgot-password", (request, fields) => {
     if (!forgotten.isOn) return Effect.succeed(alone(request, off))

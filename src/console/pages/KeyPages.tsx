@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Clock, DateTime, Effect } from "effect"
 import { Keys } from "../../auth/Keys.ts"
 import { prefixOf } from "../../auth/KeyText.ts"
@@ -155,7 +153,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             </>,
             <>
               <Badge kind={badges[stateOf(key, now)]}>{stateOf(key, now)}</Badge>{" "}
-              {key.kind === "test" ? <Badge kind="accent">test</Badge> : null}
+              {key.kind === "test" && <Badge kind="accent">test</Badge>}
             </>,
             key.scopes.join(", "),
             {
@@ -163,7 +161,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
               content: (
                 <>
                   <Time at={key.created_at} zone={org.time_zone} />
-                  {key.expires_at === null ? null : (
+                  {key.expires_at !== null && (
                     <span class="sub">
                       until <Time at={key.expires_at} zone={org.time_zone} />
                     </span>

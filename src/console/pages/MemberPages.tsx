@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import type { Invitation, Member } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
@@ -208,7 +206,7 @@ const list = Effect.fnUntraced(
             row={(member) => [
               <>
                 <bdi>{member.name}</bdi>
-                {isOther(member.account_id) ? null : " (you)"}
+                {!isOther(member.account_id) && " (you)"}
                 <span class="sub">{member.email}</span>
               </>,
               <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>,
@@ -240,7 +238,7 @@ const list = Effect.fnUntraced(
             ]}
           />
           {requirement(visit, faults)}
-          {open.length === 0 ? null : (
+          {open.length !== 0 && (
             <Card kind="flush">
               <Table
                 cards="labelled"
@@ -248,7 +246,7 @@ const list = Effect.fnUntraced(
                 headings={invitationHeadings((name) => invitationShape.sorts[name]!.label)}
                 rows={open.slice(0, firstInvitations).map(invitationRow(visit))}
               />
-              {open.length <= firstInvitations ? null : (
+              {open.length > firstInvitations && (
                 <p class="notes small">
                   <a href={`${at(visit)}/invitations`}>All {count(open.length)} open invitations</a>
                 </p>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
 import { alone, problem } from "../Routes.tsx"
@@ -13,10 +12,7 @@ export const layer = HttpRouter.use((router) =>
       return path === "/console/api" || path.startsWith("/console/api/")
         ? Effect.fail(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
         : Effect.succeed(
-          alone(
-            request,
-            problem(404, "Page not found", "The address may be mistyped, or the page has been removed."),
-          ),
+          alone(request, problem(404, "Page not found", "The address may be mistyped, or the page has been removed.")),
         )
     }),
   )

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { askedIn, type AskedList, isNarrowed, type ListPage as ShownPart, type ListShape } from "../../domain/List.ts"
@@ -91,7 +89,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           lead={`Winners, failures, reviews and comments that concern you. Kept for ${keptDays} days.`}
           actions={
             <>
-              {unread === 0 ? null : <PostButton to={`${path}/read`}>Mark all as read</PostButton>}{" "}
+              {unread !== 0 && <PostButton to={`${path}/read`}>Mark all as read</PostButton>}{" "}
               <a class="button" href={`${path}/preferences`}>Mail preferences</a>
             </>
           }
@@ -109,8 +107,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           headings={() => ["Notification", "Kind", "Time", "[Actions]"]}
           row={({ createdAt, id, kind, readAt, text, title }) => [
             <>
-              <a href={`${path}/${id}`} dir="auto">{title}</a>{" "}
-              {readAt === null ? <Badge kind="accent">unread</Badge> : null}
+              <a href={`${path}/${id}`} dir="auto">{title}</a> {readAt === null && <Badge kind="accent">unread</Badge>}
               <span class="sub" dir="auto">{text}</span>
             </>,
             kindWords[kind].label,
@@ -181,7 +178,7 @@ const preferences = Effect.fnUntraced(function* (visit: Visit) {
           lead={`The notifications of ${org.name} that are sent to ${account.email}.`}
           back={{ href: at(visit), label: "Notifications" }}
         />
-        {(yield* MailQueue).isOn ? null : (
+        {!(yield* MailQueue).isOn && (
           <Note kind="warn">
             No mail is sent: this installation has no mail server. Notifications are listed in the console.
           </Note>

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { may } from "../../accounts/Actor.ts"
@@ -59,15 +57,13 @@ const list = Effect.fnUntraced(
                 />
               )}
           </Card>
-          {mayCreate
-            ? (
-              <Card title="Create an organization">
-                <Form submit="Create organization" action="/console/organizations">
-                  <organizationForm.Fields values={fields} faults={faults} />
-                </Form>
-              </Card>
-            )
-            : null}
+          {mayCreate && (
+            <Card title="Create an organization">
+              <Form submit="Create organization" action="/console/organizations">
+                <organizationForm.Fields values={fields} faults={faults} />
+              </Form>
+            </Card>
+          )}
         </>
       ),
     }

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import type { ComponentChildren } from "preact"
 import { type ConnectionSetup } from "../../delivery/Connections.ts"
@@ -34,9 +32,9 @@ export const Attention = ({ troubles }: {
         </li>
       ))}
     </ul>
-    {troubles.length > shownTroubles
-      ? <p class="small muted">And {troubles.length - shownTroubles} more of the kind.</p>
-      : null}
+    {troubles.length > shownTroubles && (
+      <p class="small muted">And {troubles.length - shownTroubles} more of the kind.</p>
+    )}
   </Card>
 )
 
@@ -62,20 +60,14 @@ export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: 
             cards="labelled"
             first={3}
             caption="Templates in use"
-            headings={[
-              "Template",
-              "Decisions today (UTC)",
-              `Last ${trafficDays} days`,
-              "Variants",
-              "[Results]",
-            ]}
+            headings={["Template", "Decisions today (UTC)", `Last ${trafficDays} days`, "Variants", "[Results]"]}
             rows={shown.map(({ id, variants }) => {
               const active = variants.filter((one) => one.active).length
               const href = `${base}/templates/${encodeURIComponent(id)}`
               return [
                 <span>
                   <a href={href}>{names.get(id) ?? id}</a>
-                  {(names.get(id) ?? id) === id ? null : <span class="sub">{id}</span>}
+                  {(names.get(id) ?? id) !== id && <span class="sub">{id}</span>}
                 </span>,
                 { content: <b class="number">{count(today(id))}</b>, kind: "nowrap" as const },
                 <Sparkline days={daily.get(id) ?? []} what="decision" />,
@@ -88,13 +80,11 @@ export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: 
             })}
           />
         )}
-      {templates.length > shown.length
-        ? (
-          <p class="notes small">
-            <a href={`${base}/templates`}>All {count(templates.length)} templates</a>
-          </p>
-        )
-        : null}
+      {templates.length > shown.length && (
+        <p class="notes small">
+          <a href={`${base}/templates`}>All {count(templates.length)} templates</a>
+        </p>
+      )}
     </div>
   </div>
 )
@@ -155,10 +145,7 @@ export const DeliveryCard = ({ base, can, queue, ways }: {
   readonly queue: Effect.Success<ReturnType<Deliveries["Service"]["summary"]>>
   readonly ways: ReadonlyArray<ConnectionSetup>
 }) => (
-  <Card
-    title="Deliveries"
-    actions={<a class="button compact" href={`${base}/deliveries`}>All deliveries</a>}
-  >
+  <Card title="Deliveries" actions={<a class="button compact" href={`${base}/deliveries`}>All deliveries</a>}>
     <div data-live="deliveries">
       {ways.length === 0
         ? (
@@ -259,9 +246,9 @@ export const Start = ({ base, can, steps }: {
       <ol class="start">
         {all.map(({ button, done, href, may, text, title }, at) => (
           <li>
-            <b>{title}</b> {done ? <Badge kind="good">done</Badge> : null}
+            <b>{title}</b> {done && <Badge kind="good">done</Badge>}
             <p>{text}</p>
-            {done || !may ? null : <a class={at === next ? "button primary" : "button"} href={href}>{button}</a>}
+            {!done && may && <a class={at === next ? "button primary" : "button"} href={href}>{button}</a>}
           </li>
         ))}
       </ol>

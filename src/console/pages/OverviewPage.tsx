@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Clock, Effect, Layer } from "effect"
 import { Alerts } from "../../alerts/Alerts.ts"
 import { Keys } from "../../auth/Keys.ts"
@@ -64,10 +63,7 @@ const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
   const conditions = yield* Effect.orDie((yield* Alerts).current(org.slug))
   const usage = yield* (yield* WebhookQuota).usage(org.slug)
 
-  const busiest = templates.map((template) => ({
-    template,
-    sends: recentSends(models, org.slug, template.id),
-  }))
+  const busiest = templates.map((template) => ({ template, sends: recentSends(models, org.slug, template.id) }))
     .sort((a, b) => b.sends - a.sends || (a.template.id < b.template.id ? -1 : 1))
     .slice(0, shownTemplates)
     .map(({ template }) => template)
@@ -118,9 +114,7 @@ const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
           actions={<Live />}
         />
         <Start base={base} can={can} steps={steps} />
-        <div data-live="attention">
-          {troubles.length === 0 ? null : <Attention troubles={troubles} />}
-        </div>
+        <div data-live="attention">{troubles.length !== 0 && <Attention troubles={troubles} />}</div>
         <TemplatesInUse base={base} daily={daily} names={names} shown={shown} templates={templates} today={today} />
         <div class="overview">
           <IncomingEvents arriving={arriving} base={base} can={can} org={org} />

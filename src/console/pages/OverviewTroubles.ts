@@ -143,8 +143,7 @@ export const reviewTroubles = (base: string, waiting: number): ReadonlyArray<Tro
 
 /** A notice for each bulk action that has stopped in the last 24 hours. */
 export const stoppedTroubles = (actions: ReadonlyArray<BulkAction>, now: number, pathOf: (id: string) => string) =>
-  actions
-    .filter((one) => isStopped(one, now))
+  actions.filter((one) => isStopped(one, now))
     .map(({ changed, id, kind, matched, reason }): Trouble => ({
       kind: "bad",
       what: "delivery",

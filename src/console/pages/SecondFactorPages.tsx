@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { OwnSecondFactor } from "../../accounts/OwnSecondFactor.ts"
@@ -111,7 +110,7 @@ const offView = Effect.fnUntraced(
     const required = visit.query.get("required")
     return (
       <>
-        {required === null || !visit.session.closedTo.has(required) ? null : (
+        {required !== null && visit.session.closedTo.has(required) && (
           <Note kind="warn">
             The organization <b>{required}</b>{" "}
             requires a second factor from everyone who signs in with a password. Set one up to open it.

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { type Organization } from "../../domain/Organization.ts"
 import { DayOfWeek } from "../../domain/Season.ts"
 import { dayNames } from "../charts/HeatMap.tsx"
@@ -341,7 +340,7 @@ export const About = ({ mayChange, org, visit }: {
       <dd>
         <code>{org.slug}</code>
       </dd>
-      {mayChange ? null : (
+      {!mayChange && (
         <>
           <dt>Time zone</dt>
           <dd>{org.time_zone}</dd>

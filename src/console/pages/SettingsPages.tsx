@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { SignIn } from "../../accounts/SignIn.ts"
@@ -24,9 +23,9 @@ const codeView = ({ error, next, status = 200 }: {
     <Card>
       <Title lead="Open your authenticator app and enter the code it shows for Parlance.">Enter your code</Title>
       <div class="stack">
-        {error === undefined ? null : <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
+        {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
         <Form action="/console/sign-in/code">
-          {next === undefined ? null : <input type="hidden" name="next" value={next} />}
+          {next !== undefined && <input type="hidden" name="next" value={next} />}
           <Field
             name="code"
             label="Code"

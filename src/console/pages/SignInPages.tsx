@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
@@ -40,14 +39,14 @@ const signInView = ({ email = "", error, hasMail, next, openId, status }: {
     <Card>
       <Title>Sign in</Title>
       <div class="stack">
-        {error === undefined ? null : <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
+        {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
         <Form action="/console/sign-in">
-          {next === undefined ? null : <input type="hidden" name="next" value={next} />}
+          {next !== undefined && <input type="hidden" name="next" value={next} />}
           <Field name="email" label={labels.email} type="email" value={email} autocomplete="username" />
           <Field name="password" label={labels.password} type="password" autocomplete="current-password" />
           <Submit wide>Sign in</Submit>
         </Form>
-        {openId === undefined ? null : (
+        {openId !== undefined && (
           <a
             class="button wide"
             href={`/console/openid${next === undefined ? "" : `?next=${encodeURIComponent(next)}`}`}
@@ -55,13 +54,11 @@ const signInView = ({ email = "", error, hasMail, next, openId, status }: {
             Sign in with {openId}
           </a>
         )}
-        {hasMail
-          ? (
-            <p>
-              <a href="/console/forgot-password">Forgot password?</a>
-            </p>
-          )
-          : null}
+        {hasMail && (
+          <p>
+            <a href="/console/forgot-password">Forgot password?</a>
+          </p>
+        )}
         <p class="muted small">
           {hasMail
             ? "No account? An administrator can invite you."
@@ -249,7 +246,7 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
       })
       return alone(request, {
         ...view,
-        body: <>{done === undefined ? null : <Note live>{flashes[done]}</Note>}{view.body}</>,
+        body: <>{done !== undefined && <Note live>{flashes[done]}</Note>}{view.body}</>,
       })
     }))
 

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { signedInPath } from "../components/KeptForm.tsx"
 import { PageHead } from "../components/PageHead.tsx"

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
@@ -22,7 +21,7 @@ export const queryOf = (request: PageHttpRequest) => new URLSearchParams(request
 export const Title = ({ children, lead }: { readonly children: string; readonly lead?: string }) => (
   <header>
     <h1>{children}</h1>
-    {lead === undefined ? null : <p>{lead}</p>}
+    {lead !== undefined && <p>{lead}</p>}
   </header>
 )
 

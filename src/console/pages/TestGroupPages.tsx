@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { maxTestGroups, TestGroups } from "../../delivery/receivers/TestGroups.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
@@ -69,14 +67,12 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                   <span dir="auto">{name}</span>,
                   <>
                     {emails.slice(0, 3).join(", ")}
-                    {emails.length > 3
-                      ? (
-                        <>
-                          {" "}
-                          <span class="muted">and {emails.length - 3} more</span>
-                        </>
-                      )
-                      : null}
+                    {emails.length > 3 && (
+                      <>
+                        {" "}
+                        <span class="muted">and {emails.length - 3} more</span>
+                      </>
+                    )}
                   </>,
                   {
                     kind: "actions",

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { ComponentChildren } from "preact"
@@ -92,14 +90,14 @@ const previewView = ({ org }: Visit, asked: FilterMembers, preview: BulkPreview,
                 <p>
                   <b>{messagesOf(matched)}</b> {matched === 1 ? "matches" : "match"} this filter. {effects[kind]}
                 </p>
-                {suppressed === 0 ? null : (
+                {suppressed !== 0 && (
                   <p>
                     {count(suppressed)} {which} {suppressed === 1 ? "goes" : "go"}{" "}
                     to suppressed addresses and will be cancelled instead of sent.
                   </p>
                 )}
-                {erased === 0 ? null : <p>{messagesOf(erased)} to erased people are left unchanged.</p>}
-                {expired === 0 ? null : <p>{messagesOf(expired)} that expired are left unchanged.</p>}
+                {erased !== 0 && <p>{messagesOf(erased)} to erased people are left unchanged.</p>}
+                {expired !== 0 && <p>{messagesOf(expired)} that expired are left unchanged.</p>}
                 <FilterFacts members={members} state={stateOf[kind]} zone={org.time_zone} />
                 <Form action={bulkPath(org.slug, kind)}>
                   {Object.entries(members).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
@@ -112,25 +110,18 @@ const previewView = ({ org }: Visit, asked: FilterMembers, preview: BulkPreview,
               </div>
             </Card>
           )}
-        {kind === "retry"
-          ? <Shares caption={`Reasons ${which}`} heading="Reason" shares={reasons} hrefOf={narrowed("reason")} />
-          : null}
-        <Shares
-          caption={`Templates ${which}`}
-          heading="Template"
-          shares={templates}
-          hrefOf={narrowed("template_id")}
-        />
-        {kind === "retry"
-          ? (
-            <Shares
-              caption={`Connections ${which}`}
-              heading="Connection"
-              shares={connections}
-              hrefOf={narrowed("connection")}
-            />
-          )
-          : null}
+        {kind === "retry" && (
+          <Shares caption={`Reasons ${which}`} heading="Reason" shares={reasons} hrefOf={narrowed("reason")} />
+        )}
+        <Shares caption={`Templates ${which}`} heading="Template" shares={templates} hrefOf={narrowed("template_id")} />
+        {kind === "retry" && (
+          <Shares
+            caption={`Connections ${which}`}
+            heading="Connection"
+            shares={connections}
+            hrefOf={narrowed("connection")}
+          />
+        )}
       </>
     ),
   }
@@ -211,7 +202,7 @@ const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
               <dd>
                 <Time at={requestedAt.toISOString()} zone={org.time_zone} /> by {requestedBy}
               </dd>
-              {finishedAt === null ? null : (
+              {finishedAt !== null && (
                 <>
                   <dt>Ended</dt>
                   <dd>

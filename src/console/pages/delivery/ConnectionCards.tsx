@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { type Fault } from "../../../domain/Errors.ts"
 import { type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
@@ -32,21 +31,19 @@ export const SecretFields = ({ faults, platform, set }: {
               ? "A value is stored and cannot be shown. Leave empty to keep it."
               : `${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
           />
-          {isSet && optional
-            ? (
-              <Choices
-                name={`remove-${name}`}
-                label={`Remove the ${label.toLowerCase()}`}
-                type="checkbox"
-                values={[]}
-                options={[[
-                  "yes",
-                  "Remove it",
-                  "Remove it together with the user if the server no longer needs a login.",
-                ]]}
-              />
-            )
-            : null}
+          {isSet && optional && (
+            <Choices
+              name={`remove-${name}`}
+              label={`Remove the ${label.toLowerCase()}`}
+              type="checkbox"
+              values={[]}
+              options={[[
+                "yes",
+                "Remove it",
+                "Remove it together with the user if the server no longer needs a login.",
+              ]]}
+            />
+          )}
         </>
       )
     })}
@@ -88,26 +85,22 @@ export const StateCard = ({ at, complaints, inUse, mayChange, org, setup }: {
           ? "In use for all deliveries."
           : "On standby: another connection is in use."}
       </p>
-      {complaints === null ? null : (
+      {complaints !== null && (
         <p class="muted">
           Address for complaints, to register with the feedback loops of mailbox providers: <code>{complaints}</code>
         </p>
       )}
-      {mayChange
-        ? (
-          <div class="buttons">
-            {setup.enabled && !setup.isDefault ? <Switch at={at} to="default">Use for deliveries</Switch> : null}
-            {setup.enabled
-              ? setup.paused || isRefusing(setup)
-                ? <Switch at={at} to="resumed" kind="primary">Resume</Switch>
-                : <Switch at={at} to="paused">Pause</Switch>
-              : null}
-            {setup.enabled
-              ? <Switch at={at} to="disabled">Disable</Switch>
-              : <Switch at={at} to="enabled" kind="primary">Enable</Switch>}
-          </div>
-        )
-        : null}
+      {mayChange && (
+        <div class="buttons">
+          {setup.enabled && !setup.isDefault && <Switch at={at} to="default">Use for deliveries</Switch>}
+          {setup.enabled && (setup.paused || isRefusing(setup)
+            ? <Switch at={at} to="resumed" kind="primary">Resume</Switch>
+            : <Switch at={at} to="paused">Pause</Switch>)}
+          {setup.enabled
+            ? <Switch at={at} to="disabled">Disable</Switch>
+            : <Switch at={at} to="enabled" kind="primary">Enable</Switch>}
+        </div>
+      )}
     </div>
   </Card>
 )

@@ -234,12 +234,7 @@ export const platformForms: { readonly [platform in PlatformName]: PlatformForm 
     "Customer.io",
     "Sends transactional e-mail of your Customer.io workspace.",
   ),
-  sfmc: formOf(
-    "sfmc",
-    Sfmc,
-    "Salesforce Marketing Cloud",
-    "Uses a send definition of Marketing Cloud Engagement.",
-  ),
+  sfmc: formOf("sfmc", Sfmc, "Salesforce Marketing Cloud", "Uses a send definition of Marketing Cloud Engagement."),
   sink: formOf(
     "sink",
     Sink,

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { complaintAddressOf } from "../../../tracking/BounceAddress.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
@@ -222,34 +220,25 @@ const show = Effect.fnUntraced(
               ? <PostButton to={`${at}/test`} kind="primary">Test the connection</PostButton>
               : undefined}
           />
-          {tested === undefined ? null : (
+          {tested !== undefined && (
             <Note kind={tested.ok ? "good" : "bad"} live>
               <b>{tested.ok ? "The test succeeded." : "The test failed."}</b> {tested.detail}
             </Note>
           )}
           {tested?.warnings.map((warning) => <Note kind="warn">{warning}</Note>)}
           <ErrorSummary faults={faults} labels={labels(setup.platform)} />
-          <StateCard
-            at={at}
-            complaints={complaints}
-            inUse={inUse}
-            mayChange={mayChange}
-            org={org}
-            setup={setup}
-          />
+          <StateCard at={at} complaints={complaints} inUse={inUse} mayChange={mayChange} org={org} setup={setup} />
           {mayChange
             ? <ChangeForm at={at} faults={faults} settings={settings} setup={setup} values={values} />
             : <SettingsCard settings={settings} setup={setup} values={values} />}
-          {setup.platform === "smtp" ? <ReceiversCard at={at} /> : null}
-          {can("deleteConnection")
-            ? (
-              <Card title="Remove">
-                <div class="buttons">
-                  <a class="button danger" href={`${at}/remove`}>Remove the connection</a>
-                </div>
-              </Card>
-            )
-            : null}
+          {setup.platform === "smtp" && <ReceiversCard at={at} />}
+          {can("deleteConnection") && (
+            <Card title="Remove">
+              <div class="buttons">
+                <a class="button danger" href={`${at}/remove`}>Remove the connection</a>
+              </div>
+            </Card>
+          )}
         </>
       ),
     }

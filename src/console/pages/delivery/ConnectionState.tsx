@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ConnectionSetup } from "../../../delivery/Connections.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Note } from "../../components/Note.tsx"
@@ -23,7 +22,7 @@ export const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; read
       ? <Badge kind="bad">{setup.trouble.state === "slow-down" ? "slowed down" : setup.trouble.state}</Badge>
       : setup.paused
       ? <Badge kind="warn">paused</Badge>
-      : <Badge kind="good">ready</Badge>} {inUse ? <Badge kind="accent">in use</Badge> : null}
+      : <Badge kind="good">ready</Badge>} {inUse && <Badge kind="accent">in use</Badge>}
   </>
 )
 

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Result } from "effect"
 import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { DeliveryState } from "../../../delivery/Delivery.ts"
@@ -112,7 +110,7 @@ export const FilterForm = ({ asked, at, connections, query, templates, zone }: {
       </details>
       <div class="buttons">
         <button type="submit" class="button">Filter</button>
-        {asked.query.size > 0 || faults.length > 0 ? <a class="button" href={at}>Show all</a> : null}
+        {(asked.query.size > 0 || faults.length > 0) && <a class="button" href={at}>Show all</a>}
       </div>
     </form>
   )

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Clock, Effect, Layer } from "effect"
 import { BulkActions, isStopped } from "../../../delivery/BulkActions.ts"
 import type { BulkKind } from "../../../delivery/BulkPreview.ts"
@@ -165,7 +164,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           </Note>
         ))}
         <SummaryCard summary={summary} />
-        {series !== undefined ? <Pictures series={series} path={at} zone={org.time_zone} /> : null}
+        {series !== undefined && <Pictures series={series} path={at} zone={org.time_zone} />}
         <Card kind="flush">
           <FilterForm
             asked={filtered}
@@ -176,12 +175,10 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             zone={org.time_zone}
           />
           <div data-live="deliveries">
-            {forAll === undefined ? null : <BulkBar filter={filter} forAll={forAll} org={org} />}
+            {forAll !== undefined && <BulkBar filter={filter} forAll={forAll} org={org} />}
             {shown.length === 0
               ? (
-                <Empty
-                  title={isFiltered || cursor !== undefined ? "No matching deliveries" : "No deliveries yet"}
-                >
+                <Empty title={isFiltered || cursor !== undefined ? "No matching deliveries" : "No deliveries yet"}>
                   {isFiltered || cursor !== undefined
                     ? "Change or clear the filter."
                     : "Send a message with the Deliver endpoint to see it here. The API key needs the deliver scope."}
@@ -209,7 +206,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             />
           </div>
         </Card>
-        {isLive ? <LiveScript /> : null}
+        {isLive && <LiveScript />}
       </>
     ),
   }
@@ -231,7 +228,7 @@ const Facts = ({ delivery, names, org, zone }: {
     <dd>
       <DeliveryBadge state={delivery.state} />
     </dd>
-    {delivery.reason === null ? null : (
+    {delivery.reason !== null && (
       <>
         <dt>Reason</dt>
         <dd>{delivery.reason}</dd>
@@ -268,7 +265,7 @@ const Facts = ({ delivery, names, org, zone }: {
           </dd>
         </>
       )}
-    {delivery.expiresAt === null ? null : (
+    {delivery.expiresAt !== null && (
       <>
         <dt>Expires</dt>
         <dd>
@@ -278,7 +275,7 @@ const Facts = ({ delivery, names, org, zone }: {
     )}
     <dt>Connection</dt>
     <dd>{delivery.connection ?? <span class="muted">none yet</span>}</dd>
-    {delivery.messageId === null ? null : (
+    {delivery.messageId !== null && (
       <>
         <dt>Message ID at the platform</dt>
         <dd>
@@ -310,12 +307,12 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
           actions={
             <>
               <a class="button" href={story}>Full history</a>
-              {isRetriable(delivery, now) && can("retryDelivery")
-                ? <a class="button primary" href={`${at}/retry`}>Retry</a>
-                : null}
-              {isCancellable(delivery) && can("cancelDelivery")
-                ? <a class="button danger" href={`${at}/cancel`}>Cancel</a>
-                : null}
+              {isRetriable(delivery, now) && can("retryDelivery") && (
+                <a class="button primary" href={`${at}/retry`}>Retry</a>
+              )}
+              {isCancellable(delivery) && can("cancelDelivery") && (
+                <a class="button danger" href={`${at}/cancel`}>Cancel</a>
+              )}
             </>
           }
         />

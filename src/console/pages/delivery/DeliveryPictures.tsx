@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { DeliveryPoint, DeliverySeries } from "../../../delivery/DeliveryRates.ts"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Figure } from "../../charts/Figure.tsx"

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import type { Delivery } from "../../../delivery/Delivery.ts"
 import { liveOf } from "../../../domain/Sandbox.ts"
@@ -56,22 +54,18 @@ const Menu = ({ at, delivery, now, visit: { can, org } }: {
     <li>
       <a href={`/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`}>Full history</a>
     </li>
-    {isRetriable(delivery, now) && can("retryDelivery")
-      ? (
-        <li>
-          <Form action={`${at}/${delivery.id}/retry`} inline>
-            <button type="submit">Retry</button>
-          </Form>
-        </li>
-      )
-      : null}
-    {isCancellable(delivery) && can("cancelDelivery")
-      ? (
-        <li>
-          <a class="danger" href={`${at}/${delivery.id}/cancel`}>Cancel…</a>
-        </li>
-      )
-      : null}
+    {isRetriable(delivery, now) && can("retryDelivery") && (
+      <li>
+        <Form action={`${at}/${delivery.id}/retry`} inline>
+          <button type="submit">Retry</button>
+        </Form>
+      </li>
+    )}
+    {isCancellable(delivery) && can("cancelDelivery") && (
+      <li>
+        <a class="danger" href={`${at}/${delivery.id}/cancel`}>Cancel…</a>
+      </li>
+    )}
   </RowMenu>
 )
 
@@ -97,7 +91,7 @@ export const DeliveryTable = ({ at, caption, first, names, now, queued, shown, v
       rows={shown.map((delivery) => [
         <>
           <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
-          {delivery.reason === null ? null : <span class="sub clamp">{delivery.reason}</span>}
+          {delivery.reason !== null && <span class="sub clamp">{delivery.reason}</span>}
         </>,
         <DeliveryBadge state={delivery.state} />,
         <>

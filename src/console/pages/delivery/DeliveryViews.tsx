@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { type Delivery, type DeliveryState, type DeliverySummary, hasExpired } from "../../../delivery/Delivery.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { Badge } from "../../components/Badge.tsx"

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { DkimKeys, type DkimKeyView } from "../../../delivery/dkim/DkimKeys.ts"
 import type { DnsRecord } from "../../../delivery/dkim/DkimKey.ts"
@@ -61,7 +59,7 @@ const RecordFacts = ({ record }: { readonly record: DnsRecord }) => (
 const FindingCell = ({ finding: { detail, record } }: { readonly finding: Finding }) => (
   <div class="stack">
     <p>{detail}</p>
-    {record === null ? null : <RecordFacts record={record} />}
+    {record !== null && <RecordFacts record={record} />}
   </div>
 )
 
@@ -102,30 +100,28 @@ const KeyCard = ({ at, dkimKey, mayChange }: {
           <KeyState signing={isSigning} />
         </div>
         <RecordFacts record={record} />
-        {mayChange
-          ? (
-            <div class="buttons">
+        {mayChange && (
+          <div class="buttons">
+            <PostButton
+              to={`${at}/dkim/${selector}`}
+              fields={{ signing: isSigning ? "no" : "yes" }}
+              kind={isSigning ? "plain" : "primary"}
+              label={`${isSigning ? "Stop signing" : "Sign with this key"}: ${selector}`}
+            >
+              {isSigning ? "Stop signing" : "Sign with this key"}
+            </PostButton>
+            {!isSigning && (
               <PostButton
                 to={`${at}/dkim/${selector}`}
-                fields={{ signing: isSigning ? "no" : "yes" }}
-                kind={isSigning ? "plain" : "primary"}
-                label={`${isSigning ? "Stop signing" : "Sign with this key"}: ${selector}`}
+                fields={{ signing: "yes", unchecked: "yes" }}
+                label={`Sign without checking DNS: ${selector}`}
               >
-                {isSigning ? "Stop signing" : "Sign with this key"}
+                Sign without checking DNS
               </PostButton>
-              {isSigning ? null : (
-                <PostButton
-                  to={`${at}/dkim/${selector}`}
-                  fields={{ signing: "yes", unchecked: "yes" }}
-                  label={`Sign without checking DNS: ${selector}`}
-                >
-                  Sign without checking DNS
-                </PostButton>
-              )}
-              <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Remove</a>
-            </div>
-          )
-          : null}
+            )}
+            <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Remove</a>
+          </div>
+        )}
       </div>
     </Card>
   )
@@ -254,19 +250,13 @@ const show = Effect.fnUntraced(
         <>
           {head}
           <ErrorSummary faults={faults} labels={labels} />
-          {result === undefined ? null : <TestResult result={result} />}
-          {can("sendTestMessage")
-            ? <TestForm templates={templates} visit={visit} at={at} sent={sent} faults={faults} />
-            : null}
-          {all.map((one) => (
-            <KeyCard
-              dkimKey={one}
-              at={at}
-              mayChange={can("updateDkimKey")}
-            />
-          ))}
-          {all.length === 0 ? <Note>This connection has no DKIM key: it does not sign messages.</Note> : null}
-          {can("createDkimKey") ? <NewKey at={at} sent={sent} faults={faults} /> : null}
+          {result !== undefined && <TestResult result={result} />}
+          {can("sendTestMessage") && (
+            <TestForm templates={templates} visit={visit} at={at} sent={sent} faults={faults} />
+          )}
+          {all.map((one) => <KeyCard dkimKey={one} at={at} mayChange={can("updateDkimKey")} />)}
+          {all.length === 0 && <Note>This connection has no DKIM key: it does not sign messages.</Note>}
+          {can("createDkimKey") && <NewKey at={at} sent={sent} faults={faults} />}
         </>
       ),
     }
@@ -288,10 +278,7 @@ const testMessageAction = Effect.fnUntraced(function* (visit: Visit, sent: Field
       TooManyTestMessages: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
       NotRendered: ({ faults }) =>
         new InvalidInput({
-          faults: faults.map(({ detail, variable }) => ({
-            pointer: "/template_id",
-            detail: `${variable}: ${detail}`,
-          })),
+          faults: faults.map(({ detail, variable }) => ({ pointer: "/template_id", detail: `${variable}: ${detail}` })),
         }),
     }),
   )

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
 import type { Difference } from "../../../domain/Difference.ts"
@@ -28,7 +26,7 @@ const Line = ({ line }: { readonly line: ShownLine }) => {
   const inside = (
     <>
       <span class="mark" aria-hidden="true">{marks[kind]}</span>
-      {said[kind] === "" ? null : <span class="visually-hidden">{said[kind]}</span>}
+      {said[kind] !== "" && <span class="visually-hidden">{said[kind]}</span>}
       {text === "" ? "\u200b" : text}
     </>
   )
@@ -39,19 +37,19 @@ const Field = ({ field: { label, lines, remark, short } }: { readonly field: Sho
   <div class="field-change">
     <dt>
       {label}
-      {remark === undefined ? null : <span class="sub">{remark}</span>}
+      {remark !== undefined && <span class="sub">{remark}</span>}
     </dt>
     <dd>
-      {short === undefined ? null : (
+      {short !== undefined && (
         <>
-          {short.before === undefined ? null : (
+          {short.before !== undefined && (
             <del>
               <span class="visually-hidden">{said.before}</span>
               {short.before === "" ? <i>nothing</i> : short.before}
             </del>
           )}
-          {short.before === undefined || short.after === undefined ? null : <span aria-hidden="true">→</span>}
-          {short.after === undefined ? null : (
+          {short.before !== undefined && short.after !== undefined && <span aria-hidden="true">→</span>}
+          {short.after !== undefined && (
             <ins>
               <span class="visually-hidden">{said.after}</span>
               {short.after === "" ? <i>nothing</i> : short.after}
@@ -59,11 +57,7 @@ const Field = ({ field: { label, lines, remark, short } }: { readonly field: Sho
           )}
         </>
       )}
-      {lines.length === 0 ? null : (
-        <div class="line-diff">
-          {lines.map((line) => <Line line={line} />)}
-        </div>
-      )}
+      {lines.length !== 0 && <div class="line-diff">{lines.map((line) => <Line line={line} />)}</div>}
     </dd>
   </div>
 )
@@ -71,15 +65,14 @@ const Field = ({ field: { label, lines, remark, short } }: { readonly field: Sho
 const Fields = ({ more, shown }: { readonly shown: Shown; readonly more?: ComponentChildren }) => (
   <>
     <dl class="field-changes">{shown.fields.map((field) => <Field field={field} />)}</dl>
-    {shown.others.length === 0 && shown.omitted === 0 ? null : (
+    {(shown.others.length !== 0 || shown.omitted !== 0) && (
       <p class="small muted">
-        {shown.others.length === 0 ? null : `Also changed: ${shown.others.join(", ")}`}
-        {shown.omitted === 0
-          ? null
-          : `${shown.others.length === 0 ? "Also changed: " : " and "}${counted(shown.omitted, "more field")}`}.
+        {shown.others.length !== 0 && `Also changed: ${shown.others.join(", ")}`}
+        {shown.omitted !== 0 &&
+          `${shown.others.length === 0 ? "Also changed: " : " and "}${counted(shown.omitted, "more field")}`}.
       </p>
     )}
-    {shown.whole ? null : more}
+    {!shown.whole && more}
   </>
 )
 
@@ -114,12 +107,11 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
               <div class="change-head">
                 <p>
                   <a href={pathOf(id)}>{deedOf(entry)}</a>
-                  {subject === "" ? null : <span class="subject">{subject}</span>}
+                  {subject !== "" && <span class="subject">{subject}</span>}
                 </p>
                 <p class="small muted">
-                  {actor} · {"address" in entry && entry.address !== null
-                    ? <span class="mono">{`${entry.address} · `}</span>
-                    : null}
+                  {actor} ·{" "}
+                  {"address" in entry && entry.address !== null && <span class="mono">{`${entry.address} · `}</span>}
                   <Time at={at} zone={zone} />
                 </p>
               </div>

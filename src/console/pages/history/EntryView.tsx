@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
 import { Card } from "../../components/Card.tsx"
 import { PageHead } from "../../components/PageHead.tsx"

@@ -66,10 +66,7 @@ const yesNo = (yes: string, no: string) => (value: unknown) =>
   typeof value === "boolean" ? Option.some(value ? yes : no) : Option.none()
 
 const list = <A>(schema: Schema.Codec<A, unknown>, none: string, text: (value: A) => string) =>
-  decoding(
-    Schema.Array(schema),
-    (all) => all.length === 0 ? none : all.map(text).join("\n"),
-  )
+  decoding(Schema.Array(schema), (all) => all.length === 0 ? none : all.map(text).join("\n"))
 
 type Words = (value: unknown) => Option.Option<string>
 

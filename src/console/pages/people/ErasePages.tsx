@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { ErasureNotFound, type Fault } from "../../../domain/Errors.ts"
 import type { Erasure } from "../../../erasure/ErasureQueue.ts"
@@ -68,7 +66,7 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
       <Card kind="danger">
         <div class="stack">
           <dl class="facts">
-            {person.user_id === undefined ? null : (
+            {person.user_id !== undefined && (
               <>
                 <dt>{personForm.labels.user_id}</dt>
                 <dd>
@@ -76,7 +74,7 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
                 </dd>
               </>
             )}
-            {person.email === undefined ? null : (
+            {person.email !== undefined && (
               <>
                 <dt>{personForm.labels.email}</dt>
                 <dd>
@@ -149,7 +147,7 @@ const done = (visit: Visit, erasure: Erasure) => ({
           ))}
         </dl>
       </Card>
-      {erasure.kept.length === 0 ? null : (
+      {erasure.kept.length !== 0 && (
         <Card title="Kept">
           <dl class="facts">
             {erasure.kept.map(({ count, kind, reason }) => (

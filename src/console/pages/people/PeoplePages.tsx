@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect, Layer } from "effect"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { isEmpty, parseTimelineCursor, type Timeline, Timelines } from "../../../people/Timelines.ts"
@@ -75,11 +73,11 @@ const Found = ({ as, at, name, timeline, text, visit, cursor }: {
         <h2>
           {isPerson ? "Person" : "Message"} <span class="wrap">{text}</span>
         </h2>
-        {isPerson && visit.can("erasePerson")
-          ? <a class="button danger" href={`${at}/erase?${erase}`}>Erase this person</a>
-          : null}
+        {isPerson && visit.can("erasePerson") && (
+          <a class="button danger" href={`${at}/erase?${erase}`}>Erase this person</a>
+        )}
       </div>
-      {isPerson ? profiles : null}
+      {isPerson && profiles}
       {timeline.decisions.length === 0
         ? (
           <Card>
@@ -88,7 +86,7 @@ const Found = ({ as, at, name, timeline, text, visit, cursor }: {
         )
         : timeline.decisions.map((decision) => <DecisionCard decision={decision} org={org} withLink={isPerson} />)}
       <OtherCards org={org} timeline={timeline} />
-      {isPerson ? null : profiles}
+      {!isPerson && profiles}
       <Pagination
         label="Pages of the history"
         first={cursor === undefined ? undefined : here}
@@ -120,20 +118,12 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
           <form method="get" action={at} class="lookup" role="search">
             <label for="q">User id, e-mail address or tracking id</label>
             <div class="secret">
-              <input
-                type="search"
-                id="q"
-                name="q"
-                value={text}
-                autocomplete="off"
-                spellcheck={false}
-                maxLength={400}
-              />
+              <input type="search" id="q" name="q" value={text} autocomplete="off" spellcheck={false} maxLength={400} />
               <button type="submit" class="button primary">Find</button>
             </div>
           </form>
         </Card>
-        {result === undefined ? null : (
+        {result !== undefined && (
           <Found
             visit={visit}
             at={at}
@@ -150,9 +140,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
 })
 
 /** People and messages: the whole story of a user or a tracking id. */
-const own = pages(({ page }) => [
-  page("/console/o/:org/people", "findStory", show),
-])
+const own = pages(({ page }) => [page("/console/o/:org/people", "findStory", show)])
 
 /** All pages of people. */
 export const layer = Layer.mergeAll(own, ErasePages.layer)

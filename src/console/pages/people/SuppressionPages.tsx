@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Clock, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { isStorable } from "../../../domain/Attributes.ts"
@@ -98,9 +96,7 @@ const show = Effect.fnUntraced(
             actions={
               <>
                 <a class="button" href={`${pathOf(visit)}/export`} download>Export CSV</a>
-                {visit.can("importSuppressions")
-                  ? <a class="button" href={`${pathOf(visit)}/import`}>Import CSV</a>
-                  : null}
+                {visit.can("importSuppressions") && <a class="button" href={`${pathOf(visit)}/import`}>Import CSV</a>}
               </>
             }
           />
@@ -150,15 +146,13 @@ const show = Effect.fnUntraced(
             first={cursor === undefined ? undefined : here}
             next={next === undefined ? undefined : `${here}&cursor=${next}`}
           />
-          {visit.can("addSuppression")
-            ? (
-              <Card title="Add an address" lead="Queued messages to the address are cancelled.">
-                <Form submit="Add address" action={pathOf(visit)}>
-                  <entryForm.Fields values={fields} faults={faults} />
-                </Form>
-              </Card>
-            )
-            : null}
+          {visit.can("addSuppression") && (
+            <Card title="Add an address" lead="Queued messages to the address are cancelled.">
+              <Form submit="Add address" action={pathOf(visit)}>
+                <entryForm.Fields values={fields} faults={faults} />
+              </Form>
+            </Card>
+          )}
         </>
       ),
     }
@@ -175,7 +169,7 @@ const importForm = (visit: Visit, { text = "" }: Fields = {}, faults: ReadonlyAr
           back={{ href: pathOf(visit), label: "Suppressions" }}
           lead="Either all rows are imported or none. The header must have a column address or email; reason, source and suppressed_at are optional."
         />
-        {faults.length === 0 ? null : (
+        {faults.length !== 0 && (
           <Card kind="flush">
             <Table
               cards="labelled"

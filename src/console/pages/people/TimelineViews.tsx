@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { decodeContext } from "../../../bandit/Contexts.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import type { Organization } from "../../../domain/Organization.ts"
@@ -50,20 +48,17 @@ const Events = ({ caption, events, zone }: {
     rows={events.map((event) => [
       <>
         {eventKinds[event.event].words.one}
-        {event.value === null ? null : <span class="sub">{valueText(event)}</span>}
-        {event.link === null ? null : <span class="sub">{event.link}</span>}
+        {event.value !== null && <span class="sub">{valueText(event)}</span>}
+        {event.link !== null && <span class="sub">{event.link}</span>}
       </>,
-      {
-        kind: "nowrap",
-        content: <Time at={event.occurredAt.toISOString()} zone={zone} />,
-      },
+      { kind: "nowrap", content: <Time at={event.occurredAt.toISOString()} zone={zone} /> },
       <>
         <Badge kind={effects[event.effect][0]}>{effects[event.effect][1]}</Badge>
-        {event.reason === null ? null : <span class="sub">{event.reason}</span>}
+        {event.reason !== null && <span class="sub">{event.reason}</span>}
       </>,
       <>
         {event.source}
-        {event.eventId === null ? null : <span class="sub mono">{event.eventId}</span>}
+        {event.eventId !== null && <span class="sub mono">{event.eventId}</span>}
       </>,
     ])}
   />
@@ -72,11 +67,9 @@ const Events = ({ caption, events, zone }: {
 /** The attributes of a segment, in words. */
 const Segment = ({ segment }: { readonly segment: string }) => {
   const values = [...decodeContext(segment)]
-  return values.length === 0 ? <>everybody</> : (
-    <span class="tags">
-      {values.map(([name, value]) => <span class="tag">{name}: {value}</span>)}
-    </span>
-  )
+  return values.length === 0
+    ? <>everybody</>
+    : <span class="tags">{values.map(([name, value]) => <span class="tag">{name}: {value}</span>)}</span>
 }
 
 /** A bar as long as a share, beside the number that says the same. */
@@ -96,7 +89,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
         <dl class="facts">
           <dt>How</dt>
           <dd>{modes[decision.mode] ?? decision.mode}</dd>
-          {decision.failed === null ? null : (
+          {decision.failed !== null && (
             <>
               <dt>Could not be rendered</dt>
               <dd>{decision.failed.map(({ copy_id }) => copy_id).join(", ")}</dd>
@@ -119,7 +112,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
             <code>{decision.policy}</code>
           </dd>
         </dl>
-        {weights.length === 0 ? null : (
+        {weights.length !== 0 && (
           <table class="chances">
             <caption>Chance of each variant at that time</caption>
             <thead>
@@ -166,7 +159,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
             <a href={templatePath(org.slug, decision.templateId)}>{decision.templateId}</a>:{" "}
             {decision.copyId === "" ? "no message (held out)" : decision.copyId}
           </h2>
-          {delivery === null ? null : <DeliveryBadge state={delivery.state} />}
+          {delivery !== null && <DeliveryBadge state={delivery.state} />}
           <Time at={decision.decidedAt.toISOString()} zone={org.time_zone} />
         </div>
         <dl class="facts">
@@ -184,14 +177,14 @@ export const DecisionCard = ({ decision, org, withLink }: {
                 </a>
               )}
           </dd>
-          {delivery === null ? null : (
+          {delivery !== null && (
             <>
               <dt>Message</dt>
               <dd>
                 <a href={`${deliveriesPath(org.slug)}/${delivery.id}`}>
                   {delivery.state === "sent" ? "Sent" : "Queued"} to {delivery.email ?? "an erased person"}
                 </a>
-                {delivery.reason === null ? null : `: ${delivery.reason}`}
+                {delivery.reason !== null && `: ${delivery.reason}`}
               </dd>
             </>
           )}
@@ -231,7 +224,7 @@ export const ProfileCard = ({ profile, zone }: { readonly profile: StoredProfile
             </>
           ))}
         </dl>
-        {traits.length === 0 ? <p class="muted">No traits are known.</p> : null}
+        {traits.length === 0 && <p class="muted">No traits are known.</p>}
       </div>
     </Card>
   )
@@ -240,12 +233,12 @@ export const ProfileCard = ({ profile, zone }: { readonly profile: StoredProfile
 /** Events without a decision, messages that repeat one, and what was advised about when to send. */
 export const OtherCards = ({ org, timeline }: { readonly org: Organization; readonly timeline: Timeline }) => (
   <>
-    {timeline.loose.length === 0 ? null : (
+    {timeline.loose.length !== 0 && (
       <Card kind="flush">
         <Events caption="Events without a decision" events={timeline.loose} zone={org.time_zone} />
       </Card>
     )}
-    {timeline.repeats.length === 0 ? null : (
+    {timeline.repeats.length !== 0 && (
       <Card kind="flush">
         <Table
           cards="labelled"
@@ -263,7 +256,7 @@ export const OtherCards = ({ org, timeline }: { readonly org: Organization; read
         />
       </Card>
     )}
-    {timeline.advice.length === 0 ? null : (
+    {timeline.advice.length !== 0 && (
       <Card kind="flush">
         <Table
           cards="labelled"

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { Fault } from "../../../domain/Errors.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { Field, SelectField } from "../../components/Field.tsx"

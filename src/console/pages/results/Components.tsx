@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { count, counted, percent } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
@@ -36,7 +35,7 @@ export const Components = ({ components }: Pick<TemplateResults, "components">) 
         81 % of the cases with effects twice as strong.
       </p>
       <ComponentTable caption="Effects of the components" components={components.slice(0, shownAtOnce)} />
-      {components.length <= shownAtOnce ? null : (
+      {components.length > shownAtOnce && (
         <details class="more-rows">
           <summary>{counted(components.length - shownAtOnce, "more component")}</summary>
           <ComponentTable caption="Effects of the other components" components={components.slice(shownAtOnce)} />

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { earlierText } from "../../../results/ExposureEffects.ts"
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import { signedPercent } from "../../Format.ts"

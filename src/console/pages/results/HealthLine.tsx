@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { type Health, type HealthCheck, healthLine, healthWords } from "../../../results/Health.ts"
 import { count, percent } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"

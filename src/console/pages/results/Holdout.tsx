@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { HoldoutOutcome, HoldoutResults } from "../../../results/HoldoutResults.ts"
 import { count, percent, percentagePoints } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import { Badge } from "../../components/Badge.tsx"
 import type { Lead } from "./Lead.ts"
@@ -19,10 +18,10 @@ export const LeadCard = ({ actions, health, lead }: {
       </p>
       <p class="headline">
         <bdi>{lead.headline}</bdi>
-        {lead.advice === "" ? null : <span class="advice">{lead.advice}</span>}
+        {lead.advice !== "" && <span class="advice">{lead.advice}</span>}
       </p>
-      {lead.reason === "" ? null : <p class="small muted">{lead.reason}</p>}
-      {lead.figures.length === 0 ? null : (
+      {lead.reason !== "" && <p class="small muted">{lead.reason}</p>}
+      {lead.figures.length !== 0 && (
         <dl class="figures">
           {lead.figures.map(({ detail, label, value }) => (
             <div>
@@ -37,14 +36,14 @@ export const LeadCard = ({ actions, health, lead }: {
         </dl>
       )}
     </div>
-    {actions === undefined ? null : <div class="buttons">{actions}</div>}
+    {actions !== undefined && <div class="buttons">{actions}</div>}
     <div class="lead-more">
-      {lead.detail === "" ? null : (
+      {lead.detail !== "" && (
         <details>
           <summary>Why</summary>
           <div class="stack" data-live="why">
             <p>{lead.detail}</p>
-            {lead.steps.length === 0 ? null : (
+            {lead.steps.length !== 0 && (
               <>
                 <p class="small muted">A winner is named with</p>
                 <ul class="steps">

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { PageResults } from "../../../results/KeptResults.ts"
 import { comparedIn, type TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
@@ -65,16 +64,14 @@ export const OverTime = (shown: ShownResults) => {
         <RateOverTime {...shown} />
         <ShareOverTime {...shown} />
       </div>
-      {leftOut + Math.max(0, variants.length - places.size) > 0
-        ? (
-          <p class="small muted">
-            The charts show {comparedIn(results).length === 0
-              ? `the ${places.size} variants with the most decisions`
-              : `${places.size} variants: the leader, the runner-up and those with the most decisions`}. The table of
-            variants lists all.
-          </p>
-        )
-        : null}
+      {leftOut + Math.max(0, variants.length - places.size) > 0 && (
+        <p class="small muted">
+          The charts show {comparedIn(results).length === 0
+            ? `the ${places.size} variants with the most decisions`
+            : `${places.size} variants: the leader, the runner-up and those with the most decisions`}. The table of
+          variants lists all.
+        </p>
+      )}
     </PhoneFold>
   )
 }

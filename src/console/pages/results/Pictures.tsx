@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Figure } from "../../charts/Figure.tsx"
@@ -211,7 +210,7 @@ export const GainOverTime = (shown: ShownResults) => {
       lead={
         <>
           <p class="headline">{gainSentence(series)}</p>
-          {measured === undefined ? null : <p>{measured}</p>}
+          {measured !== undefined && <p>{measured}</p>}
         </>
       }
       caption={[
@@ -298,9 +297,7 @@ export const Segments = (
                     text: (
                       <>
                         {one.rate === null ? "no data" : rate(one.rate)}
-                        {one === best && one.p_best !== null
-                          ? <span class="sub">best {percent(one.p_best)}</span>
-                          : null}
+                        {one === best && one.p_best !== null && <span class="sub">best {percent(one.p_best)}</span>}
                       </>
                     ),
                     share: one.rate === null ? 0 : high > low ? 0.1 + 0.9 * (one.rate - low) / (high - low) : 0.5,
@@ -311,10 +308,10 @@ export const Segments = (
             }
           })}
         />
-        {rates.length === 0 ? null : <ShadeKey from={rate(low)} to={rate(high)} />}
-        {segments.length > shown.length
-          ? <p class="small muted">{segments.length - shown.length} segments with fewer decisions are not shown.</p>
-          : null}
+        {rates.length !== 0 && <ShadeKey from={rate(low)} to={rate(high)} />}
+        {segments.length > shown.length && (
+          <p class="small muted">{segments.length - shown.length} segments with fewer decisions are not shown.</p>
+        )}
       </div>
     </section>
   )

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Clock, Effect, Result } from "effect"
 import type { Fault } from "../../../domain/Errors.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
@@ -68,13 +67,11 @@ const StoppedNote = ({ org, path, stop, visit }: {
       Reason of the last failure:{"  "}
       {stop.reason}. The last model stays in use. Decisions and events are kept, and count once learning is resumed.
     </p>
-    {visit.can("resumeLearning")
-      ? (
-        <Form action={`${path}/resume-learning`}>
-          <Submit>Resume learning</Submit>
-        </Form>
-      )
-      : null}
+    {visit.can("resumeLearning") && (
+      <Form action={`${path}/resume-learning`}>
+        <Submit>Resume learning</Submit>
+      </Form>
+    )}
   </Note>
 )
 
@@ -98,34 +95,28 @@ const Folds = ({ base, hasDecisions, shown }: {
   const { results: { components, fatigue, segments, timing }, series: { hours } } = shown
   return (
     <div class="folds">
-      {hasDecisions ? <MoreOverTime {...shown} /> : null}
-      {hasDecisions && segments.length > 0
-        ? (
-          <Fold title="Segments" hint={`Rates by ${list(attributesIn(segments))}`}>
-            <Segments {...shown} />
-            <p>
-              <a href={`${base}/results/explore`}>Compare two variants by two attributes</a>
-            </p>
-          </Fold>
-        )
-        : null}
-      {hasDecisions && hours.length > 0
-        ? (
-          <Fold title="When people engage" hint="Opens, clicks and conversions by hour of the week">
-            <Hours {...shown} />
-          </Fold>
-        )
-        : null}
-      {components.length === 0
-        ? null
-        : (
-          <Fold title="Components" hint={`Effects of ${counted(components.length, "component")}`}>
-            <div data-live="components">
-              <Components components={components} />
-            </div>
-          </Fold>
-        )}
-      {fatigue.length === 0 ? null : (
+      {hasDecisions && <MoreOverTime {...shown} />}
+      {hasDecisions && segments.length > 0 && (
+        <Fold title="Segments" hint={`Rates by ${list(attributesIn(segments))}`}>
+          <Segments {...shown} />
+          <p>
+            <a href={`${base}/results/explore`}>Compare two variants by two attributes</a>
+          </p>
+        </Fold>
+      )}
+      {hasDecisions && hours.length > 0 && (
+        <Fold title="When people engage" hint="Opens, clicks and conversions by hour of the week">
+          <Hours {...shown} />
+        </Fold>
+      )}
+      {components.length !== 0 && (
+        <Fold title="Components" hint={`Effects of ${counted(components.length, "component")}`}>
+          <div data-live="components">
+            <Components components={components} />
+          </div>
+        </Fold>
+      )}
+      {fatigue.length !== 0 && (
         <Fold title="Fatigue" hint="Rates when people see a variant again">
           <div data-live="fatigue">
             <Fatigue fatigue={fatigue} />
@@ -153,10 +144,8 @@ const LeadActions = ({ losers, path, results, visit }: {
   const isDone = results.winner.verdict !== "undecided"
   return (
     <>
-      <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>
-        {shipLabel(results.winner)}
-      </a>
-      {losers === 0 ? null : <a class="button" href={`${path}/stop`}>Stop {counted(losers, "loser")}</a>}
+      <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>{shipLabel(results.winner)}</a>
+      {losers !== 0 && <a class="button" href={`${path}/stop`}>Stop {counted(losers, "loser")}</a>}
     </>
   )
 }
@@ -211,7 +200,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
               {found.window.half_life_days === null
                 ? "."
                 : `; older results count less (half after ${Math.round(found.window.half_life_days)} days).`}
-              {now - madeAt < newFor ? null : <OlderNote madeAt={madeAt} zone={org.time_zone} />}
+              {now - madeAt >= newFor && <OlderNote madeAt={madeAt} zone={org.time_zone} />}
             </span>
           }
           actions={
@@ -219,13 +208,13 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
               <a class="button" href={`${path}/export${faults.length > 0 ? "" : windowIn(asked)}`} download>
                 Export CSV
               </a>
-              {visit.can("createResultShare") ? <a class="button" href={`${path}/share`}>Share</a> : null}
+              {visit.can("createResultShare") && <a class="button" href={`${path}/share`}>Share</a>}
               <Live />
             </>
           }
         />
         <ErrorSummary faults={faults} labels={labels} />
-        {stop === undefined ? null : <StoppedNote org={org} path={path} stop={stop} visit={visit} />}
+        {stop !== undefined && <StoppedNote org={org} path={path} stop={stop} visit={visit} />}
         <UndoNote path={path} template={template} visit={visit} />
         <LeadCard
           lead={leadOf(found, over.points, outlook)}
@@ -255,18 +244,9 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
           : (
             <div class="card flush">
               <div class="standings" data-live="variants">
-                <Variants
-                  columns={columns}
-                  results={found}
-                  series={shown.places}
-                  place={{ path, query: asked }}
-                />
+                <Variants columns={columns} results={found} series={shown.places} place={{ path, query: asked }} />
               </div>
-              <ColumnChoice
-                action={`${path}/columns`}
-                back={visit.request.url}
-                columns={columns}
-              />
+              <ColumnChoice action={`${path}/columns`} back={visit.request.url} columns={columns} />
             </div>
           )}
         {!anything || over.points.length === 0
@@ -300,10 +280,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
 const resumeLearningAction = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
   yield* (yield* Learning).resume(org.slug, template.id)
-  return {
-    to: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}/results`,
-    done: "learning-resumed",
-  }
+  return { to: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}/results`, done: "learning-resumed" }
 })
 
 /** The table of variants as a file, of the window and segment that the page shows. */

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { explorationShare } from "../../../sendtime/Choice.ts"
 import { DayOfWeek } from "../../../domain/Season.ts"
@@ -105,26 +104,22 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
         }))}
       />
       <ShadeKey from={per100(low)} to={`${per100(high)} of 100`}>
-        {best?.certain === true
-          ? (
-            <span class="key">
-              <svg width="18" height="16" aria-hidden="true">
-                <rect class="h0 marked" x="2" y="2" width="14" height="12" rx="2" />
-              </svg>
-              best hour
-            </span>
-          )
-          : null}
-        {anyOff
-          ? (
-            <span class="key">
-              <svg width="18" height="16" aria-hidden="true">
-                <line class="off" x1="3" x2="15" y1="13" y2="3" />
-              </svg>
-              not allowed (in brackets in the table)
-            </span>
-          )
-          : null}
+        {best?.certain === true && (
+          <span class="key">
+            <svg width="18" height="16" aria-hidden="true">
+              <rect class="h0 marked" x="2" y="2" width="14" height="12" rx="2" />
+            </svg>
+            best hour
+          </span>
+        )}
+        {anyOff && (
+          <span class="key">
+            <svg width="18" height="16" aria-hidden="true">
+              <line class="off" x1="3" x2="15" y1="13" y2="3" />
+            </svg>
+            not allowed (in brackets in the table)
+          </span>
+        )}
       </ShadeKey>
     </Figure>
   )
@@ -150,10 +145,7 @@ const Day = ({ hours }: Pick<TemplateSendTimes, "hours">) => {
         formatValue={per100}
         range={[0, 0]}
         certain
-        lines={[
-          { series: 0, name: "Mon to Fri", values: week },
-          { series: 1, name: "Sat and Sun", values: weekend },
-        ]}
+        lines={[{ series: 0, name: "Mon to Fri", values: week }, { series: 1, name: "Sat and Sun", values: weekend }]}
       />
     </Figure>
   )
@@ -178,7 +170,7 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
           hours. Send times for people with a history are based on that history, combined with this week. For everyone
           else, this week is used.
         </p>
-        {variants.length === 0 ? null : (
+        {variants.length !== 0 && (
           <Table
             cards="tiles"
             first={3}
@@ -239,7 +231,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
               </PhoneFold>
             </div>
           )}
-        {found.hours.length === 0 ? null : <Learned {...found} />}
+        {found.hours.length !== 0 && <Learned {...found} />}
         <div data-live="timing">
           <Timing timing={found.timing} title="Lift from send times" />
         </div>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
@@ -83,17 +82,15 @@ const show = Effect.fnUntraced(function* (
           lead="Whoever has a link sees the verdict, the variants and the charts over time without signing in. The page has no segments and no people, and nothing can be changed there."
         />
         <ErrorSummary faults={faults} labels={shareForm.labels} />
-        {made === undefined ? null : <NewLink {...made} zone={org.time_zone} />}
-        {visit.can("createResultShare")
-          ? (
-            <Card title={made === undefined ? "New link" : "Another link"}>
-              <Form submit="Create link" action={path}>
-                <shareForm.Fields values={fields} faults={faults} />
-              </Form>
-            </Card>
-          )
-          : null}
-        {shares.length === 0 ? null : (
+        {made !== undefined && <NewLink {...made} zone={org.time_zone} />}
+        {visit.can("createResultShare") && (
+          <Card title={made === undefined ? "New link" : "Another link"}>
+            <Form submit="Create link" action={path}>
+              <shareForm.Fields values={fields} faults={faults} />
+            </Form>
+          </Card>
+        )}
+        {shares.length !== 0 && (
           <Card kind="flush">
             <Table
               cards="labelled"
@@ -150,10 +147,7 @@ export const layer = pages(({ action, page }) => {
       ({ org, params }) =>
         Effect.as(
           ResultShares.use((shares) => shares.revoke(org.slug, params["template"] ?? "", params["share"] ?? "")),
-          {
-            to: pathOf(org.slug, params["template"] ?? ""),
-            done: "share-revoked",
-          },
+          { to: pathOf(org.slug, params["template"] ?? ""), done: "share-revoked" },
         ),
     ),
   ]

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Clock, Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { AttemptWindows } from "../../../auth/AttemptWindows.ts"
@@ -73,7 +72,7 @@ const viewOf = Effect.fnUntraced(function* (
           </div>
         </div>
         <LeadCard lead={leadOf(found, over.points, outlook)} />
-        {found.variants.length === 0 ? null : (
+        {found.variants.length !== 0 && (
           <div class="card flush">
             <div class="standings">
               <Variants
@@ -85,7 +84,7 @@ const viewOf = Effect.fnUntraced(function* (
             </div>
           </div>
         )}
-        {found.decisions === 0 || over.points.length === 0 ? null : (
+        {found.decisions !== 0 && over.points.length !== 0 && (
           <>
             <OverTime {...shown} />
             <MoreOverTime {...shown} />

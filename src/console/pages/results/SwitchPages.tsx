@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { decoder } from "../../../domain/Faults.ts"
@@ -124,7 +122,7 @@ const Consequences = ({ id, results, template }: {
           ? `The ${others.length} other active variants become inactive.`
           : `These become inactive: ${list(others.map(({ name }) => name))}.`}
       </li>
-      {variant.targeting.length + variant.seasons.length === 0 ? null : (
+      {variant.targeting.length + variant.seasons.length !== 0 && (
         <li>
           <b>This variant has an audience or a schedule.</b>{" "}
           Requests for other people, or at other times, return no content.
@@ -267,13 +265,7 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
                     own === null ? "–" : rate(own),
                     interval === null ? "–" : `${rate(interval[0])} to ${rate(interval[1])}`,
                     count(decisions),
-                    <input
-                      type="checkbox"
-                      name="variant"
-                      value={copy_id}
-                      checked
-                      aria-label={`Deactivate ${name}`}
-                    />,
+                    <input type="checkbox" name="variant" value={copy_id} checked aria-label={`Deactivate ${name}`} />,
                   ])}
                 />
               </Card>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import { count, percent, percentagePoints } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"

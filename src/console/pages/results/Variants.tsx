@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { TimedTemplateResults, VariantResults, VariantStatus } from "../../../results/TemplateResults.ts"
 import { Swatch } from "../../charts/Figure.tsx"
@@ -35,7 +33,7 @@ const withRate = (outcomes: number, { decisions, voided }: VariantResults) => ({
   content: (
     <span class="number">
       {count(outcomes)}
-      {decisions > voided ? <span class="sub">{percent(outcomes / (decisions - voided))}</span> : null}
+      {decisions > voided && <span class="sub">{percent(outcomes / (decisions - voided))}</span>}
     </span>
   ),
   kind: "nowrap" as const,
@@ -94,22 +92,19 @@ const NameCell = ({ leads, loses, one, series, wins }: {
 }) => (
   <span class="variant-name">
     <span>
-      {series === undefined ? null : <Swatch series={series} />} <bdi>{one.name}</bdi>
-      {statuses[one.status] === undefined ? null : <Badge>{statuses[one.status]}</Badge>}
+      {series !== undefined && <Swatch series={series} />} <bdi>{one.name}</bdi>
+      {statuses[one.status] !== undefined && <Badge>{statuses[one.status]}</Badge>}
       {wins ? <Badge kind="good">winner</Badge> : leads ? <Badge kind="accent">leads</Badge> : null}
-      {loses ? <Badge kind="warn">surely worse</Badge> : null}
+      {loses && <Badge kind="warn">surely worse</Badge>}
     </span>
-    {one.name === one.copy_id ? null : <span class="sub" dir="auto">{one.copy_id}</span>}
+    {one.name !== one.copy_id && <span class="sub" dir="auto">{one.copy_id}</span>}
   </span>
 )
 
 /** The cells of a column by variant. */
 const cellsOf = (results: TimedTemplateResults, sorted: ReadonlyArray<VariantResults>) => {
   const intervals = sorted.flatMap(({ interval }) => interval === null ? [] : [interval])
-  const scale = [
-    Math.min(...intervals.map(([low]) => low)),
-    Math.max(...intervals.map(([, high]) => high)),
-  ] as const
+  const scale = [Math.min(...intervals.map(([low]) => low)), Math.max(...intervals.map(([, high]) => high))] as const
   const rate = rateFormat(
     typeof results.objective === "string",
     Math.max(0, ...sorted.map((one) => one.rate ?? one.raw_rate ?? 0)),

@@ -96,11 +96,7 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
         now: `${Math.floor(winner.matured_sends)} so far`,
         done: winner.matured_sends >= stoppingRule.maturedSends,
       },
-      {
-        what: `evidence that it is better than each of the others`,
-        now: "not enough yet",
-        done: false,
-      },
+      { what: `evidence that it is better than each of the others`, now: "not enough yet", done: false },
     ],
   }
 }

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { DeliveryNotFound } from "../../../domain/Errors.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
@@ -88,7 +86,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             ? <PostButton to={`${pathOf(org.slug)}/clear`} kind="danger">Remove all messages</PostButton>
             : undefined}
         />
-        {isSandbox(org.slug) || !hasSandbox ? null : (
+        {!isSandbox(org.slug) && hasSandbox && (
           <Note>
             Activity of test keys is kept apart: <a href={`${inSandbox}/people`}>people and messages</a>,{" "}
             <a href={`${inSandbox}/deliveries`}>deliveries</a>, <a href={`${inSandbox}/suppressions`}>suppressions</a>
@@ -111,7 +109,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           row={(message) => [
             <>
               <a href={`${pathOf(org.slug)}/${message.id}`}>{message.subject ?? "(no e-mail)"}</a>
-              {message.fault === null ? null : <span class="sub clamp">{message.fault}</span>}
+              {message.fault !== null && <span class="sub clamp">{message.fault}</span>}
             </>,
             message.email,
             <KindBadge isTest={message.isTest} />,
@@ -143,9 +141,9 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     body: (
       <>
         <PageHead title={title} back={{ href: pathOf(org.slug), label: "Sandbox" }} />
-        {message.fault === null
-          ? null
-          : <Note kind="bad">{message.fault}. An SMTP connection would not send it. Its variables are below.</Note>}
+        {message.fault !== null && (
+          <Note kind="bad">{message.fault}. An SMTP connection would not send it. Its variables are below.</Note>
+        )}
         <Card>
           <dl class="found">
             {([
@@ -169,11 +167,8 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
             ))}
           </dl>
         </Card>
-        {message.html === null ? null : (
-          <Card
-            title="HTML"
-            lead="Remote images are not loaded, so that viewing a message does not count as an open."
-          >
+        {message.html !== null && (
+          <Card title="HTML" lead="Remote images are not loaded, so that viewing a message does not count as an open.">
             <iframe
               class="message-frame"
               sandbox=""
@@ -182,25 +177,23 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
             />
           </Card>
         )}
-        {message.plain === null ? null : (
+        {message.plain !== null && (
           <Card title="Plain text">
             <p class="message-text">{message.plain}</p>
           </Card>
         )}
-        {message.links.length === 0
-          ? null
-          : (
-            <Card title="Links" lead="Opening a tracked link counts as a click by the recipient.">
-              <ul class="message-links">
-                {message.links.map((link) => (
-                  <li>
-                    <a href={link} rel="noopener noreferrer" target="_blank">{link}</a>
-                  </li>
-                ))}
-              </ul>
-            </Card>
-          )}
-        {message.headers.length === 0 ? null : (
+        {message.links.length !== 0 && (
+          <Card title="Links" lead="Opening a tracked link counts as a click by the recipient.">
+            <ul class="message-links">
+              {message.links.map((link) => (
+                <li>
+                  <a href={link} rel="noopener noreferrer" target="_blank">{link}</a>
+                </li>
+              ))}
+            </ul>
+          </Card>
+        )}
+        {message.headers.length !== 0 && (
           <Card title="Headers">
             <dl class="found">
               {message.headers.map(({ name, value }) => (
@@ -214,7 +207,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
             </dl>
           </Card>
         )}
-        {message.fault === null ? null : (
+        {message.fault !== null && (
           <Card title="Variables">
             <dl class="found">
               {Object.entries(message.vars).map(([name, value]) => (

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
@@ -59,7 +57,7 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
               ? (
                 <>
                   <Badge kind="good">{eventKinds[one.event.event].words.one}</Badge>
-                  {one.event.automated ? <span class="sub">by a machine</span> : null}
+                  {one.event.automated && <span class="sub">by a machine</span>}
                   <span class="sub">
                     <Time at={new Date(one.event.occurredAt).toISOString()} zone={zone} />
                   </span>
@@ -112,7 +110,7 @@ const show = Effect.fnUntraced(
             lead="Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored."
           />
           <ErrorSummary faults={faults} labels={labels} />
-          {run === undefined ? null : <Explained run={run} zone={org.time_zone} />}
+          {run !== undefined && <Explained run={run} zone={org.time_zone} />}
           <Card>
             <form class="dry-run" method="post" action={`${at}/dry-run`} noValidate>
               <CsrfField />

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { note, noteNothing } from "../../../accounts/Audit.ts"
 import * as Json from "../../../json/Json.ts"
@@ -65,17 +63,15 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
           <Badge kind={kind}>{text}</Badge>
           <Time at={entry.receivedAt.toISOString()} zone={visit.org.time_zone} />
         </div>
-        {faults.length === 0 ? null : (
+        {faults.length !== 0 && (
           <ul class="reasons">
             {faults.slice(0, shownFaults).map(({ pointer, reason }) => (
-              <li>
-                {pointer === "" ? null : <code>{pointer}</code>} {reason}
-              </li>
+              <li>{pointer !== "" && <code>{pointer}</code>} {reason}</li>
             ))}
-            {faults.length > shownFaults ? <li>and {faults.length - shownFaults} more of this kind</li> : null}
+            {faults.length > shownFaults && <li>and {faults.length - shownFaults} more of this kind</li>}
           </ul>
         )}
-        {(entry.unused ?? []).length === 0 ? null : (
+        {(entry.unused ?? []).length !== 0 && (
           <details class="body">
             <summary>
               Show what was ignored <span class="visually-hidden">of body {entry.id}</span>
@@ -83,8 +79,8 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
             <ul class="reasons">
               {entry.unused!.map(({ count, pointer, reason }) => (
                 <li>
-                  {pointer === "" ? null : <code>{pointer}</code>} {reason}
-                  {count === 1 ? null : ` (${count} items of this kind)`}
+                  {pointer !== "" && <code>{pointer}</code>} {reason}
+                  {count !== 1 && ` (${count} items of this kind)`}
                 </li>
               ))}
             </ul>
@@ -92,10 +88,9 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
         )}
         <p class="small muted">
           {sizeOf(entry.bytes)}
-          {entry.status === "pending" && entry.attempts > 0 ? ` · failed attempts: ${entry.attempts}` : null}
-          {entry.events === null
-            ? null
-            : ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
+          {entry.status === "pending" && entry.attempts > 0 && ` · failed attempts: ${entry.attempts}`}
+          {entry.events !== null &&
+            ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
         </p>
         <div class="entry-details">
           {entry.bytes === 0 ? <p class="muted">The payload is empty or was erased.</p> : (
@@ -104,7 +99,7 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
               <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
             </details>
           )}
-          {headers.length === 0 ? null : (
+          {headers.length !== 0 && (
             <details class="body">
               <summary>
                 Show the headers <span class="visually-hidden">of body {entry.id}</span>
@@ -125,13 +120,11 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
               </p>
             </details>
           )}
-          {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0
-            ? (
-              <PostButton to={`${at}/${entry.id}/replay`} kind="compact" label={`Replay payload ${entry.id}`}>
-                Replay
-              </PostButton>
-            )
-            : null}
+          {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0 && (
+            <PostButton to={`${at}/${entry.id}/replay`} kind="compact" label={`Replay payload ${entry.id}`}>
+              Replay
+            </PostButton>
+          )}
         </div>
       </div>
     </Card>
@@ -172,7 +165,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             ? <a class="button" href={at}>Only not understood</a>
             : <a class="button" href={`${at}?all=true`}>Show all payloads</a>}
         />
-        {replayable < 2 ? null : (
+        {replayable >= 2 && (
           <Card>
             <div class="stack">
               <p>

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { RecentEvent } from "../../../journal/Timeline.ts"
@@ -41,14 +39,14 @@ export const RecentEvents = ({ events, names, org }: {
         rows={events.map((event) => [
           <>
             {eventKinds[event.event].words.one}
-            {event.automated ? <span class="sub">by a machine</span> : null}
+            {event.automated && <span class="sub">by a machine</span>}
           </>,
           event.trackingId === null ? <span class="muted">not known</span> : (
             <>
               <a class="mono" href={`/console/o/${org.slug}/people?q=${encodeURIComponent(event.trackingId)}`}>
                 {event.trackingId}
               </a>
-              {event.templateId === null || event.copyId === null ? null : (
+              {event.templateId !== null && event.copyId !== null && (
                 <span class="sub">
                   <bdi>{templateName(names, { templateId: event.templateId })}</bdi>,{" "}
                   <bdi>{variantName(names, { templateId: event.templateId, copyId: event.copyId })}</bdi>

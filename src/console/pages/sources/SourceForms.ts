@@ -41,10 +41,7 @@ export const sourceWords: { readonly [source in SourceId]: Readonly<Record<strin
     },
   },
   provider_e: {
-    key_encoding: {
-      label: "Type of signature key",
-      hint: "Default: text. base64: the key is Base64-encoded.",
-    },
+    key_encoding: { label: "Type of signature key", hint: "Default: text. base64: the key is Base64-encoded." },
   },
   events: { tolerance_seconds: tolerance },
 }

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Layer } from "effect"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors.ts"
@@ -45,13 +44,7 @@ const inputOf = (sourceId: SourceId, sent: Fields): Effect.Effect<SourceInput, I
     if (mapping.trim() !== "") {
       settings["mapping"] = yield* Effect.try({
         try: (): unknown => Json.parse(mapping),
-        catch: (cause) =>
-          new InvalidInput({
-            faults: [{
-              pointer: "/settings/mapping",
-              detail: Json.explain(cause),
-            }],
-          }),
+        catch: (cause) => new InvalidInput({ faults: [{ pointer: "/settings/mapping", detail: Json.explain(cause) }] }),
       })
     }
     const secret = (sent["secret"] ?? "").trim()
@@ -132,11 +125,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                     </span>
                   </div>
                   <div class="source-body">
-                    <SourceUrl
-                      sourceId={sourceId}
-                      url={urlOf(sourceId)}
-                      label={`Address for ${title}`}
-                    />
+                    <SourceUrl sourceId={sourceId} url={urlOf(sourceId)} label={`Address for ${title}`} />
                     {state.setup === undefined && state.activity === undefined
                       ? (
                         <p class="muted small">
@@ -200,10 +189,7 @@ const CommandLineSetup = ({ at, org }: {
         An operator of this installation sets up this source in two steps, because Salesforce issues the key only after
         it has called the address. First:
       </p>
-      <pre
-        tabIndex={0}
-        aria-label="First command"
-      >{`parlance --org ${org.slug} webhook set provider_e`}</pre>
+      <pre tabIndex={0} aria-label="First command">{`parlance --org ${org.slug} webhook set provider_e`}</pre>
       <p>
         Then create the callback in Salesforce with the address above. Its handshake appears in the{"  "}
         <a href={`${at}/inbox?all=true`}>inbox</a>. Check that its <code>callbackId</code>{"  "}
@@ -244,36 +230,32 @@ const SetupForm = ({ at, faults, form, hasSecret, sourceId, setup, values }: {
           : form.secret.hint ?? "It is stored encrypted and never shown again."}
       />
       <SchemaFields fields={form.settings} values={values} faults={faults} />
-      {form.conversions
-        ? (
-          <TextAreaField
-            name="conversions"
-            {...conversionsWords}
-            rows={3}
-            required={false}
-            value={values["conversions"] ?? ""}
-            faults={faults}
-          />
-        )
-        : null}
-      {form.mapping
-        ? (
-          <TextAreaField
-            name="mapping"
-            label={mappingWords.label}
-            hint={
-              <>
-                {mappingWords.hint} <a href={`${at}/dry-run`}>Try it on a sample</a> first.
-              </>
-            }
-            rows={10}
-            required={false}
-            code
-            value={values["mapping"] ?? ""}
-            faults={faults}
-          />
-        )
-        : null}
+      {form.conversions && (
+        <TextAreaField
+          name="conversions"
+          {...conversionsWords}
+          rows={3}
+          required={false}
+          value={values["conversions"] ?? ""}
+          faults={faults}
+        />
+      )}
+      {form.mapping && (
+        <TextAreaField
+          name="mapping"
+          label={mappingWords.label}
+          hint={
+            <>
+              {mappingWords.hint} <a href={`${at}/dry-run`}>Try it on a sample</a> first.
+            </>
+          }
+          rows={10}
+          required={false}
+          code
+          value={values["mapping"] ?? ""}
+          faults={faults}
+        />
+      )}
       <div>
         <Submit>{setup === undefined ? "Set up" : setup.enabled ? "Save" : "Save and enable"}</Submit>
       </div>
@@ -329,7 +311,7 @@ const show = Effect.fnUntraced(
             actions={
               <>
                 <a class="button" href={`${at}/inbox`}>Inbox</a>
-                {sourceId === "events" ? <a class="button" href={`${at}/dry-run`}>Try a mapping</a> : null}
+                {sourceId === "events" && <a class="button" href={`${at}/dry-run`}>Try a mapping</a>}
               </>
             }
           />
@@ -347,7 +329,7 @@ const show = Effect.fnUntraced(
                 label={`Address for ${form.title}`}
               />
               <SourceStats activity={activity} zone={org.time_zone} />
-              {old === undefined ? null : (
+              {old !== undefined && (
                 <Note>
                   The secret was changed. The previous one is accepted until{" "}
                   <Time at={old.acceptedUntil!.toISOString()} zone={org.time_zone} />.
@@ -373,9 +355,9 @@ const show = Effect.fnUntraced(
           <Card kind="flush">
             <RecentEvents events={events} names={names} org={org} />
           </Card>
-          {setup !== undefined && sourceId !== "provider_e" && (can("putSource") || can("deleteSource"))
-            ? <StopCard at={at} setup={setup} />
-            : null}
+          {setup !== undefined && sourceId !== "provider_e" && (can("putSource") || can("deleteSource")) && (
+            <StopCard at={at} setup={setup} />
+          )}
         </>
       ),
     }

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { platforms, type SourceId } from "../../../domain/Source.ts"
 import type { SourceActivity } from "../../../journal/events/EventHistory.ts"
 import type { SourceSetup } from "../../../intake/WebhookSources.ts"

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { MemberNames, type NamedMember } from "../../../accounts/MemberNames.ts"
 import { idIn } from "../../../api/reviews/ReviewsRoutes.ts"
@@ -83,7 +81,7 @@ const CommentFields = ({ faults, members, of, text, variant }: {
   readonly variant: string
 }) => (
   <>
-    {of === undefined || of.variants.length === 0 ? null : (
+    {of !== undefined && of.variants.length !== 0 && (
       <SelectField
         name="variant_id"
         label={labels.variant_id}
@@ -134,7 +132,7 @@ const CommentItem = ({ comment, of, visit }: {
           <b>
             <bdi>{comment.author}</bdi>
           </b>
-          {comment.variant_id === null ? null : (
+          {comment.variant_id !== null && (
             <span class="subject">
               on {variant === undefined
                 ? <bdi>{comment.variant_id} (deleted)</bdi>
@@ -144,30 +142,28 @@ const CommentItem = ({ comment, of, visit }: {
                   </a>
                 )}
             </span>
-          )} {isOpen ? null : <Badge kind="good">resolved by {comment.resolved_by}</Badge>}
+          )} {!isOpen && <Badge kind="good">resolved by {comment.resolved_by}</Badge>}
         </p>
         <p class="small muted">
           <Time at={comment.created_at} zone={org.time_zone} />
-          {comment.edited_at === null ? null : " · edited"}
+          {comment.edited_at !== null && " · edited"}
         </p>
       </div>
       <Text parts={comment.parts} />
       <div class="buttons">
-        {can("updateComment")
-          ? (
-            <PostButton
-              to={`${one}/${isOpen ? "resolve" : "reopen"}`}
-              kind="compact"
-              label={`${isOpen ? "Resolve" : "Reopen"} the ${about}`}
-            >
-              {isOpen ? "Resolve" : "Reopen"}
-            </PostButton>
-          )
-          : null}
-        {isOwn ? <a class="button compact" href={one} aria-label={`Edit the ${about}`}>Edit</a> : null}
-        {isOwn || role === "admin"
-          ? <a class="button compact danger" href={`${one}/delete`} aria-label={`Delete the ${about}`}>Delete</a>
-          : null}
+        {can("updateComment") && (
+          <PostButton
+            to={`${one}/${isOpen ? "resolve" : "reopen"}`}
+            kind="compact"
+            label={`${isOpen ? "Resolve" : "Reopen"} the ${about}`}
+          >
+            {isOpen ? "Resolve" : "Reopen"}
+          </PostButton>
+        )}
+        {isOwn && <a class="button compact" href={one} aria-label={`Edit the ${about}`}>Edit</a>}
+        {(isOwn || role === "admin") && (
+          <a class="button compact danger" href={`${one}/delete`} aria-label={`Delete the ${about}`}>Delete</a>
+        )}
       </div>
     </li>
   )
@@ -198,21 +194,19 @@ const list = Effect.fnUntraced(
             lead="What members say about the template and its variants. Recipients never see it."
           />
           <ErrorSummary faults={faults} labels={labels} />
-          {can("createComment")
-            ? (
-              <Card title="New comment">
-                <Form submit="Add comment" action={here(visit)}>
-                  <CommentFields
-                    faults={faults}
-                    members={members}
-                    of={of}
-                    text={fields["text"] ?? ""}
-                    variant={fields["variant_id"] ?? query.get("variant") ?? ""}
-                  />
-                </Form>
-              </Card>
-            )
-            : null}
+          {can("createComment") && (
+            <Card title="New comment">
+              <Form submit="Add comment" action={here(visit)}>
+                <CommentFields
+                  faults={faults}
+                  members={members}
+                  of={of}
+                  text={fields["text"] ?? ""}
+                  variant={fields["variant_id"] ?? query.get("variant") ?? ""}
+                />
+              </Form>
+            </Card>
+          )}
           <nav aria-label="Which comments">
             <ul class="pills">
               {(Object.keys(filters) as ReadonlyArray<CommentFilter>).map((one) => (

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { Learning } from "../../../learning/Learning.ts"
 import { MemberNames } from "../../../accounts/MemberNames.ts"
@@ -217,7 +215,7 @@ const Conflict = ({ here, isOwn, proposal }: {
               ? "Bring your change up to date: your fields are kept, all others are those of the live template."
               : "Its author has to bring it up to date before it can be approved."}
           </p>
-          {isOwn ? <PostButton to={`${here}/update`}>Bring up to date</PostButton> : null}
+          {isOwn && <PostButton to={`${here}/update`}>Bring up to date</PostButton>}
         </div>
       </Note>
       <Card title="Changed in the live template">
@@ -241,7 +239,7 @@ const Decision = ({ comment, here, proposal, refused, visit }: {
           <State state={proposal.state} /> by <bdi>{proposal.decided_by}</bdi>,{" "}
           <Time at={proposal.decided_at} zone={visit.org.time_zone} />
         </p>
-        {proposal.comment === null ? null : <p class="prose" dir="auto">{proposal.comment}</p>}
+        {proposal.comment !== null && <p class="prose" dir="auto">{proposal.comment}</p>}
       </Card>
     )
   }
@@ -265,7 +263,7 @@ const Decision = ({ comment, here, proposal, refused, visit }: {
           hint="Say what to change if you reject it."
         />
         <div class="buttons">
-          {proposal.is_outdated ? null : <Submit>Approve and make live</Submit>}
+          {!proposal.is_outdated && <Submit>Approve and make live</Submit>}
           <button type="submit" class="button danger" formAction={`${here}/reject`}>Reject</button>
         </div>
       </Form>
@@ -299,15 +297,15 @@ const show = Effect.fnUntraced(
             }
             actions={
               <>
-                {proposal.live === null ? null : (
+                {proposal.live !== null && (
                   <>
                     <a class="button" href={template}>Live template</a>
                     <a class="button" href={`${template}/comments`}>Comments</a>
                   </>
                 )}
-                {open && visit.can("withdrawProposal") && (isOwn || visit.role === "admin")
-                  ? <PostButton to={`${here}/withdraw`}>Withdraw</PostButton>
-                  : null}
+                {open && visit.can("withdrawProposal") && (isOwn || visit.role === "admin") && (
+                  <PostButton to={`${here}/withdraw`}>Withdraw</PostButton>
+                )}
               </>
             }
           />
@@ -315,17 +313,11 @@ const show = Effect.fnUntraced(
           <Message here={here} isOwn={isOwn} proposal={proposal} />
           <Conflict here={here} isOwn={isOwn} proposal={proposal} />
           <Card title="Proposed change">
-            {proposal.proposed === null ? <p>The template is deleted with its variants.</p> : null}
+            {proposal.proposed === null && <p>The template is deleted with its variants.</p>}
             <DifferenceView changes={proposal.changes} />
-            {isOwn && open ? <EditLinks proposal={proposal} visit={visit} /> : null}
+            {isOwn && open && <EditLinks proposal={proposal} visit={visit} />}
           </Card>
-          <Decision
-            comment={fields["comment"] ?? ""}
-            here={here}
-            proposal={proposal}
-            refused={refused}
-            visit={visit}
-          />
+          <Decision comment={fields["comment"] ?? ""} here={here} proposal={proposal} refused={refused} visit={visit} />
         </>
       ),
     }

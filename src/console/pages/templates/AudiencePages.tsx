@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Clock, Effect } from "effect"
 import type { Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
@@ -24,7 +22,7 @@ const Texts = ({ none, texts }: { readonly none: string; readonly texts: Readonl
   texts.length === 0 ? <span class="muted">{none}</span> : (
     <ul class="plain-list">
       {texts.slice(0, shownConditions).map((text) => <li dir="auto">{text}</li>)}
-      {texts.length > shownConditions ? <li>and {texts.length - shownConditions} more</li> : null}
+      {texts.length > shownConditions && <li>and {texts.length - shownConditions} more</li>}
     </ul>
   )
 
@@ -92,6 +90,4 @@ const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
 })
 
 /** Who gets which variant of a template, and when. */
-export const layer = pages(({ page }) => [
-  page("/console/o/:org/templates/:template/audience", "getTemplate", show),
-])
+export const layer = pages(({ page }) => [page("/console/o/:org/templates/:template/audience", "getTemplate", show)])

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { Variant } from "../../../domain/Template.ts"
 import { draftChanges } from "../../../templates/Drafts.ts"
 import type { VariantForm } from "../../../templates/VariantForm.ts"
@@ -39,26 +38,19 @@ export const ConflictCard = ({ canCombine, form, path, saved, stored, zone }: {
       <DifferenceView changes={draftChanges(form, stored)} />
       <div class="buttons">
         <button type="submit" class="button primary" form={editorFormId}>Save mine over it</button>
-        {canCombine
-          ? (
-            <button
-              type="submit"
-              class="button"
-              form={editorFormId}
-              formaction={`${path}/draft`}
-              name="do"
-              value="combine"
-            >
-              Combine both
-            </button>
-          )
-          : null}
-        <button
-          type="submit"
-          class="button danger"
-          form={editorFormId}
-          formaction={`${path}/discard-draft`}
-        >
+        {canCombine && (
+          <button
+            type="submit"
+            class="button"
+            form={editorFormId}
+            formaction={`${path}/draft`}
+            name="do"
+            value="combine"
+          >
+            Combine both
+          </button>
+        )}
+        <button type="submit" class="button danger" form={editorFormId} formaction={`${path}/discard-draft`}>
           Discard mine, take theirs
         </button>
       </div>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { nameOf } from "../../../accounts/Actor.ts"
 import type { Template } from "../../../domain/Template.ts"
 import type { DraftHead } from "../../../templates/Drafts.ts"
@@ -75,7 +74,7 @@ export const TemplateDraftsNote = ({ drafts, template, visit }: {
           </li>
         ))}
       </ul>
-      {drafts.length > shownDrafts ? <p>And {counted(drafts.length - shownDrafts, "more draft")}.</p> : null}
+      {drafts.length > shownDrafts && <p>And {counted(drafts.length - shownDrafts, "more draft")}.</p>}
     </Note>
   )
 }

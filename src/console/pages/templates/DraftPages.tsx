@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { isDeepStrictEqual } from "node:util"
@@ -57,20 +56,18 @@ export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedV
     known: own?.savedAt ?? "",
     notes: (
       <>
-        {own === undefined || isOther
-          ? null
-          : <OwnDraftNote draft={own} isNew={at.stored === undefined} path={path} visit={visit} />}
-        {isOther
-          ? (
-            <Note kind="warn">
-              The text of the draft by {author}. A draft that you save is your own{own === undefined ? "" : (
-                <>
-                  {" "}and replaces yours of <Time at={own.savedAt} zone={visit.org.time_zone} />
-                </>
-              )}.
-            </Note>
-          )
-          : null}
+        {own !== undefined && !isOther && (
+          <OwnDraftNote draft={own} isNew={at.stored === undefined} path={path} visit={visit} />
+        )}
+        {isOther && (
+          <Note kind="warn">
+            The text of the draft by {author}. A draft that you save is your own{own === undefined ? "" : (
+              <>
+                {" "}and replaces yours of <Time at={own.savedAt} zone={visit.org.time_zone} />
+              </>
+            )}.
+          </Note>
+        )}
         <OtherDraftsNote drafts={all.filter((one) => one !== own)} path={path} visit={visit} />
       </>
     ),
@@ -93,7 +90,7 @@ export const combined = Effect.fnUntraced(function* (visit: Visit, fields: Field
     notes: (
       <Note kind={both.length === 0 ? "good" : "warn"}>
         The form has the changes of both texts.{" "}
-        {both.length === 0 ? null : `Both changed ${both.join(", ")}: your text is kept there.`}
+        {both.length !== 0 && `Both changed ${both.join(", ")}: your text is kept there.`}
       </Note>
     ),
   })
@@ -167,26 +164,21 @@ const draftPage = Effect.fnUntraced(
                   <PostButton to={`${path}/publish-draft`} fields={{ author: draft.author }} kind="primary">
                     Publish draft
                   </PostButton>
-                  <a
-                    class="button"
-                    href={isOwn ? path : `${path}?${new URLSearchParams({ draft: draft.author })}`}
-                  >
+                  <a class="button" href={isOwn ? path : `${path}?${new URLSearchParams({ draft: draft.author })}`}>
                     Edit
                   </a>
-                  {isOwn ? <DiscardDraft path={path} savedAt={draft.savedAt} /> : null}
+                  {isOwn && <DiscardDraft path={path} savedAt={draft.savedAt} />}
                 </>
               )
               : null}
           />
           <ErrorSummary faults={faults} />
-          {isOvertaken({ ...draft.form, base: draft.base ?? "" }, stored)
-            ? (
-              <Note kind="warn">
-                Somebody has saved the variant since this draft was begun. Edit the draft to see both texts and to
-                combine them.
-              </Note>
-            )
-            : null}
+          {isOvertaken({ ...draft.form, base: draft.base ?? "" }, stored) && (
+            <Note kind="warn">
+              Somebody has saved the variant since this draft was begun. Edit the draft to see both texts and to combine
+              them.
+            </Note>
+          )}
           <Card title={stored === undefined ? "Content" : "Changes"} lead="Publishing the draft makes these changes.">
             <DifferenceView changes={draftChanges(draft.form, stored)} />
           </Card>
@@ -228,11 +220,7 @@ const saveDraft = (visit: Visit, fields: Fields) =>
 /** Drafts of the editor: stored while somebody types, shown, published and discarded. */
 export const layer = pages(({ action, page, route }) =>
   editorPaths.flatMap((path) => [
-    page(
-      `${path}/draft`,
-      "getDraft",
-      (visit) => draftPage(visit, visit.query.get("author") ?? placeOf(visit).author),
-    ),
+    page(`${path}/draft`, "getDraft", (visit) => draftPage(visit, visit.query.get("author") ?? placeOf(visit).author)),
     route("POST", `${path}/autosave`, "putDraft", autosave),
     action(`${path}/save-draft`, "putDraft", saveDraft, faulty, resumed),
     action(`${path}/discard-draft`, "discardDraft", discard),

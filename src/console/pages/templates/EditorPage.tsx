@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { ComponentChildren } from "preact"
@@ -201,10 +200,10 @@ export const editor = Effect.fnUntraced(function* (
             ? null
             : <a class="button" href={`${path}/versions`}>Versions</a>}
         />
-        {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
+        {unsaved && <Note kind="warn">Not saved yet.</Note>}
         <ApprovalNote proposal={proposal} visit={visit} />
         {notes}
-        {test === undefined ? null : <TestNote sent={test.sent} />}
+        {test !== undefined && <TestNote sent={test.sent} />}
         {yield* conflictOf(visit, draft, stored)}
         <DraftNote warning={draftWarning(yield* Connections, visit.org.slug, draft)} />
         <VariantEditor

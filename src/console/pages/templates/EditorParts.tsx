@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 
@@ -28,7 +26,7 @@ export const Wrong = ({ excerptOf, faults, id }: {
   return (
     <div class="wrong" id={`${id}-error`} data-error-of={id}>
       {own(faults, id).map(({ detail }) => <p class="error">{detail}</p>)}
-      {excerpt === undefined ? null : <pre class="excerpt" aria-hidden="true">{excerpt}</pre>}
+      {excerpt !== undefined && <pre class="excerpt" aria-hidden="true">{excerpt}</pre>}
     </div>
   )
 }
@@ -56,7 +54,7 @@ export const Labelled = ({ children, excerptOf, faults, hint, id, label }: {
 }) => (
   <div class="field">
     <label for={id}>{label}</label>
-    {hint === undefined ? null : <p class="hint" id={`${id}-hint`}>{hint}</p>}
+    {hint !== undefined && <p class="hint" id={`${id}-hint`}>{hint}</p>}
     {children}
     <Wrong faults={faults} id={id} {...(excerptOf === undefined ? {} : { excerptOf })} />
   </div>

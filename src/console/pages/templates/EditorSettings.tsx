@@ -1,5 +1,4 @@
-// deno-lint-ignore-file jsx-key react-no-danger -- rendered once, on the server; the JSON has no `<` in it
-/** @jsxImportSource preact */
+// deno-lint-ignore-file react-no-danger -- rendered once, on the server; the JSON has no `<` in it
 import { filters } from "../../../rendering/Filters.ts"
 import { tagNames } from "../../../rendering/Grammar.ts"
 
@@ -27,8 +26,6 @@ export const EditorSettings = ({ hints: { attributes, fields, nonce } }: { reado
       dangerouslySetInnerHTML={{ __html: scriptJson({ nonce, fields, filters: filterNames, tags: tagNames }) }}
     >
     </script>
-    <datalist id="attribute-names">
-      {attributes.map((name) => <option value={name}></option>)}
-    </datalist>
+    <datalist id="attribute-names">{attributes.map((name) => <option value={name}></option>)}</datalist>
   </>
 )

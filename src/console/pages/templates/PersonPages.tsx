@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { isDeepStrictEqual } from "node:util"
 import { SamplePeople } from "../../../templates/SamplePeople.ts"
@@ -29,9 +28,7 @@ export const personAction = Effect.fnUntraced(function* (visit: Visit, fields: F
   if (fields["do"] !== "use-person") return yield* shown(visit, fields)
   const { of } = yield* opened(visit)
   const sample = sampleOf((name) => fields[name], samplesOf(of))
-  return yield* shown(visit, fields, {
-    sample: yield* sampleOfPerson(visit, of, fields["person"] ?? "", sample),
-  })
+  return yield* shown(visit, fields, { sample: yield* sampleOfPerson(visit, of, fields["person"] ?? "", sample) })
 })
 
 /** Saves the sample of the form as a person. */

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { type RecentRecipient, RecentRecipients } from "../../../journal/decisions/RecentRecipients.ts"
 import { Profiles } from "../../../profiles/Profiles.ts"
@@ -66,14 +65,14 @@ const Choices = ({ people: { chosen, recent = [], saved }, zone }: {
 }) => (
   <>
     <option value="">Nobody: the JSON below</option>
-    {saved.length === 0 ? null : (
+    {saved.length !== 0 && (
       <optgroup label="Saved people">
         {saved.map(({ id, name }) => (
           <option key={id} value={`saved:${id}`} selected={chosen === `saved:${id}`}>{name}</option>
         ))}
       </optgroup>
     )}
-    {recent.length === 0 ? null : (
+    {recent.length !== 0 && (
       <optgroup label="Recent recipients">
         {recent.map(({ decidedAt, user }) => (
           <option key={user} value={`recent:${user}`} selected={chosen === `recent:${user}`}>
@@ -95,7 +94,7 @@ export const PersonPicker = ({ canSave, faults, path, people, zone }: {
   readonly zone: string
 }) => (
   <div class="stack person-picker">
-    {people.recent === undefined ? null : <input type="hidden" name="people" value="recent" />}
+    {people.recent !== undefined && <input type="hidden" name="people" value="recent" />}
     <Labelled
       id="person"
       label="Preview as"
@@ -106,7 +105,7 @@ export const PersonPicker = ({ canSave, faults, path, people, zone }: {
         <Choices people={people} zone={zone} />
       </select>
     </Labelled>
-    {people.recent?.length === 0 ? <p class="small muted">No user got this template in the last 30 days.</p> : null}
+    {people.recent?.length === 0 && <p class="small muted">No user got this template in the last 30 days.</p>}
     <div class="buttons">
       <button
         type="submit"
@@ -118,53 +117,47 @@ export const PersonPicker = ({ canSave, faults, path, people, zone }: {
       >
         Use this person
       </button>
-      {people.recent === undefined
-        ? (
-          <button
-            type="submit"
-            class="button compact"
-            name="do"
-            value="recent-people"
-            formaction={`${path}/draft#person`}
-          >
-            Find recent recipients
-          </button>
-        )
-        : null}
-      {canSave && people.chosen.startsWith("saved:")
-        ? (
-          <button type="submit" class="button compact danger" formaction={`${path}/delete-person#person`}>
-            Delete this person
-          </button>
-        )
-        : null}
+      {people.recent === undefined && (
+        <button
+          type="submit"
+          class="button compact"
+          name="do"
+          value="recent-people"
+          formaction={`${path}/draft#person`}
+        >
+          Find recent recipients
+        </button>
+      )}
+      {canSave && people.chosen.startsWith("saved:") && (
+        <button type="submit" class="button compact danger" formaction={`${path}/delete-person#person`}>
+          Delete this person
+        </button>
+      )}
     </div>
-    {canSave
-      ? (
-        <details class="save-person" open={faults.some(({ pointer }) => pointer === "/person_name")}>
-          <summary>Save the sample as a person</summary>
-          <div class="stack">
-            <Labelled
-              id="person_name"
-              label="Name of the person"
-              faults={faults}
-              hint="A person of the same name is replaced. Members of the organization see it: use made-up data."
-            >
-              <input
-                type="text"
-                autocomplete="off"
-                maxLength={200}
-                {...tied(faults, "person_name", "person_name-hint")}
-              />
-            </Labelled>
-            <div>
-              <button type="submit" class="button compact" formaction={`${path}/save-person#person`}>
-                Save person
-              </button>
-            </div>
+    {canSave && (
+      <details class="save-person" open={faults.some(({ pointer }) => pointer === "/person_name")}>
+        <summary>Save the sample as a person</summary>
+        <div class="stack">
+          <Labelled
+            id="person_name"
+            label="Name of the person"
+            faults={faults}
+            hint="A person of the same name is replaced. Members of the organization see it: use made-up data."
+          >
+            <input
+              type="text"
+              autocomplete="off"
+              maxLength={200}
+              {...tied(faults, "person_name", "person_name-hint")}
+            />
+          </Labelled>
+          <div>
+            <button type="submit" class="button compact" formaction={`${path}/save-person#person`}>
+              Save person
+            </button>
           </div>
-        </details>
-      )
-      : null}
+        </div>
+      </details>
+    )}
   </div>
 )

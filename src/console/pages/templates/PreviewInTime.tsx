@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Context, Duration, Effect } from "effect"
 import { ChecksBusy } from "../../../domain/Errors.ts"
 import { Note } from "../../components/Note.tsx"

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ContentFinding } from "../../../delivery/ContentFindings.ts"
 import type { MailPreview } from "../../../delivery/MailPreviews.ts"
 import type { Formats } from "../../../domain/Template.ts"
@@ -33,7 +32,7 @@ const InboxLine = ({ mail: { preheader = "", sender, subject } }: { readonly mai
         {sender === undefined
           ? <span class="muted">Sender of your platform</span>
           : <b dir="auto">{sender.name ?? sender.email}</b>}
-        {sender?.name === undefined ? null : <span class="muted">{sender.email}</span>}
+        {sender?.name !== undefined && <span class="muted">{sender.email}</span>}
       </p>
       <p class="line" dir="auto">
         <b>{subject}</b> <span class="muted">{preheader}</span>
@@ -57,14 +56,12 @@ const Html = ({ html, look: { colors, width } }: { readonly html: string; readon
   const isInverted = isDark && !hasDarkStyles(html)
   return (
     <>
-      {isInverted
-        ? (
-          <p class="small muted">
-            The message has no dark styles. Mail programs turn its colors around, each in its own way: this is close to
-            most.
-          </p>
-        )
-        : null}
+      {isInverted && (
+        <p class="small muted">
+          The message has no dark styles. Mail programs turn its colors around, each in its own way: this is close to
+          most.
+        </p>
+      )}
       <div class={`mail-frame of-${width}${isDark ? " dark" : ""}`}>
         <div>
           <iframe

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Clock, Effect, Result } from "effect"
 import { type Preview, type PreviewRequest, Previews } from "../../../decide/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
@@ -57,7 +56,7 @@ const Audience = ({ attrs, now, org, variant }: {
         Who matches{" "}
         {eligible ? <Badge kind="good">gets this variant</Badge> : <Badge kind="warn">does not get it</Badge>}
       </h2>
-      {variant.active ? null : <p>The variant is inactive, so it is not served.</p>}
+      {!variant.active && <p>The variant is inactive, so it is not served.</p>}
       <h3>Audience</h3>
       {variant.targeting.length === 0 ? <p class="muted">No conditions: everyone matches.</p> : (
         <ul class="checks">
@@ -192,7 +191,7 @@ const preview = Effect.fnUntraced(
     return (
       <main class="preview" data-warning={draftWarning(connections, org.slug, draft)}>
         <h1 class="visually-hidden">Preview</h1>
-        {all.length === 0 ? null : (
+        {all.length !== 0 && (
           <div class="note bad">
             <ul>
               {all.map((fault) => (
@@ -203,12 +202,9 @@ const preview = Effect.fnUntraced(
             </ul>
           </div>
         )}
-        {isMissing ? <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} /> : null}
-        {mail === undefined
-          ? null
-          : "reason" in mail
-          ? <NoMailNote reason={mail.reason} />
-          : <MailCard mail={mail} look={look} />}
+        {isMissing && <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} />}
+        {mail !== undefined &&
+          ("reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} />)}
         <VariableTexts
           vars={vars}
           formats={formats}
@@ -217,7 +213,7 @@ const preview = Effect.fnUntraced(
         {Result.isSuccess(variant)
           ? <Audience org={org} variant={variant.success} attrs={attrs} now={now} />
           : <p class="muted">Fix the form to see who matches.</p>}
-        {matches.length === 0 ? null : <VariantMatches matches={matches} />}
+        {matches.length !== 0 && <VariantMatches matches={matches} />}
       </main>
     )
   },
@@ -249,13 +245,7 @@ export const layer = pages(({ route }) => [
         return framed(
           request,
           "Preview",
-          yield* preview(
-            ask,
-            lookedUp(params["template"] ?? ""),
-            draft,
-            sample,
-            lookOf((name) => query.get(name)),
-          ),
+          yield* preview(ask, lookedUp(params["template"] ?? ""), draft, sample, lookOf((name) => query.get(name))),
         )
       }),
   ),
@@ -286,9 +276,7 @@ export const layer = pages(({ route }) => [
           }),
         )
         if (rendered instanceof NotPreviewed) {
-          return message(
-            `${notRendered(rendered.reason)}<p style="font:14px sans-serif"><a href="">Try again</a></p>`,
-          )
+          return message(`${notRendered(rendered.reason)}<p style="font:14px sans-serif"><a href="">Try again</a></p>`)
         }
         const [shown] = rendered
         return message(

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { NoticeKind, RequestNotice } from "../../../decide/RequestNotices.ts"
 import { Note } from "../../components/Note.tsx"

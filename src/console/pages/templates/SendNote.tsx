@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { Connections } from "../../../delivery/Connections.ts"
 import { type NamedVariant, sendWarnings } from "../../../delivery/Sendable.ts"
 import type { Template } from "../../../domain/Template.ts"

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Member } from "../../../accounts/Account.ts"
 import type { Fault } from "../../../domain/Errors.ts"
@@ -230,7 +229,7 @@ const LinkDomains = ({ domains, value }: {
     >
       {value}
     </textarea>
-    {domains.length === 0 ? null : (
+    {domains.length !== 0 && (
       <p class="error" id="link_domains-error">
         {domains.map(({ detail, pointer }) => {
           const at = Number(pointer.split("/")[2] ?? "NaN")
@@ -304,7 +303,7 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
         ]}
       />
       <WeightFields field={field} />
-      {members === undefined ? null : <Keeping field={field} members={members} />}
+      {members !== undefined && <Keeping field={field} members={members} />}
       <Advanced isOpen={!isFolded || faults.some(({ pointer }) => !basicFields.includes(pointer))}>
         {children}
         <Field

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { counted } from "../../Format.ts"
 
 const step = 8

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect, Schema } from "effect"
 import { noteNothing } from "../../../accounts/Audit.ts"
 import { Checking } from "../../../checking/Checking.ts"
@@ -82,12 +80,12 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
           back={{ href: listPath(visit.org.slug), label: "Templates" }}
           lead="A YAML or JSON file creates and updates templates. Either the whole file is imported or nothing. Variants that the file does not name stay unchanged."
         />
-        {faults.length === 0 ? null : (
+        {faults.length !== 0 && (
           <div class="note bad" role="alert" tabIndex={-1} data-focus>
             <h2>Nothing was imported: {counted(faults.length, "thing")} to correct</h2>
           </div>
         )}
-        {faults.length === 0 ? null : (
+        {faults.length !== 0 && (
           <Card kind="flush">
             <Table
               cards="labelled"
@@ -161,14 +159,14 @@ const previewOf = ({ org }: Visit, text: string, { changes, unchanged }: Importe
           <DifferenceView changes={difference} />
         </Card>
       ))}
-      {changes.length <= shownTemplates
-        ? null
-        : <Note>{counted(changes.length - shownTemplates, "more template")} will be created or changed.</Note>}
+      {changes.length > shownTemplates && (
+        <Note>{counted(changes.length - shownTemplates, "more template")} will be created or changed.</Note>
+      )}
       <Card>
         <Form action={importPath(org.slug)}>
           <input type="hidden" name="text" value={text} />
           <div class="buttons">
-            {changes.length === 0 ? null : <Submit>Import</Submit>}
+            {changes.length !== 0 && <Submit>Import</Submit>}
             <button type="submit" name="edit" value="true" class="button plain">Edit file</button>
           </div>
         </Form>
@@ -211,7 +209,7 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     body: (
       <>
         <PageHead title="The file has been imported" back={{ href: listPath(org.slug), label: "Templates" }} />
-        {isEmpty ? <Note>The file contains no templates.</Note> : null}
+        {isEmpty && <Note>The file contains no templates.</Note>}
         {part("Created", done.created)}
         {part("Changed", done.updated)}
         {part("Unchanged", done.unchanged)}

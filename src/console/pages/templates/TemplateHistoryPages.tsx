@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Layer } from "effect"
 import { noteNothing } from "../../../accounts/Audit.ts"
 import { Memberships } from "../../../accounts/Memberships.ts"
@@ -51,15 +50,15 @@ const list = Effect.fnUntraced(
             actions={inUse + archived === 0 ? undefined : (
               <>
                 {create}
-                {can("importTemplates") ? <a class="button" href={importPath(org.slug)}>Import</a> : null}
+                {can("importTemplates") && <a class="button" href={importPath(org.slug)}>Import</a>}
                 <a class="button" href={exportPath(org.slug)}>Export all</a>
               </>
             )}
           />
           <ErrorSummary faults={faults} />
-          {archived === 0 && which === "in-use"
-            ? null
-            : <Pills here={here} inUse={inUse} archived={archived} which={which} />}
+          {(archived !== 0 || which !== "in-use") && (
+            <Pills here={here} inUse={inUse} archived={archived} which={which} />
+          )}
           <Card kind="flush">
             <ListForm
               all={all}
@@ -70,7 +69,7 @@ const list = Effect.fnUntraced(
               placeholder="Name, id or tag"
               shape={shape}
             >
-              {which === "archived" ? <input type="hidden" name="archived" value="true" /> : null}
+              {which === "archived" && <input type="hidden" name="archived" value="true" />}
             </ListForm>
             {page.found === 0
               ? (
@@ -153,11 +152,6 @@ const batchAction = (what: BatchName) =>
 export const layer = pages(({ action, page }) => [
   page("/console/o/:org/templates", "findTemplates", list),
   ...(Object.keys(batches) as ReadonlyArray<BatchName>).map((what) =>
-    action(
-      `/console/o/:org/templates/-/${what}`,
-      "changeTemplates",
-      batchAction(what),
-      list,
-    )
+    action(`/console/o/:org/templates/-/${what}`, "changeTemplates", batchAction(what), list)
   ),
 ]).pipe(Layer.provide([TemplateBatch.layer, TemplateListing.layer]))

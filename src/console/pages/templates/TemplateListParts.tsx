@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Member } from "../../../accounts/Account.ts"
 import type { TemplatesPage } from "../../../api/templates/TemplateListing.ts"
@@ -45,16 +43,14 @@ const State = ({ org, template }: { readonly org: OrgSlug; readonly template: Li
   return (
     <>
       {badges[stateOf(template)]}
-      {failing.length === 0
-        ? null
-        : (
-          <a class="sub failed" href={`${templatePath(org, id)}/variants/${encodeURIComponent(failing[0]!)}`}>
-            {failing.length === 1
-              ? "1 variant cannot be rendered"
-              : `${count(failing.length)} variants cannot be rendered`}
-          </a>
-        )}
-      {failed === 0 ? null : (
+      {failing.length !== 0 && (
+        <a class="sub failed" href={`${templatePath(org, id)}/variants/${encodeURIComponent(failing[0]!)}`}>
+          {failing.length === 1
+            ? "1 variant cannot be rendered"
+            : `${count(failing.length)} variants cannot be rendered`}
+        </a>
+      )}
+      {failed !== 0 && (
         <a
           class="sub failed"
           href={`/console/o/${org}/deliveries?${new URLSearchParams({ state: "failed", template_id: id })}`}
@@ -62,12 +58,12 @@ const State = ({ org, template }: { readonly org: OrgSlug; readonly template: Li
           {counted(failed, "failed message")} in 24 hours
         </a>
       )}
-      {repeatedIds === 0
-        ? null
-        : <a class="sub failed" href={templatePath(org, id)}>{counted(repeatedIds, "repeated tracking id")}</a>}
-      {unfilled === 0
-        ? null
-        : <a class="sub failed" href={templatePath(org, id)}>{counted(unfilled, "request")} with placeholders</a>}
+      {repeatedIds !== 0 && (
+        <a class="sub failed" href={templatePath(org, id)}>{counted(repeatedIds, "repeated tracking id")}</a>
+      )}
+      {unfilled !== 0 && (
+        <a class="sub failed" href={templatePath(org, id)}>{counted(unfilled, "request")} with placeholders</a>
+      )}
     </>
   )
 }
@@ -123,20 +119,15 @@ const Menu = ({ back, template, visit: { can, org } }: {
       <li>
         <a href={`${here}/audience`}>Audience</a>
       </li>
-      {can("updateTemplate")
-        ? (
-          <li>
-            <a href={`${here}/settings`}>Settings</a>
-          </li>
-        )
-        : null}
-      {can("changeTemplates") && archivedAt === null && active < variants
-        ? change("activate", "Activate all variants")
-        : null}
-      {can("changeTemplates") && archivedAt === null && active > 0 ? change("pause", "Pause all variants") : null}
-      {can("changeTemplates")
-        ? archivedAt === null ? change("archive", "Archive") : change("restore", "Restore")
-        : null}
+      {can("updateTemplate") && (
+        <li>
+          <a href={`${here}/settings`}>Settings</a>
+        </li>
+      )}
+      {can("changeTemplates") && archivedAt === null && active < variants &&
+        change("activate", "Activate all variants")}
+      {can("changeTemplates") && archivedAt === null && active > 0 && change("pause", "Pause all variants")}
+      {can("changeTemplates") && (archivedAt === null ? change("archive", "Archive") : change("restore", "Restore"))}
     </RowMenu>
   )
 }
@@ -226,18 +217,16 @@ export const TemplateTable = ({ all, back, caption, more, page, visit }: {
       ]}
       rows={page.rows.map((template) => [
         <>
-          {can("changeTemplates")
-            ? (
-              <input
-                type="checkbox"
-                class="row-check"
-                form={batchForm}
-                name="id"
-                value={template.id}
-                aria-label={`Choose ${template.name}`}
-              />
-            )
-            : null}
+          {can("changeTemplates") && (
+            <input
+              type="checkbox"
+              class="row-check"
+              form={batchForm}
+              name="id"
+              value={template.id}
+              aria-label={`Choose ${template.name}`}
+            />
+          )}
           <span>
             <a href={templatePath(org.slug, template.id)} dir="auto">{template.name}</a>
             <span class="sub mono wide" dir="auto">{template.id}</span>
@@ -280,9 +269,7 @@ export const Nothing = ({ action, all, here, search, start, visit, which }: {
         action={
           <div class="buttons">
             {action}
-            {visit.can("importTemplates")
-              ? <a class="button" href={importPath(visit.org.slug)}>Import a file</a>
-              : null}
+            {visit.can("importTemplates") && <a class="button" href={importPath(visit.org.slug)}>Import a file</a>}
           </div>
         }
       >

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Clock, Effect } from "effect"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { authorOf } from "../../../accounts/Author.ts"
@@ -63,7 +61,7 @@ const Changes = ({ entries, here, template, zone }: {
       return [
         <>
           <a href={`${here}/history/${entry.id}`}>{deedOf(entry)}</a>
-          {variant === "" ? null : <span class="sub">{variant}</span>}
+          {variant !== "" && <span class="sub">{variant}</span>}
         </>,
         entry.changes === null || entry.action.endsWith("created") ? "–" : namesOf(entry.changes),
         entry.actor,
@@ -102,24 +100,22 @@ const actions = (visit: Visit, template: Template, at: number) => {
       <a class="button compact" href={base} aria-label={`${can("updateVariant") ? "Edit" : "Open"} ${name}`}>
         {can("updateVariant") ? "Edit" : "Open"}
       </a>
-      {can("updateVariant")
-        ? (
-          <PostButton
-            to={`${base}/state`}
-            fields={{ active: active ? "false" : "true" }}
-            kind="compact"
-            label={`${active ? "Deactivate" : "Activate"} ${name}`}
-          >
-            {active ? "Deactivate" : "Activate"}
-          </PostButton>
-        )
-        : null}
-      {can("createVariant")
-        ? <PostButton to={`${base}/duplicate`} kind="compact" label={`Duplicate ${name}`}>Duplicate</PostButton>
-        : null}
-      {can("deleteVariant")
-        ? <a class="button compact danger" href={`${base}/delete`} aria-label={`Delete ${name}`}>Delete</a>
-        : null}
+      {can("updateVariant") && (
+        <PostButton
+          to={`${base}/state`}
+          fields={{ active: active ? "false" : "true" }}
+          kind="compact"
+          label={`${active ? "Deactivate" : "Activate"} ${name}`}
+        >
+          {active ? "Deactivate" : "Activate"}
+        </PostButton>
+      )}
+      {can("createVariant") && (
+        <PostButton to={`${base}/duplicate`} kind="compact" label={`Duplicate ${name}`}>Duplicate</PostButton>
+      )}
+      {can("deleteVariant") && (
+        <a class="button compact danger" href={`${base}/delete`} aria-label={`Delete ${name}`}>Delete</a>
+      )}
     </div>
   )
 }
@@ -218,7 +214,7 @@ const SampleForm = ({ asked, fieldsText, here, isFaulty }: {
         >
           {isFaulty ? asked : fieldsText}
         </textarea>
-        {isFaulty ? <p class="error" id="fields-error">Sample fields must be a JSON object; not used.</p> : null}
+        {isFaulty && <p class="error" id="fields-error">Sample fields must be a JSON object; not used.</p>}
       </div>
       <div>
         <button type="submit" class="button compact">Show with these</button>
@@ -241,13 +237,11 @@ const ArchivedNote = ({ can, here, org, template }: {
         <Time at={template.archived_at} zone={org.time_zone} />: it is not served, even if variants are active. Its
         results are kept.
       </p>
-      {can("updateTemplate")
-        ? (
-          <PostButton to={`${here}/restore`} fields={{ archived: "false" }} kind="compact">
-            Restore the template
-          </PostButton>
-        )
-        : null}
+      {can("updateTemplate") && (
+        <PostButton to={`${here}/restore`} fields={{ archived: "false" }} kind="compact">
+          Restore the template
+        </PostButton>
+      )}
     </div>
   </Note>
 )
@@ -281,9 +275,9 @@ const VariantPagination = ({ link, number, pages }: {
   readonly pages: number
 }) => (
   <nav class="pagination" aria-label="Pages of the variants">
-    {number === 1 ? null : <a class="button compact" href={link(number - 1)} rel="prev">Previous</a>}
+    {number !== 1 && <a class="button compact" href={link(number - 1)} rel="prev">Previous</a>}
     <span class="small muted">Page {number} of {pages}</span>
-    {number === pages ? null : <a class="button compact" href={link(number + 1)} rel="next">Next</a>}
+    {number !== pages && <a class="button compact" href={link(number + 1)} rel="next">Next</a>}
   </nav>
 )
 
@@ -297,15 +291,8 @@ const RecentChanges = ({ entries, here, org, template }: {
   <Card kind="flush">
     {entries.length === 0
       ? <Empty title="No changes yet">Changes are listed here with their author and time.</Empty>
-      : (
-        <Changes
-          entries={entries.slice(0, changesShown)}
-          here={here}
-          template={template}
-          zone={org.time_zone}
-        />
-      )}
-    {entries.length === 0 ? null : (
+      : <Changes entries={entries.slice(0, changesShown)} here={here} template={template} zone={org.time_zone} />}
+    {entries.length !== 0 && (
       <nav class="pagination" aria-label="More changes">
         <a class="button compact" href={`${here}/history`}>All changes, before and after</a>
       </nav>
@@ -365,13 +352,13 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
           }
           actions={
             <>
-              {template.variants.length === 0 ? null : create}
+              {template.variants.length !== 0 && create}
               <a class="button" href={`${here}/export`}>Export</a>
             </>
           }
         />
-        {template.archived_at === null ? null : <ArchivedNote can={can} here={here} org={org} template={template} />}
-        {warning === "" ? null : <Note kind="warn">{warning}</Note>}
+        {template.archived_at !== null && <ArchivedNote can={can} here={here} org={org} template={template} />}
+        {warning !== "" && <Note kind="warn">{warning}</Note>}
         <RequestNotes notices={noticed} />
         <WaitingNote members={members} visit={visit} waiting={waiting} />
         <TemplateDraftsNote
@@ -385,9 +372,9 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
         <section class="stack" aria-label="Variants">
           <div class="section-head">
             <h2>{counted(template.variants.length, "variant")}</h2>
-            {template.variants.length === 0
-              ? null
-              : <SampleForm asked={asked} fieldsText={fieldsText} here={here} isFaulty={isFaulty} />}
+            {template.variants.length !== 0 && (
+              <SampleForm asked={asked} fieldsText={fieldsText} here={here} isFaulty={isFaulty} />
+            )}
           </div>
           {template.variants.length === 0
             ? (
@@ -401,7 +388,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
             )
             : (
               <>
-                {rendered instanceof NotPreviewed ? <NotPreviewedNote {...rendered} retry={link(number)} /> : null}
+                {rendered instanceof NotPreviewed && <NotPreviewedNote {...rendered} retry={link(number)} />}
                 <ul class="variants">
                   {shown.map((variant, index) => (
                     <VariantCard
@@ -419,7 +406,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
                 <MoreRows first={2} rows={shown.length} what="variants" />
               </>
             )}
-          {pages === 1 ? null : <VariantPagination link={link} number={number} pages={pages} />}
+          {pages !== 1 && <VariantPagination link={link} number={number} pages={pages} />}
         </section>
         <RecentChanges entries={entries} here={here} org={org} template={template} />
       </>
@@ -428,6 +415,4 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
 })
 
 /** One template: its variants side by side, and what was changed of it of late. */
-export const layer = pages(({ page }) => [
-  page("/console/o/:org/templates/:template", "getTemplate", show),
-])
+export const layer = pages(({ page }) => [page("/console/o/:org/templates/:template", "getTemplate", show)])

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Schema } from "effect"
 import {
   type AlreadyExists,
@@ -57,7 +56,7 @@ const settings = Effect.fnUntraced(
             }
           />
           <ErrorSummary faults={faults} labels={settingsLabels} />
-          {proposal === undefined ? null : (
+          {proposal !== undefined && (
             <Note>
               You edit{" "}
               <a href={`/console/o/${visit.org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
@@ -78,13 +77,11 @@ const settings = Effect.fnUntraced(
             lead="A copy has an id of its own and the same variants. An archived template is no longer served, keeps its results and can be restored."
           >
             <div class="buttons">
-              {visit.can("createTemplate")
-                ? (
-                  <PostButton to={`${home(visit)}/duplicate`} fields={{ duplicated: "true" }}>
-                    Duplicate the template
-                  </PostButton>
-                )
-                : null}
+              {visit.can("createTemplate") && (
+                <PostButton to={`${home(visit)}/duplicate`} fields={{ duplicated: "true" }}>
+                  Duplicate the template
+                </PostButton>
+              )}
               {template.archived_at === null
                 ? <a class="button" href={`${home(visit)}/archive`}>Archive the template</a>
                 : (
@@ -94,13 +91,11 @@ const settings = Effect.fnUntraced(
                 )}
             </div>
           </Card>
-          {visit.can("deleteTemplate")
-            ? (
-              <Card title="Delete this template" lead="Deletes its variants too. Past decisions are kept.">
-                <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
-              </Card>
-            )
-            : null}
+          {visit.can("deleteTemplate") && (
+            <Card title="Delete this template" lead="Deletes its variants too. Past decisions are kept.">
+              <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
+            </Card>
+          )}
         </>
       ),
     }
@@ -189,17 +184,15 @@ const confirm = Effect.fnUntraced(function* (visit: Visit) {
           The template and its {counted(variants.length, "variant")}{" "}
           cannot be restored. Requests for it are answered 404. Past decisions are kept.
         </p>
-        {active === 0 ? null : <p>{counted(active, "variant is", "variants are")} active.</p>}
+        {active !== 0 && <p>{counted(active, "variant is", "variants are")} active.</p>}
         <p class="muted">
           <a href={`${home(visit)}/export`}>Export it first</a> to be able to import it again
-          {archivedAt === null
-            ? (
-              <>
-                {", or "}
-                <a href={`${home(visit)}/archive`}>archive it</a> instead
-              </>
-            )
-            : null}.
+          {archivedAt === null && (
+            <>
+              {", or "}
+              <a href={`${home(visit)}/archive`}>archive it</a> instead
+            </>
+          )}.
         </p>
       </>
     ),

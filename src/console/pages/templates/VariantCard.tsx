@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Rendered, Sources } from "../../../checking/Checks.ts"
 import type { Variant } from "../../../domain/Template.ts"
@@ -80,7 +78,7 @@ export const VariantCard = (
             </dd>
           </div>
         ))}
-        {html === undefined ? null : (
+        {html !== undefined && (
           <div>
             <dt>{html}</dt>
             <dd>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import type { VNode } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import { Card } from "../../components/Card.tsx"
@@ -133,13 +132,7 @@ const PreviewCard = ({ look, preview, stored }: {
       </div>
       <p class="small muted" role="status" data-live-status></p>
       <div>
-        <button
-          type="submit"
-          class="button"
-          formaction={preview}
-          formtarget="preview"
-          data-preview
-        >
+        <button type="submit" class="button" formaction={preview} formtarget="preview" data-preview>
           Show the preview
         </button>
       </div>
@@ -195,9 +188,7 @@ const ContentCard = ({ button, draft, faults, remove }: {
           remove={remove("var", at, row.name.trim() || `variable ${at + 1}`, "variables")}
         />
       ))}
-      <div>
-        {button("add-var", `var_${draft.variables.length}_name`, "Add a variable", "Add a variable", "")}
-      </div>
+      <div>{button("add-var", `var_${draft.variables.length}_name`, "Add a variable", "Add a variable", "")}</div>
     </div>
   </Card>
 )
@@ -264,22 +255,12 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
   readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
   readonly timeZone: string
 }) => (
-  <Card
-    title="Schedule"
-    lead={`Active when any rule matches. Without rules, always active. Times are in ${timeZone}.`}
-  >
+  <Card title="Schedule" lead={`Active when any rule matches. Without rules, always active. Times are in ${timeZone}.`}>
     <div class="stack" id="seasons">
       {draft.seasons.map((row, at) => (
-        <Season
-          at={at}
-          row={row}
-          faults={faults}
-          remove={remove("season", at, `season ${at + 1}`, "seasons")}
-        />
+        <Season at={at} row={row} faults={faults} remove={remove("season", at, `season ${at + 1}`, "seasons")} />
       ))}
-      <div>
-        {button("add-season", `season_${draft.seasons.length}_starts_at`, "Add a season", "Add a season", "")}
-      </div>
+      <div>{button("add-season", `season_${draft.seasons.length}_starts_at`, "Add a season", "Add a season", "")}</div>
     </div>
   </Card>
 )
@@ -289,11 +270,11 @@ const SaveBar = ({ back, canKeep, faults, isNew, save, test }: EditorProps) => (
   <div class="save-bar">
     <div class="note bad" role="alert" data-draft-problem hidden></div>
     <Submit>{isNew ? "Create variant" : "Save variant"}</Submit>
-    {isNew ? <button type="submit" class="button" name="do" value="activate">Create and activate</button> : null}
-    {canKeep
-      ? <button type="submit" class="button" formaction={`${save}/save-draft`} data-save-draft>Save as draft</button>
-      : null}
-    {test === undefined ? null : <TestForm action={`${save}/test`} faults={faults} test={test} />}
+    {isNew && <button type="submit" class="button" name="do" value="activate">Create and activate</button>}
+    {canKeep && (
+      <button type="submit" class="button" formaction={`${save}/save-draft`} data-save-draft>Save as draft</button>
+    )}
+    {test !== undefined && <TestForm action={`${save}/test`} faults={faults} test={test} />}
     <a class="button" href={back}>Cancel</a>
     <p class="small muted draft-status" role="status" data-draft-status></p>
   </div>
@@ -355,20 +336,18 @@ export const VariantEditor = (props: EditorProps) => {
             isOpen={draft.components !== "" || (isNew && draft.id !== "") ||
               faults.some(({ pointer }) => pointer === "/id" || pointer === "/components")}
           >
-            {isNew
-              ? (
-                <Card>
-                  <Field
-                    name="id"
-                    label="Id"
-                    value={draft.id}
-                    faults={faults}
-                    required={false}
-                    hint="The copy_id in responses and results. It cannot be changed later. Leave empty to have it made from the name."
-                  />
-                </Card>
-              )
-              : null}
+            {isNew && (
+              <Card>
+                <Field
+                  name="id"
+                  label="Id"
+                  value={draft.id}
+                  faults={faults}
+                  required={false}
+                  hint="The copy_id in responses and results. It cannot be changed later. Leave empty to have it made from the name."
+                />
+              </Card>
+            )}
             <ComponentsCard draft={draft} faults={faults} />
           </Advanced>
         </div>

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { isDeepStrictEqual } from "node:util"
 import { Templates } from "../../../templates/Templates.ts"
@@ -69,9 +67,9 @@ const shown = (visit: Visit, of: Template, stored: Variant) => ({
       <Card title="Audience and schedule">
         <ul class="plain-list">
           <li>{stored.active ? "Active." : "Inactive."}</li>
-          {stored.targeting.length === 0 ? <li>For everyone.</li> : null}
+          {stored.targeting.length === 0 && <li>For everyone.</li>}
           {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
-          {stored.seasons.length === 0 ? <li>Always.</li> : null}
+          {stored.seasons.length === 0 && <li>Always.</li>}
           {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
           {Object.entries(stored.components).map(([kind, value]) => <li>Made of {kind}: {value}</li>)}
         </ul>

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { ConditionDraft, SeasonDraft, VariableDraft } from "../../../templates/VariantForm.ts"
@@ -185,14 +183,7 @@ export const Season = ({ at, faults, remove, row }: {
           to={23}
           faults={faults}
         />
-        <HourSelect
-          id={`${id}_hours_to`}
-          label="until before"
-          value={row.hours_to}
-          from={0}
-          to={24}
-          faults={faults}
-        />
+        <HourSelect id={`${id}_hours_to`} label="until before" value={row.hours_to} from={0} to={24} faults={faults} />
       </div>
       <fieldset class="days" id={`${id}_days`}>
         <legend>Days; none ticked means every day</legend>

@@ -1,4 +1,3 @@
-/** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { note } from "../../../accounts/Audit.ts"
 import { Memberships } from "../../../accounts/Memberships.ts"
@@ -123,7 +122,7 @@ export const TestNote = ({ sent }: { readonly sent: ReadonlyArray<TestSent> }) =
   const failures = Map.groupBy(sent.filter(({ ok }) => !ok), ({ detail }) => detail)
   return (
     <>
-      {reached.length === 0 ? null : (
+      {reached.length !== 0 && (
         <Note kind="good" live>
           <b>Test sent to {named(reached)}.</b> It does not count in results.
         </Note>

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { Templates } from "../../../templates/Templates.ts"
 import { difference } from "../../../domain/Difference.ts"
@@ -92,10 +90,7 @@ const versionPage = Effect.fnUntraced(
   function* (visit: Visit, faults: ReadonlyArray<Fault> = []) {
     const { stored, version } = yield* openedVersion(visit)
     const path = here(visit)
-    const changes = difference(
-      fieldsOfVariant(stored),
-      fieldsOfVariant({ ...stored, ...restoredBy(version) }),
-    )
+    const changes = difference(fieldsOfVariant(stored), fieldsOfVariant({ ...stored, ...restoredBy(version) }))
     const isSame = changes.fields.length === 0 && changes.omitted === 0
     const title = `${stored.name} · Version of ${dateTime(new Date(version.saved_at), visit.org.time_zone)}`
     return {
@@ -115,9 +110,9 @@ const versionPage = Effect.fnUntraced(
               : `From the variant as it is now. It stays ${stored.active ? "active" : "inactive"}.`}
           >
             <div class="stack">
-              {isSame ? null : <DifferenceView changes={changes} />}
+              {!isSame && <DifferenceView changes={changes} />}
               <div class="buttons">
-                {isSame || !visit.can("restoreVersion") ? null : (
+                {!isSame && visit.can("restoreVersion") && (
                   <PostButton
                     to={`${path}/versions/${version.id}/restore`}
                     fields={{ over: stored.updated_at }}

@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { EndpointInput } from "../../../api/endpoints/EndpointsApi.ts"
@@ -23,11 +21,7 @@ import { EndpointBadge, SentEvents } from "./EndpointViews.tsx"
 
 const endpointForm = inputForm(EndpointInput, {
   url: { label: "URL", hint: "Where Parlance sends events, such as https://shop.example.com/parlance." },
-  description: {
-    label: "Description",
-    required: false,
-    hint: "Purpose of the endpoint, such as “CRM, production”.",
-  },
+  description: { label: "Description", required: false, hint: "Purpose of the endpoint, such as “CRM, production”." },
   events: {
     label: "Events",
     as: "checkboxes",
@@ -81,18 +75,14 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                 rows={all.map((endpoint) => [
                   <>
                     <a href={pathOf(visit, endpoint)}>{nameOf(endpoint)}</a>
-                    {endpoint.description === "" ? null : <span class="sub mono">{endpoint.url}</span>}
+                    {endpoint.description !== "" && <span class="sub mono">{endpoint.url}</span>}
                   </>,
                   <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />,
                   endpoint.events.length === 0 ? "all" : endpoint.events.join(", "),
                   {
                     kind: "actions",
                     content: (
-                      <a
-                        class="button compact"
-                        href={pathOf(visit, endpoint)}
-                        aria-label={`Open ${nameOf(endpoint)}`}
-                      >
+                      <a class="button compact" href={pathOf(visit, endpoint)} aria-label={`Open ${nameOf(endpoint)}`}>
                         Open
                       </a>
                     ),
@@ -111,7 +101,7 @@ const actionsOf = (visit: Visit, endpoint: Endpoint) => {
   if (!visit.can("updateWebhookEndpoint")) return undefined
   return (
     <>
-      {endpoint.enabled ? <PostButton to={`${at}/ping`} kind="primary">Send a test event</PostButton> : null}
+      {endpoint.enabled && <PostButton to={`${at}/ping`} kind="primary">Send a test event</PostButton>}
       <a class="button" href={`${at}/edit`}>Edit</a>
       {endpoint.enabled
         ? <PostButton to={`${at}/disable`}>Disable</PostButton>
@@ -137,7 +127,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
           lead={<span class="mono break">{endpoint.url}</span>}
           actions={actionsOf(visit, endpoint)}
         />
-        {endpoint.enabled || endpoint.disabledReason === null ? null : (
+        {!endpoint.enabled && endpoint.disabledReason !== null && (
           <Note kind="bad">
             Parlance has disabled this endpoint. {endpoint.disabledReason}{" "}
             Fix the server, then enable the endpoint. Replay the events that it missed.
@@ -159,13 +149,11 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
             zone={visit.org.time_zone}
             replay={visit.can("replayWebhookEvents") ? `${at}/replay` : undefined}
           />
-          {found.length > shown.length
-            ? (
-              <p class="notes small">
-                <a href={`${at}?before=${encodeURIComponent(shown.at(-1)!.id)}`}>Earlier events</a>
-              </p>
-            )
-            : null}
+          {found.length > shown.length && (
+            <p class="notes small">
+              <a href={`${at}?before=${encodeURIComponent(shown.at(-1)!.id)}`}>Earlier events</a>
+            </p>
+          )}
         </Card>
       </>
     ),
@@ -194,10 +182,7 @@ const editPage = Effect.fnUntraced(function* (
     title: `Edit ${nameOf(endpoint)}`,
     body: (
       <>
-        <PageHead
-          title={`Edit ${nameOf(endpoint)}`}
-          back={backTo(visit, endpoint)}
-        />
+        <PageHead title={`Edit ${nameOf(endpoint)}`} back={backTo(visit, endpoint)} />
         <endpointForm.Card
           action={`${pathOf(visit, endpoint)}/edit`}
           submit="Save"

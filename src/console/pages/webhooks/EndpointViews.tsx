@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { PostButton } from "../../components/Form.tsx"
 import type { Endpoint, OutgoingWebhook } from "../../../webhooks/Endpoints.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -42,7 +40,7 @@ const Attempts = ({ log, zone }: { readonly log: OutgoingWebhook["log"]; readonl
           <span class="sub">
             <Time at={at} zone={zone} />
           </span>
-          {reason === null ? null : <span class="sub">{reason}</span>}
+          {reason !== null && <span class="sub">{reason}</span>}
         </li>
       ))}
     </ul>
@@ -78,13 +76,11 @@ export const SentEvents = ({ events, replay, zone }: {
           </>,
           <>
             {states[state]}
-            {state === "pending"
-              ? (
-                <span class="sub">
-                  next at <Time at={dueAt.toISOString()} zone={zone} />
-                </span>
-              )
-              : null}
+            {state === "pending" && (
+              <span class="sub">
+                next at <Time at={dueAt.toISOString()} zone={zone} />
+              </span>
+            )}
           </>,
           <Attempts log={log} zone={zone} />,
           <details>
