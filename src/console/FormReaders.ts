@@ -10,7 +10,7 @@ export const text: Reader = (sent = "") => sent.trim()
 export const typed: Reader = (sent = "") => sent
 
 /** A number. Other texts stay texts, so that the schema refuses them. */
-export const number: Reader = (sent = "") => sent.trim() === "" || Number.isNaN(Number(sent)) ? sent : Number(sent)
+export const number: Reader = (sent = "") => sent.trim() !== "" && Number.isFinite(Number(sent)) ? Number(sent) : sent
 
 /** Whether a box is ticked. */
 export const checked: Reader = (sent) => sent !== undefined

@@ -353,18 +353,18 @@ const handle = <E, R, E2 = never, R2 = never>(
 
     const trail = emptyTrail(nameOf(actor))
     const { _csrf: _, [accountField]: __, ...sent } = fields
-    const asked: { body: unknown } = { body: sent }
+    const auditNote: { body: unknown } = { body: sent }
     const outcome: Effect.Effect<View | Goto, E | E2, R | R2> = (resumes ?? run)(visit, fields)
     return yield* outcome.pipe(
       Effect.catch((error): Effect.Effect<View | Goto, E | E2> =>
         error instanceof ChangeProposed ? Effect.succeed(toProposals(visit.org.slug, error)) : Effect.fail(error)
       ),
       Effect.provideService(ChangeTrail, trail),
-      Effect.provideService(AuditNote, asked),
+      Effect.provideService(AuditNote, auditNote),
       Effect.flatMap((outcome) =>
         Effect.gen(function* () {
           if (isWrite && resumes === undefined) {
-            yield* audit.record({ actor, endpoint, rule, params, body: asked.body, trail })
+            yield* audit.record({ actor, endpoint, rule, params, body: auditNote.body, trail })
           }
           return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
         })

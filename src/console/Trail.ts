@@ -40,7 +40,7 @@ export const trailOf = (path: string, back: Crumb | undefined): ReadonlyArray<Cr
   ]
 }
 
-/** The title of a page beside the trail to it, without the name of the page above: `Results` of `Cart reminder · Results`. */
+/** The title of a page in its breadcrumbs, without the name of the page above: `Results` for `Cart reminder · Results`. */
 export const shortTitle = (title: string, back: Crumb | undefined): string =>
   back !== undefined && title.startsWith(`${back.label} · `) ? title.slice(back.label.length + 3) : title
 

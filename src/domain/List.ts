@@ -30,7 +30,7 @@ export interface ListShape<Row> {
 }
 
 /** The parameters of a list in a query. */
-export interface AskedList {
+export interface ListQuery {
   /** Empty: all rows. */
   readonly search: string
   /** Values by the name of the filter. Unknown filters and values are left out. */
@@ -58,7 +58,7 @@ export interface ListPage<Row> {
 const maxSearch = 200
 
 /** Reads the parameters of a list from a query. Unknown values are ignored. */
-export const askedIn = <Row>(shape: ListShape<Row>, query: URLSearchParams): AskedList => {
+export const listQueryIn = <Row>(shape: ListShape<Row>, query: URLSearchParams): ListQuery => {
   const sort = query.get("sort") ?? ""
   const known = Object.hasOwn(shape.sorts, sort) ? sort : shape.sort
   const order = query.get("order")
@@ -78,20 +78,20 @@ export const askedIn = <Row>(shape: ListShape<Row>, query: URLSearchParams): Ask
 }
 
 /** Whether a search or a filter is used. */
-export const isNarrowed = ({ filters, search }: AskedList): boolean => search !== "" || Object.keys(filters).length > 0
+export const isNarrowed = ({ filters, search }: ListQuery): boolean => search !== "" || Object.keys(filters).length > 0
 
 /** The query of the first page of a list. `change` replaces parameters. */
 export const queryOf = <Row>(
   shape: ListShape<Row>,
-  asked: AskedList,
-  change: Partial<Pick<AskedList, "sort" | "descending">> & { readonly more?: Readonly<Record<string, string>> } = {},
+  listQuery: ListQuery,
+  change: Partial<Pick<ListQuery, "sort" | "descending">> & { readonly more?: Readonly<Record<string, string>> } = {},
 ): string => {
-  const sort = change.sort ?? asked.sort
-  const descending = change.descending ?? asked.descending
+  const sort = change.sort ?? listQuery.sort
+  const descending = change.descending ?? listQuery.descending
   const query = new URLSearchParams({
     ...change.more,
-    ...(asked.search === "" ? {} : { q: asked.search }),
-    ...asked.filters,
+    ...(listQuery.search === "" ? {} : { q: listQuery.search }),
+    ...listQuery.filters,
     ...(sort === shape.sort ? {} : { sort }),
     ...(descending === shape.sorts[sort]!.descending ? {} : { order: descending ? "desc" : "asc" }),
   })
@@ -116,19 +116,19 @@ const textOf = (value: string | number | null): string | null => value === null 
 export const pageOf = <Row>(
   shape: ListShape<Row>,
   rows: ReadonlyArray<Row>,
-  asked: AskedList,
+  listQuery: ListQuery,
   size: number,
 ): ListPage<Row> => {
-  const wanted = asked.search.toLowerCase()
+  const wanted = listQuery.search.toLowerCase()
   const found = rows.filter((row) =>
     (wanted === "" || shape.textsOf(row).some((text) => text.toLowerCase().includes(wanted))) &&
-    Object.entries(asked.filters).every(([name, value]) => shape.filters[name]!.matches(row, value))
+    Object.entries(listQuery.filters).every(([name, value]) => shape.filters[name]!.matches(row, value))
   )
-  const { valueOf } = shape.sorts[asked.sort]!
+  const { valueOf } = shape.sorts[listQuery.sort]!
   const compare = (a: Row, b: Row) =>
-    compareValues(valueOf(a), valueOf(b), asked.descending) || compareTexts(shape.idOf(a), shape.idOf(b))
+    compareValues(valueOf(a), valueOf(b), listQuery.descending) || compareTexts(shape.idOf(a), shape.idOf(b))
   const sorted = found.toSorted(compare)
-  const start = startOf(shape, sorted, asked)
+  const start = startOf(shape, sorted, listQuery)
   return {
     rows: sorted.slice(start, start + size),
     all: rows.length,
@@ -142,12 +142,12 @@ export const pageOf = <Row>(
  * The index of the first row after the cursor. If the row of the cursor was removed or changed, its stored value is
  * used.
  */
-const startOf = <Row>(shape: ListShape<Row>, sorted: ReadonlyArray<Row>, { cursor, descending, sort }: AskedList) => {
+const startOf = <Row>(shape: ListShape<Row>, sorted: ReadonlyArray<Row>, { cursor, descending, sort }: ListQuery) => {
   if (cursor === undefined) return 0
   const { valueOf } = shape.sorts[sort]!
-  const standing = sorted.findIndex((row) => shape.idOf(row) === cursor.id)
-  if (standing >= 0 && (cursor.after === null || textOf(valueOf(sorted[standing]!)) === cursor.after)) {
-    return standing + 1
+  const cursorIndex = sorted.findIndex((row) => shape.idOf(row) === cursor.id)
+  if (cursorIndex >= 0 && (cursor.after === null || textOf(valueOf(sorted[cursorIndex]!)) === cursor.after)) {
+    return cursorIndex + 1
   }
   const { after, id } = cursor
   const isNumeric = sorted.some((row) => typeof valueOf(row) === "number")
@@ -161,13 +161,13 @@ const startOf = <Row>(shape: ListShape<Row>, sorted: ReadonlyArray<Row>, { curso
 /** The query of the next page. Undefined on the last page. */
 export const nextQuery = <Row>(
   shape: ListShape<Row>,
-  asked: AskedList,
+  listQuery: ListQuery,
   { hasMore, rows }: Pick<ListPage<Row>, "hasMore" | "rows">,
   more: Readonly<Record<string, string>> = {},
 ): string | undefined => {
   const last = rows.at(-1)
   if (!hasMore || last === undefined) return undefined
-  const after = textOf(shape.sorts[asked.sort]!.valueOf(last))
+  const after = textOf(shape.sorts[listQuery.sort]!.valueOf(last))
   const cursor = { cursor: shape.idOf(last), ...(after === null ? {} : { after }) }
-  return queryOf(shape, asked, { more: { ...cursor, ...more } })
+  return queryOf(shape, listQuery, { more: { ...cursor, ...more } })
 }

@@ -8,7 +8,6 @@ import * as Smtp from "../../src/delivery/connections/Smtp.ts"
 import * as Webhook from "../../src/delivery/connections/Webhook.ts"
 import { connectionWords, platformForms } from "../../src/console/pages/delivery/ConnectionForms.ts"
 import { failureTroubles } from "../../src/console/pages/OverviewTroubles.ts"
-import { settingsFrom, textIn } from "../../src/console/components/SchemaFields.tsx"
 import { startWebhook, webhookSecret } from "../support/platformServers/PlatformServer.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type LocalService, startInProcess } from "../support/service.ts"
@@ -28,9 +27,9 @@ it("labels every setting and secret of every platform", () => {
   for (const [platform, { Secrets, Settings }] of Object.entries(modules)) {
     const { secrets, settings } = platformForms[platform as keyof typeof modules]
     const words = connectionWords[platform as keyof typeof modules]
-    const paths = [...settings, ...secrets].map(({ path }) => path.join("."))
-    assert.sameMembers(Object.keys(words), paths, platform)
-    const roots = new Set([...settings, ...secrets].map(({ path }) => path[0]))
+    const paths = Object.values({ ...settings.fields, ...secrets.fields }).map(({ at }) => at!.slice(1))
+    assert.sameMembers(Object.keys(words), paths.map((path) => path.join(".")), platform)
+    const roots = new Set(paths.map(([root]) => root))
     assert.sameMembers([...roots], [...Object.keys(Settings.fields), ...Object.keys(Secrets.fields)], platform)
   }
 })
@@ -45,14 +44,10 @@ it("reads the settings back from a filled form", () => {
     unsubscribe: { mailto: "stop@example.com" },
     connections: 3,
   }
-  const sent = Object.fromEntries(settings.map((field) => [field.name, textIn(field, stored)]))
-  assert.deepStrictEqual(settingsFrom(settings, sent), stored)
+  assert.deepStrictEqual(settings.read(settings.valuesOf({ settings: stored })), { settings: stored })
   const tracked = { region: "eu", from: "a@example.com", tracked: false }
   const other = platformForms.customerio.settings
-  assert.deepStrictEqual(
-    settingsFrom(other, Object.fromEntries(other.map((field) => [field.name, textIn(field, tracked)]))),
-    tracked,
-  )
+  assert.deepStrictEqual(other.read(other.valuesOf({ settings: tracked })), { settings: tracked })
 })
 
 it("warns about failed messages from a share of 1 %, and reports trouble from the threshold and 10 messages", () => {
@@ -371,10 +366,12 @@ describe("delivery in the console", () => {
       "deliveries/-/retry",
     ]
     const names = [
-      ...Object.values(platformForms).flatMap(({ secrets, settings }) => [...secrets, ...settings]),
-      ...["secret", "conversions", "mapping", "body", "name", "to"].map((name) => ({ name })),
-      ...["tolerance_seconds", "header", "scheme", "unsigned_items"].map((name) => ({ name: `settings-${name}` })),
-    ].map(({ name }) => name)
+      ...Object.values(platformForms).flatMap(({ secrets, settings }) =>
+        Object.keys({ ...secrets.fields, ...settings.fields })
+      ),
+      ...["secret", "conversions", "mapping", "body", "name", "to"],
+      ...["tolerance_seconds", "header", "scheme", "unsigned_items"].map((name) => `settings-${name}`),
+    ]
     for (
       const value of [
         "\0",

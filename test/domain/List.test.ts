@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { askedIn, isNarrowed, type ListShape, nextQuery, pageOf, queryOf } from "../../src/domain/List.ts"
+import { isNarrowed, listQueryIn, type ListShape, nextQuery, pageOf, queryOf } from "../../src/domain/List.ts"
 
 interface Row {
   readonly id: string
@@ -25,7 +25,7 @@ const shape: ListShape<Row> = {
   sort: "name",
 }
 
-const asked = (query: string) => askedIn(shape, new URLSearchParams(query))
+const asked = (query: string) => listQueryIn(shape, new URLSearchParams(query))
 const row = (id: string, name: string, used: number | null = null): Row => ({ id, name, used })
 const idsOf = (rows: ReadonlyArray<Row>) => rows.map(({ id }) => id)
 

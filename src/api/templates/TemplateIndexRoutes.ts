@@ -7,10 +7,10 @@ import { pageOf } from "../http/Paging.ts"
 import { TemplateListing, type TemplatesPage } from "./TemplateListing.ts"
 import { type ListedTemplate, stateOf } from "./TemplateListShape.ts"
 
-const nextOf = ({ asked, hasMore, rows, shape }: TemplatesPage): string | null => {
+const nextOf = ({ listQuery, hasMore, rows, shape }: TemplatesPage): string | null => {
   const last = rows.at(-1)
   if (!hasMore || last === undefined) return null
-  const value = shape.sorts[asked.sort]!.valueOf(last)
+  const value = shape.sorts[listQuery.sort]!.valueOf(last)
   return Buffer.from(JSON.stringify([last.id, value === null ? null : `${value}`])).toString("base64url")
 }
 

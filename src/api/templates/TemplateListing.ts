@@ -5,7 +5,7 @@ import { noticed, RequestNotices } from "../../decide/RequestNotices.ts"
 import { Deliveries } from "../../delivery/Deliveries.ts"
 import type { OrganizationNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { type AskedList, type ListPage, type ListShape, pageOf } from "../../domain/List.ts"
+import { type ListPage, type ListQuery, type ListShape, pageOf } from "../../domain/List.ts"
 import { Models } from "../../learning/Models.ts"
 import { verdictNow } from "../../results/Composition.ts"
 import { Traffic, trafficDays } from "../../results/Traffic.ts"
@@ -17,7 +17,7 @@ import { type ListedTemplate, templateShape } from "./TemplateListShape.ts"
 /** A page of the template list, with the shape and the query that selected it. */
 export interface TemplatesPage extends ListPage<ListedTemplate> {
   readonly shape: ListShape<ListedTemplate>
-  readonly asked: AskedList
+  readonly listQuery: ListQuery
   /** Number of templates in use, before any search or filter. */
   readonly inUse: number
   /** Number of archived templates, before any search or filter. */
@@ -37,7 +37,7 @@ export class TemplateListing extends Context.Service<TemplateListing, {
     org: OrgSlug,
     which: Which,
     size: number,
-    ask: (shape: ListShape<ListedTemplate>) => AskedList,
+    ask: (shape: ListShape<ListedTemplate>) => ListQuery,
   ) => Effect.Effect<TemplatesPage, OrganizationNotFound>
 }>()("parlance/api/templates/TemplateListing") {
   static readonly layer = Layer.effect(
@@ -105,20 +105,20 @@ export class TemplateListing extends Context.Service<TemplateListing, {
         org: OrgSlug,
         which: Which,
         size: number,
-        ask: (shape: ListShape<ListedTemplate>) => AskedList,
+        ask: (shape: ListShape<ListedTemplate>) => ListQuery,
       ) {
         const all = yield* rows(org)
         const ofWhich = which === "all"
           ? all
           : all.filter(({ archivedAt }) => (archivedAt !== null) === (which === "archived"))
         const shape = templateShape(trafficDays, ofWhich)
-        const asked = ask(shape)
+        const listQuery = ask(shape)
         // Traffic is read for every template only if the list is sorted by it.
-        const isByTraffic = asked.sort === "decisions"
-        const cut = pageOf(shape, isByTraffic ? yield* withDays(org, ofWhich) : ofWhich, asked, size)
+        const isByTraffic = listQuery.sort === "decisions"
+        const cut = pageOf(shape, isByTraffic ? yield* withDays(org, ofWhich) : ofWhich, listQuery, size)
         const shown = yield* withNames(org, isByTraffic ? cut.rows : yield* withDays(org, cut.rows))
         const archived = all.filter(({ archivedAt }) => archivedAt !== null).length
-        return { ...cut, rows: shown, shape, asked, inUse: all.length - archived, archived }
+        return { ...cut, rows: shown, shape, listQuery, inUse: all.length - archived, archived }
       })
 
       return TemplateListing.of({ page })

@@ -12,16 +12,14 @@ const Confirmation = ({ back, button, children }: {
   readonly button: string
   readonly children: ComponentChildren
 }) => (
-  <Card kind="danger">
-    <div class="stack">
-      {children}
-      <Form action={useContext(PlaceContext)?.path ?? ""}>
-        <div class="buttons">
-          <Submit kind="danger">{button}</Submit>
-          <a class="button" href={back}>Go back</a>
-        </div>
-      </Form>
-    </div>
+  <Card stacked kind="danger">
+    {children}
+    <Form action={useContext(PlaceContext)?.path ?? ""}>
+      <div class="buttons">
+        <Submit kind="danger">{button}</Submit>
+        <a class="button" href={back}>Go back</a>
+      </div>
+    </Form>
   </Card>
 )
 

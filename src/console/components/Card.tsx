@@ -1,11 +1,14 @@
 import type { ComponentChildren } from "preact"
 
-/** A part of a page on its own ground. `flush`: its content, a table mostly, reaches the edges. */
-export const Card = ({ actions, children, kind = "plain", lead, title }: {
+/** A part of a page on its own ground. */
+export const Card = ({ actions, children, kind = "plain", lead, stacked = false, title }: {
   readonly title?: string
   readonly lead?: ComponentChildren
   readonly actions?: ComponentChildren
+  /** `flush`: the content, such as a table, reaches the edges. */
   readonly kind?: "plain" | "flush" | "danger"
+  /** Whether the content is a stack of elements with a distance. */
+  readonly stacked?: boolean
   readonly children?: ComponentChildren
 }) => (
   <section class={`card ${kind}`} {...(title === undefined ? {} : { "aria-label": title })}>
@@ -16,6 +19,6 @@ export const Card = ({ actions, children, kind = "plain", lead, title }: {
         {lead !== undefined && <p>{lead}</p>}
       </header>
     )}
-    {children}
+    {stacked ? <div class="stack">{children}</div> : children}
   </section>
 )

@@ -60,11 +60,8 @@ export const Field = ({ autocomplete, list, required = true, type = "text", valu
   return (
     <Around {...common} own={own}>
       <input {...attributes} />
-      {list !== undefined && (
-        <datalist id={`${common.name}-list`}>
-          {list.map((one) => <option value={one} />)}
-        </datalist>
-      )}
+      {list !== undefined && <datalist id={`${common.name}-list`}>{list.map((one) => <option value={one} />)}
+      </datalist>}
     </Around>
   )
 }

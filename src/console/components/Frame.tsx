@@ -49,11 +49,7 @@ const Switcher = ({ current, organizations, role, session }: {
 )
 
 /** The way to notifications, with the number that is unread. */
-const Bell = ({ base, path, unread }: {
-  readonly base: string
-  readonly path: string
-  readonly unread: number
-}) => (
+const Bell = ({ base, path, unread }: { readonly base: string; readonly path: string; readonly unread: number }) => (
   <a
     class="bell"
     href={`${base}/notifications`}

@@ -12,11 +12,15 @@ import { TextAreaField } from "./TextAreaField.tsx"
 
 // Forms for inputs of the API. A member is listed once, with its words, its look and how it is read.
 
-type Look = "text" | "email" | "number" | "password" | "lines" | "select" | "radio" | "checkboxes"
+type Look = "text" | "email" | "number" | "password" | "lines" | "code" | "select" | "radio" | "checkboxes"
 
 /** The field of a member. */
-interface InputField {
+export interface InputField {
   readonly label: string
+  /** The path of the member in the input. Default: the name of the field. */
+  readonly at?: ReadonlyArray<string>
+  /** Whether the field is rarely needed. It is then among the further settings. */
+  readonly isFurther?: boolean
   readonly hint?: ComponentChildren
   /** Default: `text`. */
   readonly as?: Look
@@ -26,6 +30,8 @@ interface InputField {
   readonly initial?: string
   /** Default: true. */
   readonly required?: boolean
+  /** Whether the label says that the field is optional. Default: false. */
+  readonly saysOptional?: boolean
   /** Texts to choose from or to type over. */
   readonly suggested?: ReadonlyArray<string>
   readonly autocomplete?: string
@@ -39,6 +45,7 @@ const readers: { readonly [look in Look]: Reader } = {
   number,
   password: typed,
   lines: list(),
+  code: typed,
   select: ifSent(typed),
   radio: ifSent(typed),
   checkboxes: list("\n"),
@@ -50,12 +57,14 @@ const InputFieldView = ({ faults, field, name, value }: {
   readonly value: string
   readonly faults: ReadonlyArray<Fault>
 }) => {
-  const { as = "text", autocomplete, hint, label, options = [], required = true, suggested } = field
+  const { as = "text", autocomplete, hint, options = [], required = true, saysOptional = false, suggested } = field
+  const label = saysOptional ? `${field.label} (optional)` : field.label
   const common = { name, label, faults, ...(hint === undefined ? {} : { hint }) }
   if (as === "select") {
     return <SelectField {...common} value={value} options={options.map(([one, words]) => [one, words] as const)} />
   }
   if (as === "lines") return <TextAreaField {...common} value={value} required={required} />
+  if (as === "code") return <TextAreaField {...common} value={value} required={required} rows={4} code />
   if (as === "radio" || as === "checkboxes") {
     return <Choices {...common} type={as === "radio" ? as : "checkbox"} values={value.split("\n")} options={options} />
   }
@@ -77,33 +86,91 @@ interface Shown {
   readonly faults: ReadonlyArray<Fault>
 }
 
-/** A form for the input `schema`. Each of `fields` is read as the member of its name. */
+/** The members of an input at the paths of their fields. */
+const nested = (
+  fields: Readonly<Record<string, InputField>>,
+  members: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> => {
+  const input: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(members)) {
+    const path = fields[name]?.at ?? [name]
+    let place = input
+    for (const step of path.slice(0, -1)) place = (place[step] ??= {}) as Record<string, unknown>
+    place[path.at(-1)!] = value
+  }
+  return input
+}
+
+/** The text of the member at `path` in its field. */
+const textIn = (path: ReadonlyArray<string>, input: unknown): string => {
+  let value = input
+  for (const step of path) {
+    if (value === null || typeof value !== "object" || !Object.hasOwn(value, step)) return ""
+    value = (value as Record<string, unknown>)[step]
+  }
+  return value === null ? "any" : value === undefined || typeof value === "object" ? "" : String(value)
+}
+
+/** The fields of a form. Each is read as the member of its name or path. */
+export const inputFields = (fields: Readonly<Record<string, InputField>>) => {
+  const reading = Record.map(fields, ({ as = "text", read = readers[as] }) => read)
+  const paths = Object.entries(fields).map(([name, { at = [name] }]) => [name, `/${at.join("/")}`] as const)
+  const valueOf = (name: string, { as, initial = "" }: InputField, values: Fields | undefined) =>
+    values?.[name] ?? (values === undefined || as !== "checkboxes" ? initial : "")
+  const viewsOf = (shown: ReadonlyArray<readonly [string, InputField]>, { faults, values }: Shown) =>
+    shown.map(([name, field]) => (
+      <InputFieldView name={name} field={field} value={valueOf(name, field, values)} faults={faults} />
+    ))
+  const further = Object.entries(fields).filter(([, { isFurther = false }]) => isFurther)
+  return {
+    fields,
+    /** The labels of the fields, for the summary of faults. */
+    labels: Record.map(fields, ({ label }) => label),
+    /** The members of a form that was sent. */
+    read: (sent: Fields) => nested(fields, readForm(reading, sent)),
+    /** The texts of the fields for a stored input. */
+    valuesOf: (input: unknown): Fields => Record.map(fields, ({ at = [] }) => textIn(at, input)),
+    /** Faults of an input, each at its field: `/settings/unsubscribe/url` becomes `/settings-unsubscribe-url`. */
+    placed: (faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
+      faults.map((fault) => {
+        const { pointer } = fault
+        const [name] = paths.find(([, path]) => path === pointer) ??
+          paths.find(([, path]) => pointer.includes("/", 1) && path.startsWith(`${pointer}/`)) ??
+          paths.find(([, path]) => pointer.startsWith(`${path}/`)) ?? []
+        return name === undefined ? fault : { ...fault, pointer: `/${name}` }
+      }),
+    /** Shows the fields with the texts that were sent, or with the initial texts of a new form. */
+    Fields: (shown: Shown) => (
+      <>{viewsOf(Object.entries(fields).filter(([, { isFurther = false }]) => !isFurther), shown)}</>
+    ),
+    /** Shows the fields that are rarely needed. They are folded unless one of them has a text or a fault. */
+    FurtherFields: (shown: Shown) =>
+      further.length === 0 ? null : (
+        <details
+          class="why"
+          open={further.some(([name]) =>
+            (shown.values?.[name] ?? "") !== "" || shown.faults.some(({ pointer }) => pointer === `/${name}`)
+          )}
+        >
+          <summary>Further settings</summary>
+          <div class="further">{viewsOf(further, shown)}</div>
+        </details>
+      ),
+  }
+}
+
+/** A form for the input `schema`. */
 export const inputForm = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   fields: Readonly<Record<string, InputField>>,
 ) => {
   const decode = decoder(schema)
-  const reading = Record.map(fields, ({ as = "text", read = readers[as] }) => read)
-  const valueOf = (name: string, { as, initial = "" }: InputField, values: Fields | undefined) =>
-    values?.[name] ?? (values === undefined || as !== "checkboxes" ? initial : "")
-  const InputFields = ({ faults, values }: Shown) => (
-    <>
-      {Object.entries(fields).map(([name, field]) => (
-        <InputFieldView name={name} field={field} value={valueOf(name, field, values)} faults={faults} />
-      ))}
-    </>
-  )
-  const labels = Record.map(fields, ({ label }) => label)
+  const form = inputFields(fields)
   return {
-    /** The labels of the fields, for the summary of faults. */
-    labels,
-    /** The members of a form that was sent. */
-    read: (sent: Fields) => readForm(reading, sent),
+    ...form,
     /** The input of a form that was sent. `more` replaces members. */
     decode: (sent: Fields, more: object = {}): Effect.Effect<S["Type"], InvalidInput> =>
-      decoded(decode({ ...readForm(reading, sent), ...more })),
-    /** Shows the fields with the texts that were sent, or with the initial texts of a new form. */
-    Fields: InputFields,
+      decoded(decode({ ...form.read(sent), ...more })),
     /** A card with the form, below the summary of its faults. */
     Card: ({ action, children, faults, submit, values }: Shown & {
       readonly action: string
@@ -111,10 +178,10 @@ export const inputForm = <S extends Schema.ConstraintDecoder<unknown>>(
       readonly children?: ComponentChildren
     }) => (
       <>
-        <ErrorSummary faults={faults} labels={labels} />
+        <ErrorSummary faults={faults} labels={form.labels} />
         <Card>
           <Form action={action} {...(submit === undefined ? {} : { submit })}>
-            <InputFields values={values} faults={faults} />
+            <form.Fields values={values} faults={faults} />
             {children}
           </Form>
         </Card>

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact"
 import {
-  askedIn,
-  type AskedList,
   isNarrowed,
   type ListPage as ShownPart,
+  type ListQuery,
+  listQueryIn,
   type ListShape,
   pageOf,
 } from "../../domain/List.ts"
@@ -15,11 +15,11 @@ import type { FirstRows } from "./MoreRows.tsx"
 import { type Cell, type SortHeading, Table } from "./Table.tsx"
 
 /** A list as the query of its page asks for it. */
-interface AskedPage<Row> {
+interface QueriedList<Row> {
   readonly shape: ListShape<Row>
   /** The address of the list. */
   readonly at: string
-  readonly asked: AskedList
+  readonly listQuery: ListQuery
   readonly page: ShownPart<Row>
 }
 
@@ -28,20 +28,20 @@ export const listIn = <Row,>(
   shape: ListShape<Row>,
   rows: ReadonlyArray<Row>,
   { at, query, size }: { readonly at: string; readonly query: URLSearchParams; readonly size: number },
-): AskedPage<Row> => {
-  const asked = askedIn(shape, query)
-  return { shape, at, asked, page: pageOf(shape, rows, asked, size) }
+): QueriedList<Row> => {
+  const listQuery = listQueryIn(shape, query)
+  return { shape, at, listQuery, page: pageOf(shape, rows, listQuery, size) }
 }
 
 /** `3 keys of 40`, or `all` for a list without a search or filter. */
-export const narrowedCaption = <Row,>({ asked, page }: AskedPage<Row>, noun: string, all: string): string =>
-  isNarrowed(asked) ? `${counted(page.found, noun)} of ${count(page.all)}` : all
+export const narrowedCaption = <Row,>({ listQuery, page }: QueriedList<Row>, noun: string, all: string): string =>
+  isNarrowed(listQuery) ? `${counted(page.found, noun)} of ${count(page.all)}` : all
 
 /**
  * A list on its page: search and filters, the table, the links to more rows, and the text of an empty list.
  */
 export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, placeholder, row, search }: {
-  readonly list: AskedPage<Row>
+  readonly list: QueriedList<Row>
   /** One row, such as `key`. */
   readonly noun: string
   readonly caption: string
@@ -56,19 +56,19 @@ export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, pl
   /** Cards that narrow screens show at first. */
   readonly first?: FirstRows
 }) => {
-  const { asked, at, page, shape } = list
+  const { listQuery, at, page, shape } = list
   const { all, found, rows } = page
   return (
     <Card kind="flush">
       <ListForm
         all={all}
-        asked={asked}
+        listQuery={listQuery}
         at={at}
         label={`${placeholder === undefined ? "Filter" : "Search"} ${noun}s`}
         shape={shape}
         {...(placeholder === undefined ? {} : { placeholder })}
       />
-      {found === 0 && (isNarrowed(asked) || empty === undefined)
+      {found === 0 && (isNarrowed(listQuery) || empty === undefined)
         ? <Empty title={`No matching ${noun}s`}>{search ?? "Change or clear the search and the filters."}</Empty>
         : found === 0
         ? empty
@@ -76,12 +76,12 @@ export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, pl
           <Table
             cards="labelled"
             caption={caption}
-            headings={headings((name) => sortHeading(shape, asked, { all, at, name }))}
+            headings={headings((name) => sortHeading(shape, listQuery, { all, at, name }))}
             rows={rows.map(row)}
             {...(first === undefined ? {} : { first })}
           />
         )}
-      <ListPages asked={asked} at={at} label={`Pages of ${noun}s`} page={page} shape={shape} />
+      <ListPages listQuery={listQuery} at={at} label={`Pages of ${noun}s`} page={page} shape={shape} />
     </Card>
   )
 }

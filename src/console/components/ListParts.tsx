@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { type AskedList, isNarrowed, type ListPage, type ListShape, nextQuery, queryOf } from "../../domain/List.ts"
+import { isNarrowed, type ListPage, type ListQuery, type ListShape, nextQuery, queryOf } from "../../domain/List.ts"
 import { count } from "../Format.ts"
 import type { SortHeading } from "./Table.tsx"
 
@@ -7,9 +7,9 @@ import type { SortHeading } from "./Table.tsx"
 const shortList = 10
 
 /** The search, the filters and the order of a list, as a form without JavaScript. Absent for short lists. */
-export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, shape, start = at }: {
+export const ListForm = <Row,>({ all, listQuery, at, children, label, placeholder, shape, start = at }: {
   readonly shape: ListShape<Row>
-  readonly asked: AskedList
+  readonly listQuery: ListQuery
   /** The address of the list. */
   readonly at: string
   /** The list without a search or filter. Default: `at`. */
@@ -22,8 +22,8 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
   /** Hidden fields that stay as they are. */
   readonly children?: ComponentChildren
 }) => {
-  if (all <= shortList && !isNarrowed(asked)) return null
-  const { descending, filters, search, sort } = asked
+  if (all <= shortList && !isNarrowed(listQuery)) return null
+  const { descending, filters, search, sort } = listQuery
   return (
     <form method="get" action={at} class="list-form" role="search" aria-label={label}>
       {children}
@@ -50,7 +50,7 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
       )}
       <div class="buttons">
         <button type="submit" class="button">{placeholder === undefined ? "Filter" : "Search"}</button>
-        {isNarrowed(asked) && <a class="button" href={start}>Show all</a>}
+        {isNarrowed(listQuery) && <a class="button" href={start}>Show all</a>}
       </div>
     </form>
   )
@@ -59,7 +59,7 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
 /** The heading of a column that the list can be sorted by. Of a short list, its text alone. */
 export const sortHeading = <Row,>(
   shape: ListShape<Row>,
-  asked: AskedList,
+  listQuery: ListQuery,
   { all, at, more = {}, name }: {
     /** Rows before any search or filter. */
     readonly all: number
@@ -71,15 +71,23 @@ export const sortHeading = <Row,>(
 ): SortHeading | string => {
   const { descending, label } = shape.sorts[name]!
   if (all <= shortList) return label
-  const isCurrent = asked.sort === name
-  const href = queryOf(shape, asked, { sort: name, descending: isCurrent ? !asked.descending : descending, more })
-  return { label, href: `${at}${href}`, order: isCurrent ? (asked.descending ? "descending" : "ascending") : undefined }
+  const isCurrent = listQuery.sort === name
+  const href = queryOf(shape, listQuery, {
+    sort: name,
+    descending: isCurrent ? !listQuery.descending : descending,
+    more,
+  })
+  return {
+    label,
+    href: `${at}${href}`,
+    order: isCurrent ? (listQuery.descending ? "descending" : "ascending") : undefined,
+  }
 }
 
 /** The rows that are shown, such as `26–50 of 201`, and the ways to the start and on. */
-export const ListPages = <Row,>({ asked, at, label, more = {}, page, shape }: {
+export const ListPages = <Row,>({ listQuery, at, label, more = {}, page, shape }: {
   readonly shape: ListShape<Row>
-  readonly asked: AskedList
+  readonly listQuery: ListQuery
   readonly at: string
   readonly page: ListPage<Row>
   readonly label: string
@@ -87,10 +95,10 @@ export const ListPages = <Row,>({ asked, at, label, more = {}, page, shape }: {
   readonly more?: Readonly<Record<string, string>>
 }) => {
   const { before, found, rows } = page
-  const next = nextQuery(shape, asked, page, more)
+  const next = nextQuery(shape, listQuery, page, more)
   return before === 0 && next === undefined ? null : (
     <nav class="pagination" aria-label={label}>
-      {before !== 0 && <a class="button compact" href={`${at}${queryOf(shape, asked, { more })}`}>First page</a>}
+      {before !== 0 && <a class="button compact" href={`${at}${queryOf(shape, listQuery, { more })}`}>First page</a>}
       <span class="small muted">{count(before + 1)}–{count(before + rows.length)} of {count(found)}</span>
       {next !== undefined && <a class="button compact" href={`${at}${next}`} rel="next">Next page</a>}
     </nav>

@@ -45,17 +45,19 @@ const Tabs = ({ canEdit, path }: { readonly path: string; readonly canEdit: bool
   )
 }
 
-/**
- * The head of a page: breadcrumbs, the tabs of the template that the page belongs to, its title, a sentence on what it is
- * for, and what can be done.
- */
-export const PageHead = ({ actions, back, lead, title }: {
+/** The head of a page. */
+export interface Head {
   readonly title: string
+  /** A sentence that explains the page. */
   readonly lead?: ComponentChildren
+  /** Buttons and links. */
   readonly actions?: ComponentChildren
   /** The page above this one, if that is not the section of the sidebar. */
-  readonly back?: Crumb
-}) => {
+  readonly back?: Crumb | undefined
+}
+
+/** Breadcrumbs, the tabs of the template that the page belongs to, the title, the lead and the actions. */
+export const PageHead = ({ actions, back, lead, title }: Head) => {
   const place = useContext(PlaceContext)
   const path = place?.path ?? ""
   return (

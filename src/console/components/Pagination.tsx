@@ -1,15 +1,22 @@
-/** To the next page of a list by cursor, and back to its start. */
-export const Pagination = ({ first, isOldestFirst = false, label, next }: {
+/** Leads to the next page of a list, and back to its start. */
+export const Pagination = ({ at, cursor, isOldestFirst = false, label, next }: {
   readonly label: string
-  /** The start of the list; absent on the first page. */
-  readonly first?: string | undefined
-  readonly next?: string | undefined
-  /** Whether the list begins with what is oldest. Default: with what is newest. */
+  /** The address of the first page. */
+  readonly at: string
+  /** The cursor of this page. Undefined on the first page. */
+  readonly cursor: unknown
+  /** The cursor of the next page. Null on the last page. */
+  readonly next: string | number | null
+  /** Whether the list begins with the oldest row. Default: with the newest row. */
   readonly isOldestFirst?: boolean
 }) =>
-  first === undefined && next === undefined ? null : (
+  cursor === undefined && next === null ? null : (
     <nav class="pagination" aria-label={label}>
-      {first !== undefined && <a class="button compact" href={first}>{isOldestFirst ? "Oldest" : "Newest"}</a>}
-      {next !== undefined && <a class="button compact" href={next} rel="next">{isOldestFirst ? "Newer" : "Older"}</a>}
+      {cursor !== undefined && <a class="button compact" href={at}>{isOldestFirst ? "Oldest" : "Newest"}</a>}
+      {next !== null && (
+        <a class="button compact" href={`${at}${at.includes("?") ? "&" : "?"}cursor=${next}`} rel="next">
+          {isOldestFirst ? "Newer" : "Older"}
+        </a>
+      )}
     </nav>
   )

@@ -46,8 +46,8 @@ const HeadingCell = ({ heading }: { readonly heading: string | SortHeading }) =>
 /**
  * A table with a caption; on narrow screens it scrolls by itself, also with the keyboard. An empty heading is `[hidden text]`.
  * With `cards`, narrow screens show each row as a card, with its first cell as the title: `line` has the other cells in one line,
- * `labelled` each in a line of its own, after the heading of its column, `tiles` up to three numbers beside each other, each below
- * the heading of its column. They show the first rows, and the others when asked.
+ * `labelled` each in a line of its own, after the heading of its column, `tiles` up to three numbers in a row, each below
+ * the heading of its column. They show the first rows, and a link shows the others.
  */
 export const Table = ({ caption, cards, first = cards === "line" ? 12 : 6, headings, rows }: {
   readonly caption: string

@@ -19,10 +19,10 @@ import { Form, PostButton, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { inputForm } from "../components/InputForm.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
 const ownForm = inputForm(OwnAccountBody, { name: { label: "Your name", autocomplete: "name" } })
@@ -60,90 +60,83 @@ const secondFactorText = ({ has_password, second_factor }: Account) =>
     ? "Off. You sign in with your password alone."
     : "Not needed. You sign in through the identity provider."
 
-const own = Effect.fnUntraced(
-  function* ({ session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const all = yield* (yield* Sessions).list(session.account.id, session.sessionId)
-    const account = yield* (yield* Accounts).get(session.account.id)
-    return {
-      title: "Your account",
-      body: (
-        <>
-          <PageHead title="Your account" lead={session.account.email} />
-          <ErrorSummary faults={faults} labels={labels} />
-          <Card title="Name">
-            <Form submit="Save name" action="/console/account">
-              <ownForm.Fields values={{ name: session.account.name, ...fields }} faults={faults} />
-            </Form>
-          </Card>
-          <Card
-            title="Password"
-            lead={account.has_password
-              ? "Changing it ends all your other sessions."
-              : "Your account has no password. You can choose one within 15 minutes of signing in through the identity provider."}
-          >
-            <Form action="/console/account/password">
-              <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
-              {account.has_password && (
-                <Field
-                  name="current_password"
-                  label={labels.current_password}
-                  type="password"
-                  autocomplete="current-password"
-                  faults={faults}
-                />
-              )}
-              <Field
-                name="password"
-                label={labels.password}
-                type="password"
-                autocomplete="new-password"
-                faults={faults}
-                hint={`At least ${Passwords.minLength} characters. Several unrelated words make a good one.`}
-              />
-              <div>
-                <Submit>{account.has_password ? "Change password" : "Choose password"}</Submit>
-              </div>
-            </Form>
-          </Card>
-          <Card
-            title="Second factor"
-            lead={secondFactorText(account)}
-            actions={
-              <a class="button" href="/console/account/second-factor">
-                {account.second_factor ? "Manage second factor" : "Set up second factor"}
-              </a>
-            }
+const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  const all = yield* (yield* Sessions).list(session.account.id, session.sessionId)
+  const account = yield* (yield* Accounts).get(session.account.id)
+  return view(
+    { title: "Your account", lead: session.account.email },
+    <ErrorSummary faults={faults} labels={labels} />,
+    <Card title="Name">
+      <Form submit="Save name" action="/console/account">
+        <ownForm.Fields values={{ name: session.account.name, ...fields }} faults={faults} />
+      </Form>
+    </Card>,
+    <Card
+      title="Password"
+      lead={account.has_password
+        ? "Changing it ends all your other sessions."
+        : "Your account has no password. You can choose one within 15 minutes of signing in through the identity provider."}
+    >
+      <Form action="/console/account/password">
+        <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
+        {account.has_password && (
+          <Field
+            name="current_password"
+            label={labels.current_password}
+            type="password"
+            autocomplete="current-password"
+            faults={faults}
           />
-          <Card kind="flush">
-            <Table
-              cards="labelled"
-              caption="Where you are signed in"
-              headings={["Device", "Address", "Signed in (UTC)", "Last used (UTC)", "[Actions]"]}
-              rows={all.map((one) => [
-                <>{deviceOf(one.user_agent)} {one.current && <Badge kind="good">this session</Badge>}</>,
-                one.address,
-                { kind: "nowrap", content: <Time at={one.created_at} zone="UTC" /> },
-                { kind: "nowrap", content: <Time at={one.last_seen_at} zone="UTC" /> },
-                {
-                  kind: "actions",
-                  content: one.current ? null : (
-                    <PostButton
-                      to={`/console/account/sessions/${one.id}/end`}
-                      kind="compact danger"
-                      label={`End the session of ${deviceOf(one.user_agent)}`}
-                    >
-                      End
-                    </PostButton>
-                  ),
-                },
-              ])}
-            />
-          </Card>
-        </>
-      ),
-    }
-  },
-)
+        )}
+        <Field
+          name="password"
+          label={labels.password}
+          type="password"
+          autocomplete="new-password"
+          faults={faults}
+          hint={`At least ${Passwords.minLength} characters. Several unrelated words make a good one.`}
+        />
+        <div>
+          <Submit>{account.has_password ? "Change password" : "Choose password"}</Submit>
+        </div>
+      </Form>
+    </Card>,
+    <Card
+      title="Second factor"
+      lead={secondFactorText(account)}
+      actions={
+        <a class="button" href="/console/account/second-factor">
+          {account.second_factor ? "Manage second factor" : "Set up second factor"}
+        </a>
+      }
+    />,
+    <Card kind="flush">
+      <Table
+        cards="labelled"
+        caption="Where you are signed in"
+        headings={["Device", "Address", "Signed in (UTC)", "Last used (UTC)", "[Actions]"]}
+        rows={all.map((one) => [
+          <>{deviceOf(one.user_agent)} {one.current && <Badge kind="good">this session</Badge>}</>,
+          one.address,
+          { kind: "nowrap", content: <Time at={one.created_at} zone="UTC" /> },
+          { kind: "nowrap", content: <Time at={one.last_seen_at} zone="UTC" /> },
+          {
+            kind: "actions",
+            content: one.current ? null : (
+              <PostButton
+                to={`/console/account/sessions/${one.id}/end`}
+                kind="compact danger"
+                label={`End the session of ${deviceOf(one.user_agent)}`}
+              >
+                End
+              </PostButton>
+            ),
+          },
+        ])}
+      />
+    </Card>,
+  )
+})
 
 const pageSize = 25
 
@@ -164,112 +157,104 @@ const accountShape: ListShape<Account> = {
   sort: "name",
 }
 
-const list = Effect.fnUntraced(
-  function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
-    const all = yield* (yield* Accounts).list
-    const shown = listIn(accountShape, all, { at: "/console/accounts", query: visit.query, size: pageSize })
-    return {
+const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const all = yield* (yield* Accounts).list
+  const shown = listIn(accountShape, all, { at: "/console/accounts", query: visit.query, size: pageSize })
+  return view(
+    {
       title: "All accounts",
-      body: (
+      lead: "Accounts of this installation. Invite members of an organization on its Members page.",
+      actions: <a class="button" href="/console/accounts/audit">Audit log</a>,
+    },
+    <ErrorSummary faults={faults} labels={accountForm.labels} />,
+    <ListPage
+      list={shown}
+      noun="account"
+      caption={narrowedCaption(shown, "account", "Accounts")}
+      placeholder="Name or e-mail address"
+      headings={(sorted) => [sorted("name"), "Kind", sorted("created"), "[Actions]"]}
+      row={(account) => [
         <>
-          <PageHead
-            title="All accounts"
-            lead="Accounts of this installation. Invite members of an organization on its Members page."
-            actions={<a class="button" href="/console/accounts/audit">Audit log</a>}
-          />
-          <ErrorSummary faults={faults} labels={accountForm.labels} />
-          <ListPage
-            list={shown}
-            noun="account"
-            caption={narrowedCaption(shown, "account", "Accounts")}
-            placeholder="Name or e-mail address"
-            headings={(sorted) => [sorted("name"), "Kind", sorted("created"), "[Actions]"]}
-            row={(account) => [
-              <>
-                {account.name}
-                <span class="sub">{account.email}</span>
-              </>,
-              <>
-                {account.administrator ? <Badge kind="accent">administrator</Badge> : <Badge>member</Badge>}{" "}
-                {!account.has_password && <Badge kind="warn">no password</Badge>}{" "}
-                {account.second_factor && <Badge kind="good">second factor</Badge>}
-              </>,
-              { kind: "nowrap", content: <Time at={account.created_at} zone="UTC" /> },
-              {
-                kind: "actions",
-                content: account.id === visit.session.account.id ? <span class="muted">you</span> : (
-                  <>
-                    <PostButton
-                      to={`/console/accounts/${account.id}/reset`}
-                      kind="compact"
-                      label={`Password link for ${account.email}`}
-                    >
-                      Password link
-                    </PostButton>{" "}
-                    {account.second_factor && (
-                      <>
-                        <a
-                          class="button compact"
-                          href={`/console/accounts/${account.id}/reset-second-factor`}
-                          aria-label={`Reset second factor of ${account.email}`}
-                        >
-                          Reset second factor
-                        </a>
-                        {" "}
-                      </>
-                    )}
-                    <a
-                      class="button compact danger"
-                      href={`/console/accounts/${account.id}/remove`}
-                      aria-label={`Remove ${account.email}`}
-                    >
-                      Remove
-                    </a>
-                  </>
-                ),
-              },
-            ]}
-          />
-          <Card
-            title="Create an account"
-            lead={(yield* MailQueue).isOn
-              ? "The person gets a mail with a link, and then chooses a password."
-              : "You get a link to send to the person, who then chooses a password."}
-          >
-            <Form submit="Create account" action="/console/accounts">
-              <accountForm.Fields values={fields} faults={faults} />
-            </Form>
-          </Card>
-        </>
-      ),
-    }
-  },
-)
+          {account.name}
+          <span class="sub">{account.email}</span>
+        </>,
+        <>
+          {account.administrator ? <Badge kind="accent">administrator</Badge> : <Badge>member</Badge>}{" "}
+          {!account.has_password && <Badge kind="warn">no password</Badge>}{" "}
+          {account.second_factor && <Badge kind="good">second factor</Badge>}
+        </>,
+        { kind: "nowrap", content: <Time at={account.created_at} zone="UTC" /> },
+        {
+          kind: "actions",
+          content: account.id === visit.session.account.id ? <span class="muted">you</span> : (
+            <>
+              <PostButton
+                to={`/console/accounts/${account.id}/reset`}
+                kind="compact"
+                label={`Password link for ${account.email}`}
+              >
+                Password link
+              </PostButton>{" "}
+              {account.second_factor && (
+                <>
+                  <a
+                    class="button compact"
+                    href={`/console/accounts/${account.id}/reset-second-factor`}
+                    aria-label={`Reset second factor of ${account.email}`}
+                  >
+                    Reset second factor
+                  </a>
+                  {" "}
+                </>
+              )}
+              <a
+                class="button compact danger"
+                href={`/console/accounts/${account.id}/remove`}
+                aria-label={`Remove ${account.email}`}
+              >
+                Remove
+              </a>
+            </>
+          ),
+        },
+      ]}
+    />,
+    <Card
+      title="Create an account"
+      lead={(yield* MailQueue).isOn
+        ? "The person gets a mail with a link, and then chooses a password."
+        : "You get a link to send to the person, who then chooses a password."}
+    >
+      <Form submit="Create account" action="/console/accounts">
+        <accountForm.Fields values={fields} faults={faults} />
+      </Form>
+    </Card>,
+  )
+})
 
 /** A new link for a password, which only this page shows. */
 const linkView = Effect.fnUntraced(function* (visit: Visit, { email, id }: Account) {
   const token = yield* (yield* OneTimeLinks).create("password", id)
-  return {
-    title: "Link for a password",
-    body: (
-      <>
-        <PageHead title="Link to choose a password" back={{ href: "/console/accounts", label: "All accounts" }} />
-        {(yield* MailQueue).isOn
-          ? (
-            <Note>
-              A mail with the link is on its way to {email}. The link is shown this once, in case the mail is lost.
-            </Note>
-          )
-          : <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>}
-        <SecretOnce
-          id="new-link"
-          label={`Link for ${email}`}
-          value={`${(yield* SessionCookie).originOf(visit.request)}${linkPath("password", token)}`}
-          hint="It works once, for one hour."
-        />
-      </>
-    ),
-  }
+  return view(
+    {
+      document: "Link for a password",
+      title: "Link to choose a password",
+      back: { href: "/console/accounts", label: "All accounts" },
+    },
+    (yield* MailQueue).isOn
+      ? (
+        <Note>
+          A mail with the link is on its way to {email}. The link is shown this once, in case the mail is lost.
+        </Note>
+      )
+      : <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>,
+    <SecretOnce
+      id="new-link"
+      label={`Link for ${email}`}
+      value={`${(yield* SessionCookie).originOf(visit.request)}${linkPath("password", token)}`}
+      hint="It works once, for one hour."
+    />,
+  )
 })
 
 const accountAction = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields) {

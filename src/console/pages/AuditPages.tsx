@@ -11,12 +11,13 @@ import {
 import { isStorable } from "../../domain/Attributes.ts"
 import { inField, instantOf } from "../FieldTime.ts"
 import { count } from "../Format.ts"
+import { pageOf } from "../../api/http/Paging.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { recordedActions } from "../../api/AccessTable.ts"
-import { PageHead } from "../components/PageHead.tsx"
 import { Pagination } from "../components/Pagination.tsx"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import type { Visit } from "../Routes.tsx"
 import { ChangeList } from "./history/ChangeList.tsx"
 import { entryId, entryView } from "./history/EntryView.tsx"
@@ -137,84 +138,73 @@ const Filter = ({ actors, at, filter, zone }: {
   </form>
 )
 
-const list = Effect.fnUntraced(
-  function* ({ query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
-    const audit = yield* Audit
-    const cursor = entryId(query.get("cursor"))
-    const filter = filterIn(query, zone)
-    const found = yield* audit.list(scope, { ...filter, cursor, limit: pageSize + 1 })
-    const total = yield* audit.count(scope, filter)
-    const entries = found.slice(0, pageSize)
-    const accounts = yield* (yield* Accounts).list
-    const asked = Object.entries(filter).flatMap(([name, value]) =>
+const list = Effect.fnUntraced(function* ({ query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
+  const audit = yield* Audit
+  const cursor = entryId(query.get("cursor"))
+  const filter = filterIn(query, zone)
+  const { next, page: entries } = yield* pageOf(pageSize, (limit) => audit.list(scope, { ...filter, cursor, limit }))
+  const total = yield* audit.count(scope, filter)
+  const accounts = yield* (yield* Accounts).list
+  const filtered = new URLSearchParams(
+    Object.entries(filter).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]]
-    )
-    const isFiltered = asked.length > 0
-    const here = (more: ReadonlyArray<ReadonlyArray<string>>) => {
-      const next = new URLSearchParams([...asked, ...more] as Array<[string, string]>)
-      return next.size === 0 ? path : `${path}?${next}`
-    }
-    return {
-      title,
-      body: (
-        <>
-          <PageHead title={title} lead={lead} {...(back === undefined ? {} : { back })} />
-          <Card kind="flush">
-            {(isFiltered || cursor !== undefined || found.length > shortLog) && (
-              <Filter
-                actors={["Admin token", ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
-                at={path}
-                filter={filter}
-                zone={zone}
-              />
-            )}
-            {entries.length === 0
-              ? isFiltered
-                ? <Empty title="No matching changes">Change or clear the filter.</Empty>
-                : (
-                  <Empty title="No changes yet">
-                    Changes are listed here with their author and time.
-                  </Empty>
-                )
-              : (
-                <>
-                  <p class="list-count small muted">
-                    {count(total)}
-                    {total < countedEntries ? "" : " or more"} {total === 1 ? "change" : "changes"}, newest first
-                  </p>
-                  <ChangeList
-                    caption="Changes, newest first"
-                    entries={entries}
-                    pathOf={(id) => `${path}/${id}`}
-                    subjectOf={subjectOf}
-                    zone={zone}
-                  />
-                </>
-              )}
-            <Pagination
-              label="Pages of the audit log"
-              first={cursor === undefined ? undefined : here([])}
-              next={found.length > entries.length ? here([["cursor", `${entries.at(-1)!.id}`]]) : undefined}
+    ),
+  )
+  const isFiltered = filtered.size > 0
+  return view(
+    { title, lead, back },
+    <Card kind="flush">
+      {(isFiltered || cursor !== undefined || entries.length > shortLog) && (
+        <Filter
+          actors={["Admin token", ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
+          at={path}
+          filter={filter}
+          zone={zone}
+        />
+      )}
+      {entries.length === 0
+        ? isFiltered
+          ? <Empty title="No matching changes">Change or clear the filter.</Empty>
+          : (
+            <Empty title="No changes yet">
+              Changes are listed here with their author and time.
+            </Empty>
+          )
+        : (
+          <>
+            <p class="list-count small muted">
+              {count(total)}
+              {total < countedEntries ? "" : " or more"} {total === 1 ? "change" : "changes"}, newest first
+            </p>
+            <ChangeList
+              caption="Changes, newest first"
+              entries={entries}
+              pathOf={(id) => `${path}/${id}`}
+              subjectOf={subjectOf}
+              zone={zone}
             />
-          </Card>
-        </>
-      ),
-    }
-  },
-)
+          </>
+        )}
+      <Pagination
+        label="Pages of the audit log"
+        at={isFiltered ? `${path}?${filtered}` : path}
+        cursor={cursor}
+        next={next}
+      />
+    </Card>,
+  )
+})
 
-const one = Effect.fnUntraced(
-  function* ({ params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
-    const id = entryId(params["entry"])
-    const [entry] = id === undefined ? [] : yield* (yield* Audit).list(scope, { cursor: id + 1, limit: 1 })
-    const found = entry?.id === id ? entry : undefined
-    return entryView(found, {
-      back: { href: path, label: title },
-      subject: found === undefined ? "" : subjectOf(found),
-      zone,
-    })
-  },
-)
+const one = Effect.fnUntraced(function* ({ params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
+  const id = entryId(params["entry"])
+  const [entry] = id === undefined ? [] : yield* (yield* Audit).list(scope, { cursor: id + 1, limit: 1 })
+  const found = entry?.id === id ? entry : undefined
+  return entryView(found, {
+    back: { href: path, label: title },
+    subject: found === undefined ? "" : subjectOf(found),
+    zone,
+  })
+})
 
 /** Settings, Audit log; and for administrators that of the installation. */
 export const layer = pages(({ page }) => [

@@ -6,8 +6,8 @@ import { commandsFor, findCommands } from "../Commands.ts"
 import { findPath } from "../components/CommandBar.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import type { Visit } from "../Routes.tsx"
 import { templatePath } from "./templates/Paths.ts"
 
@@ -33,8 +33,8 @@ const Links = ({ links, title }: {
 
 const show = Effect.fnUntraced(function* ({ can, org, query, role }: Visit) {
   const base = `/console/o/${org.slug}`
-  const asked = (query.get("q") ?? "").trim().slice(0, maxText)
-  const text = isStorable(asked) ? asked : ""
+  const typed = (query.get("q") ?? "").trim().slice(0, maxText)
+  const text = isStorable(typed) ? typed : ""
   const commands = findCommands(commandsFor(base, role, can), text)
   const templates = text === ""
     ? []
@@ -47,44 +47,36 @@ const show = Effect.fnUntraced(function* ({ can, org, query, role }: Visit) {
     label: `${story.as === "person" ? "Person" : "Message"} ${text}`,
   }]
   const isFound = commands.length + templates.length + person.length > 0
-  return {
-    title: "Search",
-    body: (
-      <>
-        <PageHead
-          title="Search"
-          lead="Pages and actions, templates by name or id, people and messages by their exact id."
-        />
-        <form method="get" action={findPath(base)} role="search" class="search">
-          <label for="q" class="visually-hidden">Page, template, person or action</label>
-          <input
-            type="search"
-            id="q"
-            name="q"
-            value={text}
-            placeholder="Page, template, person or action"
-            autocomplete="off"
-            maxLength={maxText}
-          />
-          <button type="submit" class="button primary">Search</button>
-        </form>
-        {text !== "" && !isFound && (
-          <Card kind="flush">
-            <Empty title={`No results for “${text}”`}>
-              Check the spelling. People and messages are found by their whole user id, e-mail address or tracking id.
-            </Empty>
-          </Card>
-        )}
-        <Links title="People and messages" links={person} />
-        <Links
-          title="Templates"
-          links={templates.map(({ id, name }) => ({ href: templatePath(org.slug, id), label: name, sub: id }))}
-        />
-        <Links title="Pages and actions" links={commands} />
-        {text === "" && <Links title="Pages and actions" links={commandsFor(base, role, can)} />}
-      </>
+  return view(
+    { title: "Search", lead: "Pages and actions, templates by name or id, people and messages by their exact id." },
+    <form method="get" action={findPath(base)} role="search" class="search">
+      <label for="q" class="visually-hidden">Page, template, person or action</label>
+      <input
+        type="search"
+        id="q"
+        name="q"
+        value={text}
+        placeholder="Page, template, person or action"
+        autocomplete="off"
+        maxLength={maxText}
+      />
+      <button type="submit" class="button primary">Search</button>
+    </form>,
+    text !== "" && !isFound && (
+      <Card kind="flush">
+        <Empty title={`No results for “${text}”`}>
+          Check the spelling. People and messages are found by their whole user id, e-mail address or tracking id.
+        </Empty>
+      </Card>
     ),
-  }
+    <Links title="People and messages" links={person} />,
+    <Links
+      title="Templates"
+      links={templates.map(({ id, name }) => ({ href: templatePath(org.slug, id), label: name, sub: id }))}
+    />,
+    <Links title="Pages and actions" links={commands} />,
+    text === "" && <Links title="Pages and actions" links={commandsFor(base, role, can)} />,
+  )
 })
 
 /** The search over an organization. */

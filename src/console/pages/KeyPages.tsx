@@ -13,10 +13,10 @@ import { Note } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { ifFilled } from "../FormReaders.ts"
 import { inputForm } from "../components/InputForm.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { Time } from "../components/Time.tsx"
 import type { ListShape } from "../../domain/List.ts"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
@@ -116,109 +116,91 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const all = yield* (yield* Keys).list(org.slug)
   const keys = listIn(shapeAt(now), all, { at: at(visit), query: visit.query, size: pageSize })
   const create = can("createKey") ? <a class="button primary" href={`${at(visit)}/new`}>Create New API Key</a> : null
-  return {
-    title: "API Keys",
-    body: (
-      <>
-        <PageHead
-          title="API Keys"
-          lead="Your systems send a key with every request. A key opens only this organization, within its scopes."
-          actions={all.length === 0 ? undefined : create}
-        />
-        <ListPage
-          list={keys}
-          noun="key"
-          caption={narrowedCaption(keys, "key", "Keys")}
-          placeholder="Name or beginning of the key"
-          empty={
-            <Empty title="No API keys yet" action={create}>
-              {can("createKey")
-                ? "Create one for the system that requests content or reports events."
-                : "An admin of the organization can create one."}
-            </Empty>
-          }
-          headings={(sorted) => [
-            sorted("name"),
-            "State",
-            "Scopes",
-            sorted("created"),
-            "Limit",
-            sorted("used"),
-            "[Actions]",
-          ]}
-          row={(key) => [
+  return view(
+    {
+      title: "API Keys",
+      lead: "Your systems send a key with every request. A key opens only this organization, within its scopes.",
+      actions: all.length === 0 ? undefined : create,
+    },
+    <ListPage
+      list={keys}
+      noun="key"
+      caption={narrowedCaption(keys, "key", "Keys")}
+      placeholder="Name or beginning of the key"
+      empty={
+        <Empty title="No API keys yet" action={create}>
+          {can("createKey")
+            ? "Create one for the system that requests content or reports events."
+            : "An admin of the organization can create one."}
+        </Empty>
+      }
+      headings={(sorted) => [
+        sorted("name"),
+        "State",
+        "Scopes",
+        sorted("created"),
+        "Limit",
+        sorted("used"),
+        "[Actions]",
+      ]}
+      row={(key) => [
+        <>
+          <span dir="auto">{key.name}</span>
+          <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
+        </>,
+        <>
+          <Badge kind={badges[stateOf(key, now)]}>{stateOf(key, now)}</Badge>{" "}
+          {key.kind === "test" && <Badge kind="accent">test</Badge>}
+        </>,
+        key.scopes.join(", "),
+        {
+          kind: "nowrap",
+          content: (
             <>
-              <span dir="auto">{key.name}</span>
-              <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
-            </>,
-            <>
-              <Badge kind={badges[stateOf(key, now)]}>{stateOf(key, now)}</Badge>{" "}
-              {key.kind === "test" && <Badge kind="accent">test</Badge>}
-            </>,
-            key.scopes.join(", "),
-            {
-              kind: "nowrap",
-              content: (
-                <>
-                  <Time at={key.created_at} zone={org.time_zone} />
-                  {key.expires_at !== null && (
-                    <span class="sub">
-                      until <Time at={key.expires_at} zone={org.time_zone} />
-                    </span>
-                  )}
-                </>
-              ),
-            },
-            key.rate_limit === null ? <span class="muted">default</span> : formatRateLimit(key.rate_limit),
-            { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
-            {
-              kind: "actions",
-              content: key.revoked_at === null && can("revokeKey")
-                ? (
-                  <a
-                    class="button compact danger"
-                    href={`${at(visit)}/${key.id}/revoke`}
-                    aria-label={`Revoke ${key.name}`}
-                  >
-                    Revoke
-                  </a>
-                )
-                : null,
-            },
-          ]}
-        />
-      </>
-    ),
-  }
+              <Time at={key.created_at} zone={org.time_zone} />
+              {key.expires_at !== null && (
+                <span class="sub">
+                  until <Time at={key.expires_at} zone={org.time_zone} />
+                </span>
+              )}
+            </>
+          ),
+        },
+        key.rate_limit === null ? <span class="muted">default</span> : formatRateLimit(key.rate_limit),
+        { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
+        {
+          kind: "actions",
+          content: key.revoked_at === null && can("revokeKey")
+            ? (
+              <a class="button compact danger" href={`${at(visit)}/${key.id}/revoke`} aria-label={`Revoke ${key.name}`}>
+                Revoke
+              </a>
+            )
+            : null,
+        },
+      ]}
+    />,
+  )
 })
 
 const create = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed({
-    title: "Create New API Key",
-    body: (
-      <>
-        <PageHead title="Create New API Key" back={{ href: at(visit), label: "API Keys" }} />
-        <keyForm.Card submit="Create key" action={`${at(visit)}/new`} values={fields} faults={faults} />
-      </>
-    ),
-  })
+  Effect.succeed(view(
+    { title: "Create New API Key", back: { href: at(visit), label: "API Keys" } },
+    <keyForm.Card submit="Create key" action={`${at(visit)}/new`} values={fields} faults={faults} />,
+  ))
 
-const shown = (visit: Visit, key: ApiKey & { readonly key: string }) => ({
-  title: "Your new API key",
-  body: (
-    <>
-      <PageHead title="Your new API key" back={{ href: at(visit), label: "API Keys" }} />
-      <Note kind="warn">Copy it now: it is shown only once. Parlance stores only a hash of it.</Note>
-      <SecretOnce
-        id="new-key"
-        label={key.name}
-        value={key.key}
-        hint={`Scopes: ${key.scopes.join(", ")}.`}
-        done={at(visit)}
-      />
-    </>
-  ),
-})
+const shown = (visit: Visit, key: ApiKey & { readonly key: string }) =>
+  view(
+    { title: "Your new API key", back: { href: at(visit), label: "API Keys" } },
+    <Note kind="warn">Copy it now: it is shown only once. Parlance stores only a hash of it.</Note>,
+    <SecretOnce
+      id="new-key"
+      label={key.name}
+      value={key.key}
+      hint={`Scopes: ${key.scopes.join(", ")}.`}
+      done={at(visit)}
+    />,
+  )
 
 const existing = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const key = (yield* (yield* Keys).list(org.slug)).find(({ id }) => id === params["key"])

@@ -18,12 +18,12 @@ import { PostButton } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { inputForm } from "../components/InputForm.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
 import type { ListShape } from "../../domain/List.ts"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
 const asFault = ({ message }: { readonly message: string }) =>
@@ -152,153 +152,130 @@ const invitationRow = (visit: Visit) => (one: Invitation) => [
 const invitations = Effect.fnUntraced(function* (visit: Visit) {
   const open = yield* (yield* Invitations).list(visit.org.slug)
   const list = listIn(invitationShape, open, { at: `${at(visit)}/invitations`, query: visit.query, size: pageSize })
-  return {
-    title: "Open invitations",
-    body: (
-      <>
-        <PageHead title="Open invitations" back={{ href: at(visit), label: "Members" }} />
-        <ListPage
-          list={list}
-          noun="invitation"
-          caption={narrowedCaption(list, "invitation", counted(list.page.found, "invitation"))}
-          placeholder="E-mail address"
-          search="All people you invited may have joined."
-          headings={invitationHeadings}
-          row={invitationRow(visit)}
-        />
-      </>
-    ),
-  }
+  return view(
+    { title: "Open invitations", back: { href: at(visit), label: "Members" } },
+    <ListPage
+      list={list}
+      noun="invitation"
+      caption={narrowedCaption(list, "invitation", counted(list.page.found, "invitation"))}
+      placeholder="E-mail address"
+      search="All people you invited may have joined."
+      headings={invitationHeadings}
+      row={invitationRow(visit)}
+    />,
+  )
 })
 
-const list = Effect.fnUntraced(
-  function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { can, org, session } = visit
-    const members = yield* (yield* Memberships).list(org.slug)
-    const open = yield* (yield* Invitations).list(org.slug)
-    const shown = listIn(shape, members, { at: at(visit), query: visit.query, size: pageSize })
-    const invite = can("createInvitation")
-      ? <a class="button primary" href={`${at(visit)}/invite`}>Invite a person</a>
-      : null
-    const isOther = (id: string) => id !== session.account.id
-    return {
+const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  const { can, org, session } = visit
+  const members = yield* (yield* Memberships).list(org.slug)
+  const open = yield* (yield* Invitations).list(org.slug)
+  const shown = listIn(shape, members, { at: at(visit), query: visit.query, size: pageSize })
+  const invite = can("createInvitation")
+    ? <a class="button primary" href={`${at(visit)}/invite`}>Invite a person</a>
+    : null
+  const isOther = (id: string) => id !== session.account.id
+  return view(
+    {
       title: "Members",
-      body: (
+      lead:
+        "Members of this organization and their roles. Administrators of the installation have access without being listed.",
+      actions: members.length === 0 ? undefined : invite,
+    },
+    <ListPage
+      list={shown}
+      noun="member"
+      caption={narrowedCaption(shown, "member", "Members")}
+      placeholder="Name or e-mail address"
+      first={3}
+      empty={
+        <Empty title="No members yet" action={invite}>
+          Invite people to this organization. Each person gets{" "}
+          {(yield* MailQueue).isOn ? "a mail with a link" : "a link"}.
+        </Empty>
+      }
+      headings={(sorted) => [sorted("name"), sorted("role"), "Second factor", sorted("since"), "[Actions]"]}
+      row={(member) => [
         <>
-          <PageHead
-            title="Members"
-            lead="Members of this organization and their roles. Administrators of the installation have access without being listed."
-            actions={members.length === 0 ? undefined : invite}
-          />
-          <ListPage
-            list={shown}
-            noun="member"
-            caption={narrowedCaption(shown, "member", "Members")}
-            placeholder="Name or e-mail address"
-            first={3}
-            empty={
-              <Empty title="No members yet" action={invite}>
-                Invite people to this organization. Each person gets{" "}
-                {(yield* MailQueue).isOn ? "a mail with a link" : "a link"}.
-              </Empty>
-            }
-            headings={(sorted) => [sorted("name"), sorted("role"), "Second factor", sorted("since"), "[Actions]"]}
-            row={(member) => [
+          <bdi>{member.name}</bdi>
+          {!isOther(member.account_id) && " (you)"}
+          <span class="sub">{member.email}</span>
+        </>,
+        <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>,
+        member.second_factor ? <Badge kind="good">on</Badge> : <Badge>off</Badge>,
+        { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
+        {
+          kind: "actions",
+          content: isOther(member.account_id) && can("putMember")
+            ? (
               <>
-                <bdi>{member.name}</bdi>
-                {!isOther(member.account_id) && " (you)"}
-                <span class="sub">{member.email}</span>
-              </>,
-              <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>,
-              member.second_factor ? <Badge kind="good">on</Badge> : <Badge>off</Badge>,
-              { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
-              {
-                kind: "actions",
-                content: isOther(member.account_id) && can("putMember")
-                  ? (
-                    <>
-                      <a
-                        class="button compact"
-                        href={`${at(visit)}/${member.account_id}`}
-                        aria-label={`Change role of ${member.name}`}
-                      >
-                        Change role
-                      </a>{" "}
-                      <a
-                        class="button compact danger"
-                        href={`${at(visit)}/${member.account_id}/remove`}
-                        aria-label={`Remove ${member.name}`}
-                      >
-                        Remove
-                      </a>
-                    </>
-                  )
-                  : null,
-              },
-            ]}
-          />
-          {requirement(visit, faults)}
-          {open.length !== 0 && (
-            <Card kind="flush">
-              <Table
-                cards="labelled"
-                caption="Open invitations"
-                headings={invitationHeadings((name) => invitationShape.sorts[name]!.label)}
-                rows={open.slice(0, firstInvitations).map(invitationRow(visit))}
-              />
-              {open.length > firstInvitations && (
-                <p class="notes small">
-                  <a href={`${at(visit)}/invitations`}>All {count(open.length)} open invitations</a>
-                </p>
-              )}
-            </Card>
-          )}
-        </>
-      ),
-    }
-  },
-)
+                <a
+                  class="button compact"
+                  href={`${at(visit)}/${member.account_id}`}
+                  aria-label={`Change role of ${member.name}`}
+                >
+                  Change role
+                </a>{" "}
+                <a
+                  class="button compact danger"
+                  href={`${at(visit)}/${member.account_id}/remove`}
+                  aria-label={`Remove ${member.name}`}
+                >
+                  Remove
+                </a>
+              </>
+            )
+            : null,
+        },
+      ]}
+    />,
+    requirement(visit, faults),
+    open.length !== 0 && (
+      <Card kind="flush">
+        <Table
+          cards="labelled"
+          caption="Open invitations"
+          headings={invitationHeadings((name) => invitationShape.sorts[name]!.label)}
+          rows={open.slice(0, firstInvitations).map(invitationRow(visit))}
+        />
+        {open.length > firstInvitations && (
+          <p class="notes small">
+            <a href={`${at(visit)}/invitations`}>All {count(open.length)} open invitations</a>
+          </p>
+        )}
+      </Card>
+    ),
+  )
+})
 
 const invite = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed({
-    title: "Invite a person",
-    body: (
-      <>
-        <PageHead title="Invite a person" back={{ href: at(visit), label: "Members" }} />
-        <invitationForm.Card
-          submit="Create invitation"
-          action={`${at(visit)}/invite`}
-          values={fields}
-          faults={faults}
-        />
-      </>
-    ),
-  })
+  Effect.succeed(view(
+    { title: "Invite a person", back: { href: at(visit), label: "Members" } },
+    <invitationForm.Card submit="Create invitation" action={`${at(visit)}/invite`} values={fields} faults={faults} />,
+  ))
 
 const member = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const found = (yield* (yield* Memberships).list(org.slug)).find(({ account_id }) => account_id === params["account"])
   return found ?? (yield* new AccountNotFound({ id: (params["account"] ?? "").slice(0, 100) }))
 })
 
-const change = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { account_id, email, name, role } = yield* member(visit)
-    return {
-      title: "Change a role",
-      body: (
-        <>
-          <PageHead title={`The role of ${name}`} lead={email} back={{ href: at(visit), label: "Members" }} />
-          <memberForm.Card
-            submit="Save the role"
-            action={`${at(visit)}/${account_id}`}
-            values={{ role, ...fields }}
-            faults={faults}
-          />
-        </>
-      ),
-    }
-  },
-)
+const change = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  const { account_id, email, name, role } = yield* member(visit)
+  return view(
+    {
+      document: "Change a role",
+      title: `The role of ${name}`,
+      lead: email,
+      back: { href: at(visit), label: "Members" },
+    },
+    <memberForm.Card
+      submit="Save the role"
+      action={`${at(visit)}/${account_id}`}
+      values={{ role, ...fields }}
+      faults={faults}
+    />,
+  )
+})
 
 const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, { require }: Fields) {
   const isRequired = require === "yes"
@@ -311,27 +288,22 @@ const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, { require 
 const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const input = yield* invitationForm.decode(fields)
   const made = yield* (yield* Invitations).create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
-  return {
-    title: "The invitation",
-    body: (
-      <>
-        <PageHead title="The invitation is ready" back={{ href: at(visit), label: "Members" }} />
-        {(yield* MailQueue).isOn
-          ? (
-            <Note>
-              A mail with the link is on its way to {made.email}. The link is shown this once, in case the mail is lost.
-            </Note>
-          )
-          : <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>}
-        <SecretOnce
-          id="new-link"
-          label={`Link for ${made.email}`}
-          value={`${(yield* SessionCookie).originOf(visit.request)}${invitationPath(made.token)}`}
-          hint={`It works once, within ${validDays} days, and gives the person the role ${made.role}.`}
-        />
-      </>
-    ),
-  }
+  return view(
+    { document: "The invitation", title: "The invitation is ready", back: { href: at(visit), label: "Members" } },
+    (yield* MailQueue).isOn
+      ? (
+        <Note>
+          A mail with the link is on its way to {made.email}. The link is shown this once, in case the mail is lost.
+        </Note>
+      )
+      : <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>,
+    <SecretOnce
+      id="new-link"
+      label={`Link for ${made.email}`}
+      value={`${(yield* SessionCookie).originOf(visit.request)}${invitationPath(made.token)}`}
+      hint={`It works once, within ${validDays} days, and gives the person the role ${made.role}.`}
+    />,
+  )
 })
 
 const memberAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {

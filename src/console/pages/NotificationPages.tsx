@@ -1,6 +1,12 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { askedIn, type AskedList, isNarrowed, type ListPage as ShownPart, type ListShape } from "../../domain/List.ts"
+import {
+  isNarrowed,
+  type ListPage as ShownPart,
+  type ListQuery,
+  listQueryIn,
+  type ListShape,
+} from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { digestHour } from "../../mailing/Digest.ts"
 import { NotificationMail } from "../../mailing/NotificationMail.ts"
@@ -19,10 +25,10 @@ import { SelectField } from "../components/Field.tsx"
 import { Form, PostButton, Submit } from "../components/Form.tsx"
 import { Note } from "../components/Note.tsx"
 import { ListPage } from "../components/ListPage.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { Time } from "../components/Time.tsx"
 import { counted } from "../Format.ts"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import { alone, type Fields, problem, type Visit } from "../Routes.tsx"
 import { queryOf, signedOutPages, Title } from "./SignedOut.tsx"
 
@@ -46,92 +52,85 @@ const shape: ListShape<WordedNotification> = {
   sort: "time",
 }
 
-const filterOf = ({ filters }: AskedList): NotificationFilter => ({
+const filterOf = ({ filters }: ListQuery): NotificationFilter => ({
   kind: notificationKinds.find((kind) => kind === filters["kind"]),
   unread: filters["state"] === "unread",
 })
 
-const cursorOf = ({ cursor }: AskedList): number | undefined =>
+const cursorOf = ({ cursor }: ListQuery): number | undefined =>
   cursor !== undefined && /^\d{1,15}$/.test(cursor.id) ? Number(cursor.id) : undefined
 
-/** The page of the list that is asked for. */
-const pageOf = Effect.fnUntraced(
-  function* ({ org, session: { account } }: Visit, asked: AskedList) {
-    const notifications = yield* Notifications
-    const texts = yield* NotificationTexts
-    const filter = filterOf(asked)
-    const cursor = cursorOf(asked)
-    const found = yield* notifications.list(org.slug, account.id, { ...filter, cursor, limit: pageSize + 1 })
-    const count = yield* notifications.count(org.slug, account.id, filter)
-    const page: ShownPart<WordedNotification> = {
-      rows: yield* texts.of(org.slug, found.slice(0, pageSize)),
-      all: isNarrowed(asked) ? yield* notifications.count(org.slug, account.id, {}) : count,
-      found: count,
-      before: cursor === undefined ? 0 : yield* notifications.count(org.slug, account.id, filter, cursor),
-      hasMore: found.length > pageSize,
-    }
-    return page
-  },
-)
+/** The page of the list that is listQuery for. */
+const pageOf = Effect.fnUntraced(function* ({ org, session: { account } }: Visit, listQuery: ListQuery) {
+  const notifications = yield* Notifications
+  const texts = yield* NotificationTexts
+  const filter = filterOf(listQuery)
+  const cursor = cursorOf(listQuery)
+  const found = yield* notifications.list(org.slug, account.id, { ...filter, cursor, limit: pageSize + 1 })
+  const count = yield* notifications.count(org.slug, account.id, filter)
+  const page: ShownPart<WordedNotification> = {
+    rows: yield* texts.of(org.slug, found.slice(0, pageSize)),
+    all: isNarrowed(listQuery) ? yield* notifications.count(org.slug, account.id, {}) : count,
+    found: count,
+    before: cursor === undefined ? 0 : yield* notifications.count(org.slug, account.id, filter, cursor),
+    hasMore: found.length > pageSize,
+  }
+  return page
+})
 
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const { org, query, session: { account } } = visit
   const path = at(visit)
-  const asked = askedIn(shape, query)
-  const page = yield* pageOf(visit, asked)
+  const listQuery = listQueryIn(shape, query)
+  const page = yield* pageOf(visit, listQuery)
   const unread = yield* (yield* Notifications).unread(org.slug, account.id)
-  return {
-    title: "Notifications",
-    body: (
-      <>
-        <PageHead
-          title="Notifications"
-          lead={`Winners, failures, reviews and comments that concern you. Kept for ${keptDays} days.`}
-          actions={
-            <>
-              {unread !== 0 && <PostButton to={`${path}/read`}>Mark all as read</PostButton>}{" "}
-              <a class="button" href={`${path}/preferences`}>Mail preferences</a>
-            </>
-          }
-        />
-        <ListPage
-          list={{ shape, at: path, asked, page }}
-          noun="notification"
-          caption={`${counted(page.found, "notification")}, newest first`}
-          search="Change or clear the filter."
-          empty={
-            <Empty title="No notifications yet">
-              You are told here when a template has a winner, or something needs attention.
-            </Empty>
-          }
-          headings={() => ["Notification", "Kind", "Time", "[Actions]"]}
-          row={({ createdAt, id, kind, readAt, text, title }) => [
-            <>
-              <a href={`${path}/${id}`} dir="auto">{title}</a> {readAt === null && <Badge kind="accent">unread</Badge>}
-              <span class="sub" dir="auto">{text}</span>
-            </>,
-            kindWords[kind].label,
-            { kind: "nowrap", content: <Time at={createdAt.toISOString()} zone={org.time_zone} /> },
-            {
-              kind: "actions",
-              content: readAt === null
-                ? (
-                  <PostButton
-                    to={`${path}/read`}
-                    fields={{ id: String(id) }}
-                    kind="compact"
-                    label={`Mark as read: ${title}`}
-                  >
-                    Mark as read
-                  </PostButton>
-                )
-                : null,
-            },
-          ]}
-        />
-      </>
-    ),
-  }
+  return view(
+    {
+      title: "Notifications",
+      lead: `Winners, failures, reviews and comments that concern you. Kept for ${keptDays} days.`,
+      actions: (
+        <>
+          {unread !== 0 && <PostButton to={`${path}/read`}>Mark all as read</PostButton>}{" "}
+          <a class="button" href={`${path}/preferences`}>Mail preferences</a>
+        </>
+      ),
+    },
+    <ListPage
+      list={{ shape, at: path, listQuery, page }}
+      noun="notification"
+      caption={`${counted(page.found, "notification")}, newest first`}
+      search="Change or clear the filter."
+      empty={
+        <Empty title="No notifications yet">
+          You are told here when a template has a winner, or something needs attention.
+        </Empty>
+      }
+      headings={() => ["Notification", "Kind", "Time", "[Actions]"]}
+      row={({ createdAt, id, kind, readAt, text, title }) => [
+        <>
+          <a href={`${path}/${id}`} dir="auto">{title}</a> {readAt === null && <Badge kind="accent">unread</Badge>}
+          <span class="sub" dir="auto">{text}</span>
+        </>,
+        kindWords[kind].label,
+        { kind: "nowrap", content: <Time at={createdAt.toISOString()} zone={org.time_zone} /> },
+        {
+          kind: "actions",
+          content: readAt === null
+            ? (
+              <PostButton
+                to={`${path}/read`}
+                fields={{ id: String(id) }}
+                kind="compact"
+                label={`Mark as read: ${title}`}
+              >
+                Mark as read
+              </PostButton>
+            )
+            : null,
+        },
+      ]}
+    />,
+  )
 })
 
 /** Marks a notification as read and leads to the page about it. */
@@ -169,40 +168,34 @@ const fieldOf = (kind: NotificationKind) => kind.replace(".", "-")
 const preferences = Effect.fnUntraced(function* (visit: Visit) {
   const { org, session: { account } } = visit
   const chosen = yield* (yield* Notifications).preferences(org.slug, account.id)
-  return {
-    title: "Mail preferences",
-    body: (
-      <>
-        <PageHead
-          title="Mail preferences"
-          lead={`The notifications of ${org.name} that are sent to ${account.email}.`}
-          back={{ href: at(visit), label: "Notifications" }}
-        />
-        {!(yield* MailQueue).isOn && (
-          <Note kind="warn">
-            No mail is sent: this installation has no mail server. Notifications are listed in the console.
-          </Note>
-        )}
-        <Card>
-          <Form submit="Save preferences" action={`${at(visit)}/preferences`}>
-            <p class="hint">
-              The digest is sent at{" "}
-              {String(digestHour).padStart(2, "0")}:00 ({org.time_zone}), with what you have not read.
-            </p>
-            {notificationKinds.map((kind) => (
-              <SelectField
-                name={fieldOf(kind)}
-                label={kindWords[kind].label}
-                hint={kindWords[kind].hint}
-                value={chosen[kind]}
-                options={MailMode.literals.map((mode) => [mode, modeWords[mode]])}
-              />
-            ))}
-          </Form>
-        </Card>
-      </>
+  return view(
+    {
+      title: "Mail preferences",
+      lead: `The notifications of ${org.name} that are sent to ${account.email}.`,
+      back: { href: at(visit), label: "Notifications" },
+    },
+    !(yield* MailQueue).isOn && (
+      <Note kind="warn">
+        No mail is sent: this installation has no mail server. Notifications are listed in the console.
+      </Note>
     ),
-  }
+    <Card>
+      <Form submit="Save preferences" action={`${at(visit)}/preferences`}>
+        <p class="hint">
+          The digest is sent at {String(digestHour).padStart(2, "0")}:00 ({org.time_zone}), with what you have not read.
+        </p>
+        {notificationKinds.map((kind) => (
+          <SelectField
+            name={fieldOf(kind)}
+            label={kindWords[kind].label}
+            hint={kindWords[kind].hint}
+            value={chosen[kind]}
+            options={MailMode.literals.map((mode) => [mode, modeWords[mode]])}
+          />
+        ))}
+      </Form>
+    </Card>,
+  )
 })
 
 const preferencesAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {

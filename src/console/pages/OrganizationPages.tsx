@@ -10,11 +10,11 @@ import { Empty } from "../components/Empty.tsx"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary } from "../components/Note.tsx"
 import { inputForm } from "../components/InputForm.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { flashes } from "../Flash.ts"
 import { zoneHint, zones } from "./SettingsCards.tsx"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import { type Fields, redirect, type Visit } from "../Routes.tsx"
 
 const organizationForm = inputForm(OrganizationInput, {
@@ -26,49 +26,42 @@ const organizationForm = inputForm(OrganizationInput, {
   time_zone: { label: "Time zone", initial: "UTC", hint: zoneHint, suggested: zones },
 })
 
-const list = Effect.fnUntraced(
-  function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
-    const mine = (yield* (yield* Organizations).list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
-    const mayCreate = visit.can("createOrganization")
-    return {
-      title: "Organizations",
-      body: (
-        <>
-          <PageHead title="Organizations" lead="Each organization has its own templates, keys, events and members." />
-          <ErrorSummary faults={faults} labels={organizationForm.labels} />
-          <Card kind="flush">
-            {mine.length === 0
-              ? (
-                <Empty title="You belong to no organization yet">
-                  {mayCreate ? "Create the first one below." : "Ask an admin of your organization to invite you."}
-                </Empty>
-              )
-              : (
-                <Table
-                  cards="labelled"
-                  caption="Your organizations"
-                  headings={["Name", "Id", "Time zone", "Your role"]}
-                  rows={mine.map(({ name, slug, time_zone }) => [
-                    <a href={`/console/o/${slug}`}>{name}</a>,
-                    <code>{slug}</code>,
-                    time_zone,
-                    visit.session.account.administrator ? "administrator" : visit.session.roles.get(slug),
-                  ])}
-                />
-              )}
-          </Card>
-          {mayCreate && (
-            <Card title="Create an organization">
-              <Form submit="Create organization" action="/console/organizations">
-                <organizationForm.Fields values={fields} faults={faults} />
-              </Form>
-            </Card>
-          )}
-        </>
-      ),
-    }
-  },
-)
+const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const mine = (yield* (yield* Organizations).list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
+  const mayCreate = visit.can("createOrganization")
+  return view(
+    { title: "Organizations", lead: "Each organization has its own templates, keys, events and members." },
+    <ErrorSummary faults={faults} labels={organizationForm.labels} />,
+    <Card kind="flush">
+      {mine.length === 0
+        ? (
+          <Empty title="You belong to no organization yet">
+            {mayCreate ? "Create the first one below." : "Ask an admin of your organization to invite you."}
+          </Empty>
+        )
+        : (
+          <Table
+            cards="labelled"
+            caption="Your organizations"
+            headings={["Name", "Id", "Time zone", "Your role"]}
+            rows={mine.map(({ name, slug, time_zone }) => [
+              <a href={`/console/o/${slug}`}>{name}</a>,
+              <code>{slug}</code>,
+              time_zone,
+              visit.session.account.administrator ? "administrator" : visit.session.roles.get(slug),
+            ])}
+          />
+        )}
+    </Card>,
+    mayCreate && (
+      <Card title="Create an organization">
+        <Form submit="Create organization" action="/console/organizations">
+          <organizationForm.Fields values={fields} faults={faults} />
+        </Form>
+      </Card>
+    ),
+  )
+})
 
 const organizationsAction = Effect.fnUntraced(function* (_: Visit, fields: Fields) {
   const made = yield* (yield* Organizations).create(yield* organizationForm.decode(fields)).pipe(

@@ -19,9 +19,7 @@ import { nameOf, type Trouble } from "./OverviewTroubles.ts"
 const shownTroubles = 12
 
 /** Problems that need attention, the worst first. */
-export const Attention = ({ troubles }: {
-  readonly troubles: readonly Trouble[]
-}) => (
+export const Attention = ({ troubles }: { readonly troubles: readonly Trouble[] }) => (
   <Card title="Needs attention">
     <ul class="attention">
       {troubles.slice(0, shownTroubles).map(({ detail, href, kind, title, what }) => (

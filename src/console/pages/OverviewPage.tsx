@@ -15,9 +15,9 @@ import { Proposals } from "../../templates/Proposals.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Live, LiveScript } from "../components/Live.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { pages } from "../Pages.ts"
-import type { View, Visit } from "../Routes.tsx"
+import { view } from "../View.tsx"
+import type { Visit } from "../Routes.tsx"
 import { actionPath } from "./delivery/BulkPages.tsx"
 import {
   conditionTroubles,
@@ -103,28 +103,23 @@ const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
     hasSource,
     hasTraffic: [...daily.values()].some((days) => days.some((decisions) => decisions > 0)),
   }
-  const view: View = {
-    title: "Overview",
-    live: true,
-    body: (
-      <>
-        <PageHead
-          title={org.name}
-          lead="Decisions, events, deliveries, and everything that needs attention."
-          actions={<Live />}
-        />
-        <Start base={base} can={can} steps={steps} />
-        <div data-live="attention">{troubles.length !== 0 && <Attention troubles={troubles} />}</div>
-        <TemplatesInUse base={base} daily={daily} names={names} shown={shown} templates={templates} today={today} />
-        <div class="overview">
-          <IncomingEvents arriving={arriving} base={base} can={can} org={org} />
-          <DeliveryCard base={base} can={can} queue={queue} ways={ways} />
-        </div>
-        <LiveScript />
-      </>
-    ),
-  }
-  return view
+  return view(
+    {
+      document: "Overview",
+      title: org.name,
+      live: true,
+      lead: "Decisions, events, deliveries, and everything that needs attention.",
+      actions: <Live />,
+    },
+    <Start base={base} can={can} steps={steps} />,
+    <div data-live="attention">{troubles.length !== 0 && <Attention troubles={troubles} />}</div>,
+    <TemplatesInUse base={base} daily={daily} names={names} shown={shown} templates={templates} today={today} />,
+    <div class="overview">
+      <IncomingEvents arriving={arriving} base={base} can={can} org={org} />
+      <DeliveryCard base={base} can={can} queue={queue} ways={ways} />
+    </div>,
+    <LiveScript />,
+  )
 })
 
 /** The overview page of an organization: its setup, its activity, and everything that needs attention. */

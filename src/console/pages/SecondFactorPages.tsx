@@ -6,14 +6,15 @@ import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import * as Totp from "../../accounts/Totp.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { Card } from "../components/Card.tsx"
+import { Facts } from "../components/Facts.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { QrCode } from "../components/QrCode.tsx"
 import { Time } from "../components/Time.tsx"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import { type Fields, ownPath, problem, type View, type Visit } from "../Routes.tsx"
 
 const path = "/console/account/second-factor"
@@ -58,172 +59,149 @@ const bothForm = (faults: ReadonlyArray<Fault>, form: {
   readonly action: string
   readonly button: string
   readonly kind: "primary" | "danger"
-}): View => ({
-  title: form.title,
-  body: (
-    <>
-      <PageHead title={form.title} lead={form.lead} back={{ href: path, label: title }} />
-      <ErrorSummary faults={faults} labels={labels} />
-      <Card>
-        <Form action={form.action}>
-          <PasswordField faults={faults} />
-          <CodeField faults={faults} hint="Six digits of your authenticator app, or a recovery code." />
-          <div>
-            <Submit kind={form.kind}>{form.button}</Submit>
-          </div>
-        </Form>
-      </Card>
-    </>
-  ),
-})
-
-const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefined, lead: string): View => ({
-  title: "Recovery codes",
-  body: (
-    <>
-      <PageHead title="Recovery codes" lead={lead} />
-      <Note kind="warn">
-        Save these codes now, in your password manager or on paper. They are not shown again.
-      </Note>
-      <Card>
-        <div class="stack">
-          <p>Each code signs you in once if you do not have your authenticator app at hand.</p>
-          <pre class="codes" id="recovery-codes">{codes.join("\n")}</pre>
-          <div class="buttons">
-            <button type="button" class="button" data-copy="recovery-codes" hidden>Copy</button>
-            <a class="button primary" href={next ?? "/console/account"}>I have saved the codes</a>
-          </div>
-          <p class="hint">
-            <span role="status" id="recovery-codes-status"></span>
-          </p>
+}): View =>
+  view(
+    { title: form.title, lead: form.lead, back: { href: path, label: title } },
+    <ErrorSummary faults={faults} labels={labels} />,
+    <Card>
+      <Form action={form.action}>
+        <PasswordField faults={faults} />
+        <CodeField faults={faults} hint="Six digits of your authenticator app, or a recovery code." />
+        <div>
+          <Submit kind={form.kind}>{form.button}</Submit>
         </div>
-      </Card>
-    </>
-  ),
-})
+      </Form>
+    </Card>,
+  )
+
+const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefined, lead: string): View =>
+  view(
+    { title: "Recovery codes", lead },
+    <Note kind="warn">
+      Save these codes now, in your password manager or on paper. They are not shown again.
+    </Note>,
+    <Card stacked>
+      <p>Each code signs you in once if you do not have your authenticator app at hand.</p>
+      <pre class="codes" id="recovery-codes">{codes.join("\n")}</pre>
+      <div class="buttons">
+        <button type="button" class="button" data-copy="recovery-codes" hidden>Copy</button>
+        <a class="button primary" href={next ?? "/console/account"}>I have saved the codes</a>
+      </div>
+      <p class="hint">
+        <span role="status" id="recovery-codes-status"></span>
+      </p>
+    </Card>,
+  )
 
 const nextOf = ({ query }: Visit, fields: Fields) => ownPath(fields["next"] ?? query.get("next"))
 
-const offView = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
-    const account = yield* (yield* Accounts).get(visit.session.account.id)
-    const required = visit.query.get("required")
-    return (
-      <>
-        {required !== null && visit.session.closedTo.has(required) && (
-          <Note kind="warn">
-            The organization <b>{required}</b>{" "}
-            requires a second factor from everyone who signs in with a password. Set one up to open it.
-          </Note>
+const offView = Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
+  const account = yield* (yield* Accounts).get(visit.session.account.id)
+  const required = visit.query.get("required")
+  return (
+    <>
+      {required !== null && visit.session.closedTo.has(required) && (
+        <Note kind="warn">
+          The organization <b>{required}</b>{" "}
+          requires a second factor from everyone who signs in with a password. Set one up to open it.
+        </Note>
+      )}
+      <ErrorSummary faults={faults} labels={labels} />
+      {account.has_password
+        ? (
+          <Card
+            title="Set up an authenticator app"
+            lead="You need an app on your phone or computer that shows one-time codes, such as 1Password, Google Authenticator or Microsoft Authenticator."
+          >
+            <Form submit="Continue" action={path}>
+              <Next next={nextOf(visit, fields)} />
+              <PasswordField faults={faults} />
+            </Form>
+          </Card>
+        )
+        : (
+          <Card>
+            <p>
+              You sign in through the identity provider, whose second factor counts here as well. Your account has no
+              password, so there is nothing to set up.
+            </p>
+          </Card>
         )}
-        <ErrorSummary faults={faults} labels={labels} />
-        {account.has_password
-          ? (
-            <Card
-              title="Set up an authenticator app"
-              lead="You need an app on your phone or computer that shows one-time codes, such as 1Password, Google Authenticator or Microsoft Authenticator."
-            >
-              <Form submit="Continue" action={path}>
-                <Next next={nextOf(visit, fields)} />
-                <PasswordField faults={faults} />
-              </Form>
-            </Card>
-          )
-          : (
-            <Card>
-              <p>
-                You sign in through the identity provider, whose second factor counts here as well. Your account has no
-                password, so there is nothing to set up.
-              </p>
-            </Card>
-          )}
-      </>
-    )
-  },
-)
+    </>
+  )
+})
 
-const overview = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { enabled, enabled_at, recovery_codes_left: left } = yield* (yield* SecondFactors).state(
-      visit.session.account.id,
-    )
-    return {
+const overview = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  const { enabled, enabled_at, recovery_codes_left: left } = yield* (yield* SecondFactors).state(
+    visit.session.account.id,
+  )
+  return view(
+    {
       title,
-      body: (
-        <>
-          <PageHead
-            title={title}
-            lead="A code from an authenticator app that you enter after your password. A stolen password alone is then not enough to sign in."
-            back={back}
+      lead:
+        "A code from an authenticator app that you enter after your password. A stolen password alone is then not enough to sign in.",
+      back,
+    },
+    enabled
+      ? (
+        <Card stacked title="Authenticator app">
+          <Facts
+            rows={[
+              [
+                "On since",
+                <>
+                  <Time at={enabled_at ?? ""} zone="UTC" /> UTC
+                </>,
+              ],
+              ["Recovery codes left", <>{left} of {Totp.recoveryCodeCount}</>],
+            ]}
           />
-          {enabled
-            ? (
-              <Card title="Authenticator app">
-                <div class="stack">
-                  <dl class="facts">
-                    <dt>On since</dt>
-                    <dd>
-                      <Time at={enabled_at ?? ""} zone="UTC" /> UTC
-                    </dd>
-                    <dt>Recovery codes left</dt>
-                    <dd>{left} of {Totp.recoveryCodeCount}</dd>
-                  </dl>
-                  <div class="buttons">
-                    <a class="button" href={`${path}/recovery-codes`}>New recovery codes</a>
-                    <a class="button danger" href={`${path}/disable`}>Turn off</a>
-                  </div>
-                </div>
-              </Card>
-            )
-            : yield* offView(visit, fields, faults)}
-        </>
-      ),
-    }
-  },
-)
+          <div class="buttons">
+            <a class="button" href={`${path}/recovery-codes`}>New recovery codes</a>
+            <a class="button danger" href={`${path}/disable`}>Turn off</a>
+          </div>
+        </Card>
+      )
+      : yield* offView(visit, fields, faults),
+  )
+})
 
 const setUp = (
   visit: Visit,
   { secret, uri }: { readonly secret: string; readonly uri: string },
   fields: Fields,
   faults: ReadonlyArray<Fault> = [],
-): View => ({
-  title: "Set up your authenticator app",
-  body: (
-    <>
-      <PageHead title="Set up your authenticator app" back={{ href: path, label: title }} />
-      <ErrorSummary faults={faults} labels={labels} />
-      <Card title="1. Scan the QR code" lead="Open your authenticator app, add an account and scan this code.">
-        <div class="stack">
-          <QrCode label="QR code with the secret for your authenticator app" text={uri} />
-          <div class="field">
-            <label for="secret">No camera? Enter this key instead</label>
-            <div class="secret">
-              <input
-                type="text"
-                id="secret"
-                readonly
-                value={secret.replace(/(.{4})(?=.)/g, "$1 ")}
-                spellcheck={false}
-                autocomplete="off"
-              />
-              <button type="button" class="button" data-copy="secret" hidden>Copy</button>
-            </div>
-            <p class="hint">
-              Time-based, 6 digits, 30 seconds. <span role="status" id="secret-status"></span>
-            </p>
-          </div>
+): View =>
+  view(
+    { title: "Set up your authenticator app", back: { href: path, label: title } },
+    <ErrorSummary faults={faults} labels={labels} />,
+    <Card stacked title="1. Scan the QR code" lead="Open your authenticator app, add an account and scan this code.">
+      <QrCode label="QR code with the secret for your authenticator app" text={uri} />
+      <div class="field">
+        <label for="secret">No camera? Enter this key instead</label>
+        <div class="secret">
+          <input
+            type="text"
+            id="secret"
+            readonly
+            value={secret.replace(/(.{4})(?=.)/g, "$1 ")}
+            spellcheck={false}
+            autocomplete="off"
+          />
+          <button type="button" class="button" data-copy="secret" hidden>Copy</button>
         </div>
-      </Card>
-      <Card title="2. Enter the code">
-        <Form submit="Turn on" action={`${path}/confirm`}>
-          <Next next={nextOf(visit, fields)} />
-          <CodeField faults={faults} hint="The six digits that the app shows for Parlance." />
-        </Form>
-      </Card>
-    </>
-  ),
-})
+        <p class="hint">
+          Time-based, 6 digits, 30 seconds. <span role="status" id="secret-status"></span>
+        </p>
+      </div>
+    </Card>,
+    <Card title="2. Enter the code">
+      <Form submit="Turn on" action={`${path}/confirm`}>
+        <Next next={nextOf(visit, fields)} />
+        <CodeField faults={faults} hint="The six digits that the app shows for Parlance." />
+      </Form>
+    </Card>,
+  )
 
 const disable = (_: Visit, __: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(bothForm(faults, {

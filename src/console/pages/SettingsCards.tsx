@@ -3,6 +3,7 @@ import { DayOfWeek } from "../../domain/Season.ts"
 import { dayNames } from "../charts/HeatMap.tsx"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
+import { Facts } from "../components/Facts.tsx"
 import { Choices, Field, SelectField } from "../components/Field.tsx"
 import { TextAreaField } from "../components/TextAreaField.tsx"
 import { Time } from "../components/Time.tsx"
@@ -335,51 +336,28 @@ export const About = ({ mayChange, org, visit }: {
   readonly visit: Visit
 }) => (
   <Card title="About">
-    <dl class="facts">
-      <dt>Id</dt>
-      <dd>
-        <code>{org.slug}</code>
-      </dd>
-      {!mayChange && (
-        <>
-          <dt>Time zone</dt>
-          <dd>{org.time_zone}</dd>
-          <dt>Share of random traffic</dt>
-          <dd>{percent(org.exploration_floor)}</dd>
-          <dt>Holdout</dt>
-          <dd>{holdoutWords(org.holdout)}</dd>
-          <dt>{labels.conversion_events}</dt>
-          <dd>{org.conversion_events.length === 0 ? "none" : org.conversion_events.join(", ")}</dd>
-          <dt>{labels.currency}</dt>
-          <dd>{org.currency ?? "any"}</dd>
-          <dt>Tracking</dt>
-          <dd>{trackingWords(org.tracking)}</dd>
-          <dt>{labels.delay_horizon_hours}</dt>
-          <dd>{org.delay_horizon_hours} hours</dd>
-          <dt>Quiet hours</dt>
-          <dd>{quietText(org)}</dd>
-          <dt>{labels.allowed_days}</dt>
-          <dd>{daysText(org)}</dd>
-          <dt>{labels.suppression}</dt>
-          <dd>{org.suppression ? "on" : "off"}</dd>
-          <dt>{labels.soft_bounce_limit}</dt>
-          <dd>{org.soft_bounce_limit ?? "never"}</dd>
-          <dt>{labels.group_opt_outs}</dt>
-          <dd>{org.group_opt_outs.length === 0 ? "none" : org.group_opt_outs.join(", ")}</dd>
-          <dt>Decisions and events kept for</dt>
-          <dd>{org.retention_days} days</dd>
-          <dt>Webhook payloads kept for</dt>
-          <dd>{org.inbox_retention_days} days</dd>
-        </>
-      )}
-      <dt>Created</dt>
-      <dd>
-        <Time at={org.created_at} zone={org.time_zone} />
-      </dd>
-      <dt>Your role</dt>
-      <dd>
-        <Badge kind="accent">{visit.role}</Badge>
-      </dd>
-    </dl>
+    <Facts
+      rows={[
+        ["Id", <code>{org.slug}</code>],
+        ...(mayChange ? [] : [
+          ["Time zone", org.time_zone],
+          ["Share of random traffic", percent(org.exploration_floor)],
+          ["Holdout", holdoutWords(org.holdout)],
+          [labels.conversion_events, org.conversion_events.length === 0 ? "none" : org.conversion_events.join(", ")],
+          [labels.currency, org.currency ?? "any"],
+          ["Tracking", trackingWords(org.tracking)],
+          [labels.delay_horizon_hours, <>{org.delay_horizon_hours} hours</>],
+          ["Quiet hours", quietText(org)],
+          [labels.allowed_days, daysText(org)],
+          [labels.suppression, org.suppression ? "on" : "off"],
+          [labels.soft_bounce_limit, org.soft_bounce_limit ?? "never"],
+          [labels.group_opt_outs, org.group_opt_outs.length === 0 ? "none" : org.group_opt_outs.join(", ")],
+          ["Decisions and events kept for", <>{org.retention_days} days</>],
+          ["Webhook payloads kept for", <>{org.inbox_retention_days} days</>],
+        ] as const),
+        ["Created", <Time at={org.created_at} zone={org.time_zone} />],
+        ["Your role", <Badge kind="accent">{visit.role}</Badge>],
+      ]}
+    />
   </Card>
 )

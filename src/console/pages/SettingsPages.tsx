@@ -7,9 +7,9 @@ import { Organizations } from "../../organizations/Organizations.ts"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { ifSent, list, orNull, readForm, text, typed } from "../FormReaders.ts"
-import { PageHead } from "../components/PageHead.tsx"
 import { percentText, shareOf } from "../FieldShare.ts"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import { decoded, type Fields, type Visit } from "../Routes.tsx"
 import {
   About,
@@ -138,34 +138,29 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
   const mayChange = visit.can("updateOrganization")
   const fields = typed ?? fieldsOf(org)
   const field = (name: keyof typeof labels) => ({ name, label: labels[name], value: fields[name] ?? "", faults })
-  return Effect.succeed({
-    title: "Settings",
-    body: (
-      <>
-        <PageHead title="General settings" lead={org.name} />
-        <ErrorSummary faults={faults} labels={labels} />
-        {mayChange
-          ? (
-            <Form submit="Save settings" action={`/console/o/${org.slug}/settings`}>
-              <div class="card-columns">
-                <OrganizationFields field={field} />
-                <ApprovalFields field={field} />
-                <HoldoutFields field={field} />
-                <ConversionFields field={field} />
-                <TrackingFields faults={faults} field={field} fields={fields} />
-                <UnsubscribeFields field={field} />
-                <NotificationFields field={field} />
-                <SendTimeFields faults={faults} field={field} fields={fields} />
-                <SuppressionFields field={field} />
-                <RetentionFields field={field} />
-              </div>
-            </Form>
-          )
-          : <Note>Your role is {visit.role}: you can view these settings. An admin can change them.</Note>}
-        <About mayChange={mayChange} org={org} visit={visit} />
-      </>
-    ),
-  })
+  return Effect.succeed(view(
+    { document: "Settings", title: "General settings", lead: org.name },
+    <ErrorSummary faults={faults} labels={labels} />,
+    mayChange
+      ? (
+        <Form submit="Save settings" action={`/console/o/${org.slug}/settings`}>
+          <div class="card-columns">
+            <OrganizationFields field={field} />
+            <ApprovalFields field={field} />
+            <HoldoutFields field={field} />
+            <ConversionFields field={field} />
+            <TrackingFields faults={faults} field={field} fields={fields} />
+            <UnsubscribeFields field={field} />
+            <NotificationFields field={field} />
+            <SendTimeFields faults={faults} field={field} fields={fields} />
+            <SuppressionFields field={field} />
+            <RetentionFields field={field} />
+          </div>
+        </Form>
+      )
+      : <Note>Your role is {visit.role}: you can view these settings. An admin can change them.</Note>,
+    <About mayChange={mayChange} org={org} visit={visit} />,
+  ))
 }
 
 /** Settings of an organization. */

@@ -9,9 +9,9 @@ import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Submit } from "../components/Form.tsx"
 import { inputForm } from "../components/InputForm.tsx"
-import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { pages } from "../Pages.ts"
+import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
 const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/test-groups`
@@ -40,65 +40,55 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const all = yield* (yield* TestGroups).list(visit.org.slug)
   const mayChange = visit.can("putTestGroup")
   const create = mayChange ? <a class="button primary" href={`${at(visit)}/-/new`}>Create test group</a> : null
-  return {
-    title: "Test groups",
-    body: (
-      <>
-        <PageHead
-          title="Test groups"
-          lead="People who get test messages, such as the design team. Editors choose a group when they send a test."
-          actions={all.length === 0 ? undefined : create}
-        />
-        <Card kind="flush">
-          {all.length === 0
-            ? (
-              <Empty title="No test groups yet" action={create}>
-                {mayChange
-                  ? "Create one to send a test to several people at once."
-                  : "An admin of the organization can create one."}
-              </Empty>
-            )
-            : (
-              <Table
-                cards="labelled"
-                caption={counted(all.length, "test group")}
-                headings={["Name", "Addresses", "[Actions]"]}
-                rows={all.map(({ emails, id, name }) => [
-                  <span dir="auto">{name}</span>,
+  return view(
+    {
+      title: "Test groups",
+      lead: "People who get test messages, such as the design team. Editors choose a group when they send a test.",
+      actions: all.length === 0 ? undefined : create,
+    },
+    <Card kind="flush">
+      {all.length === 0
+        ? (
+          <Empty title="No test groups yet" action={create}>
+            {mayChange
+              ? "Create one to send a test to several people at once."
+              : "An admin of the organization can create one."}
+          </Empty>
+        )
+        : (
+          <Table
+            cards="labelled"
+            caption={counted(all.length, "test group")}
+            headings={["Name", "Addresses", "[Actions]"]}
+            rows={all.map(({ emails, id, name }) => [
+              <span dir="auto">{name}</span>,
+              <>
+                {emails.slice(0, 3).join(", ")}
+                {emails.length > 3 && (
                   <>
-                    {emails.slice(0, 3).join(", ")}
-                    {emails.length > 3 && (
-                      <>
-                        {" "}
-                        <span class="muted">and {emails.length - 3} more</span>
-                      </>
-                    )}
-                  </>,
-                  {
-                    kind: "actions",
-                    content: mayChange
-                      ? (
-                        <>
-                          <a class="button compact" href={`${at(visit)}/${id}`} aria-label={`Edit ${name}`}>Edit</a>
-                          {" "}
-                          <a
-                            class="button compact danger"
-                            href={`${at(visit)}/${id}/delete`}
-                            aria-label={`Delete ${name}`}
-                          >
-                            Delete
-                          </a>
-                        </>
-                      )
-                      : null,
-                  },
-                ])}
-              />
-            )}
-        </Card>
-      </>
-    ),
-  }
+                    {" "}
+                    <span class="muted">and {emails.length - 3} more</span>
+                  </>
+                )}
+              </>,
+              {
+                kind: "actions",
+                content: mayChange
+                  ? (
+                    <>
+                      <a class="button compact" href={`${at(visit)}/${id}`} aria-label={`Edit ${name}`}>Edit</a>{" "}
+                      <a class="button compact danger" href={`${at(visit)}/${id}/delete`} aria-label={`Delete ${name}`}>
+                        Delete
+                      </a>
+                    </>
+                  )
+                  : null,
+              },
+            ])}
+          />
+        )}
+    </Card>,
+  )
 })
 
 /** The form of a group. `group`: the one to change; undefined for a new one. */
@@ -110,24 +100,19 @@ const formOf = (
 ) => {
   const title = group === undefined ? "Create test group" : `Edit ${group.name}`
   const shown = faults.map((fault) => fault.pointer.startsWith("/emails/") ? { ...fault, pointer: "/emails" } : fault)
-  return {
-    title,
-    body: (
-      <>
-        <PageHead title={title} back={{ href: at(visit), label: "Test groups" }} />
-        <groupForm.Card
-          action={`${at(visit)}/${group?.id ?? "-/new"}`}
-          values={fields ?? (group === undefined ? undefined : { name: group.name, emails: group.emails.join("\n") })}
-          faults={shown}
-        >
-          <div class="buttons">
-            <Submit>Save test group</Submit>
-            <a class="button" href={at(visit)}>Cancel</a>
-          </div>
-        </groupForm.Card>
-      </>
-    ),
-  }
+  return view(
+    { title, back: { href: at(visit), label: "Test groups" } },
+    <groupForm.Card
+      action={`${at(visit)}/${group?.id ?? "-/new"}`}
+      values={fields ?? (group === undefined ? undefined : { name: group.name, emails: group.emails.join("\n") })}
+      faults={shown}
+    >
+      <div class="buttons">
+        <Submit>Save test group</Submit>
+        <a class="button" href={at(visit)}>Cancel</a>
+      </div>
+    </groupForm.Card>,
+  )
 }
 
 const existing = ({ org, params: { group } }: Visit) =>

@@ -10,13 +10,14 @@ import { InvalidInput } from "../../../domain/Errors.ts"
 import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
+import { Facts } from "../../components/Facts.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { Live, LiveScript } from "../../components/Live.tsx"
 import { Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { FilterFacts, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
 import { deliveriesPath } from "./DeliveryViews.tsx"
@@ -62,69 +63,62 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
     </Card>
   )
 
-/** `asked` is the filter without the time bound of the preview, for links to other lists and previews. */
-const previewView = ({ org }: Visit, asked: FilterMembers, preview: BulkPreview, key: string) => {
+/** `linkMembers` is the filter without the time bound of the preview, for links to other lists and previews. */
+const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPreview, key: string) => {
   const { composition, erased, expired, filter, kind, matched } = preview
   const { connections, reasons, sampled, suppressed, templates } = composition
   const members = membersOf(filter)
-  const back = `${deliveriesPath(org.slug)}?${new URLSearchParams({ state: stateOf[kind], ...asked })}`
+  const back = `${deliveriesPath(org.slug)}?${new URLSearchParams({ state: stateOf[kind], ...linkMembers })}`
   const narrowed = (name: string) => (value: string) =>
-    `${bulkPath(org.slug, kind)}?${new URLSearchParams({ ...asked, [name]: value })}`
+    `${bulkPath(org.slug, kind)}?${new URLSearchParams({ ...linkMembers, [name]: value })}`
   const which = sampled < matched ? `of the latest ${count(sampled)} messages` : "of the messages"
   const title = `${verbs[kind]} ${messagesOf(matched)}?`
-  return {
-    title,
-    body: (
-      <>
-        <PageHead title={title} back={{ href: back, label: "Deliveries" }} />
-        {matched === 0
-          ? (
-            <Note kind="warn">
-              No {stateOf[kind]} message matches the filter now, so there is nothing to {kind}.{" "}
-              <a href={deliveriesPath(org.slug)}>See all deliveries</a>.
-            </Note>
-          )
-          : (
-            <Card kind="danger">
-              <div class="stack">
-                <p>
-                  <b>{messagesOf(matched)}</b> {matched === 1 ? "matches" : "match"} this filter. {effects[kind]}
-                </p>
-                {suppressed !== 0 && (
-                  <p>
-                    {count(suppressed)} {which} {suppressed === 1 ? "goes" : "go"}{" "}
-                    to suppressed addresses and will be cancelled instead of sent.
-                  </p>
-                )}
-                {erased !== 0 && <p>{messagesOf(erased)} to erased people are left unchanged.</p>}
-                {expired !== 0 && <p>{messagesOf(expired)} that expired are left unchanged.</p>}
-                <FilterFacts members={members} state={stateOf[kind]} zone={org.time_zone} />
-                <Form action={bulkPath(org.slug, kind)}>
-                  {Object.entries(members).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
-                  <input type="hidden" name="key" value={key} />
-                  <div class="buttons">
-                    <Submit kind="danger">{verbs[kind]} {messagesOf(matched)}</Submit>
-                    <a class="button" href={back}>Go back</a>
-                  </div>
-                </Form>
-              </div>
-            </Card>
+  return view(
+    { title, back: { href: back, label: "Deliveries" } },
+    matched === 0
+      ? (
+        <Note kind="warn">
+          No {stateOf[kind]} message matches the filter now, so there is nothing to {kind}.{" "}
+          <a href={deliveriesPath(org.slug)}>See all deliveries</a>.
+        </Note>
+      )
+      : (
+        <Card stacked kind="danger">
+          <p>
+            <b>{messagesOf(matched)}</b> {matched === 1 ? "matches" : "match"} this filter. {effects[kind]}
+          </p>
+          {suppressed !== 0 && (
+            <p>
+              {count(suppressed)} {which} {suppressed === 1 ? "goes" : "go"}{" "}
+              to suppressed addresses and will be cancelled instead of sent.
+            </p>
           )}
-        {kind === "retry" && (
-          <Shares caption={`Reasons ${which}`} heading="Reason" shares={reasons} hrefOf={narrowed("reason")} />
-        )}
-        <Shares caption={`Templates ${which}`} heading="Template" shares={templates} hrefOf={narrowed("template_id")} />
-        {kind === "retry" && (
-          <Shares
-            caption={`Connections ${which}`}
-            heading="Connection"
-            shares={connections}
-            hrefOf={narrowed("connection")}
-          />
-        )}
-      </>
+          {erased !== 0 && <p>{messagesOf(erased)} to erased people are left unchanged.</p>}
+          {expired !== 0 && <p>{messagesOf(expired)} that expired are left unchanged.</p>}
+          <FilterFacts members={members} state={stateOf[kind]} zone={org.time_zone} />
+          <Form action={bulkPath(org.slug, kind)}>
+            {Object.entries(members).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+            <input type="hidden" name="key" value={key} />
+            <div class="buttons">
+              <Submit kind="danger">{verbs[kind]} {messagesOf(matched)}</Submit>
+              <a class="button" href={back}>Go back</a>
+            </div>
+          </Form>
+        </Card>
+      ),
+    kind === "retry" && (
+      <Shares caption={`Reasons ${which}`} heading="Reason" shares={reasons} hrefOf={narrowed("reason")} />
     ),
-  }
+    <Shares caption={`Templates ${which}`} heading="Template" shares={templates} hrefOf={narrowed("template_id")} />,
+    kind === "retry" && (
+      <Shares
+        caption={`Connections ${which}`}
+        heading="Connection"
+        shares={connections}
+        hrefOf={narrowed("connection")}
+      />
+    ),
+  )
 }
 
 const done: { readonly [kind in BulkKind]: string } = { retry: "queued again", cancel: "cancelled" }
@@ -180,46 +174,38 @@ const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const found = yield* (yield* BulkActions).get(org.slug, params["action"] ?? "")
   const { filter, finishedAt, id: _, kind, matched, requestedAt, requestedBy, state } = found
   const title = `${verbs[kind]} ${messagesOf(matched)}`
-  return {
-    title,
-    live: true,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
-          actions={state === "running" ? <Live /> : undefined}
-        />
-        <div class="stack" data-live="action">
-          <Progress action={found} />
-          <Card>
-            <dl class="facts">
-              <dt>Progress</dt>
-              <dd>
-                <Badge kind={state === "done" ? "good" : state === "failed" ? "bad" : "accent"}>{state}</Badge>
-              </dd>
-              <dt>Requested</dt>
-              <dd>
+  return view(
+    {
+      title,
+      live: true,
+      back: { href: deliveriesPath(org.slug), label: "Deliveries" },
+      actions: state === "running" ? <Live /> : undefined,
+    },
+    <div class="stack" data-live="action">
+      <Progress action={found} />
+      <Card>
+        <Facts
+          rows={[
+            [
+              "Progress",
+              <Badge kind={state === "done" ? "good" : state === "failed" ? "bad" : "accent"}>{state}</Badge>,
+            ],
+            [
+              "Requested",
+              <>
                 <Time at={requestedAt.toISOString()} zone={org.time_zone} /> by {requestedBy}
-              </dd>
-              {finishedAt !== null && (
-                <>
-                  <dt>Ended</dt>
-                  <dd>
-                    <Time at={finishedAt.toISOString()} zone={org.time_zone} />
-                  </dd>
-                </>
-              )}
-            </dl>
-          </Card>
-          <Card title="Filter">
-            <FilterFacts members={membersOf(filter)} state={stateOf[kind]} zone={org.time_zone} />
-          </Card>
-        </div>
-        <LiveScript />
-      </>
-    ),
-  }
+              </>,
+            ],
+            finishedAt !== null && ["Ended", <Time at={finishedAt.toISOString()} zone={org.time_zone} />],
+          ]}
+        />
+      </Card>
+      <Card title="Filter">
+        <FilterFacts members={membersOf(filter)} state={stateOf[kind]} zone={org.time_zone} />
+      </Card>
+    </div>,
+    <LiveScript />,
+  )
 })
 
 /** Retrying and cancelling many messages: the preview, the action, and how far it has come. */

@@ -2,36 +2,36 @@ import { type Fault } from "../../../domain/Errors.ts"
 import { type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
 import { Card } from "../../components/Card.tsx"
+import { Facts } from "../../components/Facts.tsx"
 import { Choices, Field } from "../../components/Field.tsx"
-import { Form, PostButton } from "../../components/Form.tsx"
-import { FurtherFields, type SchemaField, SchemaFields } from "../../components/SchemaFields.tsx"
+import { PostButton } from "../../components/Form.tsx"
 import { type Fields, type Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
 import { Badges, isRefusing, Trouble } from "./ConnectionState.tsx"
 
 /** Fields for the secrets of a connection. Stored secrets are not shown. */
-export const SecretFields = ({ faults, platform, set }: {
+const SecretFields = ({ faults, platform, set }: {
   readonly platform: PlatformName
   readonly set: ReadonlyArray<string>
   readonly faults: ReadonlyArray<Fault>
 }) => (
   <>
-    {platformForms[platform].secrets.map(({ hint, label, name, optional, path }) => {
-      const isSet = set.includes(path[0]!)
+    {Object.entries(platformForms[platform].secrets.fields).map(([name, { at, hint, label, required = true }]) => {
+      const isSet = set.includes(at!.at(-1)!)
       return (
         <>
           <Field
             name={name}
             type="password"
             autocomplete="new-password"
-            label={optional ? `${label} (optional)` : label}
-            required={!optional && !isSet}
+            label={required ? label : `${label} (optional)`}
+            required={required && !isSet}
             faults={faults}
             hint={isSet
               ? "A value is stored and cannot be shown. Leave empty to keep it."
               : `${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
           />
-          {isSet && optional && (
+          {isSet && !required && (
             <Choices
               name={`remove-${name}`}
               label={`Remove the ${label.toLowerCase()}`}
@@ -69,92 +69,82 @@ export const StateCard = ({ at, complaints, inUse, mayChange, org, setup }: {
   readonly org: Visit["org"]
   readonly setup: ConnectionSetup
 }) => (
-  <Card>
-    <div class="stack">
-      <div class="source-head">
-        <h2>State</h2>
-        <Badges setup={setup} inUse={inUse} />
-      </div>
-      <Trouble setup={setup} zone={org.time_zone} />
-      <p class="muted">
-        {!setup.enabled
-          ? "Disabled. It sends no messages."
-          : setup.paused || isRefusing(setup)
-          ? "Paused. Due messages wait until you resume."
-          : inUse
-          ? "In use for all deliveries."
-          : "On standby: another connection is in use."}
-      </p>
-      {complaints !== null && (
-        <p class="muted">
-          Address for complaints, to register with the feedback loops of mailbox providers: <code>{complaints}</code>
-        </p>
-      )}
-      {mayChange && (
-        <div class="buttons">
-          {setup.enabled && !setup.isDefault && <Switch at={at} to="default">Use for deliveries</Switch>}
-          {setup.enabled && (setup.paused || isRefusing(setup)
-            ? <Switch at={at} to="resumed" kind="primary">Resume</Switch>
-            : <Switch at={at} to="paused">Pause</Switch>)}
-          {setup.enabled
-            ? <Switch at={at} to="disabled">Disable</Switch>
-            : <Switch at={at} to="enabled" kind="primary">Enable</Switch>}
-        </div>
-      )}
+  <Card stacked>
+    <div class="source-head">
+      <h2>State</h2>
+      <Badges setup={setup} inUse={inUse} />
     </div>
+    <Trouble setup={setup} zone={org.time_zone} />
+    <p class="muted">
+      {!setup.enabled
+        ? "Disabled. It sends no messages."
+        : setup.paused || isRefusing(setup)
+        ? "Paused. Due messages wait until you resume."
+        : inUse
+        ? "In use for all deliveries."
+        : "On standby: another connection is in use."}
+    </p>
+    {complaints !== null && (
+      <p class="muted">
+        Address for complaints, to register with the feedback loops of mailbox providers: <code>{complaints}</code>
+      </p>
+    )}
+    {mayChange && (
+      <div class="buttons">
+        {setup.enabled && !setup.isDefault && <Switch at={at} to="default">Use for deliveries</Switch>}
+        {setup.enabled && (setup.paused || isRefusing(setup)
+          ? <Switch at={at} to="resumed" kind="primary">Resume</Switch>
+          : <Switch at={at} to="paused">Pause</Switch>)}
+        {setup.enabled
+          ? <Switch at={at} to="disabled">Disable</Switch>
+          : <Switch at={at} to="enabled" kind="primary">Enable</Switch>}
+      </div>
+    )}
   </Card>
 )
 
-/** The form that changes the settings of a connection. */
-export const ChangeForm = ({ at, faults, settings, setup, values }: {
-  readonly at: string
-  readonly faults: ReadonlyArray<Fault>
-  readonly settings: ReadonlyArray<SchemaField>
-  readonly setup: ConnectionSetup
+/** The fields of a connection's settings and secrets. `set`: the names of the stored secrets. */
+export const ConnectionFields = ({ faults, platform, set, values }: {
+  readonly platform: PlatformName
+  readonly set: ReadonlyArray<string>
   readonly values: Fields
-}) => (
-  <Card title="Change">
-    <Form submit="Save" action={at}>
-      <SchemaFields fields={settings} values={values} faults={faults} />
-      <SecretFields platform={setup.platform} set={setup.secrets} faults={faults} />
-      <FurtherFields fields={settings} values={values} faults={faults} />
-    </Form>
-  </Card>
-)
+  readonly faults: ReadonlyArray<Fault>
+}) => {
+  const { settings } = platformForms[platform]
+  return (
+    <>
+      <settings.Fields values={values} faults={faults} />
+      <SecretFields platform={platform} set={set} faults={faults} />
+      <settings.FurtherFields values={values} faults={faults} />
+    </>
+  )
+}
 
 /** The settings for people who may not change them. */
-export const SettingsCard = ({ settings, setup, values }: {
-  readonly settings: ReadonlyArray<SchemaField>
+export const SettingsCard = ({ setup, values }: {
   readonly setup: ConnectionSetup
   readonly values: Fields
 }) => (
   <Card title="Settings">
-    <dl class="facts">
-      {settings.filter(({ name }) => (values[name] ?? "") !== "").map(({ label, name }) => (
-        <>
-          <dt>{label}</dt>
-          <dd>{values[name]}</dd>
-        </>
-      ))}
-      <dt>Secrets</dt>
-      <dd>{setup.secrets.length === 0 ? "none" : `set: ${setup.secrets.join(", ")}`}</dd>
-    </dl>
+    <Facts
+      rows={[
+        ...Object.entries(platformForms[setup.platform].settings.labels).map(([name, label]) =>
+          (values[name] ?? "") !== "" && [label, values[name]] as const
+        ),
+        ["Secrets", setup.secrets.length === 0 ? "none" : `set: ${setup.secrets.join(", ")}`],
+      ]}
+    />
   </Card>
 )
 
 /** The link to DKIM signatures and test messages. */
-export const ReceiversCard = ({ at }: {
-  readonly at: string
-}) => (
-  <Card title="Receivers">
-    <div class="stack">
-      <p>
-        Sign messages with DKIM, and send a test message to check DNS records, the unsubscribe header and the plain
-        text.
-      </p>
-      <div class="buttons">
-        <a class="button" href={`${at}/receivers`}>Signatures and test messages</a>
-      </div>
+export const ReceiversCard = ({ at }: { readonly at: string }) => (
+  <Card stacked title="Receivers">
+    <p>
+      Sign messages with DKIM, and send a test message to check DNS records, the unsubscribe header and the plain text.
+    </p>
+    <div class="buttons">
+      <a class="button" href={`${at}/receivers`}>Signatures and test messages</a>
     </div>
   </Card>
 )

@@ -7,15 +7,16 @@ import * as Sfmc from "../../../delivery/connections/Sfmc.ts"
 import * as Sink from "../../../delivery/connections/Sink.ts"
 import * as Smtp from "../../../delivery/connections/Smtp.ts"
 import * as Webhook from "../../../delivery/connections/Webhook.ts"
-import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
+import { inputFields } from "../../components/InputForm.tsx"
+import { schemaFields, type Words } from "../../components/SchemaFields.ts"
 
 /** A messaging platform as the console offers it. */
 interface PlatformForm {
   readonly title: string
   /** One sentence about the platform. */
   readonly about: string
-  readonly settings: ReadonlyArray<SchemaField>
-  readonly secrets: ReadonlyArray<SchemaField>
+  readonly settings: ReturnType<typeof inputFields>
+  readonly secrets: ReturnType<typeof inputFields>
 }
 
 const from: Readonly<Record<string, Words>> = {
@@ -219,8 +220,8 @@ const formOf = (
 ): PlatformForm => ({
   title,
   about,
-  settings: fieldsOf(Settings.fields, connectionWords[platform], "settings"),
-  secrets: fieldsOf(Secrets.fields, connectionWords[platform], "secrets"),
+  settings: inputFields(schemaFields(Settings.fields, connectionWords[platform], "settings")),
+  secrets: inputFields(schemaFields(Secrets.fields, connectionWords[platform], "secrets")),
 })
 
 /** The platforms that messages can leave through. */

@@ -13,22 +13,14 @@ import { Empty } from "../../components/Empty.tsx"
 import { Field } from "../../components/Field.tsx"
 import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
-import {
-  faultsIn,
-  FurtherFields,
-  labelsOf,
-  SchemaFields,
-  settingsFrom,
-  textIn,
-} from "../../components/SchemaFields.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
 import { Badges, Trouble } from "./ConnectionState.tsx"
-import { ChangeForm, ReceiversCard, SecretFields, SettingsCard, StateCard } from "./ConnectionCards.tsx"
+import { ConnectionFields, ReceiversCard, SettingsCard, StateCard } from "./ConnectionCards.tsx"
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/connections`
 
@@ -51,100 +43,96 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const all = yield* (yield* Connections).list(org.slug)
   const used = yield* nameInUse(visit)
   const add = can("putConnection") ? <a class="button primary" href={`${at}/-/new`}>Add a connection</a> : null
-  return {
-    title: "Connections",
-    body: (
-      <>
-        <PageHead
-          title="Connections"
-          lead="Platforms that send your messages. One connection is in use, the others are on standby."
-          actions={all.length === 0 ? undefined : add}
-        />
-        {all.filter(({ enabled }) => enabled).map((setup) => <Trouble setup={setup} zone={org.time_zone} />)}
-        <Card kind="flush">
-          {all.length === 0
-            ? (
-              <Empty title="No connections yet" action={add}>
-                {can("putConnection")
-                  ? "Add the platform that sends your messages. You do not need one if your own systems send."
-                  : "An admin of the organization can add a connection."}
-              </Empty>
-            )
-            : (
-              <Table
-                cards="labelled"
-                caption="Connections by name"
-                headings={["Name", "Platform", "State", "Changed", "[Actions]"]}
-                rows={all.map((setup) => [
-                  <a href={`${at}/${setup.name}`}>{setup.name}</a>,
-                  platformForms[setup.platform].title,
-                  <Badges setup={setup} inUse={setup.name === used} />,
-                  { kind: "nowrap", content: <Time at={setup.updatedAt.toISOString()} zone={org.time_zone} /> },
-                  {
-                    kind: "actions",
-                    content: can("testConnection")
-                      ? (
-                        <PostButton to={`${at}/${setup.name}/test`} kind="compact" label={`Test ${setup.name}`}>
-                          Test
-                        </PostButton>
-                      )
-                      : null,
-                  },
-                ])}
-              />
-            )}
-        </Card>
-      </>
-    ),
-  }
+  return view(
+    {
+      title: "Connections",
+      lead: "Platforms that send your messages. One connection is in use, the others are on standby.",
+      actions: all.length === 0 ? undefined : add,
+    },
+    all.filter(({ enabled }) => enabled).map((setup) => <Trouble setup={setup} zone={org.time_zone} />),
+    <Card kind="flush">
+      {all.length === 0
+        ? (
+          <Empty title="No connections yet" action={add}>
+            {can("putConnection")
+              ? "Add the platform that sends your messages. You do not need one if your own systems send."
+              : "An admin of the organization can add a connection."}
+          </Empty>
+        )
+        : (
+          <Table
+            cards="labelled"
+            caption="Connections by name"
+            headings={["Name", "Platform", "State", "Changed", "[Actions]"]}
+            rows={all.map((setup) => [
+              <a href={`${at}/${setup.name}`}>{setup.name}</a>,
+              platformForms[setup.platform].title,
+              <Badges setup={setup} inUse={setup.name === used} />,
+              { kind: "nowrap", content: <Time at={setup.updatedAt.toISOString()} zone={org.time_zone} /> },
+              {
+                kind: "actions",
+                content: can("testConnection")
+                  ? (
+                    <PostButton to={`${at}/${setup.name}/test`} kind="compact" label={`Test ${setup.name}`}>
+                      Test
+                    </PostButton>
+                  )
+                  : null,
+              },
+            ])}
+          />
+        )}
+    </Card>,
+  )
 })
 
 const choose = (visit: Visit) =>
-  Effect.succeed({
-    title: "Add a connection",
-    body: (
-      <>
-        <PageHead
-          title="Add a connection"
-          back={{ href: pathOf(visit), label: "Connections" }}
-          lead="Choose the platform that sends your messages."
-        />
-        <div class="columns">
-          {Object.entries(platformForms).map(([platform, { about, title }]) => (
-            <Card>
-              <div class="tile">
-                <h2>{title}</h2>
-                <p>{about}</p>
-                <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={`Set up ${title}`}>
-                  Set up
-                </a>
-              </div>
-            </Card>
-          ))}
-        </div>
-      </>
-    ),
-  })
+  Effect.succeed(view(
+    {
+      title: "Add a connection",
+      back: { href: pathOf(visit), label: "Connections" },
+      lead: "Choose the platform that sends your messages.",
+    },
+    <div class="columns">
+      {Object.entries(platformForms).map(([platform, { about, title }]) => (
+        <Card>
+          <div class="tile">
+            <h2>{title}</h2>
+            <p>{about}</p>
+            <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={`Set up ${title}`}>
+              Set up
+            </a>
+          </div>
+        </Card>
+      ))}
+    </div>,
+  ))
 
 /** The secrets that a form sent: an empty field keeps the secret, null removes it. */
 const secretsFrom = (platform: PlatformName, sent: Fields): Readonly<Record<string, string | null>> =>
   Object.fromEntries(
-    platformForms[platform].secrets.flatMap(({ name, path }): ReadonlyArray<readonly [string, string | null]> => {
+    Object.entries(platformForms[platform].secrets.fields).flatMap(([name, { at }]) => {
       const text = (sent[name] ?? "").trim()
-      return text !== "" ? [[path[0]!, text]] : sent[`remove-${name}`] === "yes" ? [[path[0]!, null]] : []
+      return text !== "" || sent[`remove-${name}`] === "yes" ? [[at!.at(-1)!, text === "" ? null : text]] : []
     }),
   )
 
+/** The settings and secrets that a form sent. */
+const changeFrom = (platform: PlatformName, sent: Fields) => ({
+  settings: platformForms[platform].settings.read(sent)["settings"] as Readonly<Record<string, unknown>> ?? {},
+  secrets: secretsFrom(platform, sent),
+})
+
 const placed = (platform: PlatformName, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> => {
   const { secrets, settings } = platformForms[platform]
-  return faultsIn(secrets, faultsIn(settings, faults, "settings"), "secrets")
+  return secrets.placed(settings.placed(faults))
     .map((fault) => fault.pointer === "name" ? { ...fault, pointer: "/name" } : fault)
 }
 
 const labels = (platform: PlatformName) => ({
   name: "Name",
-  ...labelsOf(platformForms[platform].settings),
-  ...labelsOf(platformForms[platform].secrets),
+  ...platformForms[platform].settings.labels,
+  ...platformForms[platform].secrets.labels,
 })
 
 const platformIn = ({ params }: Visit): Effect.Effect<PlatformName, ConnectionNotFound> => {
@@ -152,42 +140,29 @@ const platformIn = ({ params }: Visit): Effect.Effect<PlatformName, ConnectionNo
   return isPlatform(name) ? Effect.succeed(name) : new ConnectionNotFound({ id: name.slice(0, 100) })
 }
 
-const create = Effect.fnUntraced(
-  function* (visit: Visit, sent: Fields = {}, found: ReadonlyArray<Fault> = []) {
-    const platform = yield* platformIn(visit)
-    const { about, settings, title } = platformForms[platform]
-    const faults = placed(platform, found)
-    const all = yield* (yield* Connections).list(visit.org.slug)
-    const free = all.some(({ name }) => name === platform) ? "" : platform
-    return {
-      title: `Set up ${title}`,
-      body: (
-        <>
-          <PageHead
-            title={`Set up ${title}`}
-            back={{ href: `${pathOf(visit)}/-/new`, label: "Add a connection" }}
-            lead={about}
-          />
-          <ErrorSummary faults={faults} labels={labels(platform)} />
-          <Card>
-            <Form submit="Set up" action={`${pathOf(visit)}/-/new/${platform}`}>
-              <Field
-                name="name"
-                label="Name"
-                value={sent["name"] ?? free}
-                faults={faults}
-                hint="The name of this connection: lowercase letters, digits, hyphens and underscores."
-              />
-              <SchemaFields fields={settings} values={sent} faults={faults} />
-              <SecretFields platform={platform} set={[]} faults={faults} />
-              <FurtherFields fields={settings} values={sent} faults={faults} />
-            </Form>
-          </Card>
-        </>
-      ),
-    }
-  },
-)
+const create = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, found: ReadonlyArray<Fault> = []) {
+  const platform = yield* platformIn(visit)
+  const { about, title } = platformForms[platform]
+  const faults = placed(platform, found)
+  const all = yield* (yield* Connections).list(visit.org.slug)
+  const free = all.some(({ name }) => name === platform) ? "" : platform
+  return view(
+    { title: `Set up ${title}`, back: { href: `${pathOf(visit)}/-/new`, label: "Add a connection" }, lead: about },
+    <ErrorSummary faults={faults} labels={labels(platform)} />,
+    <Card>
+      <Form submit="Set up" action={`${pathOf(visit)}/-/new/${platform}`}>
+        <Field
+          name="name"
+          label="Name"
+          value={sent["name"] ?? free}
+          faults={faults}
+          hint="The name of this connection: lowercase letters, digits, hyphens and underscores."
+        />
+        <ConnectionFields platform={platform} set={[]} values={sent} faults={faults} />
+      </Form>
+    </Card>,
+  )
+})
 
 const show = Effect.fnUntraced(
   function* (
@@ -201,47 +176,48 @@ const show = Effect.fnUntraced(
     const at = `${pathOf(visit)}/${setup.name}`
     const { settings, title } = platformForms[setup.platform]
     const faults = placed(setup.platform, found)
-    const values = sent ?? Object.fromEntries(settings.map((field) => [field.name, textIn(field, setup.settings)]))
+    const values = sent ?? settings.valuesOf({ settings: setup.settings })
     const inUse = setup.name === (yield* nameInUse(visit))
     const mayChange = can("putConnection")
     const complaints = complaintAddressOf(
       yield* Effect.orDie((yield* Tracking).complaintMailbox(org.slug)),
       setup.settings,
     )
-    return {
-      title: setup.name,
-      body: (
-        <>
-          <PageHead
-            title={setup.name}
-            back={{ href: pathOf(visit), label: "Connections" }}
-            lead={title}
-            actions={can("testConnection")
-              ? <PostButton to={`${at}/test`} kind="primary">Test the connection</PostButton>
-              : undefined}
-          />
-          {tested !== undefined && (
-            <Note kind={tested.ok ? "good" : "bad"} live>
-              <b>{tested.ok ? "The test succeeded." : "The test failed."}</b> {tested.detail}
-            </Note>
-          )}
-          {tested?.warnings.map((warning) => <Note kind="warn">{warning}</Note>)}
-          <ErrorSummary faults={faults} labels={labels(setup.platform)} />
-          <StateCard at={at} complaints={complaints} inUse={inUse} mayChange={mayChange} org={org} setup={setup} />
-          {mayChange
-            ? <ChangeForm at={at} faults={faults} settings={settings} setup={setup} values={values} />
-            : <SettingsCard settings={settings} setup={setup} values={values} />}
-          {setup.platform === "smtp" && <ReceiversCard at={at} />}
-          {can("deleteConnection") && (
-            <Card title="Remove">
-              <div class="buttons">
-                <a class="button danger" href={`${at}/remove`}>Remove the connection</a>
-              </div>
-            </Card>
-          )}
-        </>
+    return view(
+      {
+        title: setup.name,
+        back: { href: pathOf(visit), label: "Connections" },
+        lead: title,
+        actions: can("testConnection")
+          ? <PostButton to={`${at}/test`} kind="primary">Test the connection</PostButton>
+          : undefined,
+      },
+      tested !== undefined && (
+        <Note kind={tested.ok ? "good" : "bad"} live>
+          <b>{tested.ok ? "The test succeeded." : "The test failed."}</b> {tested.detail}
+        </Note>
       ),
-    }
+      tested?.warnings.map((warning) => <Note kind="warn">{warning}</Note>),
+      <ErrorSummary faults={faults} labels={labels(setup.platform)} />,
+      <StateCard at={at} complaints={complaints} inUse={inUse} mayChange={mayChange} org={org} setup={setup} />,
+      mayChange
+        ? (
+          <Card title="Change">
+            <Form submit="Save" action={at}>
+              <ConnectionFields platform={setup.platform} set={setup.secrets} values={values} faults={faults} />
+            </Form>
+          </Card>
+        )
+        : <SettingsCard setup={setup} values={values} />,
+      setup.platform === "smtp" && <ReceiversCard at={at} />,
+      can("deleteConnection") && (
+        <Card title="Remove">
+          <div class="buttons">
+            <a class="button danger" href={`${at}/remove`}>Remove the connection</a>
+          </div>
+        </Card>
+      ),
+    )
   },
 )
 
@@ -264,20 +240,13 @@ const newAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
       faults: [{ pointer: "/name", detail: "is used by another connection: choose a different name" }],
     })
   }
-  yield* connections.put(visit.org.slug, name, {
-    platform,
-    settings: settingsFrom(platformForms[platform].settings, sent),
-    secrets: secretsFrom(platform, sent),
-  })
+  yield* connections.put(visit.org.slug, name, { platform, ...changeFrom(platform, sent) })
   return { to: `${pathOf(visit)}/${name}`, done: "connection-added" }
 })
 
 const connectionAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
   const { name, platform } = yield* existing(visit)
-  yield* (yield* Connections).put(visit.org.slug, name, {
-    settings: settingsFrom(platformForms[platform].settings, sent),
-    secrets: secretsFrom(platform, sent),
-  })
+  yield* (yield* Connections).put(visit.org.slug, name, changeFrom(platform, sent))
   return { to: `${pathOf(visit)}/${name}`, done: "connection-saved" }
 })
 

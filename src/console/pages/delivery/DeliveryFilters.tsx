@@ -9,7 +9,7 @@ import { Field, SelectField } from "../../components/Field.tsx"
 import { Time } from "../../components/Time.tsx"
 
 /** A filter as the query of a page has it. */
-export interface AskedFilter {
+export interface DeliveryQuery {
   readonly filter: DeliveryFilter
   /** The members beside the state, as they go on to another page. */
   readonly members: FilterMembers
@@ -30,7 +30,7 @@ const inWords = ({ detail, pointer }: Fault): Fault => ({
 })
 
 /** The filter that a query asks for, with every fault. An empty value stands for none. */
-export const filterIn = (query: URLSearchParams, zone: string): AskedFilter => {
+export const filterIn = (query: URLSearchParams, zone: string): DeliveryQuery => {
   const given = names.flatMap((name) => {
     const text = (query.get(name) ?? "").trim()
     return text === "" ? [] : [[name, name === "since" || name === "until" ? instantOf(text, zone) : text] as const]
@@ -58,8 +58,8 @@ const filterLabels = {
 } as const
 
 /** The form that filters the list. Fields that are seldom needed are folded until one of them is filled. */
-export const FilterForm = ({ asked, at, connections, query, templates, zone }: {
-  readonly asked: AskedFilter
+export const FilterForm = ({ at, connections, filtered, query, templates, zone }: {
+  readonly filtered: DeliveryQuery
   readonly at: string
   readonly connections: ReadonlyArray<string>
   readonly templates: ReadonlyArray<string>
@@ -67,7 +67,7 @@ export const FilterForm = ({ asked, at, connections, query, templates, zone }: {
   readonly query: URLSearchParams
   readonly zone: string
 }) => {
-  const { faults, filter, members } = asked
+  const { faults, filter, members } = filtered
   const typed = (name: typeof names[number]) => (query.get(name) ?? "").trim().slice(0, 400)
   const field = (
     name: typeof names[number],
@@ -110,7 +110,7 @@ export const FilterForm = ({ asked, at, connections, query, templates, zone }: {
       </details>
       <div class="buttons">
         <button type="submit" class="button">Filter</button>
-        {(asked.query.size > 0 || faults.length > 0) && <a class="button" href={at}>Show all</a>}
+        {(filtered.query.size > 0 || faults.length > 0) && <a class="button" href={at}>Show all</a>}
       </div>
     </form>
   )

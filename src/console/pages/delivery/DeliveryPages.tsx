@@ -9,23 +9,25 @@ import { isStorable } from "../../../domain/Attributes.ts"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { count, counted } from "../../Format.ts"
+import { pageOf } from "../../../api/http/Paging.ts"
 import { Card } from "../../components/Card.tsx"
+import { Facts } from "../../components/Facts.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Live, LiveScript } from "../../components/Live.tsx"
 import { Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import type { SortHeading } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { templatePath } from "../templates/Paths.ts"
 import { actionPath, bulkPath } from "./BulkPages.tsx"
 import * as BulkPages from "./BulkPages.tsx"
 import * as ConnectionPages from "./ConnectionPages.tsx"
 import * as ReceiverPages from "./ReceiverPages.tsx"
-import { type AskedFilter, FilterForm, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
+import { type DeliveryQuery, FilterForm, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
 import { deliveriesPath, DeliveryBadge, isCancellable, isRetriable, SummaryCard } from "./DeliveryViews.tsx"
 import { type DeliveryNames, DeliveryTable, namesFor, templateName, variantName } from "./DeliveryTable.tsx"
 import { Pictures } from "./DeliveryPictures.tsx"
@@ -41,7 +43,7 @@ const bulkOf: { readonly [state in DeliveryState]?: BulkKind } = { failed: "retr
 const offeredTemplates = 200
 
 /** The number of deliveries that the filter's bulk action would change, if there is one that the visitor may use. */
-const bulkFor = Effect.fnUntraced(function* ({ can, org }: Visit, { faults, filter }: AskedFilter) {
+const bulkFor = Effect.fnUntraced(function* ({ can, org }: Visit, { faults, filter }: DeliveryQuery) {
   const kind = filter.state === undefined ? undefined : bulkOf[filter.state]
   if (kind === undefined || faults.length > 0) return undefined
   if (!can(kind === "retry" ? "retryDeliveries" : "cancelDeliveries")) return undefined
@@ -72,7 +74,7 @@ const BulkBar = ({ filter, forAll, org }: {
 
 /** How many deliveries a filter finds, where that is known without reading them. */
 const knownCount = (
-  { members, filter: { state } }: AskedFilter,
+  { members, filter: { state } }: DeliveryQuery,
   { cancelled, failed, queued, scheduled, sending, sent }: DeliverySummary,
 ): number | undefined => {
   if (Object.keys(members).length > 0) return undefined
@@ -93,8 +95,8 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const { org, query } = visit
   const at = deliveriesPath(org.slug)
   const filtered = filterIn(query, org.time_zone)
-  const askedCursor = query.get("cursor") ?? ""
-  const cursor = askedCursor !== "" && isStorable(askedCursor) ? askedCursor : undefined
+  const cursorParameter = query.get("cursor") ?? ""
+  const cursor = cursorParameter !== "" && isStorable(cursorParameter) ? cursorParameter : undefined
   const order = query.get("order") === "oldest" ? "oldest" as const : "latest" as const
   const summary = yield* deliveries.summary(org.slug)
   const isFaulty = filtered.faults.length > 0
@@ -104,9 +106,10 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const isPictured = !isFiltered && cursor === undefined && order === "latest" &&
     cancelled + failed + queued + scheduled + sending + sent > 0
   const pageSize = isPictured ? pageSizes.belowCharts : pageSizes.alone
-  const found = isFaulty
-    ? []
-    : yield* deliveries.list(org.slug, { ...filtered.filter, cursor, limit: pageSize + 1, order })
+  const criteria = { ...filtered.filter, cursor, order }
+  const { next, page: shown } = isFaulty
+    ? { next: null, page: [] }
+    : yield* pageOf(pageSize, (limit) => deliveries.list(org.slug, { ...criteria, limit }))
   const forAll = yield* bulkFor(visit, filtered)
   const now = yield* Clock.currentTimeMillis
   const unfinished = (yield* (yield* BulkActions).list(org.slug, 5)).filter((one) =>
@@ -114,7 +117,6 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   )
   // Each look for a text in reasons may read all deliveries of a state.
   const isLive = filtered.filter.reason === undefined
-  const shown = found.slice(0, pageSize)
   const names = yield* namesFor(yield* TemplateIndex, org, shown)
   const total = knownCount(filtered, summary)
   const sortQuery = new URLSearchParams(filtered.query)
@@ -130,86 +132,82 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const paged = new URLSearchParams(filter)
   if (order === "oldest") paged.set("order", order)
   const active = connections.active(org.slug)
-  return {
-    title: "Deliveries",
-    live: isLive,
-    body: (
-      <>
-        <PageHead
-          title="Deliveries"
-          lead="Messages that this service sends through a connection: queued, sent and failed."
-          actions={isLive ? <Live /> : undefined}
-        />
-        {active === undefined
+  return view(
+    {
+      title: "Deliveries",
+      live: isLive,
+      lead: "Messages that this service sends through a connection: queued, sent and failed.",
+      actions: isLive ? <Live /> : undefined,
+    },
+    active === undefined
+      ? (
+        <Note kind="warn">
+          No connection is in use, so no messages are sent.{" "}
+          <a href={`/console/o/${org.slug}/connections`}>
+            {visit.can("putConnection") ? "Set one up" : "See connections"}
+          </a>.
+        </Note>
+      )
+      : active.paused
+      ? (
+        <Note kind="warn">
+          The connection <a href={`/console/o/${org.slug}/connections/${active.name}`}>{active.name}</a>{" "}
+          is paused. Due messages wait until you resume it.
+        </Note>
+      )
+      : null,
+    unfinished.map((one) => (
+      <Note kind={one.state === "failed" ? "bad" : "plain"}>
+        <a href={actionPath(org.slug, one.id)}>{verbs[one.kind]} {messagesOf(one.matched)}</a>
+        {one.state === "failed" ? " stopped early." : ` is running: ${count(one.changed)} done.`}
+      </Note>
+    )),
+    <SummaryCard summary={summary} />,
+    series !== undefined && <Pictures series={series} path={at} zone={org.time_zone} />,
+    <Card kind="flush">
+      <FilterForm
+        filtered={filtered}
+        at={at}
+        connections={(yield* connections.list(org.slug)).map(({ name }) => name)}
+        templates={[...(yield* TemplateCache).templates(org.slug).keys()].slice(0, offeredTemplates)}
+        query={query}
+        zone={org.time_zone}
+      />
+      <div data-live="deliveries">
+        {forAll !== undefined && <BulkBar filter={filter} forAll={forAll} org={org} />}
+        {shown.length === 0
           ? (
-            <Note kind="warn">
-              No connection is in use, so no messages are sent.{" "}
-              <a href={`/console/o/${org.slug}/connections`}>
-                {visit.can("putConnection") ? "Set one up" : "See connections"}
-              </a>.
-            </Note>
+            <Empty title={isFiltered || cursor !== undefined ? "No matching deliveries" : "No deliveries yet"}>
+              {isFiltered || cursor !== undefined
+                ? "Change or clear the filter."
+                : "Send a message with the Deliver endpoint to see it here. The API key needs the deliver scope."}
+            </Empty>
           )
-          : active.paused
-          ? (
-            <Note kind="warn">
-              The connection <a href={`/console/o/${org.slug}/connections/${active.name}`}>{active.name}</a>{" "}
-              is paused. Due messages wait until you resume it.
-            </Note>
-          )
-          : null}
-        {unfinished.map((one) => (
-          <Note kind={one.state === "failed" ? "bad" : "plain"}>
-            <a href={actionPath(org.slug, one.id)}>{verbs[one.kind]} {messagesOf(one.matched)}</a>
-            {one.state === "failed" ? " stopped early." : ` is running: ${count(one.changed)} done.`}
-          </Note>
-        ))}
-        <SummaryCard summary={summary} />
-        {series !== undefined && <Pictures series={series} path={at} zone={org.time_zone} />}
-        <Card kind="flush">
-          <FilterForm
-            asked={filtered}
-            at={at}
-            connections={(yield* connections.list(org.slug)).map(({ name }) => name)}
-            templates={[...(yield* TemplateCache).templates(org.slug).keys()].slice(0, offeredTemplates)}
-            query={query}
-            zone={org.time_zone}
-          />
-          <div data-live="deliveries">
-            {forAll !== undefined && <BulkBar filter={filter} forAll={forAll} org={org} />}
-            {shown.length === 0
-              ? (
-                <Empty title={isFiltered || cursor !== undefined ? "No matching deliveries" : "No deliveries yet"}>
-                  {isFiltered || cursor !== undefined
-                    ? "Change or clear the filter."
-                    : "Send a message with the Deliver endpoint to see it here. The API key needs the deliver scope."}
-                </Empty>
-              )
-              : (
-                <DeliveryTable
-                  at={at}
-                  first={isPictured ? 3 : 6}
-                  caption={`${total === undefined ? "Deliveries" : counted(total, "delivery", "deliveries")}, ${
-                    order === "latest" ? "newest" : "oldest"
-                  } first`}
-                  names={names}
-                  now={now}
-                  queued={queuedHeading}
-                  shown={shown}
-                  visit={visit}
-                />
-              )}
-            <Pagination
-              label="Pages of deliveries"
-              isOldestFirst={order === "oldest"}
-              first={cursor === undefined ? undefined : `${at}?${paged}`}
-              next={found.length > pageSize ? `${at}?${paged}&cursor=${shown.at(-1)!.id}` : undefined}
+          : (
+            <DeliveryTable
+              at={at}
+              first={isPictured ? 3 : 6}
+              caption={`${total === undefined ? "Deliveries" : counted(total, "delivery", "deliveries")}, ${
+                order === "latest" ? "newest" : "oldest"
+              } first`}
+              names={names}
+              now={now}
+              queued={queuedHeading}
+              shown={shown}
+              visit={visit}
             />
-          </div>
-        </Card>
-        {isLive && <LiveScript />}
-      </>
-    ),
-  }
+          )}
+        <Pagination
+          label="Pages of deliveries"
+          isOldestFirst={order === "oldest"}
+          at={paged.size === 0 ? at : `${at}?${paged}`}
+          cursor={cursor}
+          next={next}
+        />
+      </div>
+    </Card>,
+    isLive && <LiveScript />,
+  )
 })
 
 const existing = ({ org, params }: Visit) => {
@@ -217,77 +215,36 @@ const existing = ({ org, params }: Visit) => {
   return Deliveries.use((deliveries) => deliveries.get(org.slug, isStorable(id) ? id : ""))
 }
 
-const Facts = ({ delivery, names, org, zone }: {
+const DeliveryFacts = ({ delivery, names, org, zone }: {
   readonly delivery: Delivery
   readonly names: DeliveryNames
   readonly org: Visit["org"]
   readonly zone: string
 }) => (
-  <dl class="facts">
-    <dt>State</dt>
-    <dd>
-      <DeliveryBadge state={delivery.state} />
-    </dd>
-    {delivery.reason !== null && (
-      <>
-        <dt>Reason</dt>
-        <dd>{delivery.reason}</dd>
-      </>
-    )}
-    <dt>Failed attempts</dt>
-    <dd>{delivery.attempts}</dd>
-    <dt>Template, variant</dt>
-    <dd>
-      <a href={templatePath(org.slug, delivery.templateId)} dir="auto">
-        {templateName(names, delivery)}
-      </a>, <bdi>{variantName(names, delivery)}</bdi>
-    </dd>
-    <dt>Priority</dt>
-    <dd>{delivery.priority}</dd>
-    <dt>Queued</dt>
-    <dd>
-      <Time at={delivery.queuedAt.toISOString()} zone={zone} />
-    </dd>
-    {delivery.finishedAt === null
-      ? (
+  <Facts
+    rows={[
+      ["State", <DeliveryBadge state={delivery.state} />],
+      delivery.reason !== null && ["Reason", delivery.reason],
+      ["Failed attempts", delivery.attempts],
+      [
+        "Template, variant",
         <>
-          <dt>{delivery.attempts > 0 ? "Next attempt" : "Due"}</dt>
-          <dd>
-            <Time at={delivery.dueAt.toISOString()} zone={zone} />
-          </dd>
-        </>
-      )
-      : (
-        <>
-          <dt>Done</dt>
-          <dd>
-            <Time at={delivery.finishedAt.toISOString()} zone={zone} />
-          </dd>
-        </>
-      )}
-    {delivery.expiresAt !== null && (
-      <>
-        <dt>Expires</dt>
-        <dd>
-          <Time at={delivery.expiresAt.toISOString()} zone={zone} />
-        </dd>
-      </>
-    )}
-    <dt>Connection</dt>
-    <dd>{delivery.connection ?? <span class="muted">none yet</span>}</dd>
-    {delivery.messageId !== null && (
-      <>
-        <dt>Message ID at the platform</dt>
-        <dd>
-          <code>{delivery.messageId}</code>
-        </dd>
-      </>
-    )}
-    <dt>Tracking id</dt>
-    <dd>
-      <code>{delivery.id}</code>
-    </dd>
-  </dl>
+          <a href={templatePath(org.slug, delivery.templateId)} dir="auto">
+            {templateName(names, delivery)}
+          </a>, <bdi>{variantName(names, delivery)}</bdi>
+        </>,
+      ],
+      ["Priority", delivery.priority],
+      ["Queued", <Time at={delivery.queuedAt.toISOString()} zone={zone} />],
+      delivery.finishedAt === null
+        ? [delivery.attempts > 0 ? "Next attempt" : "Due", <Time at={delivery.dueAt.toISOString()} zone={zone} />]
+        : ["Done", <Time at={delivery.finishedAt.toISOString()} zone={zone} />],
+      delivery.expiresAt !== null && ["Expires", <Time at={delivery.expiresAt.toISOString()} zone={zone} />],
+      ["Connection", delivery.connection ?? <span class="muted">none yet</span>],
+      delivery.messageId !== null && ["Message ID at the platform", <code>{delivery.messageId}</code>],
+      ["Tracking id", <code>{delivery.id}</code>],
+    ]}
+  />
 )
 
 const show = Effect.fnUntraced(function* (visit: Visit) {
@@ -297,41 +254,37 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const at = `${deliveriesPath(org.slug)}/${delivery.id}`
   const story = `/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`
   const zone = org.time_zone
-  return {
-    title: "Delivery",
-    body: (
-      <>
-        <PageHead
-          title={delivery.email ?? "Delivery of an erased person"}
-          back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
-          actions={
-            <>
-              <a class="button" href={story}>Full history</a>
-              {isRetriable(delivery, now) && can("retryDelivery") && (
-                <a class="button primary" href={`${at}/retry`}>Retry</a>
-              )}
-              {isCancellable(delivery) && can("cancelDelivery") && (
-                <a class="button danger" href={`${at}/cancel`}>Cancel</a>
-              )}
-            </>
-          }
-        />
-        <Card>
-          <Facts
-            delivery={delivery}
-            names={yield* namesFor(yield* TemplateIndex, org, [delivery])}
-            org={org}
-            zone={zone}
-          />
-        </Card>
-        <Card title="The message">
-          {delivery.vars === null
-            ? <p class="muted">The content was erased with the person's data.</p>
-            : <MessageFrame.Message delivery={delivery} org={org.slug} />}
-        </Card>
-      </>
-    ),
-  }
+  return view(
+    {
+      document: "Delivery",
+      title: delivery.email ?? "Delivery of an erased person",
+      back: { href: deliveriesPath(org.slug), label: "Deliveries" },
+      actions: (
+        <>
+          <a class="button" href={story}>Full history</a>
+          {isRetriable(delivery, now) && can("retryDelivery") && (
+            <a class="button primary" href={`${at}/retry`}>Retry</a>
+          )}
+          {isCancellable(delivery) && can("cancelDelivery") && (
+            <a class="button danger" href={`${at}/cancel`}>Cancel</a>
+          )}
+        </>
+      ),
+    },
+    <Card>
+      <DeliveryFacts
+        delivery={delivery}
+        names={yield* namesFor(yield* TemplateIndex, org, [delivery])}
+        org={org}
+        zone={zone}
+      />
+    </Card>,
+    <Card title="The message">
+      {delivery.vars === null
+        ? <p class="muted">The content was erased with the person's data.</p>
+        : <MessageFrame.Message delivery={delivery} org={org.slug} />}
+    </Card>,
+  )
 })
 
 const confirm = (
@@ -356,19 +309,14 @@ const confirm = (
         ),
       })
     }
-    return {
-      title,
-      body: (
-        <>
-          <PageHead title={title} back={back} />
-          <Note kind="warn">
-            {delivery.state === "failed" && hasExpired(delivery, now)
-              ? "The message has expired."
-              : `The message is ${delivery.state}, so you cannot ${what} it.`} <a href={at}>Back to the delivery</a>.
-          </Note>
-        </>
-      ),
-    }
+    return view(
+      { title, back },
+      <Note kind="warn">
+        {delivery.state === "failed" && hasExpired(delivery, now)
+          ? "The message has expired."
+          : `The message is ${delivery.state}, so you cannot ${what} it.`} <a href={at}>Back to the delivery</a>.
+      </Note>,
+    )
   })
 
 const cancelAction = Effect.fnUntraced(function* (visit: Visit) {

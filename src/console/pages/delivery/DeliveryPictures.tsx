@@ -1,5 +1,6 @@
 import type { DeliveryPoint, DeliverySeries } from "../../../delivery/DeliveryRates.ts"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
+import { Pills } from "../../components/Pills.tsx"
 import { Figure } from "../../charts/Figure.tsx"
 import { axisTime, count } from "../../Format.ts"
 import { LineChart } from "../../charts/TimeChart.tsx"
@@ -58,20 +59,15 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
     seconds === null ? "not measured" : `${Math.round(seconds / unit.seconds)} ${unit.name}`
   return (
     <>
-      <nav aria-label="Period of the charts">
-        <ul class="pills">
-          {windows.map(([one, label]) => (
-            <li>
-              <a
-                href={one === 1 ? path : `${path}?hours=${one}`}
-                {...(one === hours ? { "aria-current": "true" as const } : {})}
-              >
-                {label}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Pills
+        label="Period of the charts"
+        aria="true"
+        links={windows.map(([one, label]) => ({
+          href: one === 1 ? path : `${path}?hours=${one}`,
+          label,
+          isCurrent: one === hours,
+        }))}
+      />
       <div class="charts">
         <Figure
           id="rates"

@@ -9,6 +9,7 @@ import { isStorable } from "../../../domain/Attributes.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
+import { Facts } from "../../components/Facts.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
 import { Field, SelectField } from "../../components/Field.tsx"
 import { Form, PostButton } from "../../components/Form.tsx"
@@ -42,18 +43,13 @@ const labels = {
 const maxTemplates = 200
 
 const RecordFacts = ({ record }: { readonly record: DnsRecord }) => (
-  <dl class="facts">
-    <dt>Name</dt>
-    <dd>
-      <code>{record.name}</code>
-    </dd>
-    <dt>Type</dt>
-    <dd>{record.type}</dd>
-    <dt>Value</dt>
-    <dd>
-      <code>{record.value}</code>
-    </dd>
-  </dl>
+  <Facts
+    rows={[
+      ["Name", <code>{record.name}</code>],
+      ["Type", record.type],
+      ["Value", <code>{record.value}</code>],
+    ]}
+  />
 )
 
 const FindingCell = ({ finding: { detail, record } }: { readonly finding: Finding }) => (
@@ -94,35 +90,33 @@ const KeyCard = ({ at, dkimKey, mayChange }: {
 }) => {
   const { bits, domain, isSigning, record, selector } = dkimKey
   return (
-    <Card title={`DKIM key ${selector}`} lead={`RSA with ${bits} bits for ${domain}`}>
-      <div class="stack">
-        <div>
-          <KeyState signing={isSigning} />
-        </div>
-        <RecordFacts record={record} />
-        {mayChange && (
-          <div class="buttons">
+    <Card stacked title={`DKIM key ${selector}`} lead={`RSA with ${bits} bits for ${domain}`}>
+      <div>
+        <KeyState signing={isSigning} />
+      </div>
+      <RecordFacts record={record} />
+      {mayChange && (
+        <div class="buttons">
+          <PostButton
+            to={`${at}/dkim/${selector}`}
+            fields={{ signing: isSigning ? "no" : "yes" }}
+            kind={isSigning ? "plain" : "primary"}
+            label={`${isSigning ? "Stop signing" : "Sign with this key"}: ${selector}`}
+          >
+            {isSigning ? "Stop signing" : "Sign with this key"}
+          </PostButton>
+          {!isSigning && (
             <PostButton
               to={`${at}/dkim/${selector}`}
-              fields={{ signing: isSigning ? "no" : "yes" }}
-              kind={isSigning ? "plain" : "primary"}
-              label={`${isSigning ? "Stop signing" : "Sign with this key"}: ${selector}`}
+              fields={{ signing: "yes", unchecked: "yes" }}
+              label={`Sign without checking DNS: ${selector}`}
             >
-              {isSigning ? "Stop signing" : "Sign with this key"}
+              Sign without checking DNS
             </PostButton>
-            {!isSigning && (
-              <PostButton
-                to={`${at}/dkim/${selector}`}
-                fields={{ signing: "yes", unchecked: "yes" }}
-                label={`Sign without checking DNS: ${selector}`}
-              >
-                Sign without checking DNS
-              </PostButton>
-            )}
-            <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Remove</a>
-          </div>
-        )}
-      </div>
+          )}
+          <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Remove</a>
+        </div>
+      )}
     </Card>
   )
 }

@@ -6,7 +6,7 @@ import { counted } from "../../Format.ts"
 import { deedOf, namesOf, type Shown, type ShownField, type ShownLine, shownOf } from "./Shown.ts"
 import { MoreRows } from "../../components/MoreRows.tsx"
 
-/** Characters of page for the differences of one entry in a list, for those of all, and for those of an entry alone. */
+/** Size limits of differences: of an entry in a list, of all entries, and of an entry on its page. Unit: characters of HTML. */
 const mostOfEntry = 6_000
 const mostOfList = 70_000
 const mostAlone = 90_000

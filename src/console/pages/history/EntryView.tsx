@@ -1,6 +1,6 @@
+import { view } from "../../View.tsx"
 import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
 import { Card } from "../../components/Card.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { problem, type View } from "../../Routes.tsx"
 import { WholeChange } from "./ChangeList.tsx"
@@ -31,25 +31,20 @@ export const entryView = (
     )
   }
   const title = upperFirst(deedOf(entry))
-  return {
-    title,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={back}
-          lead={
-            <>
-              {subject === "" ? "" : `${subject}, `}by {entry.actor}
-              {"address" in entry && entry.address !== null ? ` from ${entry.address}` : ""},{" "}
-              <Time at={entry.at} zone={zone} />
-            </>
-          }
-        />
-        <Card title="What changed">
-          <WholeChange entry={entry} />
-        </Card>
-      </>
-    ),
-  }
+  return view(
+    {
+      title,
+      back,
+      lead: (
+        <>
+          {subject === "" ? "" : `${subject}, `}by {entry.actor}
+          {"address" in entry && entry.address !== null ? ` from ${entry.address}` : ""},{" "}
+          <Time at={entry.at} zone={zone} />
+        </>
+      ),
+    },
+    <Card title="What changed">
+      <WholeChange entry={entry} />
+    </Card>,
+  )
 }

@@ -5,12 +5,13 @@ import { Erasures } from "../../../people/Erasures.ts"
 import { erasedKinds, erasedLabels, keptLabels } from "../../../erasure/Report.ts"
 import { ErasureBody } from "../../../api/webhooks/WebhooksApi.ts"
 import { Card } from "../../components/Card.tsx"
+import { Facts } from "../../components/Facts.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { ifFilled, text } from "../../FormReaders.ts"
 import { inputForm } from "../../components/InputForm.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 
 const personForm = inputForm(ErasureBody, {
@@ -29,80 +30,57 @@ const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/people`
 const back = (visit: Visit) => ({ href: pathOf(visit), label: "People and messages" })
 
 const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed({
-    title: "Erase a person",
-    body: (
-      <>
-        <PageHead
-          title="Erase a person"
-          back={back(visit)}
-          lead="For people who request the deletion of their data. A profile shows both ids of a person."
-        />
-        <ErrorSummary
-          faults={faults.map((fault) =>
-            fault.pointer === "" ? { pointer: "/user_id", detail: "or the e-mail address is required" } : fault
-          )}
-          labels={personForm.labels}
-        />
-        <Card>
-          {/* Nothing is changed by asking who it is, hence no form that posts. */}
-          <form method="get" action={`${pathOf(visit)}/erase`} class="fields" noValidate>
-            <input type="hidden" name="check" value="yes" />
-            <personForm.Fields values={sent} faults={faults} />
-            <div>
-              <Submit kind="plain">Continue</Submit>
-            </div>
-          </form>
-        </Card>
-      </>
-    ),
-  })
-
-const confirm = (visit: Visit, person: { readonly user_id?: string; readonly email?: string }) => ({
-  title: "Erase this person?",
-  body: (
-    <>
-      <PageHead title="Erase this person?" back={back(visit)} />
-      <Card kind="danger">
-        <div class="stack">
-          <dl class="facts">
-            {person.user_id !== undefined && (
-              <>
-                <dt>{personForm.labels.user_id}</dt>
-                <dd>
-                  <b>{person.user_id}</b>
-                </dd>
-              </>
-            )}
-            {person.email !== undefined && (
-              <>
-                <dt>{personForm.labels.email}</dt>
-                <dd>
-                  <b>{person.email}</b>
-                </dd>
-              </>
-            )}
-          </dl>
-          <p>
-            Deletes the profile, sticky choices and send times. Removes the person from decisions, events and
-            deliveries. Cancels queued messages. Empties webhook payloads that name the person. Counts are kept, because
-            they contain no personal data.
-          </p>
-          <p>
-            <b>This cannot be undone.</b>
-          </p>
-          <Form action={`${pathOf(visit)}/erase`}>
-            {Object.entries(person).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
-            <div class="buttons">
-              <Submit kind="danger">Erase the person</Submit>
-              <a class="button" href={pathOf(visit)}>Keep the person</a>
-            </div>
-          </Form>
+  Effect.succeed(view(
+    {
+      title: "Erase a person",
+      back: back(visit),
+      lead: "For people who request the deletion of their data. A profile shows both ids of a person.",
+    },
+    <ErrorSummary
+      faults={faults.map((fault) =>
+        fault.pointer === "" ? { pointer: "/user_id", detail: "or the e-mail address is required" } : fault
+      )}
+      labels={personForm.labels}
+    />,
+    <Card>
+      {/* Nothing is changed by asking who it is, hence no form that posts. */}
+      <form method="get" action={`${pathOf(visit)}/erase`} class="fields" noValidate>
+        <input type="hidden" name="check" value="yes" />
+        <personForm.Fields values={sent} faults={faults} />
+        <div>
+          <Submit kind="plain">Continue</Submit>
         </div>
-      </Card>
-    </>
-  ),
-})
+      </form>
+    </Card>,
+  ))
+
+const confirm = (visit: Visit, person: { readonly user_id?: string; readonly email?: string }) =>
+  view(
+    { title: "Erase this person?", back: back(visit) },
+    <Card stacked kind="danger">
+      <Facts
+        rows={[
+          person.user_id !== undefined && [personForm.labels.user_id, <b>{person.user_id}</b>],
+          person.email !== undefined && [personForm.labels.email, <b>{person.email}</b>],
+        ]}
+      />
+      <p>
+        Deletes the profile, sticky choices and send times. Removes the person from decisions, events and deliveries.
+        Cancels queued messages. Empties webhook payloads that name the person. Counts are kept, because they contain no
+        personal data.
+      </p>
+      <p>
+        <b>This cannot be undone.</b>
+      </p>
+      <Form action={`${pathOf(visit)}/erase`}>
+        {Object.entries(person).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+        <div class="buttons">
+          <Submit kind="danger">Erase the person</Submit>
+          <a class="button" href={pathOf(visit)}>Keep the person</a>
+        </div>
+      </Form>
+    </Card>,
+  )
 
 const outcome = (visit: Visit, erasure: Erasure) => {
   if (erasure.state === "running") {
@@ -131,49 +109,35 @@ const outcome = (visit: Visit, erasure: Erasure) => {
 
 const titles = { running: "The person is being erased", done: "Erasure report", failed: "The erasure failed" }
 
-const done = (visit: Visit, erasure: Erasure) => ({
-  title: titles[erasure.state],
-  body: (
-    <>
-      <PageHead title={titles[erasure.state]} back={back(visit)} />
-      {outcome(visit, erasure)}
-      <Card title="Erased">
-        <dl class="facts">
-          {erasedKinds.map((kind) => (
-            <>
-              <dt>{erasedLabels[kind]}</dt>
-              <dd>{erasure[kind]}</dd>
-            </>
-          ))}
-        </dl>
+const done = (visit: Visit, erasure: Erasure) =>
+  view(
+    { title: titles[erasure.state], back: back(visit) },
+    outcome(visit, erasure),
+    <Card title="Erased">
+      <Facts rows={erasedKinds.map((kind) => [erasedLabels[kind], erasure[kind]] as const)} />
+    </Card>,
+    erasure.kept.length !== 0 && (
+      <Card title="Kept">
+        <Facts
+          rows={erasure.kept.map(({ count, kind, reason }) =>
+            [keptLabels[kind], count === null ? reason : `${count}. ${reason}`] as const
+          )}
+        />
       </Card>
-      {erasure.kept.length !== 0 && (
-        <Card title="Kept">
-          <dl class="facts">
-            {erasure.kept.map(({ count, kind, reason }) => (
-              <>
-                <dt>{keptLabels[kind]}</dt>
-                <dd>{count === null ? reason : `${count}. ${reason}`}</dd>
-              </>
-            ))}
-          </dl>
-        </Card>
-      )}
-      <p class="muted">
-        Counts of variants are unchanged. The audit log records that a person was erased, but not who.
-      </p>
-    </>
-  ),
-})
+    ),
+    <p class="muted">
+      Counts of variants are unchanged. The audit log records that a person was erased, but not who.
+    </p>,
+  )
 
 const erasePage = (visit: Visit) => {
-  const asked = { user_id: visit.query.get("user_id") ?? "", email: visit.query.get("email") ?? "" }
-  if (visit.query.get("check") === null) return ask(visit, asked)
-  return personForm.decode(asked).pipe(
+  const person = { user_id: visit.query.get("user_id") ?? "", email: visit.query.get("email") ?? "" }
+  if (visit.query.get("check") === null) return ask(visit, person)
+  return personForm.decode(person).pipe(
     Effect.map((person) => confirm(visit, person)),
     Effect.catchTag(
       "InvalidInput",
-      ({ faults }) => Effect.map(ask(visit, asked, faults), (view) => ({ ...view, status: 400 })),
+      ({ faults }) => Effect.map(ask(visit, person, faults), (view) => ({ ...view, status: 400 })),
     ),
   )
 }

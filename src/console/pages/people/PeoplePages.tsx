@@ -3,9 +3,9 @@ import { isStorable } from "../../../domain/Attributes.ts"
 import { isEmpty, parseTimelineCursor, type Timeline, Timelines } from "../../../people/Timelines.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
 import * as ErasePages from "./ErasePages.tsx"
 import { DecisionCard, OtherCards, ProfileCard } from "./TimelineViews.tsx"
@@ -23,16 +23,16 @@ const found = Effect.fnUntraced(
     cursor: string | undefined,
   ) {
     const timelines = yield* Timelines
-    const asked = { cursor, limit: pageSize }
-    if (name === "q") return yield* timelines.search(org.slug, text, asked)
+    const page = { cursor, limit: pageSize }
+    if (name === "q") return yield* timelines.search(org.slug, text, page)
     if (name === "tracking_id") {
       return {
         as: "tracking_id" as const,
-        timeline: yield* timelines.find(org.slug, { trackingId: text }, asked),
+        timeline: yield* timelines.find(org.slug, { trackingId: text }, page),
       }
     }
     const ask = name === "user_id" ? { userId: text } : { email: text }
-    return { as: "person" as const, timeline: yield* timelines.find(org.slug, ask, asked) }
+    return { as: "person" as const, timeline: yield* timelines.find(org.slug, ask, page) }
   },
 )
 
@@ -89,8 +89,9 @@ const Found = ({ as, at, name, timeline, text, visit, cursor }: {
       {!isPerson && profiles}
       <Pagination
         label="Pages of the history"
-        first={cursor === undefined ? undefined : here}
-        next={timeline.next === null ? undefined : `${here}&cursor=${timeline.next}`}
+        at={here}
+        cursor={cursor}
+        next={timeline.next}
       />
     </>
   )
@@ -103,40 +104,28 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const given = visit.query.get("cursor") ?? undefined
   const cursor = given === undefined || parseTimelineCursor(given) === undefined ? undefined : given
   const result = text === "" || !isStorable(text) ? undefined : yield* found(visit, name, text, cursor)
-  return {
-    title: "People and messages",
-    body: (
-      <>
-        <PageHead
-          title="People and messages"
-          lead="The full history of a person or a message: each decision with its reason, deliveries, events and their effect on results."
-          actions={result === undefined && visit.can("erasePerson")
-            ? <a class="button" href={`${at}/erase`}>Erase a person</a>
-            : undefined}
-        />
-        <Card>
-          <form method="get" action={at} class="lookup" role="search">
-            <label for="q">User id, e-mail address or tracking id</label>
-            <div class="secret">
-              <input type="search" id="q" name="q" value={text} autocomplete="off" spellcheck={false} maxLength={400} />
-              <button type="submit" class="button primary">Find</button>
-            </div>
-          </form>
-        </Card>
-        {result !== undefined && (
-          <Found
-            visit={visit}
-            at={at}
-            name={name}
-            text={text}
-            as={result.as}
-            timeline={result.timeline}
-            cursor={cursor}
-          />
-        )}
-      </>
+  return view(
+    {
+      title: "People and messages",
+      lead:
+        "The full history of a person or a message: each decision with its reason, deliveries, events and their effect on results.",
+      actions: result === undefined && visit.can("erasePerson")
+        ? <a class="button" href={`${at}/erase`}>Erase a person</a>
+        : undefined,
+    },
+    <Card>
+      <form method="get" action={at} class="lookup" role="search">
+        <label for="q">User id, e-mail address or tracking id</label>
+        <div class="secret">
+          <input type="search" id="q" name="q" value={text} autocomplete="off" spellcheck={false} maxLength={400} />
+          <button type="submit" class="button primary">Find</button>
+        </div>
+      </form>
+    </Card>,
+    result !== undefined && (
+      <Found visit={visit} at={at} name={name} text={text} as={result.as} timeline={result.timeline} cursor={cursor} />
     ),
-  }
+  )
 })
 
 /** People and messages: the whole story of a user or a tracking id. */

@@ -10,16 +10,17 @@ import { spreadsheetLine } from "../../../suppressions/SuppressionCsv.ts"
 import { SuppressionImports } from "../../../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../../../suppressions/Suppressions.ts"
 import { assets } from "../../Assets.ts"
+import { pageOf } from "../../../api/http/Paging.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { inputForm } from "../../components/InputForm.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 
 const pageSize = 30
@@ -38,10 +39,7 @@ const example = "address,reason\nann@example.com,unsubscribe"
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/suppressions`
 
-const Entries = ({ entries, visit }: {
-  readonly visit: Visit
-  readonly entries: ReadonlyArray<SuppressionEntry>
-}) => (
+const Entries = ({ entries, visit }: { readonly visit: Visit; readonly entries: ReadonlyArray<SuppressionEntry> }) => (
   <Table
     cards="labelled"
     caption="Suppressed addresses"
@@ -71,144 +69,133 @@ const found = Effect.fnUntraced(function* ({ org, query }: Visit) {
   const list = yield* Suppressions
   const address = (query.get("address") ?? "").trim()
   const reason = SuppressionReason.literals.find((one) => one === query.get("reason"))
-  const asked = query.get("cursor") ?? ""
-  const cursor = /^\d{1,15}$/.test(asked) ? Number(asked) : undefined
+  const cursorParameter = query.get("cursor") ?? ""
+  const cursor = /^\d{1,15}$/.test(cursorParameter) ? Number(cursorParameter) : undefined
   if (address !== "") {
     const entries = isStorable(address) ? yield* list.find(org.slug, address) : []
-    return { address, reason: undefined, cursor: undefined, entries, next: undefined }
+    return { address, reason: undefined, cursor: undefined, entries, next: null }
   }
-  const entries = yield* list.list(org.slug, { reason, cursor, limit: pageSize + 1 })
-  const shown = entries.slice(0, pageSize)
-  return { address, reason, cursor, entries: shown, next: entries.length > pageSize ? shown.at(-1)!.id : undefined }
+  const { next, page } = yield* pageOf(pageSize, (limit) => list.list(org.slug, { reason, cursor, limit }))
+  return { address, reason, cursor, entries: page, next }
 })
 
-const show = Effect.fnUntraced(
-  function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
-    const { address, cursor, entries, next, reason } = yield* found(visit)
-    const here = `${pathOf(visit)}?${new URLSearchParams(reason === undefined ? {} : { reason })}`
-    return {
+const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const { address, cursor, entries, next, reason } = yield* found(visit)
+  return view(
+    {
       title: "Suppressions",
-      body: (
+      lead:
+        "Addresses that get no messages. People who unsubscribe or complain and addresses that bounce are added automatically.",
+      actions: (
         <>
-          <PageHead
-            title="Suppressions"
-            lead="Addresses that get no messages. People who unsubscribe or complain and addresses that bounce are added automatically."
-            actions={
-              <>
-                <a class="button" href={`${pathOf(visit)}/export`} download>Export CSV</a>
-                {visit.can("importSuppressions") && <a class="button" href={`${pathOf(visit)}/import`}>Import CSV</a>}
-              </>
-            }
-          />
-          <ErrorSummary faults={faults} labels={entryForm.labels} />
-          <Card>
-            <form method="get" action={pathOf(visit)} class="lookup" role="search">
-              <label for="find">Is an address suppressed?</label>
-              <div class="secret">
-                <input
-                  type="search"
-                  id="find"
-                  name="address"
-                  value={address}
-                  autocomplete="off"
-                  spellcheck={false}
-                  maxLength={254}
-                />
-                <button type="submit" class="button primary">Find</button>
-              </div>
-            </form>
-            <nav class="buttons" aria-label="Reasons">
-              <a class="button compact" href={pathOf(visit)}>All</a>
-              {SuppressionReason.literals.map((one) => (
-                <a
-                  class="button compact"
-                  href={`${pathOf(visit)}?reason=${one}`}
-                  {...(one === reason ? { "aria-current": "page" as const } : {})}
-                >
-                  {reasonWords[one].name}
-                </a>
-              ))}
-            </nav>
-          </Card>
-          <Card kind="flush">
-            {entries.length > 0
-              ? <Entries visit={visit} entries={entries} />
-              : address !== ""
-              ? <Empty title="The address is not suppressed">Messages to {address} are sent.</Empty>
-              : (
-                <Empty title="No suppressed addresses">
-                  Addresses are added as soon as platforms report unsubscribes, complaints or bounces.
-                </Empty>
-              )}
-          </Card>
-          <Pagination
-            label="Pages of the suppression list"
-            first={cursor === undefined ? undefined : here}
-            next={next === undefined ? undefined : `${here}&cursor=${next}`}
-          />
-          {visit.can("addSuppression") && (
-            <Card title="Add an address" lead="Queued messages to the address are cancelled.">
-              <Form submit="Add address" action={pathOf(visit)}>
-                <entryForm.Fields values={fields} faults={faults} />
-              </Form>
-            </Card>
-          )}
+          <a class="button" href={`${pathOf(visit)}/export`} download>Export CSV</a>
+          {visit.can("importSuppressions") && <a class="button" href={`${pathOf(visit)}/import`}>Import CSV</a>}
         </>
       ),
-    }
-  },
-)
+    },
+    <ErrorSummary faults={faults} labels={entryForm.labels} />,
+    <Card>
+      <form method="get" action={pathOf(visit)} class="lookup" role="search">
+        <label for="find">Is an address suppressed?</label>
+        <div class="secret">
+          <input
+            type="search"
+            id="find"
+            name="address"
+            value={address}
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={254}
+          />
+          <button type="submit" class="button primary">Find</button>
+        </div>
+      </form>
+      <nav class="buttons" aria-label="Reasons">
+        <a class="button compact" href={pathOf(visit)}>All</a>
+        {SuppressionReason.literals.map((one) => (
+          <a
+            class="button compact"
+            href={`${pathOf(visit)}?reason=${one}`}
+            {...(one === reason ? { "aria-current": "page" as const } : {})}
+          >
+            {reasonWords[one].name}
+          </a>
+        ))}
+      </nav>
+    </Card>,
+    <Card kind="flush">
+      {entries.length > 0
+        ? <Entries visit={visit} entries={entries} />
+        : address !== ""
+        ? <Empty title="The address is not suppressed">Messages to {address} are sent.</Empty>
+        : (
+          <Empty title="No suppressed addresses">
+            Addresses are added as soon as platforms report unsubscribes, complaints or bounces.
+          </Empty>
+        )}
+    </Card>,
+    <Pagination
+      label="Pages of the suppression list"
+      at={reason === undefined ? pathOf(visit) : `${pathOf(visit)}?reason=${reason}`}
+      cursor={cursor}
+      next={next}
+    />,
+    visit.can("addSuppression") && (
+      <Card title="Add an address" lead="Queued messages to the address are cancelled.">
+        <Form submit="Add address" action={pathOf(visit)}>
+          <entryForm.Fields values={fields} faults={faults} />
+        </Form>
+      </Card>
+    ),
+  )
+})
 
 const importForm = (visit: Visit, { text = "" }: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed({
-    title: "Import suppressions",
-    body: (
-      <>
-        <PageHead
-          title="Import suppressions"
-          back={{ href: pathOf(visit), label: "Suppressions" }}
-          lead="Either all rows are imported or none. The header must have a column address or email; reason, source and suppressed_at are optional."
+  Effect.succeed(view(
+    {
+      title: "Import suppressions",
+      back: { href: pathOf(visit), label: "Suppressions" },
+      lead:
+        "Either all rows are imported or none. The header must have a column address or email; reason, source and suppressed_at are optional.",
+    },
+    faults.length !== 0 && (
+      <Card kind="flush">
+        <Table
+          cards="labelled"
+          caption="Nothing was imported: correct these lines"
+          headings={["Line", "Fault"]}
+          rows={faults.slice(0, 100).map(({ detail, pointer }) => [pointer.replace("/line/", ""), detail])}
         />
-        {faults.length !== 0 && (
-          <Card kind="flush">
-            <Table
-              cards="labelled"
-              caption="Nothing was imported: correct these lines"
-              headings={["Line", "Fault"]}
-              rows={faults.slice(0, 100).map(({ detail, pointer }) => [pointer.replace("/line/", ""), detail])}
-            />
-          </Card>
-        )}
-        <Card>
-          <Form submit="Import" action={`${pathOf(visit)}/import`}>
-            <div class="field" data-upload hidden>
-              <label for="file">A file from this computer</label>
-              <input type="file" id="file" accept=".csv,.txt" data-into="text" />
-            </div>
-            <div class="field">
-              <label for="text">Content of the file</label>
-              <p class="hint" id="text-hint">
-                Up to 20,000 rows and about 500 kB. <code>parlance suppression import</code> takes files of any size.
-              </p>
-              <textarea
-                id="text"
-                name="text"
-                class="mono source"
-                rows={14}
-                spellcheck={false}
-                placeholder={example}
-                aria-describedby="text-hint"
-                {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
-              >
-                {text}
-              </textarea>
-            </div>
-          </Form>
-        </Card>
-        <script type="module" src={assets.templates}></script>
-      </>
+      </Card>
     ),
-  })
+    <Card>
+      <Form submit="Import" action={`${pathOf(visit)}/import`}>
+        <div class="field" data-upload hidden>
+          <label for="file">A file from this computer</label>
+          <input type="file" id="file" accept=".csv,.txt" data-into="text" />
+        </div>
+        <div class="field">
+          <label for="text">Content of the file</label>
+          <p class="hint" id="text-hint">
+            Up to 20,000 rows and about 500 kB. <code>parlance suppression import</code> takes files of any size.
+          </p>
+          <textarea
+            id="text"
+            name="text"
+            class="mono source"
+            rows={14}
+            spellcheck={false}
+            placeholder={example}
+            aria-describedby="text-hint"
+            {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
+          >
+            {text}
+          </textarea>
+        </div>
+      </Form>
+    </Card>,
+    <script type="module" src={assets.templates}></script>,
+  ))
 
 const suppressionsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { email, reason = "manual" } = yield* entryForm.decode(fields)

@@ -5,6 +5,7 @@ import type { StoredProfile } from "../../../profiles/ProfileRows.ts"
 import type { Timeline, TimelineDecision, TimelineEvent } from "../../../people/Timelines.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
+import { Facts } from "../../components/Facts.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { percent } from "../../Format.ts"
@@ -86,32 +87,25 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
     <details class="why">
       <summary>Why this variant</summary>
       <div class="stack">
-        <dl class="facts">
-          <dt>How</dt>
-          <dd>{modes[decision.mode] ?? decision.mode}</dd>
-          {decision.failed !== null && (
-            <>
-              <dt>Could not be rendered</dt>
-              <dd>{decision.failed.map(({ copy_id }) => copy_id).join(", ")}</dd>
-            </>
-          )}
-          <dt>Segment</dt>
-          <dd>
-            <Segment segment={decision.segment} />
-          </dd>
-          <dt>Chance of this variant</dt>
-          <dd>{decision.propensity === null ? "none: it was not a random choice" : percent(decision.propensity)}</dd>
-          <dt>Window</dt>
-          <dd>
-            {decision.lookbackDays === null
-              ? "adaptive"
-              : `the ${decision.lookbackDays} days that ended ${decision.offsetDays ?? 0} days before`}
-          </dd>
-          <dt>Model</dt>
-          <dd>
-            <code>{decision.policy}</code>
-          </dd>
-        </dl>
+        <Facts
+          rows={[
+            ["How", modes[decision.mode] ?? decision.mode],
+            decision.failed !== null &&
+            ["Could not be rendered", decision.failed.map(({ copy_id }) => copy_id).join(", ")],
+            ["Segment", <Segment segment={decision.segment} />],
+            [
+              "Chance of this variant",
+              decision.propensity === null ? "none: it was not a random choice" : percent(decision.propensity),
+            ],
+            [
+              "Window",
+              decision.lookbackDays === null
+                ? "adaptive"
+                : `the ${decision.lookbackDays} days that ended ${decision.offsetDays ?? 0} days before`,
+            ],
+            ["Model", <code>{decision.policy}</code>],
+          ]}
+        />
         {weights.length !== 0 && (
           <table class="chances">
             <caption>Chance of each variant at that time</caption>
@@ -162,33 +156,33 @@ export const DecisionCard = ({ decision, org, withLink }: {
           {delivery !== null && <DeliveryBadge state={delivery.state} />}
           <Time at={decision.decidedAt.toISOString()} zone={org.time_zone} />
         </div>
-        <dl class="facts">
-          <dt>Tracking id</dt>
-          <dd>
-            {withLink ? <a class="mono" href={href}>{decision.trackingId}</a> : <code>{decision.trackingId}</code>}
-          </dd>
-          <dt>User</dt>
-          <dd>
-            {decision.user === null
-              ? <span class="muted">not given, or erased</span>
-              : (
-                <a href={`/console/o/${org.slug}/people?user_id=${encodeURIComponent(decision.user)}`}>
-                  {decision.user}
-                </a>
-              )}
-          </dd>
-          {delivery !== null && (
-            <>
-              <dt>Message</dt>
-              <dd>
+        <Facts
+          rows={[
+            [
+              "Tracking id",
+              withLink ? <a class="mono" href={href}>{decision.trackingId}</a> : <code>{decision.trackingId}</code>,
+            ],
+            [
+              "User",
+              decision.user === null
+                ? <span class="muted">not given, or erased</span>
+                : (
+                  <a href={`/console/o/${org.slug}/people?user_id=${encodeURIComponent(decision.user)}`}>
+                    {decision.user}
+                  </a>
+                ),
+            ],
+            delivery !== null && [
+              "Message",
+              <>
                 <a href={`${deliveriesPath(org.slug)}/${delivery.id}`}>
                   {delivery.state === "sent" ? "Sent" : "Queued"} to {delivery.email ?? "an erased person"}
                 </a>
                 {delivery.reason !== null && `: ${delivery.reason}`}
-              </dd>
-            </>
-          )}
-        </dl>
+              </>,
+            ],
+          ]}
+        />
         <Why decision={decision} />
       </div>
       {decision.events.length === 0 ? <p class="pad muted">No events yet.</p> : (
@@ -208,24 +202,15 @@ const valueOf = (value: unknown) => typeof value === "string" ? value : JSON.str
 export const ProfileCard = ({ profile, zone }: { readonly profile: StoredProfile; readonly zone: string }) => {
   const traits = Object.entries(profile.traits)
   return (
-    <Card title={`Profile of ${profile.userId}`}>
-      <div class="stack">
-        <dl class="facts">
-          <dt>E-mail address</dt>
-          <dd>{profile.email ?? <span class="muted">not known</span>}</dd>
-          <dt>Last reported</dt>
-          <dd>
-            <Time at={profile.updatedAt.toISOString()} zone={zone} />
-          </dd>
-          {traits.map(([name, value]) => (
-            <>
-              <dt>{name}</dt>
-              <dd>{valueOf(value)}</dd>
-            </>
-          ))}
-        </dl>
-        {traits.length === 0 && <p class="muted">No traits are known.</p>}
-      </div>
+    <Card stacked title={`Profile of ${profile.userId}`}>
+      <Facts
+        rows={[
+          ["E-mail address", profile.email ?? <span class="muted">not known</span>],
+          ["Last reported", <Time at={profile.updatedAt.toISOString()} zone={zone} />],
+          ...traits.map(([name, value]) => [name, valueOf(value)] as const),
+        ]}
+      />
+      {traits.length === 0 && <p class="muted">No traits are known.</p>}
     </Card>
   )
 }

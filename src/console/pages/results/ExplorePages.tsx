@@ -1,5 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
-/** @jsxImportSource preact */
 import { Effect } from "effect"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
@@ -13,11 +11,11 @@ import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { SelectField } from "../../components/Field.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
-import type { View, Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import type { Visit } from "../../Routes.tsx"
 import { segmentText } from "./Words.ts"
 
 // One variant against another in the segments of two attributes.
@@ -37,7 +35,7 @@ const row = ({ against, compared, segment, variant }: ComparedSegment) => [
     <b class="number">{points(compared.difference)}</b>,
     <>
       {points(compared.interval[0])} to {points(compared.interval[1])}{" "}
-      {compared.isClear ? <Badge kind="good">clear</Badge> : null}
+      {compared.isClear && <Badge kind="good">clear</Badge>}
     </>,
   ]),
 ]
@@ -139,51 +137,45 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const capitalized = outcome[0]!.toUpperCase() + outcome.slice(1)
   const variants = template.variants.map(({ id, name }) => [id as string, name] as const)
   const named = attributes.map((name) => [name, name] as const)
-  const view: View = {
-    title: `${template.name} · Segments`,
-    body: (
-      <>
-        <PageHead
-          title={`${template.name} · Segments`}
-          back={{ href: base, label: template.name }}
-          lead="One variant against another in the segments of two attributes."
-          actions={<a class="button" href={`${base}/results`}>Back to results</a>}
-        />
-        {ids.length < 2
-          ? (
-            <Card kind="flush">
-              <Empty title="Two variants are needed">Add a second variant to compare.</Empty>
-            </Card>
-          )
-          : (
-            <Card>
-              <form method="get" action={`${base}/results/explore`} class="filter four">
-                <SelectField name="variant" label="Variant" options={variants} value={variant ?? ""} />
-                <SelectField name="against" label="Against" options={variants} value={against ?? ""} />
-                <SelectField name="first" label="First attribute" options={named} value={first ?? ""} />
-                <SelectField
-                  name="second"
-                  label="Second attribute"
-                  options={[["", "None"], ...named]}
-                  value={second ?? ""}
-                />
-                <button type="submit" class="button primary">Compare</button>
-              </form>
-            </Card>
-          )}
-        {explored === undefined ? null : (
-          <Found
-            explored={explored}
-            outcome={capitalized}
-            against={nameOf(against)}
-            variant={nameOf(variant)}
-            zone={org.time_zone}
-          />
-        )}
-      </>
+  return view(
+    {
+      title: `${template.name} · Segments`,
+      back: { href: base, label: template.name },
+      lead: "One variant against another in the segments of two attributes.",
+      actions: <a class="button" href={`${base}/results`}>Back to results</a>,
+    },
+    ids.length < 2
+      ? (
+        <Card kind="flush">
+          <Empty title="Two variants are needed">Add a second variant to compare.</Empty>
+        </Card>
+      )
+      : (
+        <Card>
+          <form method="get" action={`${base}/results/explore`} class="filter four">
+            <SelectField name="variant" label="Variant" options={variants} value={variant ?? ""} />
+            <SelectField name="against" label="Against" options={variants} value={against ?? ""} />
+            <SelectField name="first" label="First attribute" options={named} value={first ?? ""} />
+            <SelectField
+              name="second"
+              label="Second attribute"
+              options={[["", "None"], ...named]}
+              value={second ?? ""}
+            />
+            <button type="submit" class="button primary">Compare</button>
+          </form>
+        </Card>
+      ),
+    explored !== undefined && (
+      <Found
+        explored={explored}
+        outcome={capitalized}
+        against={nameOf(against)}
+        variant={nameOf(variant)}
+        zone={org.time_zone}
+      />
     ),
-  }
-  return view
+  )
 })
 
 /** The segment explorer. */

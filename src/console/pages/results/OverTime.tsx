@@ -29,10 +29,7 @@ const incompleteShares = (open: TemplateSeries["points"]): string => {
   return least === most ? least : `${least} to ${most}`
 }
 
-const Incomplete = ({ points, zone }: {
-  readonly points: TemplateSeries["points"]
-  readonly zone: string
-}) => {
+const Incomplete = ({ points, zone }: { readonly points: TemplateSeries["points"]; readonly zone: string }) => {
   const open = points.filter(({ complete }) => !complete)
   const first = open[0]
   return first === undefined ? null : (

@@ -16,11 +16,11 @@ import { Fold } from "../../components/Fold.tsx"
 import { ChartScript, Live, LiveScript } from "../../components/Live.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { download, type PageRequest, refused } from "../../RawRoutes.tsx"
 import { pages } from "../../Pages.ts"
-import { type Fields, ownPath, type View, type Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import { type Fields, ownPath, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
 import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Hours, Segments, type ShownResults } from "./Pictures.tsx"
@@ -182,99 +182,93 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const shown = shownOf({ found, over }, org.time_zone)
   const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
   const anything = found.decisions > 0
-  const view: View = {
-    title: `${template.name} · Results`,
-    ...(faults.length > 0 ? { status: 400 } : {}),
-    live: true,
-    body: (
-      <>
-        <PageHead
-          title={`${template.name} · Results`}
-          back={{ href: base, label: template.name }}
-          lead={
-            <span data-live="window">
-              {count(found.decisions)} {found.decisions === 1 ? "decision" : "decisions"}
-              {segment === undefined ? "" : ` where ${segment}`}, <Time at={found.window.from} zone={org.time_zone} />
-              {" "}
-              to <Time at={found.window.to} zone={org.time_zone} />
-              {found.window.half_life_days === null
-                ? "."
-                : `; older results count less (half after ${Math.round(found.window.half_life_days)} days).`}
-              {now - madeAt >= newFor && <OlderNote madeAt={madeAt} zone={org.time_zone} />}
-            </span>
-          }
-          actions={
-            <>
-              <a class="button" href={`${path}/export${faults.length > 0 ? "" : windowIn(asked)}`} download>
-                Export CSV
-              </a>
-              {visit.can("createResultShare") && <a class="button" href={`${path}/share`}>Share</a>}
-              <Live />
-            </>
-          }
+  return view(
+    {
+      title: `${template.name} · Results`,
+      ...(faults.length > 0 ? { status: 400 } : {}),
+      live: true,
+      back: { href: base, label: template.name },
+      lead: (
+        <span data-live="window">
+          {count(found.decisions)} {found.decisions === 1 ? "decision" : "decisions"}
+          {segment === undefined ? "" : ` where ${segment}`}, <Time at={found.window.from} zone={org.time_zone} /> to
+          {" "}
+          <Time at={found.window.to} zone={org.time_zone} />
+          {found.window.half_life_days === null
+            ? "."
+            : `; older results count less (half after ${Math.round(found.window.half_life_days)} days).`}
+          {now - madeAt >= newFor && <OlderNote madeAt={madeAt} zone={org.time_zone} />}
+        </span>
+      ),
+      actions: (
+        <>
+          <a class="button" href={`${path}/export${faults.length > 0 ? "" : windowIn(asked)}`} download>
+            Export CSV
+          </a>
+          {visit.can("createResultShare") && <a class="button" href={`${path}/share`}>Share</a>}
+          <Live />
+        </>
+      ),
+    },
+    <ErrorSummary faults={faults} labels={labels} />,
+    stop !== undefined && <StoppedNote org={org} path={path} stop={stop} visit={visit} />,
+    <UndoNote path={path} template={template} visit={visit} />,
+    <LeadCard
+      lead={leadOf(found, over.points, outlook)}
+      actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}
+      health={
+        <HealthLine
+          health={found.health}
+          variants={new Map(found.variants.map(({ copy_id, name }) => [copy_id, name]))}
+          zone={org.time_zone}
         />
-        <ErrorSummary faults={faults} labels={labels} />
-        {stop !== undefined && <StoppedNote org={org} path={path} stop={stop} visit={visit} />}
-        <UndoNote path={path} template={template} visit={visit} />
-        <LeadCard
-          lead={leadOf(found, over.points, outlook)}
-          actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}
-          health={
-            <HealthLine
-              health={found.health}
-              variants={new Map(found.variants.map(({ copy_id, name }) => [copy_id, name]))}
-              zone={org.time_zone}
-            />
-          }
-        />
-        <Choosing path={path} query={query} faults={faults} segments={found.segments} />
-        {found.variants.length === 0
-          ? (
-            <Card kind="flush">
-              <Empty
-                title="This template has no variants yet"
-                action={visit.can("createVariant")
-                  ? <a class="button primary" href={`${base}/new-variant`}>Write a variant</a>
-                  : undefined}
-              >
-                With two variants, the better one gets more traffic, and results appear here.
-              </Empty>
-            </Card>
-          )
-          : (
-            <div class="card flush">
-              <div class="standings" data-live="variants">
-                <Variants columns={columns} results={found} series={shown.places} place={{ path, query: asked }} />
-              </div>
-              <ColumnChoice action={`${path}/columns`} back={visit.request.url} columns={columns} />
-            </div>
-          )}
-        {!anything || over.points.length === 0
-          ? (
-            <Card kind="flush">
-              <Empty
-                title={segment === undefined ? "No decisions in this window yet" : "No decisions in this segment"}
-                action={segment === undefined
-                  ? <a class="button" href={`/console/o/${org.slug}`}>Go to the overview</a>
-                  : <a class="button" href={path}>Show everyone</a>}
-              >
-                {segment === undefined
-                  ? "Charts appear here as soon as content is requested and events are reported."
-                  : "No decisions for people with these attributes in this window."}
-              </Empty>
-            </Card>
-          )
-          : <OverTime {...shown} />}
-        <div data-live="holdout">
-          <Holdout holdout={found.holdout} />
+      }
+    />,
+    <Choosing path={path} query={query} faults={faults} segments={found.segments} />,
+    found.variants.length === 0
+      ? (
+        <Card kind="flush">
+          <Empty
+            title="This template has no variants yet"
+            action={visit.can("createVariant")
+              ? <a class="button primary" href={`${base}/new-variant`}>Write a variant</a>
+              : undefined}
+          >
+            With two variants, the better one gets more traffic, and results appear here.
+          </Empty>
+        </Card>
+      )
+      : (
+        <div class="card flush">
+          <div class="standings" data-live="variants">
+            <Variants columns={columns} results={found} series={shown.places} place={{ path, query: asked }} />
+          </div>
+          <ColumnChoice action={`${path}/columns`} back={visit.request.url} columns={columns} />
         </div>
-        <Folds base={base} hasDecisions={anything && over.points.length > 0} shown={shown} />
-        <ChartScript />
-        <LiveScript />
-      </>
-    ),
-  }
-  return view
+      ),
+    !anything || over.points.length === 0
+      ? (
+        <Card kind="flush">
+          <Empty
+            title={segment === undefined ? "No decisions in this window yet" : "No decisions in this segment"}
+            action={segment === undefined
+              ? <a class="button" href={`/console/o/${org.slug}`}>Go to the overview</a>
+              : <a class="button" href={path}>Show everyone</a>}
+          >
+            {segment === undefined
+              ? "Charts appear here as soon as content is requested and events are reported."
+              : "No decisions for people with these attributes in this window."}
+          </Empty>
+        </Card>
+      )
+      : <OverTime {...shown} />,
+    <div data-live="holdout">
+      <Holdout holdout={found.holdout} />
+    </div>,
+    <Folds base={base} hasDecisions={anything && over.points.length > 0} shown={shown} />,
+    <ChartScript />,
+    <LiveScript />,
+  )
 })
 
 const resumeLearningAction = Effect.fnUntraced(function* ({ org, params }: Visit) {
@@ -284,16 +278,14 @@ const resumeLearningAction = Effect.fnUntraced(function* ({ org, params }: Visit
 })
 
 /** The table of variants as a file, of the window and segment that the page shows. */
-const exported = Effect.fnUntraced(
-  function* ({ org, params, query, request }: PageRequest) {
-    const options = resultsQuery(new URLSearchParams([...query].filter(([, value]) => value !== "")))
-    if (Result.isFailure(options)) {
-      return refused(request, 400, options.failure.map(({ detail, pointer }) => `${pointer} ${detail}.`).join(" "))
-    }
-    const found = yield* (yield* Results).results(org.slug, lookedUp(params["template"] ?? ""), options.success)
-    return download(resultsCsv(found), csvName(found), "text/csv; charset=utf-8")
-  },
-)
+const exported = Effect.fnUntraced(function* ({ org, params, query, request }: PageRequest) {
+  const options = resultsQuery(new URLSearchParams([...query].filter(([, value]) => value !== "")))
+  if (Result.isFailure(options)) {
+    return refused(request, 400, options.failure.map(({ detail, pointer }) => `${pointer} ${detail}.`).join(" "))
+  }
+  const found = yield* (yield* Results).results(org.slug, lookedUp(params["template"] ?? ""), options.success)
+  return download(resultsCsv(found), csvName(found), "text/csv; charset=utf-8")
+})
 
 /** How the variants of a template do. */
 export const layer = pages(({ action, page, route }) => {

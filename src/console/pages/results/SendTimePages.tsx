@@ -13,9 +13,9 @@ import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Live, LiveScript } from "../../components/Live.tsx"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { Timing } from "./Timing.tsx"
 import { list } from "./Words.ts"
@@ -196,53 +196,48 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const found = yield* (yield* SendTimes).of(org.slug, template.id, patience)
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const title = `${template.name} · Send times`
-  return {
-    title,
-    live: true,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={{ href: `${base}/results`, label: `${template.name} · Results` }}
-          lead="When recipients engage with this template, and the best hour of the week to send it."
-          actions={<Live />}
-        />
-        {found.hours.length === 0
-          ? (
-            <Card kind="flush">
-              <Empty
-                title={found.basis === "learning" ? "Send times are being calculated" : "No data yet"}
-                {...(found.basis === "learning"
-                  ? {}
-                  : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>Check webhook sources</a> })}
-              >
-                {found.basis === "learning"
-                  ? "This takes a few seconds after the service has started. The page updates itself."
-                  : "The week appears once messages were sent. A message counts as sent when an event reports that it was sent, " +
-                    "delivered or engaged with, or else four days after its decision."}
-              </Empty>
-            </Card>
-          )
-          : (
-            <div class="charts">
-              <Week found={found} settings={`/console/o/${org.slug}/settings`} />
-              <PhoneFold title="Attention through the day">
-                <Day hours={found.hours} />
-              </PhoneFold>
-            </div>
-          )}
-        {found.hours.length !== 0 && <Learned {...found} />}
-        <div data-live="timing">
-          <Timing timing={found.timing} title="Lift from send times" />
+  return view(
+    {
+      title,
+      live: true,
+      back: { href: `${base}/results`, label: `${template.name} · Results` },
+      lead: "When recipients engage with this template, and the best hour of the week to send it.",
+      actions: <Live />,
+    },
+    found.hours.length === 0
+      ? (
+        <Card kind="flush">
+          <Empty
+            title={found.basis === "learning" ? "Send times are being calculated" : "No data yet"}
+            {...(found.basis === "learning"
+              ? {}
+              : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>Check webhook sources</a> })}
+          >
+            {found.basis === "learning"
+              ? "This takes a few seconds after the service has started. The page updates itself."
+              : "The week appears once messages were sent. A message counts as sent when an event reports that it was sent, " +
+                "delivered or engaged with, or else four days after its decision."}
+          </Empty>
+        </Card>
+      )
+      : (
+        <div class="charts">
+          <Week found={found} settings={`/console/o/${org.slug}/settings`} />
+          <PhoneFold title="Attention through the day">
+            <Day hours={found.hours} />
+          </PhoneFold>
         </div>
-        <p class="small muted">
-          Send times come from Delay, and from Deliver if the request lets it choose. {percent(explorationShare)}{"  "}
-          of them are random allowed times, to measure the lift and to notice changes.
-        </p>
-        <LiveScript />
-      </>
-    ),
-  }
+      ),
+    found.hours.length !== 0 && <Learned {...found} />,
+    <div data-live="timing">
+      <Timing timing={found.timing} title="Lift from send times" />
+    </div>,
+    <p class="small muted">
+      Send times come from Delay, and from Deliver if the request lets it choose. {percent(explorationShare)}{"  "}
+      of them are random allowed times, to measure the lift and to notice changes.
+    </p>,
+    <LiveScript />,
+  )
 })
 
 /** When the people who get a template look at it. */

@@ -12,11 +12,11 @@ import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { ifSent, number } from "../../FormReaders.ts"
 import { inputForm } from "../../components/InputForm.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
-import type { Fields, View, Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import type { Fields, Visit } from "../../Routes.tsx"
 
 // Read-only links to the results of a template: made, listed and revoked here. SharedPages.tsx has the page that they open.
 
@@ -39,22 +39,19 @@ const NewLink = ({ expiresAt, link, zone }: {
   readonly expiresAt: string
   readonly zone: string
 }) => (
-  <Card title="Your link">
-    <div class="stack">
-      <Note kind="warn">Copy the link now: it is shown this once.</Note>
-      <CopyField
-        id="new-link"
-        label="Link to the results"
-        value={link}
-        hint={
-          <>
-            It works without signing in until{" "}
-            <Time at={expiresAt} zone={zone} />, and shows the results as they are then.
-          </>
-        }
-        selected
-      />
-    </div>
+  <Card stacked title="Your link">
+    <Note kind="warn">Copy the link now: it is shown this once.</Note>
+    <CopyField
+      id="new-link"
+      label="Link to the results"
+      value={link}
+      hint={
+        <>
+          It works without signing in until <Time at={expiresAt} zone={zone} />, and shows the results as they are then.
+        </>
+      }
+      selected
+    />
   </Card>
 )
 
@@ -72,56 +69,51 @@ const show = Effect.fnUntraced(function* (
   const path = pathOf(org.slug, template.id)
   const mayRevoke = visit.can("revokeResultShare")
   const title = `${template.name} · Share results`
-  const view: View = {
-    title,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={{ href: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`, label: template.name }}
-          lead="Whoever has a link sees the verdict, the variants and the charts over time without signing in. The page has no segments and no people, and nothing can be changed there."
-        />
-        <ErrorSummary faults={faults} labels={shareForm.labels} />
-        {made !== undefined && <NewLink {...made} zone={org.time_zone} />}
-        {visit.can("createResultShare") && (
-          <Card title={made === undefined ? "New link" : "Another link"}>
-            <Form submit="Create link" action={path}>
-              <shareForm.Fields values={fields} faults={faults} />
-            </Form>
-          </Card>
-        )}
-        {shares.length !== 0 && (
-          <Card kind="flush">
-            <Table
-              cards="labelled"
-              caption="Links that work"
-              headings={["Created by", "Created", "Expires", ...(mayRevoke ? ["[Actions]"] : [])]}
-              rows={shares.map((share) => [
-                <bdi key={share.id}>{share.created_by}</bdi>,
-                { kind: "nowrap", content: <Time at={share.created_at} zone={org.time_zone} /> },
-                { kind: "nowrap", content: <Time at={share.expires_at} zone={org.time_zone} /> },
-                ...(mayRevoke
-                  ? [{
-                    kind: "actions" as const,
-                    content: (
-                      <PostButton
-                        to={`${path}/${share.id}/revoke`}
-                        kind="compact danger"
-                        label={`Revoke the link of ${share.created_at}`}
-                      >
-                        Revoke
-                      </PostButton>
-                    ),
-                  }]
-                  : []),
-              ])}
-            />
-          </Card>
-        )}
-      </>
+  return view(
+    {
+      title,
+      back: { href: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`, label: template.name },
+      lead:
+        "Whoever has a link sees the verdict, the variants and the charts over time without signing in. The page has no segments and no people, and nothing can be changed there.",
+    },
+    <ErrorSummary faults={faults} labels={shareForm.labels} />,
+    made !== undefined && <NewLink {...made} zone={org.time_zone} />,
+    visit.can("createResultShare") && (
+      <Card title={made === undefined ? "New link" : "Another link"}>
+        <Form submit="Create link" action={path}>
+          <shareForm.Fields values={fields} faults={faults} />
+        </Form>
+      </Card>
     ),
-  }
-  return view
+    shares.length !== 0 && (
+      <Card kind="flush">
+        <Table
+          cards="labelled"
+          caption="Links that work"
+          headings={["Created by", "Created", "Expires", ...(mayRevoke ? ["[Actions]"] : [])]}
+          rows={shares.map((share) => [
+            <bdi key={share.id}>{share.created_by}</bdi>,
+            { kind: "nowrap", content: <Time at={share.created_at} zone={org.time_zone} /> },
+            { kind: "nowrap", content: <Time at={share.expires_at} zone={org.time_zone} /> },
+            ...(mayRevoke
+              ? [{
+                kind: "actions" as const,
+                content: (
+                  <PostButton
+                    to={`${path}/${share.id}/revoke`}
+                    kind="compact danger"
+                    label={`Revoke the link of ${share.created_at}`}
+                  >
+                    Revoke
+                  </PostButton>
+                ),
+              }]
+              : []),
+          ])}
+        />
+      </Card>
+    ),
+  )
 })
 
 const createAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {

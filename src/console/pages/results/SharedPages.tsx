@@ -11,7 +11,7 @@ import { Templates } from "../../../templates/Templates.ts"
 import { count } from "../../Format.ts"
 import { ChartScript } from "../../components/Live.tsx"
 import { Time } from "../../components/Time.tsx"
-import { alone, problem, shared, type View } from "../../Routes.tsx"
+import { alone, problem, shared } from "../../Routes.tsx"
 import { type PageHttpRequest, queryOf, signedOutPages } from "../SignedOut.tsx"
 import { chosenColumns } from "./Columns.ts"
 import { Components } from "./Components.tsx"
@@ -55,7 +55,7 @@ const viewOf = Effect.fnUntraced(function* (
   const outlook = outlookOf({ ...found, points: over.points, now: yield* Clock.currentTimeMillis })
   const shown = shownOf({ found, over }, org.time_zone)
   const zone = org.time_zone
-  const view: View = {
+  return {
     title: `${template.name} · Results`,
     body: (
       <>
@@ -96,7 +96,6 @@ const viewOf = Effect.fnUntraced(function* (
       </>
     ),
   }
-  return view
 })
 
 /** The page of shared results. */

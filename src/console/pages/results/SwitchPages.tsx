@@ -14,11 +14,11 @@ import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
-import { decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import { decoded, type Fields, type Goto, type Visit } from "../../Routes.tsx"
 import { sortedVariants } from "./Variants.tsx"
 import { list, shipLabel } from "./Words.ts"
 
@@ -153,58 +153,50 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
   const asked = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
   const chosen = candidates.find(({ copy_id }) => copy_id === asked) ?? candidates[0]
   const title = `${template.name} · ${shipLabel(results.winner)}`
-  const view: View = {
-    title,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={{ href: base, label: template.name }}
-          lead={<Lead madeAt={madeAt} visit={visit}>Give all traffic to one variant.</Lead>}
-        />
-        {chosen === undefined
-          ? (
-            <Card kind="flush">
-              <Empty title="This template has no variants yet">Add a variant first.</Empty>
-            </Card>
-          )
-          : (
-            <>
-              <Card title="Variant">
-                <form method="get" action={`${path}/ship`} class="ship-choice">
-                  <label for="variant">Variant that gets all traffic</label>
-                  <select id="variant" name="variant">
-                    {candidates.map(({ copy_id, name, rate }) => (
-                      <option value={copy_id} selected={copy_id === chosen.copy_id}>
-                        {name}
-                        {rate === null ? " (no data)" : ""}
-                      </option>
-                    ))}
-                  </select>
-                  <button type="submit" class="button">Choose</button>
-                </form>
-              </Card>
-              <Card>
-                <div class="stack">
-                  <h2>
-                    <bdi>{chosen.name}</bdi> will get all traffic
-                  </h2>
-                  <Consequences id={chosen.copy_id} results={results} template={template} />
-                  <Form action={`${path}/ship`}>
-                    <input type="hidden" name="variant" value={chosen.copy_id} />
-                    <div class="buttons">
-                      <Submit>Ship {chosen.name}</Submit>
-                      <a class="button" href={path}>Go back</a>
-                    </div>
-                  </Form>
-                </div>
-              </Card>
-            </>
-          )}
-      </>
-    ),
-  }
-  return view
+  return view(
+    {
+      title,
+      back: { href: base, label: template.name },
+      lead: <Lead madeAt={madeAt} visit={visit}>Give all traffic to one variant.</Lead>,
+    },
+    chosen === undefined
+      ? (
+        <Card kind="flush">
+          <Empty title="This template has no variants yet">Add a variant first.</Empty>
+        </Card>
+      )
+      : (
+        <>
+          <Card title="Variant">
+            <form method="get" action={`${path}/ship`} class="ship-choice">
+              <label for="variant">Variant that gets all traffic</label>
+              <select id="variant" name="variant">
+                {candidates.map(({ copy_id, name, rate }) => (
+                  <option value={copy_id} selected={copy_id === chosen.copy_id}>
+                    {name}
+                    {rate === null ? " (no data)" : ""}
+                  </option>
+                ))}
+              </select>
+              <button type="submit" class="button">Choose</button>
+            </form>
+          </Card>
+          <Card stacked>
+            <h2>
+              <bdi>{chosen.name}</bdi> will get all traffic
+            </h2>
+            <Consequences id={chosen.copy_id} results={results} template={template} />
+            <Form action={`${path}/ship`}>
+              <input type="hidden" name="variant" value={chosen.copy_id} />
+              <div class="buttons">
+                <Submit>Ship {chosen.name}</Submit>
+                <a class="button" href={path}>Go back</a>
+              </div>
+            </Form>
+          </Card>
+        </>
+      ),
+  )
 })
 
 const shipAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
@@ -230,68 +222,59 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
   const rate = rateFormat(typeof objective === "string", Math.max(0, ...variants.map((one) => one.rate ?? 0)))
   const first = variants.find(({ copy_id }) => copy_id === winner.leader)
   const losers = winner.losers.flatMap((id) => variants.filter(({ copy_id }) => copy_id === id))
-  const view: View = {
-    title: `${template.name} · Stop losers`,
-    body: (
-      <>
-        <PageHead
-          title={`${template.name} · Stop losers`}
-          back={{ href: base, label: template.name }}
-          lead={
-            <Lead madeAt={madeAt} visit={visit}>Deactivate the variants that are surely worse than the leader.</Lead>
-          }
-        />
-        {losers.length === 0
-          ? (
-            <Card kind="flush">
-              <Empty title="No variant is surely worse" action={<a class="button" href={path}>Go back to results</a>}>
-                A variant is surely worse once its chance to be best is below{" "}
-                {percent(loserRule.probability)}, and below {percent(loserRule.inSegments)} in every segment, after{" "}
-                {stoppingRule.days} days of data and {loserRule.maturedSends} decisions that had time to show an effect.
-              </Empty>
-            </Card>
-          )
-          : (
-            <Form action={`${path}/stop`}>
-              <Card kind="flush">
-                <Table
-                  cards="tiles"
-                  caption={first === undefined || first.rate === null
-                    ? "Surely worse than the leader"
-                    : `Surely worse than ${first.name} (${rateName(objective)} ${rate(first.rate)})`}
-                  headings={["Variant", rateName(objective), "95 % interval", "Decisions", "Deactivate"]}
-                  rows={losers.map(({ copy_id, decisions, interval, name, rate: own }) => [
-                    <bdi>{name}</bdi>,
-                    own === null ? "–" : rate(own),
-                    interval === null ? "–" : `${rate(interval[0])} to ${rate(interval[1])}`,
-                    count(decisions),
-                    <input type="checkbox" name="variant" value={copy_id} checked aria-label={`Deactivate ${name}`} />,
-                  ])}
-                />
-              </Card>
-              <Card>
-                <div class="stack">
-                  <ul>
-                    <li>
-                      The best variant is among the others with a chance of{" "}
-                      {percent(1 - loserRule.probability)}. In every segment, the chance of each of these is below{" "}
-                      {percent(loserRule.inSegments)}. Their results are kept.
-                    </li>
-                    <li>Requests follow within 5 seconds. Their traffic goes to the remaining variants.</li>
-                    <li>You can undo this on the results page. The history of the template records it.</li>
-                  </ul>
-                  <div class="buttons">
-                    <Submit>Stop losers</Submit>
-                    <a class="button" href={path}>Go back</a>
-                  </div>
-                </div>
-              </Card>
-            </Form>
-          )}
-      </>
-    ),
-  }
-  return view
+  return view(
+    {
+      title: `${template.name} · Stop losers`,
+      back: { href: base, label: template.name },
+      lead: <Lead madeAt={madeAt} visit={visit}>Deactivate the variants that are surely worse than the leader.</Lead>,
+    },
+    losers.length === 0
+      ? (
+        <Card kind="flush">
+          <Empty title="No variant is surely worse" action={<a class="button" href={path}>Go back to results</a>}>
+            A variant is surely worse once its chance to be best is below {percent(loserRule.probability)}, and below
+            {" "}
+            {percent(loserRule.inSegments)} in every segment, after {stoppingRule.days} days of data and{" "}
+            {loserRule.maturedSends} decisions that had time to show an effect.
+          </Empty>
+        </Card>
+      )
+      : (
+        <Form action={`${path}/stop`}>
+          <Card kind="flush">
+            <Table
+              cards="tiles"
+              caption={first === undefined || first.rate === null
+                ? "Surely worse than the leader"
+                : `Surely worse than ${first.name} (${rateName(objective)} ${rate(first.rate)})`}
+              headings={["Variant", rateName(objective), "95 % interval", "Decisions", "Deactivate"]}
+              rows={losers.map(({ copy_id, decisions, interval, name, rate: own }) => [
+                <bdi>{name}</bdi>,
+                own === null ? "–" : rate(own),
+                interval === null ? "–" : `${rate(interval[0])} to ${rate(interval[1])}`,
+                count(decisions),
+                <input type="checkbox" name="variant" value={copy_id} checked aria-label={`Deactivate ${name}`} />,
+              ])}
+            />
+          </Card>
+          <Card stacked>
+            <ul>
+              <li>
+                The best variant is among the others with a chance of{" "}
+                {percent(1 - loserRule.probability)}. In every segment, the chance of each of these is below{" "}
+                {percent(loserRule.inSegments)}. Their results are kept.
+              </li>
+              <li>Requests follow within 5 seconds. Their traffic goes to the remaining variants.</li>
+              <li>You can undo this on the results page. The history of the template records it.</li>
+            </ul>
+            <div class="buttons">
+              <Submit>Stop losers</Submit>
+              <a class="button" href={path}>Go back</a>
+            </div>
+          </Card>
+        </Form>
+      ),
+  )
 })
 
 const stopAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {

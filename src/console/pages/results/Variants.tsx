@@ -8,7 +8,7 @@ import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { type Cell, Table } from "../../components/Table.tsx"
-import { askedIn, type ListShape, pageOf, queryOf } from "../../../domain/List.ts"
+import { listQueryIn, type ListShape, pageOf, queryOf } from "../../../domain/List.ts"
 import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
@@ -152,8 +152,8 @@ export const Variants = ({ columns, place, results, series }: {
   const sorted = sortedVariants(results.variants)
   const shown = columns.filter((column) => column !== "revenue" || results.revenue !== null)
   const cell = cellsOf(results, sorted)
-  const asked = askedIn(shape, place.query)
-  const page = pageOf(shape, results.variants, asked, pageSize)
+  const listQuery = listQueryIn(shape, place.query)
+  const page = pageOf(shape, results.variants, listQuery, pageSize)
   // The window and the segment stay as they are, and the token of a shared page.
   const more = Object.fromEntries(
     ["lookback_days", "offset_days", "segment", "token"].flatMap((key) => {
@@ -163,7 +163,7 @@ export const Variants = ({ columns, place, results, series }: {
   )
   const heading = (column: Column | "name", label: string) => {
     if (!Object.hasOwn(shape.sorts, column)) return label
-    const sort = sortHeading(shape, asked, { all: results.variants.length, at: place.path, more, name: column })
+    const sort = sortHeading(shape, listQuery, { all: results.variants.length, at: place.path, more, name: column })
     return typeof sort === "string" ? label : { ...sort, label }
   }
   const losers = new Set(winner.losers)
@@ -178,9 +178,9 @@ export const Variants = ({ columns, place, results, series }: {
     <>
       <ListForm
         all={results.variants.length}
-        asked={asked}
+        listQuery={listQuery}
         at={place.path}
-        start={`${place.path}${queryOf(shape, { ...asked, search: "", filters: {} }, { more })}`}
+        start={`${place.path}${queryOf(shape, { ...listQuery, search: "", filters: {} }, { more })}`}
         label="Search variants"
         placeholder="Name or id"
         shape={shape}
@@ -208,7 +208,14 @@ export const Variants = ({ columns, place, results, series }: {
           ...shown.map((column) => cell(column, one, series.get(one.copy_id) ?? 5)),
         ])}
       />
-      <ListPages asked={asked} at={place.path} label="Pages of variants" more={more} page={page} shape={shape} />
+      <ListPages
+        listQuery={listQuery}
+        at={place.path}
+        label="Pages of variants"
+        more={more}
+        page={page}
+        shape={shape}
+      />
       <PhoneFold title="About these rates">
         <div class="small muted notes">
           <p>

@@ -13,10 +13,10 @@ import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
 import { listIn, ListPage } from "../../components/ListPage.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { isolatedMessage, refused } from "../../RawRoutes.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { namesFor, templateName, variantName } from "../delivery/DeliveryTable.tsx"
@@ -75,55 +75,51 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const shown = listIn(shape, messages, { at: pathOf(org.slug), query: visit.query, size: pageSize })
   const names = yield* namesFor(yield* TemplateIndex, org, shown.page.rows)
   const inSandbox = `/console/o/${sandboxOf(org.slug)}`
-  return {
-    title: "Sandbox",
-    body: (
-      <>
-        <PageHead
-          title="Sandbox"
-          lead={`Messages that were not sent: from test keys, and through a sink connection. The latest ${keptMessages} of each are kept for ${keptDays} days.`}
-          actions={messages.length > 0 && can("clearSinkMessages")
-            ? <PostButton to={`${pathOf(org.slug)}/clear`} kind="danger">Remove all messages</PostButton>
-            : undefined}
-        />
-        {!isSandbox(org.slug) && hasSandbox && (
-          <Note>
-            Activity of test keys is kept apart: <a href={`${inSandbox}/people`}>people and messages</a>,{" "}
-            <a href={`${inSandbox}/deliveries`}>deliveries</a>, <a href={`${inSandbox}/suppressions`}>suppressions</a>
-            {" "}
-            and <a href={`${inSandbox}/sources/events/inbox?all=true`}>received events</a> of the sandbox.
-          </Note>
-        )}
-        <ListPage
-          list={shown}
-          noun="message"
-          caption="Messages, newest first"
-          placeholder="Subject, address or template"
-          search="Change or clear the search and the filter."
-          empty={
-            <Empty title="No messages yet">
-              Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
-            </Empty>
-          }
-          headings={(sorted) => [sorted("subject"), sorted("to"), "Kind", "Template and variant", sorted("received")]}
-          row={(message) => [
-            <>
-              <a href={`${pathOf(org.slug)}/${message.id}`}>{message.subject ?? "(no e-mail)"}</a>
-              {message.fault !== null && <span class="sub clamp">{message.fault}</span>}
-            </>,
-            message.email,
-            <KindBadge isTest={message.isTest} />,
-            <>
-              <bdi>{templateName(names, message)}</bdi>
-              <span class="sub" dir="auto">{variantName(names, message)}</span>
-            </>,
-            { kind: "nowrap", content: <Time at={message.receivedAt.toISOString()} zone={org.time_zone} /> },
-          ]}
-        />
-        <MagicCard />
-      </>
+  return view(
+    {
+      title: "Sandbox",
+      lead:
+        `Messages that were not sent: from test keys, and through a sink connection. The latest ${keptMessages} of each are kept for ${keptDays} days.`,
+      actions: messages.length > 0 && can("clearSinkMessages")
+        ? <PostButton to={`${pathOf(org.slug)}/clear`} kind="danger">Remove all messages</PostButton>
+        : undefined,
+    },
+    !isSandbox(org.slug) && hasSandbox && (
+      <Note>
+        Activity of test keys is kept apart: <a href={`${inSandbox}/people`}>people and messages</a>,{" "}
+        <a href={`${inSandbox}/deliveries`}>deliveries</a>, <a href={`${inSandbox}/suppressions`}>suppressions</a> and
+        {" "}
+        <a href={`${inSandbox}/sources/events/inbox?all=true`}>received events</a> of the sandbox.
+      </Note>
     ),
-  }
+    <ListPage
+      list={shown}
+      noun="message"
+      caption="Messages, newest first"
+      placeholder="Subject, address or template"
+      search="Change or clear the search and the filter."
+      empty={
+        <Empty title="No messages yet">
+          Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
+        </Empty>
+      }
+      headings={(sorted) => [sorted("subject"), sorted("to"), "Kind", "Template and variant", sorted("received")]}
+      row={(message) => [
+        <>
+          <a href={`${pathOf(org.slug)}/${message.id}`}>{message.subject ?? "(no e-mail)"}</a>
+          {message.fault !== null && <span class="sub clamp">{message.fault}</span>}
+        </>,
+        message.email,
+        <KindBadge isTest={message.isTest} />,
+        <>
+          <bdi>{templateName(names, message)}</bdi>
+          <span class="sub" dir="auto">{variantName(names, message)}</span>
+        </>,
+        { kind: "nowrap", content: <Time at={message.receivedAt.toISOString()} zone={org.time_zone} /> },
+      ]}
+    />,
+    <MagicCard />,
+  )
 })
 
 const existing = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
@@ -136,94 +132,89 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const names = yield* namesFor(yield* TemplateIndex, org, [message])
   const of = message.isTest ? sandboxOf(org.slug) : liveOf(org.slug)
   const title = message.subject ?? "A message that cannot become an e-mail"
-  return {
-    title,
-    body: (
-      <>
-        <PageHead title={title} back={{ href: pathOf(org.slug), label: "Sandbox" }} />
-        {message.fault !== null && (
-          <Note kind="bad">{message.fault}. An SMTP connection would not send it. Its variables are below.</Note>
-        )}
-        <Card>
-          <dl class="found">
-            {([
-              ["From", message.sender],
-              ["To", message.email],
-              ["Kind", <KindBadge isTest={message.isTest} />],
-              ["Received", <Time at={message.receivedAt.toISOString()} zone={org.time_zone} />],
-              [
-                "Template and variant",
-                <>
-                  <a href={templatePath(liveOf(org.slug), message.templateId)}>{templateName(names, message)}</a>,{" "}
-                  <bdi>{variantName(names, message)}</bdi>
-                </>,
-              ],
-              ["Delivery", <a href={`/console/o/${of}/deliveries/${message.id}`}>{message.id}</a>],
-            ] as const).map(([name, value]) => (
-              <div>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
-          </dl>
-        </Card>
-        {message.html !== null && (
-          <Card title="HTML" lead="Remote images are not loaded, so that viewing a message does not count as an open.">
-            <iframe
-              class="message-frame"
-              sandbox=""
-              title="HTML of the message"
-              src={`${pathOf(org.slug)}/${message.id}/html`}
-            />
-          </Card>
-        )}
-        {message.plain !== null && (
-          <Card title="Plain text">
-            <p class="message-text">{message.plain}</p>
-          </Card>
-        )}
-        {message.links.length !== 0 && (
-          <Card title="Links" lead="Opening a tracked link counts as a click by the recipient.">
-            <ul class="message-links">
-              {message.links.map((link) => (
-                <li>
-                  <a href={link} rel="noopener noreferrer" target="_blank">{link}</a>
-                </li>
-              ))}
-            </ul>
-          </Card>
-        )}
-        {message.headers.length !== 0 && (
-          <Card title="Headers">
-            <dl class="found">
-              {message.headers.map(({ name, value }) => (
-                <div>
-                  <dt>
-                    <code>{name}</code>
-                  </dt>
-                  <dd class="message-text">{value}</dd>
-                </div>
-              ))}
-            </dl>
-          </Card>
-        )}
-        {message.fault !== null && (
-          <Card title="Variables">
-            <dl class="found">
-              {Object.entries(message.vars).map(([name, value]) => (
-                <div>
-                  <dt>
-                    <code>{name}</code>
-                  </dt>
-                  <dd class="message-text">{value}</dd>
-                </div>
-              ))}
-            </dl>
-          </Card>
-        )}
-      </>
+  return view(
+    { title, back: { href: pathOf(org.slug), label: "Sandbox" } },
+    message.fault !== null && (
+      <Note kind="bad">{message.fault}. An SMTP connection would not send it. Its variables are below.</Note>
     ),
-  }
+    <Card>
+      <dl class="found">
+        {([
+          ["From", message.sender],
+          ["To", message.email],
+          ["Kind", <KindBadge isTest={message.isTest} />],
+          ["Received", <Time at={message.receivedAt.toISOString()} zone={org.time_zone} />],
+          [
+            "Template and variant",
+            <>
+              <a href={templatePath(liveOf(org.slug), message.templateId)}>{templateName(names, message)}</a>,{" "}
+              <bdi>{variantName(names, message)}</bdi>
+            </>,
+          ],
+          ["Delivery", <a href={`/console/o/${of}/deliveries/${message.id}`}>{message.id}</a>],
+        ] as const).map(([name, value]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>,
+    message.html !== null && (
+      <Card title="HTML" lead="Remote images are not loaded, so that viewing a message does not count as an open.">
+        <iframe
+          class="message-frame"
+          sandbox=""
+          title="HTML of the message"
+          src={`${pathOf(org.slug)}/${message.id}/html`}
+        />
+      </Card>
+    ),
+    message.plain !== null && (
+      <Card title="Plain text">
+        <p class="message-text">{message.plain}</p>
+      </Card>
+    ),
+    message.links.length !== 0 && (
+      <Card title="Links" lead="Opening a tracked link counts as a click by the recipient.">
+        <ul class="message-links">
+          {message.links.map((link) => (
+            <li>
+              <a href={link} rel="noopener noreferrer" target="_blank">{link}</a>
+            </li>
+          ))}
+        </ul>
+      </Card>
+    ),
+    message.headers.length !== 0 && (
+      <Card title="Headers">
+        <dl class="found">
+          {message.headers.map(({ name, value }) => (
+            <div>
+              <dt>
+                <code>{name}</code>
+              </dt>
+              <dd class="message-text">{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </Card>
+    ),
+    message.fault !== null && (
+      <Card title="Variables">
+        <dl class="found">
+          {Object.entries(message.vars).map(([name, value]) => (
+            <div>
+              <dt>
+                <code>{name}</code>
+              </dt>
+              <dd class="message-text">{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </Card>
+    ),
+  )
 })
 
 /** Sandbox: messages that were taken and not sent. */

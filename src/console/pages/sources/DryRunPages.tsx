@@ -9,11 +9,11 @@ import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { CsrfField, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 
 const labels = { mapping: "Mapping", body: "Sample body" }
@@ -100,46 +100,42 @@ const show = Effect.fnUntraced(
       mapping: jsonOf(setup?.settings["mapping"] ?? exampleMapping),
       body: setup?.settings["mapping"] === undefined ? jsonOf(exampleBody) : "",
     }
-    return {
-      title: "Try a mapping",
-      body: (
-        <>
-          <PageHead
-            title="Try a mapping"
-            back={{ href: at, label: sourceTitle("events") }}
-            lead="Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored."
+    return view(
+      {
+        title: "Try a mapping",
+        back: { href: at, label: sourceTitle("events") },
+        lead:
+          "Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored.",
+      },
+      <ErrorSummary faults={faults} labels={labels} />,
+      run !== undefined && <Explained run={run} zone={org.time_zone} />,
+      <Card>
+        <form class="dry-run" method="post" action={`${at}/dry-run`} noValidate>
+          <CsrfField />
+          <TextAreaField
+            name="mapping"
+            label={labels.mapping}
+            hint="As JSON."
+            rows={18}
+            code
+            value={values["mapping"] ?? ""}
+            faults={faults}
           />
-          <ErrorSummary faults={faults} labels={labels} />
-          {run !== undefined && <Explained run={run} zone={org.time_zone} />}
-          <Card>
-            <form class="dry-run" method="post" action={`${at}/dry-run`} noValidate>
-              <CsrfField />
-              <TextAreaField
-                name="mapping"
-                label={labels.mapping}
-                hint="As JSON."
-                rows={18}
-                code
-                value={values["mapping"] ?? ""}
-                faults={faults}
-              />
-              <TextAreaField
-                name="body"
-                label={labels.body}
-                hint="As your code would send it."
-                rows={18}
-                code
-                value={values["body"] ?? ""}
-                faults={faults}
-              />
-              <div>
-                <Submit>Try it</Submit>
-              </div>
-            </form>
-          </Card>
-        </>
-      ),
-    }
+          <TextAreaField
+            name="body"
+            label={labels.body}
+            hint="As your code would send it."
+            rows={18}
+            code
+            value={values["body"] ?? ""}
+            faults={faults}
+          />
+          <div>
+            <Submit>Try it</Submit>
+          </div>
+        </form>
+      </Card>,
+    )
   },
 )
 

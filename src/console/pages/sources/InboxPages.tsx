@@ -7,14 +7,15 @@ import { mailSource } from "../../../domain/Source.ts"
 import { isSpent } from "../../../store/Attempts.ts"
 import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
+import { pageOf } from "../../../api/http/Paging.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
 import { MoreRows } from "../../components/MoreRows.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { sourceForms } from "./SourceForms.ts"
 import { inboxOf, sourcesPath } from "./SourcePath.ts"
@@ -56,76 +57,73 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
   const headers = Object.entries(entry.headers).sort(([a], [b]) => a < b ? -1 : 1)
   const isCut = entry.bytes > new TextEncoder().encode(entry.body).length
   return (
-    <Card>
-      <div class="stack">
-        <div class="source-head">
-          <h2>Payload {entry.id}</h2>
-          <Badge kind={kind}>{text}</Badge>
-          <Time at={entry.receivedAt.toISOString()} zone={visit.org.time_zone} />
-        </div>
-        {faults.length !== 0 && (
+    <Card stacked>
+      <div class="source-head">
+        <h2>Payload {entry.id}</h2>
+        <Badge kind={kind}>{text}</Badge>
+        <Time at={entry.receivedAt.toISOString()} zone={visit.org.time_zone} />
+      </div>
+      {faults.length !== 0 && (
+        <ul class="reasons">
+          {faults.slice(0, shownFaults).map(({ pointer, reason }) => (
+            <li>{pointer !== "" && <code>{pointer}</code>} {reason}</li>
+          ))}
+          {faults.length > shownFaults && <li>and {faults.length - shownFaults} more of this kind</li>}
+        </ul>
+      )}
+      {(entry.unused ?? []).length !== 0 && (
+        <details class="body">
+          <summary>
+            Show what was ignored <span class="visually-hidden">of body {entry.id}</span>
+          </summary>
           <ul class="reasons">
-            {faults.slice(0, shownFaults).map(({ pointer, reason }) => (
-              <li>{pointer !== "" && <code>{pointer}</code>} {reason}</li>
+            {entry.unused!.map(({ count, pointer, reason }) => (
+              <li>
+                {pointer !== "" && <code>{pointer}</code>} {reason}
+                {count !== 1 && ` (${count} items of this kind)`}
+              </li>
             ))}
-            {faults.length > shownFaults && <li>and {faults.length - shownFaults} more of this kind</li>}
           </ul>
-        )}
-        {(entry.unused ?? []).length !== 0 && (
+        </details>
+      )}
+      <p class="small muted">
+        {sizeOf(entry.bytes)}
+        {entry.status === "pending" && entry.attempts > 0 && ` · failed attempts: ${entry.attempts}`}
+        {entry.events !== null &&
+          ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
+      </p>
+      <div class="entry-details">
+        {entry.bytes === 0 ? <p class="muted">The payload is empty or was erased.</p> : (
           <details class="body">
-            <summary>
-              Show what was ignored <span class="visually-hidden">of body {entry.id}</span>
-            </summary>
-            <ul class="reasons">
-              {entry.unused!.map(({ count, pointer, reason }) => (
-                <li>
-                  {pointer !== "" && <code>{pointer}</code>} {reason}
-                  {count !== 1 && ` (${count} items of this kind)`}
-                </li>
-              ))}
-            </ul>
+            <summary>Show the body{isCut ? " (its first 10,000 characters)" : ""}</summary>
+            <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
           </details>
         )}
-        <p class="small muted">
-          {sizeOf(entry.bytes)}
-          {entry.status === "pending" && entry.attempts > 0 && ` · failed attempts: ${entry.attempts}`}
-          {entry.events !== null &&
-            ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
-        </p>
-        <div class="entry-details">
-          {entry.bytes === 0 ? <p class="muted">The payload is empty or was erased.</p> : (
-            <details class="body">
-              <summary>Show the body{isCut ? " (its first 10,000 characters)" : ""}</summary>
-              <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
-            </details>
-          )}
-          {headers.length !== 0 && (
-            <details class="body">
-              <summary>
-                Show the headers <span class="visually-hidden">of body {entry.id}</span>
-              </summary>
-              <dl class="found">
-                {headers.map(([name, value]) => (
-                  <div>
-                    <dt>
-                      <code>{name}</code>
-                    </dt>
-                    <dd>{value}</dd>
-                  </div>
-                ))}
-              </dl>
-              <p class="small muted">
-                Only headers that a mapping or a platform format may need are kept, and none that may contain
-                credentials.
-              </p>
-            </details>
-          )}
-          {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0 && (
-            <PostButton to={`${at}/${entry.id}/replay`} kind="compact" label={`Replay payload ${entry.id}`}>
-              Replay
-            </PostButton>
-          )}
-        </div>
+        {headers.length !== 0 && (
+          <details class="body">
+            <summary>
+              Show the headers <span class="visually-hidden">of body {entry.id}</span>
+            </summary>
+            <dl class="found">
+              {headers.map(([name, value]) => (
+                <div>
+                  <dt>
+                    <code>{name}</code>
+                  </dt>
+                  <dd>{value}</dd>
+                </div>
+              ))}
+            </dl>
+            <p class="small muted">
+              Only headers that a mapping or a platform format may need are kept, and none that may contain credentials.
+            </p>
+          </details>
+        )}
+        {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0 && (
+          <PostButton to={`${at}/${entry.id}/replay`} kind="compact" label={`Replay payload ${entry.id}`}>
+            Replay
+          </PostButton>
+        )}
       </div>
     </Card>
   )
@@ -139,11 +137,13 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const all = query.get("all") === "true"
   const given = Number(query.get("cursor") ?? "")
   const cursor = Number.isSafeInteger(given) && given > 0 ? given : undefined
-  const found = yield* inbox.list(org.slug, sourceId, { cursor, limit: pageSize + 1, all })
+  const { next, page: entries } = yield* pageOf(
+    pageSize,
+    (limit) => inbox.list(org.slug, sourceId, { cursor, limit, all }),
+  )
   const replayable = all || cursor !== undefined || !visit.can("replayInbox")
     ? 0
     : yield* inbox.countNotUnderstood(org.slug, sourceId)
-  const entries = found.slice(0, pageSize)
   const here = `${at}?all=${all}`
   const { title } = sourceId === mailSource ? { title: mailTitle } : sourceForms[sourceId]
   const back = isSandbox(org.slug)
@@ -151,59 +151,53 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
     : sourceId === mailSource
     ? { href: sourcesPath(visit), label: "Webhook sources" }
     : { href: `${sourcesPath(visit)}/${sourceId}`, label: title }
-  return {
-    title: `Inbox: ${title}`,
-    body: (
-      <>
-        <PageHead
-          title={`Inbox: ${title}`}
-          back={back}
-          lead={sourceId === mailSource
-            ? "Bounces and complaints that mail servers and mailbox providers report about messages sent by SMTP. The first 256 KiB of each mail are kept."
-            : "Payloads as they were received. After you fix a mapping or a setting, replay them: events that were counted before are not counted twice."}
-          actions={all
-            ? <a class="button" href={at}>Only not understood</a>
-            : <a class="button" href={`${at}?all=true`}>Show all payloads</a>}
-        />
-        {replayable >= 2 && (
-          <Card>
-            <div class="stack">
-              <p>
-                {count(replayable)}
-                {replayable < replayedAtMost ? "" : " or more"}{" "}
-                payloads were not or only partly understood. Fix the source first: a replay reads them again with the
-                settings of now.
-              </p>
-              <PostButton to={`${at}/replay`} fields={{ until: String(entries[0]!.id) }} kind="primary">
-                Replay {replayable < replayedAtMost ? `all ${count(replayable)}` : `the latest ${count(replayable)}`}
-              </PostButton>
-            </div>
-          </Card>
-        )}
-        {entries.length === 0
-          ? (
-            <Card kind="flush">
-              <Empty title={all || cursor !== undefined ? "No payloads" : "All payloads were understood"}>
-                {all
-                  ? "New payloads from this source are listed here."
-                  : "Payloads that were not or only partly understood are listed here with the reason."}
-              </Empty>
-            </Card>
-          )
-          : (
-            <>
-              <div class="stack">{entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}</div>
-              <MoreRows first={6} rows={entries.length} what="payloads" />
-            </>
-          )}
-        <Pagination
-          label="Pages of the inbox"
-          first={cursor === undefined ? undefined : here}
-          next={found.length > pageSize ? `${here}&cursor=${entries.at(-1)!.id}` : undefined}
-        />
-      </>
+  return view(
+    {
+      title: `Inbox: ${title}`,
+      back,
+      lead: sourceId === mailSource
+        ? "Bounces and complaints that mail servers and mailbox providers report about messages sent by SMTP. The first 256 KiB of each mail are kept."
+        : "Payloads as they were received. After you fix a mapping or a setting, replay them: events that were counted before are not counted twice.",
+      actions: all
+        ? <a class="button" href={at}>Only not understood</a>
+        : <a class="button" href={`${at}?all=true`}>Show all payloads</a>,
+    },
+    replayable >= 2 && (
+      <Card stacked>
+        <p>
+          {count(replayable)}
+          {replayable < replayedAtMost ? "" : " or more"}{" "}
+          payloads were not or only partly understood. Fix the source first: a replay reads them again with the settings
+          of now.
+        </p>
+        <PostButton to={`${at}/replay`} fields={{ until: String(entries[0]!.id) }} kind="primary">
+          Replay {replayable < replayedAtMost ? `all ${count(replayable)}` : `the latest ${count(replayable)}`}
+        </PostButton>
+      </Card>
     ),
-  }
+    entries.length === 0
+      ? (
+        <Card kind="flush">
+          <Empty title={all || cursor !== undefined ? "No payloads" : "All payloads were understood"}>
+            {all
+              ? "New payloads from this source are listed here."
+              : "Payloads that were not or only partly understood are listed here with the reason."}
+          </Empty>
+        </Card>
+      )
+      : (
+        <>
+          <div class="stack">{entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}</div>
+          <MoreRows first={6} rows={entries.length} what="payloads" />
+        </>
+      ),
+    <Pagination
+      label="Pages of the inbox"
+      at={here}
+      cursor={cursor}
+      next={next}
+    />,
+  )
 })
 
 const replayAction = Effect.fnUntraced(function* (visit: Visit) {

@@ -1,7 +1,8 @@
 import type { Schema } from "effect"
 import { platforms, type SourceId, sourceTitle } from "../../../domain/Source.ts"
 import { settingsOf } from "../../../intake/signatures/Verify.ts"
-import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
+import { inputFields } from "../../components/InputForm.tsx"
+import { schemaFields, type Words } from "../../components/SchemaFields.ts"
 
 /** A source as the console shows it. */
 interface SourceForm {
@@ -9,7 +10,7 @@ interface SourceForm {
   /** Labels of the secret at the platform and here. */
   readonly about: string
   readonly secret: Words
-  readonly settings: ReadonlyArray<SchemaField>
+  readonly settings: ReturnType<typeof inputFields>
   /** Names of business events count as conversions. */
   readonly conversions: boolean
   readonly mapping: boolean
@@ -60,7 +61,7 @@ const formOf = (
     conversions: false,
     mapping: false,
     ...form,
-    settings: fieldsOf(members, sourceWords[sourceId], "settings"),
+    settings: inputFields(schemaFields(members, sourceWords[sourceId], "settings")),
   }
 }
 

@@ -13,11 +13,10 @@ import { askFirst } from "../../components/AskFirst.tsx"
 import { Field } from "../../components/Field.tsx"
 import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
-import { faultsIn, labelsOf, SchemaFields, settingsFrom, textIn } from "../../components/SchemaFields.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { namesFor } from "../delivery/DeliveryTable.tsx"
 import * as DryRunPages from "./DryRunPages.tsx"
@@ -37,7 +36,9 @@ const linesOf = (text: string): ReadonlyArray<string> =>
 const inputOf = (sourceId: SourceId, sent: Fields): Effect.Effect<SourceInput, InvalidInput> =>
   Effect.gen(function* () {
     const form = sourceForms[sourceId]
-    const settings: Record<string, unknown> = { ...settingsFrom(form.settings, sent) }
+    const settings: Record<string, unknown> = {
+      ...form.settings.read(sent)["settings"] as object | undefined,
+    }
     const conversions = linesOf(sent["conversions"] ?? "")
     if (conversions.length > 0) settings["conversions"] = conversions
     const mapping = sent["mapping"] ?? ""
@@ -55,12 +56,12 @@ const labels = (sourceId: SourceId) => ({
   secret: sourceForms[sourceId].secret.label,
   conversions: conversionsWords.label,
   mapping: mappingWords.label,
-  ...labelsOf(sourceForms[sourceId].settings),
+  ...sourceForms[sourceId].settings.labels,
 })
 
 /** Faults at the fields of the form. */
 const placed = (sourceId: SourceId, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
-  faultsIn(sourceForms[sourceId].settings, faults, "settings").map((fault) => {
+  sourceForms[sourceId].settings.placed(faults).map((fault) => {
     const [, own, ...inside] = /^\/settings\/(conversions|mapping)(.*)$/.exec(fault.pointer) ?? []
     return own === undefined
       ? fault
@@ -90,120 +91,105 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const at = sourcesPath(visit)
   const all = yield* states(visit)
   const urlOf = yield* addresses(visit)
-  return {
-    title: "Webhook sources",
-    body: (
-      <>
-        <PageHead
-          title="Webhook sources"
-          lead="Platforms and your own code report opens, clicks and conversions here. Parlance learns from them which variant works best."
-          actions={<a class="button" href={`${at}/events/dry-run`}>Try a mapping</a>}
-        />
-        <div class="source-list">
-          {all.map((state) => {
-            const { sourceId } = state
-            const { title } = sourceForms[sourceId]
-            return (
-              <Card>
-                <div class="stack">
-                  <div class="source-head">
-                    <h2>
-                      <a href={`${at}/${sourceId}`}>{title}</a>
-                    </h2>
-                    <SourceBadge {...state} />
-                    <code>{sourceId}</code>
-                    <span class="buttons push">
-                      <a class="button compact" href={`${at}/${sourceId}/inbox`} aria-label={`Inbox of ${title}`}>
-                        Inbox
-                      </a>
-                      <a class="button compact" href={`${at}/${sourceId}`}>
-                        {state.setup === undefined && visit.can("putSource") && sourceId !== "provider_e"
-                          ? "Set up"
-                          : "Open"}
-                        <span class="visually-hidden">{` ${title}`}</span>
-                      </a>
-                    </span>
+  return view(
+    {
+      title: "Webhook sources",
+      lead:
+        "Platforms and your own code report opens, clicks and conversions here. Parlance learns from them which variant works best.",
+      actions: <a class="button" href={`${at}/events/dry-run`}>Try a mapping</a>,
+    },
+    <div class="source-list">
+      {all.map((state) => {
+        const { sourceId } = state
+        const { title } = sourceForms[sourceId]
+        return (
+          <Card stacked>
+            <div class="source-head">
+              <h2>
+                <a href={`${at}/${sourceId}`}>{title}</a>
+              </h2>
+              <SourceBadge {...state} />
+              <code>{sourceId}</code>
+              <span class="buttons push">
+                <a class="button compact" href={`${at}/${sourceId}/inbox`} aria-label={`Inbox of ${title}`}>
+                  Inbox
+                </a>
+                <a class="button compact" href={`${at}/${sourceId}`}>
+                  {state.setup === undefined && visit.can("putSource") && sourceId !== "provider_e" ? "Set up" : "Open"}
+                  <span class="visually-hidden">{` ${title}`}</span>
+                </a>
+              </span>
+            </div>
+            <div class="source-body">
+              <SourceUrl sourceId={sourceId} url={urlOf(sourceId)} label={`Address for ${title}`} />
+              {state.setup === undefined && state.activity === undefined
+                ? (
+                  <p class="muted small">
+                    {sourceId === "events"
+                      ? "Nothing in the last 24 hours. Send an event with an API key with the scope events."
+                      : sourceId === "provider_e"
+                      ? "Set up on the command line."
+                      : "Not set up: requests to this address are refused."}
+                  </p>
+                )
+                : (
+                  <div>
+                    <SourceStats activity={state.activity} zone={visit.org.time_zone} />
                   </div>
-                  <div class="source-body">
-                    <SourceUrl sourceId={sourceId} url={urlOf(sourceId)} label={`Address for ${title}`} />
-                    {state.setup === undefined && state.activity === undefined
-                      ? (
-                        <p class="muted small">
-                          {sourceId === "events"
-                            ? "Nothing in the last 24 hours. Send an event with an API key with the scope events."
-                            : sourceId === "provider_e"
-                            ? "Set up on the command line."
-                            : "Not set up: requests to this address are refused."}
-                        </p>
-                      )
-                      : (
-                        <div>
-                          <SourceStats activity={state.activity} zone={visit.org.time_zone} />
-                        </div>
-                      )}
-                  </div>
-                </div>
-              </Card>
-            )
-          })}
-          <Card>
-            <div class="stack">
-              <div class="source-head">
-                <h2>{mailTitle}</h2>
-                <code>{mailSource}</code>
-                <span class="buttons push">
-                  <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={`Inbox of ${mailTitle}`}>
-                    Inbox
-                  </a>
-                </span>
-              </div>
-              <p class="muted small">
-                Reports from mail servers about messages of SMTP connections with a domain for bounces.
-              </p>
+                )}
             </div>
           </Card>
+        )
+      })}
+      <Card stacked>
+        <div class="source-head">
+          <h2>{mailTitle}</h2>
+          <code>{mailSource}</code>
+          <span class="buttons push">
+            <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={`Inbox of ${mailTitle}`}>
+              Inbox
+            </a>
+          </span>
         </div>
-      </>
-    ),
-  }
+        <p class="muted small">
+          Reports from mail servers about messages of SMTP connections with a domain for bounces.
+        </p>
+      </Card>
+    </div>,
+  )
 })
 
 const valuesOf = ({ sourceId, setup }: SourceState): Fields => {
   const settings = setup?.settings ?? {}
   const { conversions, mapping } = settings as { readonly conversions?: unknown; readonly mapping?: unknown }
   return {
-    ...Object.fromEntries(sourceForms[sourceId].settings.map((field) => [field.name, textIn(field, settings)])),
+    ...sourceForms[sourceId].settings.valuesOf({ settings }),
     conversions: Array.isArray(conversions) ? conversions.join("\n") : "",
     mapping: mapping === undefined ? "" : JSON.stringify(mapping, null, 2),
   }
 }
 
 /** How to set up a source whose key the platform issues only after the first request. */
-const CommandLineSetup = ({ at, org }: {
-  readonly at: string
-  readonly org: Visit["org"]
-}) => (
-  <Card title="Set up on the command line">
-    <div class="stack">
-      <p>
-        An operator of this installation sets up this source in two steps, because Salesforce issues the key only after
-        it has called the address. First:
-      </p>
-      <pre tabIndex={0} aria-label="First command">{`parlance --org ${org.slug} webhook set provider_e`}</pre>
-      <p>
-        Then create the callback in Salesforce with the address above. Its handshake appears in the{"  "}
-        <a href={`${at}/inbox?all=true`}>inbox</a>. Check that its <code>callbackId</code>{"  "}
-        is the one that Salesforce showed, and verify the callback in Salesforce with its{"  "}
-        <code>verificationKey</code>. Finally, enter the signature key that Salesforce shows once:
-      </p>
-      <pre tabIndex={0} aria-label="Second command">
+const CommandLineSetup = ({ at, org }: { readonly at: string; readonly org: Visit["org"] }) => (
+  <Card stacked title="Set up on the command line">
+    <p>
+      An operator of this installation sets up this source in two steps, because Salesforce issues the key only after it
+      has called the address. First:
+    </p>
+    <pre tabIndex={0} aria-label="First command">{`parlance --org ${org.slug} webhook set provider_e`}</pre>
+    <p>
+      Then create the callback in Salesforce with the address above. Its handshake appears in the{"  "}
+      <a href={`${at}/inbox?all=true`}>inbox</a>. Check that its <code>callbackId</code>{"  "}
+      is the one that Salesforce showed, and verify the callback in Salesforce with its{"  "}
+      <code>verificationKey</code>. Finally, enter the signature key that Salesforce shows once:
+    </p>
+    <pre tabIndex={0} aria-label="Second command">
                     {`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
-      </pre>
-      <p class="muted small">
-        <code>parlance webhook disable provider_e</code> refuses its webhooks,{" "}
-        <code>parlance webhook remove provider_e</code> deletes its settings.
-      </p>
-    </div>
+    </pre>
+    <p class="muted small">
+      <code>parlance webhook disable provider_e</code> refuses its webhooks,{" "}
+      <code>parlance webhook remove provider_e</code> deletes its settings.
+    </p>
   </Card>
 )
 
@@ -229,7 +215,7 @@ const SetupForm = ({ at, faults, form, hasSecret, sourceId, setup, values }: {
           ? "Set, and never shown again. Leave empty to keep it. If you enter a new one, the old one stays valid for 24 hours."
           : form.secret.hint ?? "It is stored encrypted and never shown again."}
       />
-      <SchemaFields fields={form.settings} values={values} faults={faults} />
+      <form.settings.Fields values={values} faults={faults} />
       {form.conversions && (
         <TextAreaField
           name="conversions"
@@ -263,106 +249,92 @@ const SetupForm = ({ at, faults, form, hasSecret, sourceId, setup, values }: {
   </Card>
 )
 
-const StopCard = ({ at, setup }: {
-  readonly at: string
-  readonly setup: NonNullable<SourceState["setup"]>
-}) => (
-  <Card title="Stop">
-    <div class="stack">
-      <div class="buttons">
-        {setup.enabled
-          ? <PostButton to={`${at}/disable`}>Disable</PostButton>
-          : <PostButton to={`${at}/enable`}>Enable</PostButton>}
-        <a class="button danger" href={`${at}/remove`}>Remove</a>
-      </div>
-      <p class="muted small">
-        A disabled source keeps its secrets and settings. Its webhooks are refused, and most platforms retry them later.
-      </p>
+const StopCard = ({ at, setup }: { readonly at: string; readonly setup: NonNullable<SourceState["setup"]> }) => (
+  <Card stacked title="Stop">
+    <div class="buttons">
+      {setup.enabled
+        ? <PostButton to={`${at}/disable`}>Disable</PostButton>
+        : <PostButton to={`${at}/enable`}>Enable</PostButton>}
+      <a class="button danger" href={`${at}/remove`}>Remove</a>
     </div>
+    <p class="muted small">
+      A disabled source keeps its secrets and settings. Its webhooks are refused, and most platforms retry them later.
+    </p>
   </Card>
 )
 
-const show = Effect.fnUntraced(
-  function* (visit: Visit, sent?: Fields, found: ReadonlyArray<Fault> = []) {
-    const { can, org } = visit
-    const sourceId = yield* sourceOf(visit)
-    const at = `${sourcesPath(visit)}/${sourceId}`
-    const form = sourceForms[sourceId]
-    const state = yield* stateOf(visit, sourceId)
-    const { activity, setup } = state
-    const events = yield* (yield* Timelines).recent(org.slug, sourceId, shownEvents)
-    const served = events.flatMap(({ copyId, templateId }) =>
-      templateId === null || copyId === null ? [] : [{ templateId, copyId }]
-    )
-    const names = yield* namesFor(yield* TemplateIndex, org, served)
-    const faults = placed(sourceId, found)
-    const values = sent ?? valuesOf(state)
-    const old = setup?.secrets.find(({ acceptedUntil }) => acceptedUntil !== null)
-    const hasSecret = (setup?.secrets.length ?? 0) > 0
-    const mayChange = can("putSource")
-    return {
+const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: ReadonlyArray<Fault> = []) {
+  const { can, org } = visit
+  const sourceId = yield* sourceOf(visit)
+  const at = `${sourcesPath(visit)}/${sourceId}`
+  const form = sourceForms[sourceId]
+  const state = yield* stateOf(visit, sourceId)
+  const { activity, setup } = state
+  const events = yield* (yield* Timelines).recent(org.slug, sourceId, shownEvents)
+  const served = events.flatMap(({ copyId, templateId }) =>
+    templateId === null || copyId === null ? [] : [{ templateId, copyId }]
+  )
+  const names = yield* namesFor(yield* TemplateIndex, org, served)
+  const faults = placed(sourceId, found)
+  const values = sent ?? valuesOf(state)
+  const old = setup?.secrets.find(({ acceptedUntil }) => acceptedUntil !== null)
+  const hasSecret = (setup?.secrets.length ?? 0) > 0
+  const mayChange = can("putSource")
+  return view(
+    {
       title: form.title,
-      body: (
+      back: { href: sourcesPath(visit), label: "Webhook sources" },
+      lead: form.about,
+      actions: (
         <>
-          <PageHead
-            title={form.title}
-            back={{ href: sourcesPath(visit), label: "Webhook sources" }}
-            lead={form.about}
-            actions={
-              <>
-                <a class="button" href={`${at}/inbox`}>Inbox</a>
-                {sourceId === "events" && <a class="button" href={`${at}/dry-run`}>Try a mapping</a>}
-              </>
-            }
-          />
-          <ErrorSummary faults={faults} labels={labels(sourceId)} />
-          <Card>
-            <div class="stack">
-              <div class="source-head">
-                <h2>State</h2>
-                <SourceBadge {...state} />
-                <code>{sourceId}</code>
-              </div>
-              <SourceUrl
-                sourceId={sourceId}
-                url={(yield* addresses(visit))(sourceId)}
-                label={`Address for ${form.title}`}
-              />
-              <SourceStats activity={activity} zone={org.time_zone} />
-              {old !== undefined && (
-                <Note>
-                  The secret was changed. The previous one is accepted until{" "}
-                  <Time at={old.acceptedUntil!.toISOString()} zone={org.time_zone} />.
-                </Note>
-              )}
-            </div>
-          </Card>
-          {sourceId === "provider_e" ? <CommandLineSetup at={at} org={org} /> : mayChange
-            ? (
-              <SetupForm
-                at={at}
-                faults={faults}
-                form={form}
-                hasSecret={hasSecret}
-                sourceId={sourceId}
-                setup={setup}
-                values={values}
-              />
-            )
-            : setup === undefined
-            ? <Note>An admin of the organization can set this source up.</Note>
-            : null}
-          <Card kind="flush">
-            <RecentEvents events={events} names={names} org={org} />
-          </Card>
-          {setup !== undefined && sourceId !== "provider_e" && (can("putSource") || can("deleteSource")) && (
-            <StopCard at={at} setup={setup} />
-          )}
+          <a class="button" href={`${at}/inbox`}>Inbox</a>
+          {sourceId === "events" && <a class="button" href={`${at}/dry-run`}>Try a mapping</a>}
         </>
       ),
-    }
-  },
-)
+    },
+    <ErrorSummary faults={faults} labels={labels(sourceId)} />,
+    <Card stacked>
+      <div class="source-head">
+        <h2>State</h2>
+        <SourceBadge {...state} />
+        <code>{sourceId}</code>
+      </div>
+      <SourceUrl
+        sourceId={sourceId}
+        url={(yield* addresses(visit))(sourceId)}
+        label={`Address for ${form.title}`}
+      />
+      <SourceStats activity={activity} zone={org.time_zone} />
+      {old !== undefined && (
+        <Note>
+          The secret was changed. The previous one is accepted until{" "}
+          <Time at={old.acceptedUntil!.toISOString()} zone={org.time_zone} />.
+        </Note>
+      )}
+    </Card>,
+    sourceId === "provider_e" ? <CommandLineSetup at={at} org={org} /> : mayChange
+      ? (
+        <SetupForm
+          at={at}
+          faults={faults}
+          form={form}
+          hasSecret={hasSecret}
+          sourceId={sourceId}
+          setup={setup}
+          values={values}
+        />
+      )
+      : setup === undefined
+      ? <Note>An admin of the organization can set this source up.</Note>
+      : null,
+    <Card kind="flush">
+      <RecentEvents events={events} names={names} org={org} />
+    </Card>,
+    setup !== undefined && sourceId !== "provider_e" && (can("putSource") || can("deleteSource")) && (
+      <StopCard at={at} setup={setup} />
+    ),
+  )
+})
 
 const switched = (enabled: boolean) =>
   Effect.fnUntraced(function* (visit: Visit) {

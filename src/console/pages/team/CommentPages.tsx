@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { MemberNames, type NamedMember } from "../../../accounts/MemberNames.ts"
 import { idIn } from "../../../api/reviews/ReviewsRoutes.ts"
+import { pageOf } from "../../../api/http/Paging.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { CommentInput, CommentPatch } from "../../../domain/Comment.ts"
 import { CommentNotFound, type Fault } from "../../../domain/Errors.ts"
@@ -18,12 +19,13 @@ import { Empty } from "../../components/Empty.tsx"
 import { SelectField } from "../../components/Field.tsx"
 import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
+import { Pills } from "../../components/Pills.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
-import { decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { templatePath, variantPath } from "../templates/Paths.ts"
 
 const decodeInput = decoder(CommentInput)
@@ -172,76 +174,66 @@ const CommentItem = ({ comment, of, visit }: {
 const mentionable = (members: ReadonlyMap<string, NamedMember>, visit: Visit) =>
   [...members.values()].filter(({ id, isMember }) => isMember && id !== visit.session.account.id).slice(0, 500)
 
-const list = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { can, org, query } = visit
-    const of = yield* template(visit)
-    const shownAt = idIn(query.get("at") ?? "")
-    const asked = query.get("state")
-    const which = isFilter(asked) ? asked : shownAt === undefined ? "open" : "all"
-    const cursor = shownAt === undefined ? idIn(query.get("cursor") ?? "") : shownAt + 1
-    const found = yield* (yield* Comments).list(org.slug, of.id, { which, cursor, limit: pageSize + 1 })
-    const shown = found.slice(0, pageSize)
-    const members = mentionable(yield* (yield* MemberNames).of(org.slug), visit)
-    const of_ = (state: CommentFilter) => state === "open" ? here(visit) : `${here(visit)}?state=${state}`
-    const view: View = {
+const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  const { can, org, query } = visit
+  const of = yield* template(visit)
+  const shownAt = idIn(query.get("at") ?? "")
+  const stateParameter = query.get("state")
+  const which = isFilter(stateParameter) ? stateParameter : shownAt === undefined ? "open" : "all"
+  const cursor = shownAt === undefined ? idIn(query.get("cursor") ?? "") : shownAt + 1
+  const comments = yield* Comments
+  const { next, page } = yield* pageOf(pageSize, (limit) => comments.list(org.slug, of.id, { which, cursor, limit }))
+  const members = mentionable(yield* (yield* MemberNames).of(org.slug), visit)
+  const addressOf = (state: CommentFilter) => state === "open" ? here(visit) : `${here(visit)}?state=${state}`
+  return view(
+    {
       title: `${of.name} · Comments`,
-      body: (
-        <>
-          <PageHead
-            title={`${of.name} · Comments`}
-            back={{ href: templatePath(org.slug, of.id), label: of.name }}
-            lead="What members say about the template and its variants. Recipients never see it."
+      back: { href: templatePath(org.slug, of.id), label: of.name },
+      lead: "What members say about the template and its variants. Recipients never see it.",
+    },
+    <ErrorSummary faults={faults} labels={labels} />,
+    can("createComment") && (
+      <Card title="New comment">
+        <Form submit="Add comment" action={here(visit)}>
+          <CommentFields
+            faults={faults}
+            members={members}
+            of={of}
+            text={fields["text"] ?? ""}
+            variant={fields["variant_id"] ?? query.get("variant") ?? ""}
           />
-          <ErrorSummary faults={faults} labels={labels} />
-          {can("createComment") && (
-            <Card title="New comment">
-              <Form submit="Add comment" action={here(visit)}>
-                <CommentFields
-                  faults={faults}
-                  members={members}
-                  of={of}
-                  text={fields["text"] ?? ""}
-                  variant={fields["variant_id"] ?? query.get("variant") ?? ""}
-                />
-              </Form>
-            </Card>
-          )}
-          <nav aria-label="Which comments">
-            <ul class="pills">
-              {(Object.keys(filters) as ReadonlyArray<CommentFilter>).map((one) => (
-                <li>
-                  <a href={of_(one)} {...(one === which ? { "aria-current": "page" as const } : {})}>{filters[one]}</a>
-                </li>
-              ))}
-            </ul>
-          </nav>
-          <Card kind="flush">
-            {shown.length === 0
-              ? <Empty title={which === "open" ? "No open comments" : "No comments"}>Comments are listed here.</Empty>
-              : (
-                <>
-                  <ol class="change-list comments" aria-label="Comments, newest first">
-                    {shown.map((comment) => <CommentItem comment={comment} of={of} visit={visit} />)}
-                  </ol>
-                  <MoreRows first={6} rows={shown.length} what="comments" />
-                </>
-              )}
-            <Pagination
-              label="Pages of comments"
-              first={cursor === undefined ? undefined : of_(which)}
-              next={found.length > shown.length
-                ? `${here(visit)}?${new URLSearchParams({ state: which, cursor: String(shown.at(-1)!.id) })}`
-                : undefined}
-            />
-          </Card>
-          <script type="module" src={assets.comments}></script>
-        </>
-      ),
-    }
-    return view
-  },
-)
+        </Form>
+      </Card>
+    ),
+    <Pills
+      label="Which comments"
+      links={(Object.keys(filters) as ReadonlyArray<CommentFilter>).map((one) => ({
+        href: addressOf(one),
+        label: filters[one],
+        isCurrent: one === which,
+      }))}
+    />,
+    <Card kind="flush">
+      {page.length === 0
+        ? <Empty title={which === "open" ? "No open comments" : "No comments"}>Comments are listed here.</Empty>
+        : (
+          <>
+            <ol class="change-list comments" aria-label="Comments, newest first">
+              {page.map((comment) => <CommentItem comment={comment} of={of} visit={visit} />)}
+            </ol>
+            <MoreRows first={6} rows={page.length} what="comments" />
+          </>
+        )}
+      <Pagination
+        label="Pages of comments"
+        at={addressOf(which)}
+        cursor={cursor}
+        next={next}
+      />
+    </Card>,
+    <script type="module" src={assets.comments}></script>,
+  )
+})
 
 const comment = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const id = idIn(params["comment"] ?? "")
@@ -250,38 +242,30 @@ const comment = Effect.fnUntraced(function* ({ org, params }: Visit) {
     : yield* (yield* Comments).get(org.slug, lookedUp(params["template"] ?? ""), id)
 })
 
-const edit = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const of = yield* template(visit)
-    const { id, text } = yield* comment(visit)
-    const members = mentionable(yield* (yield* MemberNames).of(visit.org.slug), visit)
-    const view: View = {
-      title: "Edit a comment",
-      body: (
-        <>
-          <PageHead title="Edit a comment" back={{ href: here(visit), label: `${of.name} · Comments` }} />
-          <ErrorSummary faults={faults} labels={labels} />
-          <Card>
-            <Form action={`${here(visit)}/${id}`}>
-              <CommentFields faults={faults} members={members} text={fields["text"] ?? text} variant="" />
-              <div class="buttons">
-                <Submit>Save comment</Submit>
-                <a class="button" href={here(visit)}>Go back</a>
-              </div>
-            </Form>
-          </Card>
-          <script type="module" src={assets.comments}></script>
-        </>
-      ),
-    }
-    return view
-  },
-)
+const edit = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  const of = yield* template(visit)
+  const { id, text } = yield* comment(visit)
+  const members = mentionable(yield* (yield* MemberNames).of(visit.org.slug), visit)
+  return view(
+    { title: "Edit a comment", back: { href: here(visit), label: `${of.name} · Comments` } },
+    <ErrorSummary faults={faults} labels={labels} />,
+    <Card>
+      <Form action={`${here(visit)}/${id}`}>
+        <CommentFields faults={faults} members={members} text={fields["text"] ?? text} variant="" />
+        <div class="buttons">
+          <Submit>Save comment</Submit>
+          <a class="button" href={here(visit)}>Go back</a>
+        </div>
+      </Form>
+    </Card>,
+    <script type="module" src={assets.comments}></script>,
+  )
+})
 
 const confirmDelete = Effect.fnUntraced(function* (visit: Visit) {
   const of = yield* template(visit)
   const { author, parts } = yield* comment(visit)
-  const view: View = askFirst({
+  return askFirst({
     title: "Delete a comment",
     question: `Delete the comment of ${author}?`,
     back: { href: here(visit), label: `${of.name} · Comments` },
@@ -293,7 +277,6 @@ const confirmDelete = Effect.fnUntraced(function* (visit: Visit) {
       </>
     ),
   })
-  return view
 })
 
 const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {

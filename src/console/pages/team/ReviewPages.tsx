@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { Learning } from "../../../learning/Learning.ts"
 import { MemberNames } from "../../../accounts/MemberNames.ts"
 import { idIn, proposalDetailOf, proposalOf } from "../../../api/reviews/ReviewsRoutes.ts"
+import { pageOf } from "../../../api/http/Paging.ts"
 import { ReviewNote } from "../../../domain/Comment.ts"
 import { pointerParts } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput, type ProposalConflict, ProposalNotFound } from "../../../domain/Errors.ts"
@@ -15,13 +16,14 @@ import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
+import { Pills } from "../../components/Pills.tsx"
 import { Table } from "../../components/Table.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
-import { decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import { decoded, type Fields, type Goto, type Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { labelOf } from "../history/FieldWords.ts"
 import { templatePath, variantPath } from "../templates/Paths.ts"
@@ -58,79 +60,67 @@ const Row = ({ proposal, visit }: { readonly proposal: Proposal; readonly visit:
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const proposals = yield* Proposals
   const { org, query } = visit
-  const asked = query.get("state")
-  const state = isState(asked) ? asked : "requested"
+  const stateParameter = query.get("state")
+  const state = isState(stateParameter) ? stateParameter : "requested"
   const cursor = idIn(query.get("cursor") ?? "")
-  const rows = yield* proposals.list(org.slug, { state, cursor, limit: pageSize + 1 })
+  const { next, page } = yield* pageOf(pageSize, (limit) => proposals.list(org.slug, { state, cursor, limit }))
   const members = yield* (yield* MemberNames).of(org.slug)
   const waiting = yield* proposals.countOpen(org.slug)
-  const shown = rows.slice(0, pageSize).map((row) => proposalOf(row, members))
+  const shown = page.map((row) => proposalOf(row, members))
   const here = (state: ProposalState) => state === "requested" ? at(visit) : `${at(visit)}?state=${state}`
-  const last = shown.at(-1)
-  const view: View = {
-    title: "Reviews",
-    body: (
-      <>
-        <PageHead
-          title="Reviews"
-          lead={org.template_approval === "none"
-            ? "Changes to templates go live at once in this organization."
-            : `Changes of what recipients get wait here until another ${
-              org.template_approval === "admin" ? "admin" : "editor or admin"
-            } approves them.`}
-          actions={visit.can("updateOrganization")
-            ? <a class="button" href={`/console/o/${org.slug}/settings#template_approval`}>Settings of approval</a>
-            : undefined}
-        />
-        <nav aria-label="Which changes">
-          <ul class="pills">
-            {(Object.keys(stateWords) as ReadonlyArray<ProposalState>).map((one) => (
-              <li>
-                <a href={here(one)} {...(one === state ? { "aria-current": "page" as const } : {})}>
-                  {stateWords[one].list}
-                  {one === "requested" ? `: ${count(waiting)}` : ""}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </nav>
-        <Card kind="flush">
-          {shown.length === 0
-            ? (
-              <Empty title={state === "requested" ? "No change waits for approval" : "No such changes"}>
-                {state !== "requested"
-                  ? "Changes are listed here with their author and reviewer."
-                  : org.template_approval === "none"
-                  ? "An admin can require approval under Settings, General."
-                  : "Edit a template as usual. A change of what recipients get is then listed here."}
-              </Empty>
-            )
-            : (
-              <Table
-                cards="line"
-                caption={`${stateWords[state].list} changes, newest first`}
-                headings={["Template", "What", "Author", "Proposed", ...(state === "requested" ? [] : ["Decided by"])]}
-                rows={shown.map((proposal) => [
-                  <Row proposal={proposal} visit={visit} />,
-                  kindWords[proposal.kind],
-                  <bdi>{proposal.author}</bdi>,
-                  { kind: "nowrap" as const, content: <Time at={proposal.created_at} zone={org.time_zone} /> },
-                  ...(state === "requested" ? [] : [<bdi>{proposal.decided_by ?? ""}</bdi>]),
-                ])}
-              />
-            )}
-          <Pagination
-            label="Pages of changes"
-            first={cursor === undefined ? undefined : here(state)}
-            next={rows.length > shown.length && last !== undefined
-              ? `${at(visit)}?${new URLSearchParams({ state, cursor: String(last.id) })}`
-              : undefined}
+  return view(
+    {
+      title: "Reviews",
+      lead: org.template_approval === "none"
+        ? "Changes to templates go live at once in this organization."
+        : `Changes of what recipients get wait here until another ${
+          org.template_approval === "admin" ? "admin" : "editor or admin"
+        } approves them.`,
+      actions: visit.can("updateOrganization")
+        ? <a class="button" href={`/console/o/${org.slug}/settings#template_approval`}>Settings of approval</a>
+        : undefined,
+    },
+    <Pills
+      label="Which changes"
+      links={(Object.keys(stateWords) as ReadonlyArray<ProposalState>).map((one) => ({
+        href: here(one),
+        label: `${stateWords[one].list}${one === "requested" ? `: ${count(waiting)}` : ""}`,
+        isCurrent: one === state,
+      }))}
+    />,
+    <Card kind="flush">
+      {shown.length === 0
+        ? (
+          <Empty title={state === "requested" ? "No change waits for approval" : "No such changes"}>
+            {state !== "requested"
+              ? "Changes are listed here with their author and reviewer."
+              : org.template_approval === "none"
+              ? "An admin can require approval under Settings, General."
+              : "Edit a template as usual. A change of what recipients get is then listed here."}
+          </Empty>
+        )
+        : (
+          <Table
+            cards="line"
+            caption={`${stateWords[state].list} changes, newest first`}
+            headings={["Template", "What", "Author", "Proposed", ...(state === "requested" ? [] : ["Decided by"])]}
+            rows={shown.map((proposal) => [
+              <Row proposal={proposal} visit={visit} />,
+              kindWords[proposal.kind],
+              <bdi>{proposal.author}</bdi>,
+              { kind: "nowrap" as const, content: <Time at={proposal.created_at} zone={org.time_zone} /> },
+              ...(state === "requested" ? [] : [<bdi>{proposal.decided_by ?? ""}</bdi>]),
+            ])}
           />
-        </Card>
-      </>
-    ),
-  }
-  return view
+        )}
+      <Pagination
+        label="Pages of changes"
+        at={here(state)}
+        cursor={cursor}
+        next={next}
+      />
+    </Card>,
+  )
 })
 
 const idOf = ({ params }: Visit) =>
@@ -271,59 +261,51 @@ const Decision = ({ comment, here, proposal, refused, visit }: {
   )
 }
 
-const show = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { actor, org } = visit
-    const found = yield* (yield* Proposals).get(org.slug, yield* idOf(visit))
-    const proposal = proposalDetailOf(found, yield* (yield* MemberNames).of(org.slug))
-    const here = `${at(visit)}/${proposal.id}`
-    const isOwn = proposal.author_id === actor.session.account.id
-    const refused = visit.can("approveProposal")
-      ? reviewRefusal(actor, org.slug, found.author, org.template_approval)
-      : `Your role is ${visit.role}: an editor or admin can approve this change`
-    const open = proposal.state === "requested"
-    const template = templatePath(org.slug, proposal.template_id)
-    const view: View = {
+const show = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  const { actor, org } = visit
+  const found = yield* (yield* Proposals).get(org.slug, yield* idOf(visit))
+  const proposal = proposalDetailOf(found, yield* (yield* MemberNames).of(org.slug))
+  const here = `${at(visit)}/${proposal.id}`
+  const isOwn = proposal.author_id === actor.session.account.id
+  const refused = visit.can("approveProposal")
+    ? reviewRefusal(actor, org.slug, found.author, org.template_approval)
+    : `Your role is ${visit.role}: an editor or admin can approve this change`
+  const open = proposal.state === "requested"
+  const template = templatePath(org.slug, proposal.template_id)
+  return view(
+    {
       title: `Review of ${proposal.template_name}`,
-      body: (
+      lead: (
         <>
-          <PageHead
-            title={`Review of ${proposal.template_name}`}
-            lead={
-              <>
-                <State state={proposal.state} /> {kindWords[proposal.kind]} by <bdi>{proposal.author}</bdi>,{" "}
-                <Time at={proposal.updated_at} zone={org.time_zone} />
-              </>
-            }
-            actions={
-              <>
-                {proposal.live !== null && (
-                  <>
-                    <a class="button" href={template}>Live template</a>
-                    <a class="button" href={`${template}/comments`}>Comments</a>
-                  </>
-                )}
-                {open && visit.can("withdrawProposal") && (isOwn || visit.role === "admin") && (
-                  <PostButton to={`${here}/withdraw`}>Withdraw</PostButton>
-                )}
-              </>
-            }
-          />
-          <ErrorSummary faults={faults} />
-          <Message here={here} isOwn={isOwn} proposal={proposal} />
-          <Conflict here={here} isOwn={isOwn} proposal={proposal} />
-          <Card title="Proposed change">
-            {proposal.proposed === null && <p>The template is deleted with its variants.</p>}
-            <DifferenceView changes={proposal.changes} />
-            {isOwn && open && <EditLinks proposal={proposal} visit={visit} />}
-          </Card>
-          <Decision comment={fields["comment"] ?? ""} here={here} proposal={proposal} refused={refused} visit={visit} />
+          <State state={proposal.state} /> {kindWords[proposal.kind]} by <bdi>{proposal.author}</bdi>,{" "}
+          <Time at={proposal.updated_at} zone={org.time_zone} />
         </>
       ),
-    }
-    return view
-  },
-)
+      actions: (
+        <>
+          {proposal.live !== null && (
+            <>
+              <a class="button" href={template}>Live template</a>
+              <a class="button" href={`${template}/comments`}>Comments</a>
+            </>
+          )}
+          {open && visit.can("withdrawProposal") && (isOwn || visit.role === "admin") && (
+            <PostButton to={`${here}/withdraw`}>Withdraw</PostButton>
+          )}
+        </>
+      ),
+    },
+    <ErrorSummary faults={faults} />,
+    <Message here={here} isOwn={isOwn} proposal={proposal} />,
+    <Conflict here={here} isOwn={isOwn} proposal={proposal} />,
+    <Card title="Proposed change">
+      {proposal.proposed === null && <p>The template is deleted with its variants.</p>}
+      <DifferenceView changes={proposal.changes} />
+      {isOwn && open && <EditLinks proposal={proposal} visit={visit} />}
+    </Card>,
+    <Decision comment={fields["comment"] ?? ""} here={here} proposal={proposal} refused={refused} visit={visit} />,
+  )
+})
 
 /** A conflict as a fault of the form, so that the page is shown as it is now. */
 const asFault = ({ message }: ProposalConflict) =>

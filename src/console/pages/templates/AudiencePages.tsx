@@ -6,11 +6,12 @@ import * as Seasonality from "../../../templates/Seasonality.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
+import { Facts } from "../../components/Facts.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { counted, percent } from "../../Format.ts"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { conditionText } from "./Draft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
@@ -39,54 +40,41 @@ const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
   const decisions = yield* (yield* Traffic).byVariant(org.slug, template.id)
   const all = [...decisions.values()].reduce((sum, count) => sum + count, 0)
   const title = `${template.name} · Audience`
-  return {
-    title,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={{ href: templatePath(org.slug, template.id), label: template.name }}
-          lead="Which people each variant is for and when. A person can get a variant if all conditions of its audience match."
-        />
-        <Card>
-          <dl class="facts">
-            {settingFacts(template, ["holdout", "sticky_hours", "ignore_unsubscribes"]).map(([label, value]) => (
-              <>
-                <dt>{label}</dt>
-                <dd>{value}</dd>
-              </>
-            ))}
-          </dl>
-        </Card>
-        <Card kind="flush">
-          {template.variants.length === 0
-            ? <Empty title="No variants yet">The audience and schedule of each variant are shown here.</Empty>
-            : (
-              <Table
-                cards="labelled"
-                caption={counted(template.variants.length, "variant")}
-                headings={["Variant", "State", "Audience", "Schedule", `Traffic, ${trafficDays} days`]}
-                rows={template.variants.map((variant) => [
-                  <a
-                    href={variantPath(org.slug, template.id, variant.id)}
-                    aria-label={`${can("updateVariant") ? "Edit" : "Open"} ${variant.name}`}
-                    dir="auto"
-                  >
-                    {variant.name}
-                  </a>,
-                  <State variant={variant} inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)} />,
-                  <Texts none="everyone" texts={variant.targeting.map(conditionText)} />,
-                  <Texts none="always" texts={variant.seasons.map(seasonText)} />,
-                  all === 0
-                    ? <span class="muted">no decision yet</span>
-                    : percent((decisions.get(variant.id) ?? 0) / all),
-                ])}
-              />
-            )}
-        </Card>
-      </>
-    ),
-  }
+  return view(
+    {
+      title,
+      back: { href: templatePath(org.slug, template.id), label: template.name },
+      lead:
+        "Which people each variant is for and when. A person can get a variant if all conditions of its audience match.",
+    },
+    <Card>
+      <Facts rows={settingFacts(template, ["holdout", "sticky_hours", "ignore_unsubscribes"])} />
+    </Card>,
+    <Card kind="flush">
+      {template.variants.length === 0
+        ? <Empty title="No variants yet">The audience and schedule of each variant are shown here.</Empty>
+        : (
+          <Table
+            cards="labelled"
+            caption={counted(template.variants.length, "variant")}
+            headings={["Variant", "State", "Audience", "Schedule", `Traffic, ${trafficDays} days`]}
+            rows={template.variants.map((variant) => [
+              <a
+                href={variantPath(org.slug, template.id, variant.id)}
+                aria-label={`${can("updateVariant") ? "Edit" : "Open"} ${variant.name}`}
+                dir="auto"
+              >
+                {variant.name}
+              </a>,
+              <State variant={variant} inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)} />,
+              <Texts none="everyone" texts={variant.targeting.map(conditionText)} />,
+              <Texts none="always" texts={variant.seasons.map(seasonText)} />,
+              all === 0 ? <span class="muted">no decision yet</span> : percent((decisions.get(variant.id) ?? 0) / all),
+            ])}
+          />
+        )}
+    </Card>,
+  )
 })
 
 /** Who gets which variant of a template, and when. */

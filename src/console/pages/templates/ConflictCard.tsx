@@ -25,6 +25,7 @@ export const ConflictCard = ({ canCombine, form, path, saved, stored, zone }: {
   readonly zone: string
 }) => (
   <Card
+    stacked
     title="Saved by somebody else meanwhile"
     lead={
       <>
@@ -34,26 +35,24 @@ export const ConflictCard = ({ canCombine, form, path, saved, stored, zone }: {
       </>
     }
   >
-    <div class="stack">
-      <DifferenceView changes={draftChanges(form, stored)} />
-      <div class="buttons">
-        <button type="submit" class="button primary" form={editorFormId}>Save mine over it</button>
-        {canCombine && (
-          <button
-            type="submit"
-            class="button"
-            form={editorFormId}
-            formaction={`${path}/draft`}
-            name="do"
-            value="combine"
-          >
-            Combine both
-          </button>
-        )}
-        <button type="submit" class="button danger" form={editorFormId} formaction={`${path}/discard-draft`}>
-          Discard mine, take theirs
+    <DifferenceView changes={draftChanges(form, stored)} />
+    <div class="buttons">
+      <button type="submit" class="button primary" form={editorFormId}>Save mine over it</button>
+      {canCombine && (
+        <button
+          type="submit"
+          class="button"
+          form={editorFormId}
+          formaction={`${path}/draft`}
+          name="do"
+          value="combine"
+        >
+          Combine both
         </button>
-      </div>
+      )}
+      <button type="submit" class="button danger" form={editorFormId} formaction={`${path}/discard-draft`}>
+        Discard mine, take theirs
+      </button>
     </div>
   </Card>
 )

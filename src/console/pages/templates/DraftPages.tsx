@@ -11,11 +11,11 @@ import { restoredBy, VariantVersions } from "../../../templates/VariantVersions.
 import { Card } from "../../components/Card.tsx"
 import { PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { dateTime } from "../../Format.ts"
 import type { PageRequest } from "../../RawRoutes.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { ofFields } from "./Draft.ts"
@@ -139,54 +139,46 @@ const found = Effect.fnUntraced(function* (visit: Visit, author: string) {
 })
 
 /** A draft and what it changes. */
-const draftPage = Effect.fnUntraced(
-  function* (visit: Visit, author: string, faults: ReadonlyArray<Fault> = []) {
-    const { at: { of, stored }, draft } = yield* found(visit, author)
-    const path = here(visit)
-    const isOwn = draft.author === placeOf(visit).author
-    const title = `${isOwn ? "Your draft" : `Draft by ${draft.author}`}: ${stored?.name ?? "new variant"}`
-    const canEdit = visit.can(stored === undefined ? "createVariant" : "updateVariant")
-    return {
+const draftPage = Effect.fnUntraced(function* (visit: Visit, author: string, faults: ReadonlyArray<Fault> = []) {
+  const { at: { of, stored }, draft } = yield* found(visit, author)
+  const path = here(visit)
+  const isOwn = draft.author === placeOf(visit).author
+  const title = `${isOwn ? "Your draft" : `Draft by ${draft.author}`}: ${stored?.name ?? "new variant"}`
+  const canEdit = visit.can(stored === undefined ? "createVariant" : "updateVariant")
+  return view(
+    {
       title,
-      body: (
+      back: { href: home(visit), label: of.name },
+      lead: (
         <>
-          <PageHead
-            title={title}
-            back={{ href: home(visit), label: of.name }}
-            lead={
-              <>
-                Saved <Time at={draft.savedAt} zone={visit.org.time_zone} />. It is not live.
-              </>
-            }
-            actions={canEdit
-              ? (
-                <>
-                  <PostButton to={`${path}/publish-draft`} fields={{ author: draft.author }} kind="primary">
-                    Publish draft
-                  </PostButton>
-                  <a class="button" href={isOwn ? path : `${path}?${new URLSearchParams({ draft: draft.author })}`}>
-                    Edit
-                  </a>
-                  {isOwn && <DiscardDraft path={path} savedAt={draft.savedAt} />}
-                </>
-              )
-              : null}
-          />
-          <ErrorSummary faults={faults} />
-          {isOvertaken({ ...draft.form, base: draft.base ?? "" }, stored) && (
-            <Note kind="warn">
-              Somebody has saved the variant since this draft was begun. Edit the draft to see both texts and to combine
-              them.
-            </Note>
-          )}
-          <Card title={stored === undefined ? "Content" : "Changes"} lead="Publishing the draft makes these changes.">
-            <DifferenceView changes={draftChanges(draft.form, stored)} />
-          </Card>
+          Saved <Time at={draft.savedAt} zone={visit.org.time_zone} />. It is not live.
         </>
       ),
-    }
-  },
-)
+      actions: canEdit
+        ? (
+          <>
+            <PostButton to={`${path}/publish-draft`} fields={{ author: draft.author }} kind="primary">
+              Publish draft
+            </PostButton>
+            <a class="button" href={isOwn ? path : `${path}?${new URLSearchParams({ draft: draft.author })}`}>
+              Edit
+            </a>
+            {isOwn && <DiscardDraft path={path} savedAt={draft.savedAt} />}
+          </>
+        )
+        : null,
+    },
+    <ErrorSummary faults={faults} />,
+    isOvertaken({ ...draft.form, base: draft.base ?? "" }, stored) && (
+      <Note kind="warn">
+        Somebody has saved the variant since this draft was begun. Edit the draft to see both texts and to combine them.
+      </Note>
+    ),
+    <Card title={stored === undefined ? "Content" : "Changes"} lead="Publishing the draft makes these changes.">
+      <DifferenceView changes={draftChanges(draft.form, stored)} />
+    </Card>,
+  )
+})
 
 const publish = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { draft } = yield* found(visit, fields["author"] ?? "")

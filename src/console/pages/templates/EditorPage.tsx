@@ -1,3 +1,4 @@
+import { view } from "../../View.tsx"
 import { Effect, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { ComponentChildren } from "preact"
@@ -16,7 +17,6 @@ import { type Draft, VariantForm } from "../../../templates/VariantForm.ts"
 import { VariantVersions } from "../../../templates/VariantVersions.ts"
 import { assets } from "../../Assets.ts"
 import { Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { ConflictCard } from "./ConflictCard.tsx"
 import { lookOf, ofFields, type PreviewLook, type Sample, sampleOf } from "./Draft.ts"
@@ -111,10 +111,7 @@ const hintsOf = Effect.fnUntraced(function* (visit: Visit, of: Template) {
 })
 
 /** Says where changes go that need approval. */
-const ApprovalNote = ({ proposal, visit: { org } }: {
-  readonly proposal: number | undefined
-  readonly visit: Visit
-}) =>
+const ApprovalNote = ({ proposal, visit: { org } }: { readonly proposal: number | undefined; readonly visit: Visit }) =>
   proposal !== undefined
     ? (
       <Note>
@@ -130,27 +127,25 @@ export const isOvertaken = (draft: Draft, stored: Variant | undefined): stored i
   stored !== undefined && draft.base !== "" && draft.base !== stored.updated_at
 
 /** Both texts where somebody has saved the variant since the text of the form was begun. */
-const conflictOf = Effect.fnUntraced(
-  function* (visit: Visit, draft: Draft, stored: Variant | undefined) {
-    const versions = yield* VariantVersions
-    if (!isOvertaken(draft, stored)) return null
-    const version = (at: string | undefined) =>
-      at === undefined
-        ? Effect.succeed(undefined)
-        : versions.findAt(visit.org.slug, idOf(visit, "template"), stored.id, at)
-    const saved = yield* version(stored.updated_at)
-    return (
-      <ConflictCard
-        canCombine={(yield* version(timeOf(draft.base))) !== undefined}
-        form={draft}
-        path={here(visit)}
-        saved={saved?.saved_at === stored.updated_at ? saved : undefined}
-        stored={stored}
-        zone={visit.org.time_zone}
-      />
-    )
-  },
-)
+const conflictOf = Effect.fnUntraced(function* (visit: Visit, draft: Draft, stored: Variant | undefined) {
+  const versions = yield* VariantVersions
+  if (!isOvertaken(draft, stored)) return null
+  const version = (at: string | undefined) =>
+    at === undefined
+      ? Effect.succeed(undefined)
+      : versions.findAt(visit.org.slug, idOf(visit, "template"), stored.id, at)
+  const saved = yield* version(stored.updated_at)
+  return (
+    <ConflictCard
+      canCombine={(yield* version(timeOf(draft.base))) !== undefined}
+      form={draft}
+      path={here(visit)}
+      saved={saved?.saved_at === stored.updated_at ? saved : undefined}
+      stored={stored}
+      zone={visit.org.time_zone}
+    />
+  )
+})
 
 /** The state of the editor's form. */
 export interface EditorState {
@@ -182,84 +177,77 @@ export const editor = Effect.fnUntraced(function* (
   const title = stored === undefined ? "New variant" : stored.name
   const query = new URLSearchParams({ ...used })
   const isStored = stored !== undefined && !unsaved && known === "" && faults.length === 0
-  return {
-    title,
-    live: true,
-    styleNonce: hints.nonce,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={{ href: home(visit), label: of.name }}
-          lead={stored === undefined ? `A variant of ${of.name}.` : (
-            <>
-              Variant <code>{stored.id}</code> of {of.name}.
-            </>
-          )}
-          actions={stored === undefined || !visit.can("listVersions")
-            ? null
-            : <a class="button" href={`${path}/versions`}>Versions</a>}
-        />
-        {unsaved && <Note kind="warn">Not saved yet.</Note>}
-        <ApprovalNote proposal={proposal} visit={visit} />
-        {notes}
-        {test !== undefined && <TestNote sent={test.sent} />}
-        {yield* conflictOf(visit, draft, stored)}
-        <DraftNote warning={draftWarning(yield* Connections, visit.org.slug, draft)} />
-        <VariantEditor
-          account={visit.session.account.email}
-          canKeep={visit.can("putDraft")}
-          canSavePeople={visit.can("saveSamplePerson")}
-          people={people ?? (yield* offeredPeople(visit, of.id, undefined))}
-          draft={draft}
-          faults={faults}
-          known={known}
-          sample={used}
-          look={look}
-          hints={hints}
-          isNew={stored === undefined}
-          isUnsaved={unsaved}
-          over={stored?.updated_at ?? ""}
-          save={path}
-          again={`${path}/draft`}
-          preview={`${home(visit)}/preview`}
-          back={home(visit)}
-          test={visit.can("sendVariantTest")
-            ? {
-              to: test?.to ?? visit.session.account.email,
-              groups: test?.groups ?? [],
-              offered: yield* (yield* TestGroups).list(visit.org.slug),
-              create: visit.can("putTestGroup") ? `/console/o/${visit.org.slug}/settings/test-groups/-/new` : undefined,
-            }
-            : undefined}
-          timeZone={visit.org.time_zone}
-          {...(isStored ? { stored: `${path}/preview?${query}` } : {})}
-        />
-        <script type="module" src={assets.editor}></script>
-        <script type="module" src={assets.templates}></script>
-        <script type="module" src={assets.drafts}></script>
-      </>
-    ),
-  }
+  return view(
+    {
+      title,
+      live: true,
+      styleNonce: hints.nonce,
+      back: { href: home(visit), label: of.name },
+      lead: stored === undefined ? `A variant of ${of.name}.` : (
+        <>
+          Variant <code>{stored.id}</code> of {of.name}.
+        </>
+      ),
+      actions: stored === undefined || !visit.can("listVersions")
+        ? null
+        : <a class="button" href={`${path}/versions`}>Versions</a>,
+    },
+    unsaved && <Note kind="warn">Not saved yet.</Note>,
+    <ApprovalNote proposal={proposal} visit={visit} />,
+    notes,
+    test !== undefined && <TestNote sent={test.sent} />,
+    yield* conflictOf(visit, draft, stored),
+    <DraftNote warning={draftWarning(yield* Connections, visit.org.slug, draft)} />,
+    <VariantEditor
+      account={visit.session.account.email}
+      canKeep={visit.can("putDraft")}
+      canSavePeople={visit.can("saveSamplePerson")}
+      people={people ?? (yield* offeredPeople(visit, of.id, undefined))}
+      draft={draft}
+      faults={faults}
+      known={known}
+      sample={used}
+      look={look}
+      hints={hints}
+      isNew={stored === undefined}
+      isUnsaved={unsaved}
+      over={stored?.updated_at ?? ""}
+      save={path}
+      again={`${path}/draft`}
+      preview={`${home(visit)}/preview`}
+      back={home(visit)}
+      test={visit.can("sendVariantTest")
+        ? {
+          to: test?.to ?? visit.session.account.email,
+          groups: test?.groups ?? [],
+          offered: yield* (yield* TestGroups).list(visit.org.slug),
+          create: visit.can("putTestGroup") ? `/console/o/${visit.org.slug}/settings/test-groups/-/new` : undefined,
+        }
+        : undefined}
+      timeZone={visit.org.time_zone}
+      {...(isStored ? { stored: `${path}/preview?${query}` } : {})}
+    />,
+    <script type="module" src={assets.editor}></script>,
+    <script type="module" src={assets.templates}></script>,
+    <script type="module" src={assets.drafts}></script>,
+  )
 })
 
 /** The editor with the fields that a form of it sent. */
-export const resent = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
-    const at = yield* opened(visit)
-    const recipients = recipientsIn(fields)
-    return yield* editor(visit, at, {
-      people: yield* offeredPeople(visit, at.of.id, fields),
-      draft: ofFields(fields),
-      known: fields["draft"] ?? "",
-      look: lookOf((name) => fields[name]),
-      sample: sampleOf((name) => fields[name], samplesOf(at.of)),
-      ...(recipients === undefined ? {} : { test: { ...recipients, sent: [] } }),
-      unsaved: true,
-      ...more,
-    })
-  },
-)
+export const resent = Effect.fnUntraced(function* (visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
+  const at = yield* opened(visit)
+  const recipients = recipientsIn(fields)
+  return yield* editor(visit, at, {
+    people: yield* offeredPeople(visit, at.of.id, fields),
+    draft: ofFields(fields),
+    known: fields["draft"] ?? "",
+    look: lookOf((name) => fields[name]),
+    sample: sampleOf((name) => fields[name], samplesOf(at.of)),
+    ...(recipients === undefined ? {} : { test: { ...recipients, sent: [] } }),
+    unsaved: true,
+    ...more,
+  })
+})
 
 /** The editor with what is wrong with the fields that were sent. */
 export const faulty = (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => resent(visit, fields, { faults })

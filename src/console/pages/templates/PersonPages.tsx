@@ -14,14 +14,12 @@ import { sampleOfPerson } from "./PersonPicker.tsx"
 // Buttons of the editor about sample people. Each shows the form again with its text.
 
 /** The form again. Choosing a person does not change its text. */
-const shown = Effect.fnUntraced(
-  function* (visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
-    const { stored } = yield* opened(visit)
-    const isSame = stored !== undefined &&
-      isDeepStrictEqual({ ...ofVariant(stored), id: "" }, { ...ofFields(fields), id: "" })
-    return yield* resent(visit, fields, { unsaved: !isSame, ...more })
-  },
-)
+const shown = Effect.fnUntraced(function* (visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
+  const { stored } = yield* opened(visit)
+  const isSame = stored !== undefined &&
+    isDeepStrictEqual({ ...ofVariant(stored), id: "" }, { ...ofFields(fields), id: "" })
+  return yield* resent(visit, fields, { unsaved: !isSame, ...more })
+})
 
 /** Fills in the sample of the chosen person, or offers recent recipients. */
 export const personAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {

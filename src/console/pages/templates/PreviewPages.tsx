@@ -219,15 +219,13 @@ const preview = Effect.fnUntraced(
   },
 )
 
-const stored = Effect.fnUntraced(
-  function* (org: Organization, params: Readonly<Record<string, string | undefined>>) {
-    return yield* (yield* Templates).getVariant(
-      org.slug,
-      lookedUp(params["template"] ?? ""),
-      lookedUp(params["variant"] ?? ""),
-    )
-  },
-)
+const stored = Effect.fnUntraced(function* (org: Organization, params: Readonly<Record<string, string | undefined>>) {
+  return yield* (yield* Templates).getVariant(
+    org.slug,
+    lookedUp(params["template"] ?? ""),
+    lookedUp(params["variant"] ?? ""),
+  )
+})
 
 /** The previews of variants. */
 export const layer = pages(({ route }) => [

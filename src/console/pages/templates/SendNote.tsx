@@ -15,7 +15,7 @@ const warningsOf = (
   return warnings.length === 0 ? "" : `${warnings.join(" ")} Generate is not affected.`
 }
 
-/** The warning about a variant in the editor that Deliver cannot send; empty for none, or before anything is written. */
+/** The warning about a variant that Deliver cannot send, in the editor. Empty if Deliver can send it or nothing is written. */
 export const draftWarning = (connections: Connections["Service"], org: string, draft: Draft): string =>
   draft.base === "" && draft.variables.every(({ source }) => source.trim() === "")
     ? ""

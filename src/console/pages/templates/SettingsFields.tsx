@@ -64,7 +64,7 @@ const holdoutOf = ({ holdout: content, holdout_copy_id: copyId = "", holdout_sha
   content === "organization" ? null : {
     share: shareOf(share),
     content,
-    // Of another content it is not asked for.
+    // Other contents have no fixed variant.
     ...(content === "fixed" && copyId.trim() !== "" ? { copy_id: copyId.trim() } : {}),
   }
 
@@ -178,10 +178,7 @@ const variantOptions = (variants: Template["variants"], chosen: string) => [
   ...chosen === "" || variants.some(({ id }) => id === chosen) ? [] : [[chosen, `${chosen} (not a variant)`] as const],
 ]
 
-const HoldoutFields = ({ field, variants }: {
-  readonly field: FieldOf
-  readonly variants: Template["variants"]
-}) => (
+const HoldoutFields = ({ field, variants }: { readonly field: FieldOf; readonly variants: Template["variants"] }) => (
   <fieldset class="quarters">
     <legend class="small muted">Only for a holdout of its own</legend>
     <Field {...field("holdout_share")} type="number" required={false} hint="From 0 (no holdout) to 50 %." />
@@ -210,10 +207,7 @@ const Box = ({ fields, hint, name, text, value, ...common }: ReturnType<FieldOf>
   />
 )
 
-const LinkDomains = ({ domains, value }: {
-  readonly domains: ReadonlyArray<Fault>
-  readonly value: string
-}) => (
+const LinkDomains = ({ domains, value }: { readonly domains: ReadonlyArray<Fault>; readonly value: string }) => (
   <div class="field">
     <label for="link_domains">{settingsLabels.link_domains}</label>
     <p class="hint" id="link_domains-hint">
@@ -241,10 +235,7 @@ const LinkDomains = ({ domains, value }: {
 )
 
 /** The tags and the owner of a template. */
-const Keeping = ({ field, members }: {
-  readonly field: FieldOf
-  readonly members: ReadonlyArray<Member>
-}) => {
+const Keeping = ({ field, members }: { readonly field: FieldOf; readonly members: ReadonlyArray<Member> }) => {
   const { value: owner } = field("owner")
   const hasLeft = owner !== "" && !members.some(({ email }) => email === owner)
   return (

@@ -9,8 +9,8 @@ import { Card } from "../../components/Card.tsx"
 import { Field } from "../../components/Field.tsx"
 import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { createPath, listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
@@ -19,34 +19,29 @@ import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
 const decodeInput = decoder(TemplateInput)
 
 const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed({
-    title: "Create a template",
-    body: (
-      <>
-        <PageHead
-          title="Create a template"
-          back={{ href: listPath(visit.org.slug), label: "Templates" }}
-          lead="Variants come next."
-        />
-        <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />
-        <Card>
-          <Form submit="Create template" action={createPath(visit.org.slug)}>
-            <SettingsFields fields={fields} faults={faults} isFolded>
-              <Field
-                name="id"
-                label="Id"
-                value={fields["id"] ?? ""}
-                required={false}
-                faults={faults}
-                hint="The template_id in requests. It cannot be changed later. Leave empty to have it made from the name, such as cart-reminder."
-              />
-            </SettingsFields>
-          </Form>
-        </Card>
-        <script type="module" src={assets.templates}></script>
-      </>
-    ),
-  })
+  Effect.succeed(view(
+    {
+      title: "Create a template",
+      back: { href: listPath(visit.org.slug), label: "Templates" },
+      lead: "Variants come next.",
+    },
+    <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />,
+    <Card>
+      <Form submit="Create template" action={createPath(visit.org.slug)}>
+        <SettingsFields fields={fields} faults={faults} isFolded>
+          <Field
+            name="id"
+            label="Id"
+            value={fields["id"] ?? ""}
+            required={false}
+            faults={faults}
+            hint="The template_id in requests. It cannot be changed later. Leave empty to have it made from the name, such as cart-reminder."
+          />
+        </SettingsFields>
+      </Form>
+    </Card>,
+    <script type="module" src={assets.templates}></script>,
+  ))
 
 /** The id that was written, or one made from the name that no template has. */
 const idOf = Effect.fnUntraced(function* (org: string, fields: Fields) {

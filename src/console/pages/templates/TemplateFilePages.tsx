@@ -13,12 +13,12 @@ import { assets } from "../../Assets.ts"
 import { Card } from "../../components/Card.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { importPath, listPath, templatePath } from "./Paths.ts"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import { download } from "../../RawRoutes.tsx"
 import { counted } from "../../Format.ts"
 
@@ -71,109 +71,101 @@ const example = `templates:
 const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) => {
   const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
   const lines = text.split("\n")
-  return Effect.succeed({
-    title: "Import templates",
-    body: (
-      <>
-        <PageHead
-          title="Import templates"
-          back={{ href: listPath(visit.org.slug), label: "Templates" }}
-          lead="A YAML or JSON file creates and updates templates. Either the whole file is imported or nothing. Variants that the file does not name stay unchanged."
-        />
-        {faults.length !== 0 && (
-          <div class="note bad" role="alert" tabIndex={-1} data-focus>
-            <h2>Nothing was imported: {counted(faults.length, "thing")} to correct</h2>
-          </div>
-        )}
-        {faults.length !== 0 && (
-          <Card kind="flush">
-            <Table
-              cards="labelled"
-              caption={faults.length > shownFaults ? `The first ${shownFaults} faults by line` : "Faults by line"}
-              headings={["Place", "Fault", "The line"]}
-              rows={faults.slice(0, shownFaults).map(({ detail, pointer }) => {
-                const [, , line = "1", column = "1"] = pointer.split("/")
-                return [
-                  `line ${line}, column ${column}`,
-                  detail,
-                  <code>{(lines[Number(line) - 1] ?? "").trim().slice(0, 120)}</code>,
-                ]
-              })}
-            />
-          </Card>
-        )}
-        <Card>
-          <Form action={importPath(visit.org.slug)}>
-            <div class="field" data-upload hidden>
-              <label for="file">A file from this computer</label>
-              <input type="file" id="file" accept=".yaml,.yml,.json" data-into="text" />
-            </div>
-            <div class="field">
-              <label for="text">Content of the file</label>
-              <p class="hint" id="text-hint">
-                Up to about 500 kB, 1,000 templates and 2,000 variants. <code>parlance template import</code>{" "}
-                takes up to 1 MiB.
-              </p>
-              <textarea
-                id="text"
-                name="text"
-                class="mono source"
-                rows={Math.min(30, Math.max(14, lines.length))}
-                spellcheck={false}
-                placeholder={example}
-                aria-describedby="text-hint"
-                {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
-              >
-                {text.startsWith("\n") ? `\n${text}` : text}
-              </textarea>
-            </div>
-            <div class="buttons">
-              <button type="submit" name="preview" value="true" class="button primary">Show changes</button>
-              <Submit kind="plain">Import</Submit>
-            </div>
-          </Form>
-        </Card>
-        <script type="module" src={assets.templates}></script>
-      </>
+  return Effect.succeed(view(
+    {
+      title: "Import templates",
+      back: { href: listPath(visit.org.slug), label: "Templates" },
+      lead:
+        "A YAML or JSON file creates and updates templates. Either the whole file is imported or nothing. Variants that the file does not name stay unchanged.",
+    },
+    faults.length !== 0 && (
+      <div class="note bad" role="alert" tabIndex={-1} data-focus>
+        <h2>Nothing was imported: {counted(faults.length, "thing")} to correct</h2>
+      </div>
     ),
-  })
+    faults.length !== 0 && (
+      <Card kind="flush">
+        <Table
+          cards="labelled"
+          caption={faults.length > shownFaults ? `The first ${shownFaults} faults by line` : "Faults by line"}
+          headings={["Place", "Fault", "The line"]}
+          rows={faults.slice(0, shownFaults).map(({ detail, pointer }) => {
+            const [, , line = "1", column = "1"] = pointer.split("/")
+            return [
+              `line ${line}, column ${column}`,
+              detail,
+              <code>{(lines[Number(line) - 1] ?? "").trim().slice(0, 120)}</code>,
+            ]
+          })}
+        />
+      </Card>
+    ),
+    <Card>
+      <Form action={importPath(visit.org.slug)}>
+        <div class="field" data-upload hidden>
+          <label for="file">A file from this computer</label>
+          <input type="file" id="file" accept=".yaml,.yml,.json" data-into="text" />
+        </div>
+        <div class="field">
+          <label for="text">Content of the file</label>
+          <p class="hint" id="text-hint">
+            Up to about 500 kB, 1,000 templates and 2,000 variants. <code>parlance template import</code>{" "}
+            takes up to 1 MiB.
+          </p>
+          <textarea
+            id="text"
+            name="text"
+            class="mono source"
+            rows={Math.min(30, Math.max(14, lines.length))}
+            spellcheck={false}
+            placeholder={example}
+            aria-describedby="text-hint"
+            {...(faults.length === 0 ? {} : { "aria-invalid": "true" as const })}
+          >
+            {text.startsWith("\n") ? `\n${text}` : text}
+          </textarea>
+        </div>
+        <div class="buttons">
+          <button type="submit" name="preview" value="true" class="button primary">Show changes</button>
+          <Submit kind="plain">Import</Submit>
+        </div>
+      </Form>
+    </Card>,
+    <script type="module" src={assets.templates}></script>,
+  ))
 }
 
 /** Templates whose changes a preview shows. */
 const shownTemplates = 50
 
 /** The changes that an import would make, with the file to import. */
-const previewOf = ({ org }: Visit, text: string, { changes, unchanged }: Imported) => ({
-  title: "Changes of the file",
-  body: (
-    <>
-      <PageHead
-        title="Changes of the file"
-        back={{ href: importPath(org.slug), label: "Import templates" }}
-        lead={`${
-          counted(changes.length, "template")
-        } to create or change, ${unchanged.length} unchanged. Nothing has been imported yet.`}
-      />
-      {changes.slice(0, shownTemplates).map(({ outcome, template_id, ...difference }) => (
-        <Card title={`${outcome === "created" ? "Create" : "Change"} ${template_id}`}>
-          <DifferenceView changes={difference} />
-        </Card>
-      ))}
-      {changes.length > shownTemplates && (
-        <Note>{counted(changes.length - shownTemplates, "more template")} will be created or changed.</Note>
-      )}
-      <Card>
-        <Form action={importPath(org.slug)}>
-          <input type="hidden" name="text" value={text} />
-          <div class="buttons">
-            {changes.length !== 0 && <Submit>Import</Submit>}
-            <button type="submit" name="edit" value="true" class="button plain">Edit file</button>
-          </div>
-        </Form>
+const previewOf = ({ org }: Visit, text: string, { changes, unchanged }: Imported) =>
+  view(
+    {
+      title: "Changes of the file",
+      back: { href: importPath(org.slug), label: "Import templates" },
+      lead: `${
+        counted(changes.length, "template")
+      } to create or change, ${unchanged.length} unchanged. Nothing has been imported yet.`,
+    },
+    changes.slice(0, shownTemplates).map(({ outcome, template_id, ...difference }) => (
+      <Card title={`${outcome === "created" ? "Create" : "Change"} ${template_id}`}>
+        <DifferenceView changes={difference} />
       </Card>
-    </>
-  ),
-})
+    )),
+    changes.length > shownTemplates && (
+      <Note>{counted(changes.length - shownTemplates, "more template")} will be created or changed.</Note>
+    ),
+    <Card>
+      <Form action={importPath(org.slug)}>
+        <input type="hidden" name="text" value={text} />
+        <div class="buttons">
+          {changes.length !== 0 && <Submit>Import</Submit>}
+          <button type="submit" name="edit" value="true" class="button plain">Edit file</button>
+        </div>
+      </Form>
+    </Card>,
+  )
 
 const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { org } = visit
@@ -204,18 +196,17 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
         </ul>
       </Card>
     )
-  return {
-    title: "Imported",
-    body: (
-      <>
-        <PageHead title="The file has been imported" back={{ href: listPath(org.slug), label: "Templates" }} />
-        {isEmpty && <Note>The file contains no templates.</Note>}
-        {part("Created", done.created)}
-        {part("Changed", done.updated)}
-        {part("Unchanged", done.unchanged)}
-      </>
-    ),
-  }
+  return view(
+    {
+      document: "Imported",
+      title: "The file has been imported",
+      back: { href: listPath(org.slug), label: "Templates" },
+    },
+    isEmpty && <Note>The file contains no templates.</Note>,
+    part("Created", done.created),
+    part("Changed", done.updated),
+    part("Unchanged", done.unchanged),
+  )
 })
 
 /** Templates as a file. Written in the checking process, in parts of at most 1,000 variants. */

@@ -4,11 +4,12 @@ import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { Templates } from "../../../templates/Templates.ts"
+import { pageOf } from "../../../api/http/Paging.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { ChangeList } from "../history/ChangeList.tsx"
 import { entryId, entryView } from "../history/EntryView.tsx"
@@ -33,38 +34,38 @@ const changes = Effect.fnUntraced(function* (visit: Visit) {
   const template = yield* get(visit)
   const here = templatePath(org.slug, template.id)
   const cursor = entryId(query.get("cursor"))
-  const entries = yield* (yield* ChangeHistory).ofTemplate(org.slug, template.id, { cursor, limit: changesPerPage + 1 })
-  const shown = entries.slice(0, changesPerPage)
-  return {
-    title: `${template.name} · Changes`,
-    body: (
-      <>
-        <PageHead
-          title={`${template.name} · Changes`}
-          back={{ href: here, label: template.name }}
-          lead="Changes to the template and its variants in the console, the API and the command line, with the values before and after."
-        />
-        <Card kind="flush">
-          {shown.length === 0
-            ? <Empty title="No changes yet">Changes are listed here with their author and time.</Empty>
-            : (
-              <ChangeList
-                caption="Changes, newest first"
-                entries={shown}
-                pathOf={(id) => `${here}/history/${id}`}
-                subjectOf={variantOf(template)}
-                zone={org.time_zone}
-              />
-            )}
-          <Pagination
-            label="Pages of the changes"
-            first={cursor === undefined ? undefined : `${here}/history`}
-            next={entries.length > shown.length ? `${here}/history?cursor=${shown.at(-1)!.id}` : undefined}
+  const history = yield* ChangeHistory
+  const { next, page: shown } = yield* pageOf(
+    changesPerPage,
+    (limit) => history.ofTemplate(org.slug, template.id, { cursor, limit }),
+  )
+  return view(
+    {
+      title: `${template.name} · Changes`,
+      back: { href: here, label: template.name },
+      lead:
+        "Changes to the template and its variants in the console, the API and the command line, with the values before and after.",
+    },
+    <Card kind="flush">
+      {shown.length === 0
+        ? <Empty title="No changes yet">Changes are listed here with their author and time.</Empty>
+        : (
+          <ChangeList
+            caption="Changes, newest first"
+            entries={shown}
+            pathOf={(id) => `${here}/history/${id}`}
+            subjectOf={variantOf(template)}
+            zone={org.time_zone}
           />
-        </Card>
-      </>
-    ),
-  }
+        )}
+      <Pagination
+        label="Pages of the changes"
+        at={`${here}/history`}
+        cursor={cursor}
+        next={next}
+      />
+    </Card>,
+  )
 })
 
 const one = Effect.fnUntraced(function* (visit: Visit) {

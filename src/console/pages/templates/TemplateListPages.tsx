@@ -5,110 +5,111 @@ import { TemplateListing, type TemplatesPage } from "../../../api/templates/Temp
 import { isStorable } from "../../../domain/Attributes.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
-import { askedIn, isNarrowed } from "../../../domain/List.ts"
+import { isNarrowed, listQueryIn } from "../../../domain/List.ts"
 import { TemplateBatchInput } from "../../../domain/Template.ts"
 import { TemplateBatch } from "../../../templates/TemplateBatch.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { Card } from "../../components/Card.tsx"
+import { Pills } from "../../components/Pills.tsx"
 import { ListForm, ListPages } from "../../components/ListParts.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { count, counted } from "../../Format.ts"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import { decoded, type Fields, ownPath, type Visit } from "../../Routes.tsx"
 import { createPath, exportPath, importPath, listPath } from "./Paths.ts"
-import { BatchBar, type BatchName, Nothing, Pills, shownAt, TemplateTable } from "./TemplateListParts.tsx"
+import { BatchBar, type BatchName, Nothing, shownAt, TemplateTable } from "./TemplateListParts.tsx"
 
 const pageSize = 20
 
-const captionOf = ({ all, asked, found }: TemplatesPage, kind: string): string =>
-  !isNarrowed(asked)
+const captionOf = ({ all, listQuery, found }: TemplatesPage, kind: string): string =>
+  !isNarrowed(listQuery)
     ? counted(all, kind)
-    : `${counted(found, kind)}${asked.search === "" ? ` of ${count(all)}` : ` with “${asked.search}”`}`
+    : `${counted(found, kind)}${listQuery.search === "" ? ` of ${count(all)}` : ` with “${listQuery.search}”`}`
 
-const list = Effect.fnUntraced(
-  function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { can, org, query } = visit
-    yield* (yield* KeptResults).prepare(org.slug)
-    const which = query.get("archived") === "true" ? "archived" as const : "in-use" as const
-    const page = yield* (yield* TemplateListing).page(org.slug, which, pageSize, (shape) => askedIn(shape, query))
-    const { all, archived, asked, inUse, shape } = page
-    const here = listPath(org.slug)
-    const start = which === "archived" ? `${here}?archived=true` : here
-    const more: Readonly<Record<string, string>> = which === "archived" ? { archived: "true" } : {}
-    const back = shownAt(org.slug, page, more)
-    const create = can("createTemplate")
-      ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
-      : null
-    return {
+const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  const { can, org, query } = visit
+  yield* (yield* KeptResults).prepare(org.slug)
+  const which = query.get("archived") === "true" ? "archived" as const : "in-use" as const
+  const page = yield* (yield* TemplateListing).page(org.slug, which, pageSize, (shape) => listQueryIn(shape, query))
+  const { all, archived, listQuery, inUse, shape } = page
+  const here = listPath(org.slug)
+  const start = which === "archived" ? `${here}?archived=true` : here
+  const more: Readonly<Record<string, string>> = which === "archived" ? { archived: "true" } : {}
+  const back = shownAt(org.slug, page, more)
+  const create = can("createTemplate")
+    ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
+    : null
+  return view(
+    {
       title: "Templates",
-      body: (
+      lead:
+        "A template is one message in several variants. Parlance chooses a variant for each reader and learns which one works best.",
+      actions: inUse + archived === 0 ? undefined : (
         <>
-          <PageHead
-            title="Templates"
-            lead="A template is one message in several variants. Parlance chooses a variant for each reader and learns which one works best."
-            actions={inUse + archived === 0 ? undefined : (
-              <>
-                {create}
-                {can("importTemplates") && <a class="button" href={importPath(org.slug)}>Import</a>}
-                <a class="button" href={exportPath(org.slug)}>Export all</a>
-              </>
-            )}
-          />
-          <ErrorSummary faults={faults} />
-          {(archived !== 0 || which !== "in-use") && (
-            <Pills here={here} inUse={inUse} archived={archived} which={which} />
-          )}
-          <Card kind="flush">
-            <ListForm
-              all={all}
-              asked={asked}
-              at={here}
-              start={start}
-              label="Search templates"
-              placeholder="Name, id or tag"
-              shape={shape}
-            >
-              {which === "archived" && <input type="hidden" name="archived" value="true" />}
-            </ListForm>
-            {page.found === 0
-              ? (
-                <Nothing
-                  action={create}
-                  all={inUse + archived}
-                  here={here}
-                  search={asked.search}
-                  start={start}
-                  visit={visit}
-                  which={all === 0 ? which : "none"}
-                />
-              )
-              : (
-                <>
-                  <BatchBar
-                    back={back}
-                    members={yield* (yield* Memberships).list(org.slug)}
-                    page={page}
-                    visit={visit}
-                    which={which}
-                  />
-                  <TemplateTable
-                    all={all}
-                    back={back}
-                    caption={captionOf(page, which === "archived" ? "archived template" : "template")}
-                    more={more}
-                    page={page}
-                    visit={visit}
-                  />
-                </>
-              )}
-            <ListPages asked={asked} at={here} label="Pages of the templates" more={more} page={page} shape={shape} />
-          </Card>
+          {create}
+          {can("importTemplates") && <a class="button" href={importPath(org.slug)}>Import</a>}
+          <a class="button" href={exportPath(org.slug)}>Export all</a>
         </>
       ),
-    }
-  },
-)
+    },
+    <ErrorSummary faults={faults} />,
+    (archived !== 0 || which !== "in-use") && (
+      <Pills
+        label="Which templates"
+        links={[
+          { href: here, label: `In use: ${inUse}`, isCurrent: which === "in-use" },
+          { href: `${here}?archived=true`, label: `Archived: ${archived}`, isCurrent: which === "archived" },
+        ]}
+      />
+    ),
+    <Card kind="flush">
+      <ListForm
+        all={all}
+        listQuery={listQuery}
+        at={here}
+        start={start}
+        label="Search templates"
+        placeholder="Name, id or tag"
+        shape={shape}
+      >
+        {which === "archived" && <input type="hidden" name="archived" value="true" />}
+      </ListForm>
+      {page.found === 0
+        ? (
+          <Nothing
+            action={create}
+            all={inUse + archived}
+            here={here}
+            search={listQuery.search}
+            start={start}
+            visit={visit}
+            which={all === 0 ? which : "none"}
+          />
+        )
+        : (
+          <>
+            <BatchBar
+              back={back}
+              members={yield* (yield* Memberships).list(org.slug)}
+              page={page}
+              visit={visit}
+              which={which}
+            />
+            <TemplateTable
+              all={all}
+              back={back}
+              caption={captionOf(page, which === "archived" ? "archived template" : "template")}
+              more={more}
+              page={page}
+              visit={visit}
+            />
+          </>
+        )}
+      <ListPages listQuery={listQuery} at={here} label="Pages of the templates" more={more} page={page} shape={shape} />
+    </Card>,
+  )
+})
 
 /** The most templates of one batch: more than a page has. */
 const maxBatch = 100

@@ -200,7 +200,7 @@ export const TemplateTable = ({ all, back, caption, more, page, visit }: {
 }) => {
   const { can, org } = visit
   const here = listPath(org.slug)
-  const sorted = (name: string) => sortHeading(page.shape, page.asked, { all, at: here, name, more })
+  const sorted = (name: string) => sortHeading(page.shape, page.listQuery, { all, at: here, name, more })
   return (
     <Table
       caption={caption}
@@ -248,9 +248,9 @@ export const TemplateTable = ({ all, back, caption, more, page, visit }: {
 /** The address of the list as it is shown, from its start. */
 export const shownAt = (
   org: OrgSlug,
-  { asked, shape }: TemplatesPage,
+  { listQuery, shape }: TemplatesPage,
   more: Readonly<Record<string, string>>,
-): string => `${listPath(org)}${queryOf(shape, asked, { more })}`
+): string => `${listPath(org)}${queryOf(shape, listQuery, { more })}`
 
 /** Explains why a list of templates is empty. */
 export const Nothing = ({ action, all, here, search, start, visit, which }: {
@@ -301,23 +301,3 @@ export const Nothing = ({ action, all, here, search, start, visit, which }: {
     </Empty>
   )
 }
-
-/** Templates in use and archived ones, with their numbers. */
-export const Pills = ({ archived, here, inUse, which }: {
-  readonly here: string
-  readonly inUse: number
-  readonly archived: number
-  readonly which: "archived" | "in-use"
-}) => (
-  <nav aria-label="Which templates">
-    <ul class="pills">
-      {([["in-use", "In use", here, inUse], ["archived", "Archived", `${here}?archived=true`, archived]] as const).map((
-        [one, label, href, many],
-      ) => (
-        <li>
-          <a href={href} {...(one === which ? { "aria-current": "page" as const } : {})}>{label}: {many}</a>
-        </li>
-      ))}
-    </ul>
-  </nav>
-)

@@ -21,10 +21,10 @@ import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { deedOf, namesOf } from "../history/Shown.ts"
 import { TemplateDraftsNote } from "./DraftNotes.tsx"
@@ -189,8 +189,8 @@ const Facts = ({ days, org, template }: {
 )
 
 /** The form for the fields that the variants are rendered with. */
-const SampleForm = ({ asked, fieldsText, here, isFaulty }: {
-  readonly asked: string | null
+const SampleForm = ({ fieldsParameter, fieldsText, here, isFaulty }: {
+  readonly fieldsParameter: string | null
   readonly fieldsText: string
   readonly here: string
   readonly isFaulty: boolean
@@ -212,7 +212,7 @@ const SampleForm = ({ asked, fieldsText, here, isFaulty }: {
           aria-describedby={isFaulty ? "fields-hint fields-error" : "fields-hint"}
           {...(isFaulty ? { "aria-invalid": "true" as const } : {})}
         >
-          {isFaulty ? asked : fieldsText}
+          {isFaulty ? fieldsParameter : fieldsText}
         </textarea>
         {isFaulty && <p class="error" id="fields-error">Sample fields must be a JSON object; not used.</p>}
       </div>
@@ -312,11 +312,11 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const days = (yield* traffic.daily(org.slug, [template.id])).get(template.id) ?? []
   const all = [...shares.values()].reduce((sum, count) => sum + count, 0)
 
-  const asked = query.get("fields")
-  const fromQuery = given(asked)
+  const fieldsParameter = query.get("fields")
+  const fromQuery = given(fieldsParameter)
   const fields = fromQuery?.fields ?? sampleFields(template.variants.map(({ vars }) => vars))
   const fieldsText = fromQuery?.text ?? JSON.stringify(fields, null, 2)
-  const isFaulty = asked !== null && fromQuery === undefined
+  const isFaulty = fieldsParameter !== null && fromQuery === undefined
 
   const pages = Math.max(1, Math.ceil(template.variants.length / variantsPerPage))
   const at = template.variants.findIndex(({ id }) => id === query.get("at"))
@@ -338,80 +338,75 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   )
   const warning = templateWarning(yield* Connections, org.slug, template)
   const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
-  return {
-    title: template.name,
-    body: (
-      <>
-        <PageHead
-          title={template.name}
-          back={{ href: listPath(org.slug), label: "Templates" }}
-          lead={
-            <>
-              Template ID: <code>{template.id}</code>
-            </>
-          }
-          actions={
-            <>
-              {template.variants.length !== 0 && create}
-              <a class="button" href={`${here}/export`}>Export</a>
-            </>
-          }
-        />
-        {template.archived_at !== null && <ArchivedNote can={can} here={here} org={org} template={template} />}
-        {warning !== "" && <Note kind="warn">{warning}</Note>}
-        <RequestNotes notices={noticed} />
-        <WaitingNote members={members} visit={visit} waiting={waiting} />
-        <TemplateDraftsNote
-          drafts={can("getDraft") ? yield* (yield* Drafts).list(org.slug, template.id) : []}
-          template={template}
-          visit={visit}
-        />
-        <Card>
-          <Facts days={days} org={org} template={template} />
-        </Card>
-        <section class="stack" aria-label="Variants">
-          <div class="section-head">
-            <h2>{counted(template.variants.length, "variant")}</h2>
-            {template.variants.length !== 0 && (
-              <SampleForm asked={asked} fieldsText={fieldsText} here={here} isFaulty={isFaulty} />
-            )}
-          </div>
-          {template.variants.length === 0
-            ? (
-              <Card kind="flush">
-                <Empty title="No variants yet" action={create}>
-                  {can("createVariant")
-                    ? "Write its first variant. With two or more, Parlance learns which one works best for whom."
-                    : "An editor of the organization can write its variants."}
-                </Empty>
-              </Card>
-            )
-            : (
-              <>
-                {rendered instanceof NotPreviewed && <NotPreviewedNote {...rendered} retry={link(number)} />}
-                <ul class="variants">
-                  {shown.map((variant, index) => (
-                    <VariantCard
-                      variant={variant}
-                      rendered={rendered instanceof NotPreviewed ? undefined : rendered[index]!}
-                      base={variantPath(org.slug, template.id, variant.id)}
-                      inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)}
-                      fieldsText={fieldsText}
-                      decisions={shares.get(variant.id) ?? 0}
-                      share={all === 0 ? undefined : (shares.get(variant.id) ?? 0) / all}
-                      actions={actions(visit, template, first + index)}
-                    />
-                  ))}
-                </ul>
-                <MoreRows first={2} rows={shown.length} what="variants" />
-              </>
-            )}
-          {pages !== 1 && <VariantPagination link={link} number={number} pages={pages} />}
-        </section>
-        <RecentChanges entries={entries} here={here} org={org} template={template} />
-      </>
-    ),
-  }
+  return view(
+    {
+      title: template.name,
+      back: { href: listPath(org.slug), label: "Templates" },
+      lead: (
+        <>
+          Template ID: <code>{template.id}</code>
+        </>
+      ),
+      actions: (
+        <>
+          {template.variants.length !== 0 && create}
+          <a class="button" href={`${here}/export`}>Export</a>
+        </>
+      ),
+    },
+    template.archived_at !== null && <ArchivedNote can={can} here={here} org={org} template={template} />,
+    warning !== "" && <Note kind="warn">{warning}</Note>,
+    <RequestNotes notices={noticed} />,
+    <WaitingNote members={members} visit={visit} waiting={waiting} />,
+    <TemplateDraftsNote
+      drafts={can("getDraft") ? yield* (yield* Drafts).list(org.slug, template.id) : []}
+      template={template}
+      visit={visit}
+    />,
+    <Card>
+      <Facts days={days} org={org} template={template} />
+    </Card>,
+    <section class="stack" aria-label="Variants">
+      <div class="section-head">
+        <h2>{counted(template.variants.length, "variant")}</h2>
+        {template.variants.length !== 0 && (
+          <SampleForm fieldsParameter={fieldsParameter} fieldsText={fieldsText} here={here} isFaulty={isFaulty} />
+        )}
+      </div>
+      {template.variants.length === 0
+        ? (
+          <Card kind="flush">
+            <Empty title="No variants yet" action={create}>
+              {can("createVariant")
+                ? "Write its first variant. With two or more, Parlance learns which one works best for whom."
+                : "An editor of the organization can write its variants."}
+            </Empty>
+          </Card>
+        )
+        : (
+          <>
+            {rendered instanceof NotPreviewed && <NotPreviewedNote {...rendered} retry={link(number)} />}
+            <ul class="variants">
+              {shown.map((variant, index) => (
+                <VariantCard
+                  variant={variant}
+                  rendered={rendered instanceof NotPreviewed ? undefined : rendered[index]!}
+                  base={variantPath(org.slug, template.id, variant.id)}
+                  inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)}
+                  fieldsText={fieldsText}
+                  decisions={shares.get(variant.id) ?? 0}
+                  share={all === 0 ? undefined : (shares.get(variant.id) ?? 0) / all}
+                  actions={actions(visit, template, first + index)}
+                />
+              ))}
+            </ul>
+            <MoreRows first={2} rows={shown.length} what="variants" />
+          </>
+        )}
+      {pages !== 1 && <VariantPagination link={link} number={number} pages={pages} />}
+    </section>,
+    <RecentChanges entries={entries} here={here} org={org} template={template} />,
+  )
 })
 
 /** One template: its variants side by side, and what was changed of it of late. */

@@ -21,8 +21,8 @@ import { Card } from "../../components/Card.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
 import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsOf, settingsPointers } from "./SettingsFields.tsx"
@@ -39,68 +39,60 @@ const get = (visit: Visit) => Templates.use((templates) => templates.get(visit.o
 
 const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit))
 
-const settings = Effect.fnUntraced(
-  function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
-    const { proposal, template } = yield* (yield* Proposals).working(visit.org.slug, idOf(visit))
-    return {
+const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const { proposal, template } = yield* (yield* Proposals).working(visit.org.slug, idOf(visit))
+  return view(
+    {
       title: `${template.name} · Settings`,
-      body: (
+      back: { href: home(visit), label: template.name },
+      lead: (
         <>
-          <PageHead
-            title={`${template.name} · Settings`}
-            back={{ href: home(visit), label: template.name }}
-            lead={
-              <>
-                Id <code>{template.id}</code>
-              </>
-            }
-          />
-          <ErrorSummary faults={faults} labels={settingsLabels} />
-          {proposal !== undefined && (
-            <Note>
-              You edit{" "}
-              <a href={`/console/o/${visit.org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
-            </Note>
-          )}
-          <Card>
-            <Form submit="Save settings" action={`${home(visit)}/settings`}>
-              <SettingsFields
-                fields={fields ?? settingsOf(template)}
-                faults={faults}
-                members={yield* (yield* Memberships).list(visit.org.slug)}
-                variants={template.variants}
-              />
-            </Form>
-          </Card>
-          <Card
-            title="Copy or archive"
-            lead="A copy has an id of its own and the same variants. An archived template is no longer served, keeps its results and can be restored."
-          >
-            <div class="buttons">
-              {visit.can("createTemplate") && (
-                <PostButton to={`${home(visit)}/duplicate`} fields={{ duplicated: "true" }}>
-                  Duplicate the template
-                </PostButton>
-              )}
-              {template.archived_at === null
-                ? <a class="button" href={`${home(visit)}/archive`}>Archive the template</a>
-                : (
-                  <PostButton to={`${home(visit)}/restore`} fields={{ archived: "false" }}>
-                    Restore the template
-                  </PostButton>
-                )}
-            </div>
-          </Card>
-          {visit.can("deleteTemplate") && (
-            <Card title="Delete this template" lead="Deletes its variants too. Past decisions are kept.">
-              <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
-            </Card>
-          )}
+          Id <code>{template.id}</code>
         </>
       ),
-    }
-  },
-)
+    },
+    <ErrorSummary faults={faults} labels={settingsLabels} />,
+    proposal !== undefined && (
+      <Note>
+        You edit <a href={`/console/o/${visit.org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
+      </Note>
+    ),
+    <Card>
+      <Form submit="Save settings" action={`${home(visit)}/settings`}>
+        <SettingsFields
+          fields={fields ?? settingsOf(template)}
+          faults={faults}
+          members={yield* (yield* Memberships).list(visit.org.slug)}
+          variants={template.variants}
+        />
+      </Form>
+    </Card>,
+    <Card
+      title="Copy or archive"
+      lead="A copy has an id of its own and the same variants. An archived template is no longer served, keeps its results and can be restored."
+    >
+      <div class="buttons">
+        {visit.can("createTemplate") && (
+          <PostButton to={`${home(visit)}/duplicate`} fields={{ duplicated: "true" }}>
+            Duplicate the template
+          </PostButton>
+        )}
+        {template.archived_at === null
+          ? <a class="button" href={`${home(visit)}/archive`}>Archive the template</a>
+          : (
+            <PostButton to={`${home(visit)}/restore`} fields={{ archived: "false" }}>
+              Restore the template
+            </PostButton>
+          )}
+      </div>
+    </Card>,
+    visit.can("deleteTemplate") && (
+      <Card title="Delete this template" lead="Deletes its variants too. Past decisions are kept.">
+        <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
+      </Card>
+    ),
+  )
+})
 
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const patch = yield* decoded(decodePatch(settingsInput(fields))).pipe(

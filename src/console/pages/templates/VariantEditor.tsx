@@ -99,75 +99,71 @@ const PreviewCard = ({ look, preview, stored }: {
   readonly stored: string | undefined
   readonly look: PreviewLook
 }) => (
-  <Card title="Preview">
-    <div class="stack">
-      <div class="looks">
-        <Choice
-          legend="Width of the preview"
-          name="view_width"
-          value={look.width}
-          choices={[["600", "Desktop"], ["375", "Phone"]]}
-        />
-        <Choice
-          legend="Colors of the preview"
-          name="view_colors"
-          value={look.colors}
-          choices={[["light", "Light"], ["dark", "Dark"]]}
-        />
-        <Choice
-          legend="Part of the message"
-          name="view_part"
-          value={look.part}
-          choices={[["html", "HTML"], ["text", "Plain text"]]}
-        />
-      </div>
-      <div class="frame-holder">
-        <iframe
-          name="preview"
-          title="Preview"
-          sandbox="allow-same-origin"
-          {...(stored === undefined ? {} : { src: stored })}
-        >
-        </iframe>
-      </div>
-      <p class="small muted" role="status" data-live-status></p>
-      <div>
-        <button type="submit" class="button" formaction={preview} formtarget="preview" data-preview>
-          Show the preview
-        </button>
-      </div>
+  <Card stacked title="Preview">
+    <div class="looks">
+      <Choice
+        legend="Width of the preview"
+        name="view_width"
+        value={look.width}
+        choices={[["600", "Desktop"], ["375", "Phone"]]}
+      />
+      <Choice
+        legend="Colors of the preview"
+        name="view_colors"
+        value={look.colors}
+        choices={[["light", "Light"], ["dark", "Dark"]]}
+      />
+      <Choice
+        legend="Part of the message"
+        name="view_part"
+        value={look.part}
+        choices={[["html", "HTML"], ["text", "Plain text"]]}
+      />
+    </div>
+    <div class="frame-holder">
+      <iframe
+        name="preview"
+        title="Preview"
+        sandbox="allow-same-origin"
+        {...(stored === undefined ? {} : { src: stored })}
+      >
+      </iframe>
+    </div>
+    <p class="small muted" role="status" data-live-status></p>
+    <div>
+      <button type="submit" class="button" formaction={preview} formtarget="preview" data-preview>
+        Show the preview
+      </button>
     </div>
   </Card>
 )
 
 const SampleCard = ({ canSavePeople, faults, people, sample, save, timeZone }: EditorProps) => (
-  <Card title="Samples" lead="The person of the preview and of test messages.">
-    <div class="stack">
-      <PersonPicker canSave={canSavePeople} faults={faults} path={save} people={people} zone={timeZone} />
-      <Labelled id="fields" label="Sample fields" hint="A JSON object with the fields for Liquid." faults={faults}>
-        <textarea
-          class="mono"
-          rows={rowsOf(sample.fields, 5, 14) + 1}
-          spellcheck={false}
-          {...tied(faults, "fields", "fields-hint")}
-        >
-          {content(sample.fields)}
-        </textarea>
-      </Labelled>
-      <Labelled
-        id="attrs"
-        label="Sample attributes"
-        hint="A JSON object with the attributes for targeting."
-        faults={faults}
+  <Card stacked title="Samples" lead="The person of the preview and of test messages.">
+    <PersonPicker canSave={canSavePeople} faults={faults} path={save} people={people} zone={timeZone} />
+    <Labelled id="fields" label="Sample fields" hint="A JSON object with the fields for Liquid." faults={faults}>
+      <textarea
+        class="mono"
+        rows={rowsOf(sample.fields, 5, 14) + 1}
+        spellcheck={false}
+        {...tied(faults, "fields", "fields-hint")}
       >
-        <textarea class="mono" rows={3} spellcheck={false} {...tied(faults, "attrs", "attrs-hint")}>
-          {content(sample.attrs)}
-        </textarea>
-      </Labelled>
-      <Labelled id="at" label="Sample time" hint="For seasons; empty means now." faults={faults}>
-        <input type="datetime-local" value={sample.at} {...tied(faults, "at", "at-hint")} />
-      </Labelled>
-    </div>
+        {content(sample.fields)}
+      </textarea>
+    </Labelled>
+    <Labelled
+      id="attrs"
+      label="Sample attributes"
+      hint="A JSON object with the attributes for targeting."
+      faults={faults}
+    >
+      <textarea class="mono" rows={3} spellcheck={false} {...tied(faults, "attrs", "attrs-hint")}>
+        {content(sample.attrs)}
+      </textarea>
+    </Labelled>
+    <Labelled id="at" label="Sample time" hint="For seasons; empty means now." faults={faults}>
+      <input type="datetime-local" value={sample.at} {...tied(faults, "at", "at-hint")} />
+    </Labelled>
   </Card>
 )
 
@@ -319,14 +315,12 @@ export const VariantEditor = (props: EditorProps) => {
         <button type="submit" hidden tabIndex={-1}>Save</button>
         <div class="editor-form stack">
           <EditorSettings hints={hints} />
-          <Card>
-            <div class="stack">
-              <Field name="name" label="Name" value={draft.name} faults={faults} />
-              <div class="choice">
-                <input type="checkbox" id="active" name="active" value="true" checked={draft.active} />
-                <label for="active">Active</label>
-                <span>Served as soon as you save, within its audience and schedule.</span>
-              </div>
+          <Card stacked>
+            <Field name="name" label="Name" value={draft.name} faults={faults} />
+            <div class="choice">
+              <input type="checkbox" id="active" name="active" value="true" checked={draft.active} />
+              <label for="active">Active</label>
+              <span>Served as soon as you save, within its audience and schedule.</span>
             </div>
           </Card>
           <ContentCard button={button} draft={draft} faults={faults} remove={remove} />

@@ -10,8 +10,8 @@ import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templat
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Goto, View, Visit } from "../../Routes.tsx"
 import { changed, conditionText, ofFields, sampleOf } from "./Draft.ts"
 import { combined, withDrafts } from "./DraftPages.tsx"
@@ -42,70 +42,62 @@ const storedOf = Effect.fnUntraced(function* (visit: Visit) {
 })
 
 /** The variant as it is, for those who may not change it. */
-const shown = (visit: Visit, of: Template, stored: Variant) => ({
-  title: stored.name,
-  body: (
-    <>
-      <PageHead
-        title={stored.name}
-        back={{ href: home(visit), label: of.name }}
-        lead={`Read-only: your role (${visit.role}) cannot change variants.`}
-        actions={<a class="button" href={`${here(visit)}/versions`}>Versions</a>}
-      />
-      <Card title="Content">
-        <div class="stack">
-          {Object.entries(stored.vars).map(([name, source]) => (
-            <div class="stack tight">
-              <h3>
-                {name} <Badge>{stored.formats[name] ?? "text"}</Badge>
-              </h3>
-              <pre tabIndex={0}>{source}</pre>
-            </div>
-          ))}
+const shown = (visit: Visit, of: Template, stored: Variant) =>
+  view(
+    {
+      title: stored.name,
+      back: { href: home(visit), label: of.name },
+      lead: `Read-only: your role (${visit.role}) cannot change variants.`,
+      actions: <a class="button" href={`${here(visit)}/versions`}>Versions</a>,
+    },
+    <Card stacked title="Content">
+      {Object.entries(stored.vars).map(([name, source]) => (
+        <div class="stack tight">
+          <h3>
+            {name} <Badge>{stored.formats[name] ?? "text"}</Badge>
+          </h3>
+          <pre tabIndex={0}>{source}</pre>
         </div>
-      </Card>
-      <Card title="Audience and schedule">
-        <ul class="plain-list">
-          <li>{stored.active ? "Active." : "Inactive."}</li>
-          {stored.targeting.length === 0 && <li>For everyone.</li>}
-          {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
-          {stored.seasons.length === 0 && <li>Always.</li>}
-          {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
-          {Object.entries(stored.components).map(([kind, value]) => <li>Made of {kind}: {value}</li>)}
-        </ul>
-      </Card>
-      <Card title="Preview">
-        <div class="frame-holder">
-          <iframe
-            title="Preview"
-            sandbox="allow-same-origin"
-            src={`${here(visit)}/preview?${new URLSearchParams({ ...samplesOf(of) })}`}
-          >
-          </iframe>
-        </div>
-      </Card>
-    </>
-  ),
-})
+      ))}
+    </Card>,
+    <Card title="Audience and schedule">
+      <ul class="plain-list">
+        <li>{stored.active ? "Active." : "Inactive."}</li>
+        {stored.targeting.length === 0 && <li>For everyone.</li>}
+        {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
+        {stored.seasons.length === 0 && <li>Always.</li>}
+        {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
+        {Object.entries(stored.components).map(([kind, value]) => <li>Made of {kind}: {value}</li>)}
+      </ul>
+    </Card>,
+    <Card title="Preview">
+      <div class="frame-holder">
+        <iframe
+          title="Preview"
+          sandbox="allow-same-origin"
+          src={`${here(visit)}/preview?${new URLSearchParams({ ...samplesOf(of) })}`}
+        >
+        </iframe>
+      </div>
+    </Card>,
+  )
 
 /** Faults of the form's shape with those of its Liquid, so that all are seen at once. */
-const allFaults = Effect.fnUntraced(
-  function* (org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
-    const { formats, vars } = sourcesOf(draft)
-    const liquid = yield* (yield* SourceCheck).check(org, { vars, formats }).pipe(
-      Effect.as([]),
-      Effect.catchTag(
-        "LiquidFaults",
-        (error) =>
-          Effect.succeed(error.faults.map(({ column, line, message, variable }) => ({
-            pointer: `/vars/${variable.replaceAll("~", "~0").replaceAll("/", "~1")}`,
-            detail: `line ${line}, column ${column}: ${message}`,
-          }))),
-      ),
-    )
-    return new InvalidInput({ faults: [...faults, ...placed(draft, liquid)] })
-  },
-)
+const allFaults = Effect.fnUntraced(function* (org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
+  const { formats, vars } = sourcesOf(draft)
+  const liquid = yield* (yield* SourceCheck).check(org, { vars, formats }).pipe(
+    Effect.as([]),
+    Effect.catchTag(
+      "LiquidFaults",
+      (error) =>
+        Effect.succeed(error.faults.map(({ column, line, message, variable }) => ({
+          pointer: `/vars/${variable.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+          detail: `line ${line}, column ${column}: ${message}`,
+        }))),
+    ),
+  )
+  return new InvalidInput({ faults: [...faults, ...placed(draft, liquid)] })
+})
 
 /** The draft to create: with an id made from its name where none is written, and active if the button says so. */
 const toCreate = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {

@@ -4,16 +4,17 @@ import { difference } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput, VariantNotFound, VersionNotFound } from "../../../domain/Errors.ts"
 import { fieldsOfVariant } from "../../../templates/TemplateFields.ts"
 import { keptVersions, restoredBy, VariantVersions } from "../../../templates/VariantVersions.ts"
+import { pageOf } from "../../../api/http/Paging.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { counted, dateTime } from "../../Format.ts"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { entryId } from "../history/EntryView.tsx"
@@ -31,49 +32,44 @@ const listPage = Effect.fnUntraced(function* (visit: Visit) {
   const { of, stored } = yield* openedVariant(visit)
   const path = here(visit)
   const before = entryId(visit.query.get("cursor"))
-  const found = yield* (yield* VariantVersions).list(visit.org.slug, of.id, stored.id, {
-    before,
-    limit: versionsPerPage + 1,
-  })
+  const versions = yield* VariantVersions
+  const { next, page: shown } = yield* pageOf(
+    versionsPerPage,
+    (limit) => versions.list(visit.org.slug, of.id, stored.id, { before, limit }),
     // A variant that waits for approval has no versions yet.
-    .pipe(Effect.catchTag("VariantNotFound", () => Effect.succeed([])))
-  const shown = found.slice(0, versionsPerPage)
+  ).pipe(Effect.catchTag("VariantNotFound", () => Effect.succeed({ next: null, page: [] })))
   const title = `${stored.name} · Versions`
-  return {
-    title,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={{ href: path, label: stored.name }}
-          lead={`The content after each change, the latest ${counted(keptVersions, "version")}.`}
-        />
-        <Card kind="flush">
-          {shown.length === 0
-            ? <Empty title="No versions yet">A version is kept of each change of the content.</Empty>
-            : (
-              <Table
-                cards="labelled"
-                caption="Versions, newest first"
-                headings={["Version", "Name", "Saved by"]}
-                rows={shown.map(({ author, id, name, saved_at: savedAt }) => [
-                  <a href={`${path}/versions/${id}`}>
-                    Version of <Time at={savedAt} zone={visit.org.time_zone} />
-                  </a>,
-                  <span dir="auto">{name}</span>,
-                  author ?? <span class="muted">before versions were kept</span>,
-                ])}
-              />
-            )}
-          <Pagination
-            label="Pages of the versions"
-            first={before === undefined ? undefined : `${path}/versions`}
-            next={found.length > shown.length ? `${path}/versions?cursor=${shown.at(-1)!.id}` : undefined}
+  return view(
+    {
+      title,
+      back: { href: path, label: stored.name },
+      lead: `The content after each change, the latest ${counted(keptVersions, "version")}.`,
+    },
+    <Card kind="flush">
+      {shown.length === 0
+        ? <Empty title="No versions yet">A version is kept of each change of the content.</Empty>
+        : (
+          <Table
+            cards="labelled"
+            caption="Versions, newest first"
+            headings={["Version", "Name", "Saved by"]}
+            rows={shown.map(({ author, id, name, saved_at: savedAt }) => [
+              <a href={`${path}/versions/${id}`}>
+                Version of <Time at={savedAt} zone={visit.org.time_zone} />
+              </a>,
+              <span dir="auto">{name}</span>,
+              author ?? <span class="muted">before versions were kept</span>,
+            ])}
           />
-        </Card>
-      </>
-    ),
-  }
+        )}
+      <Pagination
+        label="Pages of the versions"
+        at={`${path}/versions`}
+        cursor={before}
+        next={next}
+      />
+    </Card>,
+  )
 })
 
 /** The version of a path. Fails with `VariantNotFound` or `VersionNotFound`. */
@@ -86,50 +82,42 @@ const openedVersion = Effect.fnUntraced(function* (visit: Visit) {
   return { of, stored, version }
 })
 
-const versionPage = Effect.fnUntraced(
-  function* (visit: Visit, faults: ReadonlyArray<Fault> = []) {
-    const { stored, version } = yield* openedVersion(visit)
-    const path = here(visit)
-    const changes = difference(fieldsOfVariant(stored), fieldsOfVariant({ ...stored, ...restoredBy(version) }))
-    const isSame = changes.fields.length === 0 && changes.omitted === 0
-    const title = `${stored.name} · Version of ${dateTime(new Date(version.saved_at), visit.org.time_zone)}`
-    return {
+const versionPage = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fault> = []) {
+  const { stored, version } = yield* openedVersion(visit)
+  const path = here(visit)
+  const changes = difference(fieldsOfVariant(stored), fieldsOfVariant({ ...stored, ...restoredBy(version) }))
+  const isSame = changes.fields.length === 0 && changes.omitted === 0
+  const title = `${stored.name} · Version of ${dateTime(new Date(version.saved_at), visit.org.time_zone)}`
+  return view(
+    {
       title,
-      body: (
-        <>
-          <PageHead
-            title={title}
-            back={{ href: `${path}/versions`, label: `${stored.name} · Versions` }}
-            {...(version.author === null ? {} : { lead: `Saved by ${version.author}.` })}
-          />
-          <ErrorSummary faults={faults} />
-          <Card
-            title={isSame ? "Restoring it changes nothing" : "Restoring it makes these changes"}
-            lead={isSame
-              ? "The variant has this content."
-              : `From the variant as it is now. It stays ${stored.active ? "active" : "inactive"}.`}
+      back: { href: `${path}/versions`, label: `${stored.name} · Versions` },
+      ...(version.author === null ? {} : { lead: `Saved by ${version.author}.` }),
+    },
+    <ErrorSummary faults={faults} />,
+    <Card
+      stacked
+      title={isSame ? "Restoring it changes nothing" : "Restoring it makes these changes"}
+      lead={isSame
+        ? "The variant has this content."
+        : `From the variant as it is now. It stays ${stored.active ? "active" : "inactive"}.`}
+    >
+      {!isSame && <DifferenceView changes={changes} />}
+      <div class="buttons">
+        {!isSame && visit.can("restoreVersion") && (
+          <PostButton
+            to={`${path}/versions/${version.id}/restore`}
+            fields={{ over: stored.updated_at }}
+            kind="primary"
           >
-            <div class="stack">
-              {!isSame && <DifferenceView changes={changes} />}
-              <div class="buttons">
-                {!isSame && visit.can("restoreVersion") && (
-                  <PostButton
-                    to={`${path}/versions/${version.id}/restore`}
-                    fields={{ over: stored.updated_at }}
-                    kind="primary"
-                  >
-                    Restore this version
-                  </PostButton>
-                )}
-                <a class="button" href={path}>{visit.can("updateVariant") ? "Edit the variant" : "Open the variant"}</a>
-              </div>
-            </div>
-          </Card>
-        </>
-      ),
-    }
-  },
-)
+            Restore this version
+          </PostButton>
+        )}
+        <a class="button" href={path}>{visit.can("updateVariant") ? "Edit the variant" : "Open the variant"}</a>
+      </div>
+    </Card>,
+  )
+})
 
 const restore = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { of, stored, version } = yield* openedVersion(visit)

@@ -4,16 +4,18 @@ import { EndpointInput } from "../../../api/endpoints/EndpointsApi.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { type Endpoint, Endpoints, maxEndpoints, rotationHours } from "../../../webhooks/Endpoints.ts"
 import { chosenTypes, eventSummaries } from "../../../webhooks/EventTypes.ts"
+import { pageOf } from "../../../api/http/Paging.ts"
 import { Card } from "../../components/Card.tsx"
+import { Facts } from "../../components/Facts.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
 import { SecretOnce } from "../../components/SecretOnce.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
 import { inputForm } from "../../components/InputForm.tsx"
-import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { pages } from "../../Pages.ts"
+import { view } from "../../View.tsx"
 import type { Fields, View, Visit } from "../../Routes.tsx"
 import { EndpointBadge, SentEvents } from "./EndpointViews.tsx"
 
@@ -49,51 +51,46 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const create = visit.can("createWebhookEndpoint") && all.length < maxEndpoints
     ? <a class="button primary" href={`${listPath(visit)}/-/new`}>Add an endpoint</a>
     : null
-  return {
-    title: "Webhook endpoints",
-    body: (
-      <>
-        <PageHead
-          title="Webhook endpoints"
-          lead="Servers of yours that Parlance tells of events, such as failed messages, unsubscribes and winners."
-          actions={all.length === 0 ? undefined : create}
-        />
-        <Card kind="flush">
-          {all.length === 0
-            ? (
-              <Empty title="No webhook endpoints yet" action={create}>
-                {visit.can("createWebhookEndpoint")
-                  ? "Add the URL of a server that receives events as signed requests."
-                  : "An admin of the organization can add one."}
-              </Empty>
-            )
-            : (
-              <Table
-                cards="labelled"
-                caption="Webhook endpoints"
-                headings={["Endpoint", "State", "Events", "[Actions]"]}
-                rows={all.map((endpoint) => [
-                  <>
-                    <a href={pathOf(visit, endpoint)}>{nameOf(endpoint)}</a>
-                    {endpoint.description !== "" && <span class="sub mono">{endpoint.url}</span>}
-                  </>,
-                  <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />,
-                  endpoint.events.length === 0 ? "all" : endpoint.events.join(", "),
-                  {
-                    kind: "actions",
-                    content: (
-                      <a class="button compact" href={pathOf(visit, endpoint)} aria-label={`Open ${nameOf(endpoint)}`}>
-                        Open
-                      </a>
-                    ),
-                  },
-                ])}
-              />
-            )}
-        </Card>
-      </>
-    ),
-  }
+  return view(
+    {
+      title: "Webhook endpoints",
+      lead: "Servers of yours that Parlance tells of events, such as failed messages, unsubscribes and winners.",
+      actions: all.length === 0 ? undefined : create,
+    },
+    <Card kind="flush">
+      {all.length === 0
+        ? (
+          <Empty title="No webhook endpoints yet" action={create}>
+            {visit.can("createWebhookEndpoint")
+              ? "Add the URL of a server that receives events as signed requests."
+              : "An admin of the organization can add one."}
+          </Empty>
+        )
+        : (
+          <Table
+            cards="labelled"
+            caption="Webhook endpoints"
+            headings={["Endpoint", "State", "Events", "[Actions]"]}
+            rows={all.map((endpoint) => [
+              <>
+                <a href={pathOf(visit, endpoint)}>{nameOf(endpoint)}</a>
+                {endpoint.description !== "" && <span class="sub mono">{endpoint.url}</span>}
+              </>,
+              <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />,
+              endpoint.events.length === 0 ? "all" : endpoint.events.join(", "),
+              {
+                kind: "actions",
+                content: (
+                  <a class="button compact" href={pathOf(visit, endpoint)} aria-label={`Open ${nameOf(endpoint)}`}>
+                    Open
+                  </a>
+                ),
+              },
+            ])}
+          />
+        )}
+    </Card>,
+  )
 })
 
 const actionsOf = (visit: Visit, endpoint: Endpoint) => {
@@ -115,61 +112,52 @@ const actionsOf = (visit: Visit, endpoint: Endpoint) => {
 const show = Effect.fnUntraced(function* (visit: Visit) {
   const endpoint = yield* existing(visit)
   const before = visit.query.get("before") ?? undefined
-  const found = yield* (yield* Endpoints).messages(visit.org.slug, endpoint.id, { before, limit: shownEvents + 1 })
-  const shown = found.slice(0, shownEvents)
+  const endpoints = yield* Endpoints
+  const { next, page } = yield* pageOf(
+    shownEvents,
+    (limit) => endpoints.messages(visit.org.slug, endpoint.id, { before, limit }),
+  )
   const at = pathOf(visit, endpoint)
-  return {
-    title: nameOf(endpoint),
-    body: (
-      <>
-        <PageHead
-          title={nameOf(endpoint)}
-          lead={<span class="mono break">{endpoint.url}</span>}
-          actions={actionsOf(visit, endpoint)}
-        />
-        {!endpoint.enabled && endpoint.disabledReason !== null && (
-          <Note kind="bad">
-            Parlance has disabled this endpoint. {endpoint.disabledReason}{" "}
-            Fix the server, then enable the endpoint. Replay the events that it missed.
-          </Note>
-        )}
-        <Card>
-          <dl class="facts">
-            <dt>State</dt>
-            <dd>
-              <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />
-            </dd>
-            <dt>Events</dt>
-            <dd>{endpoint.events.length === 0 ? "all" : endpoint.events.join(", ")}</dd>
-          </dl>
-        </Card>
-        <Card kind="flush">
-          <SentEvents
-            events={shown}
-            zone={visit.org.time_zone}
-            replay={visit.can("replayWebhookEvents") ? `${at}/replay` : undefined}
-          />
-          {found.length > shown.length && (
-            <p class="notes small">
-              <a href={`${at}?before=${encodeURIComponent(shown.at(-1)!.id)}`}>Earlier events</a>
-            </p>
-          )}
-        </Card>
-      </>
+  return view(
+    {
+      title: nameOf(endpoint),
+      lead: <span class="mono break">{endpoint.url}</span>,
+      actions: actionsOf(visit, endpoint),
+    },
+    !endpoint.enabled && endpoint.disabledReason !== null && (
+      <Note kind="bad">
+        Parlance has disabled this endpoint. {endpoint.disabledReason}{" "}
+        Fix the server, then enable the endpoint. Replay the events that it missed.
+      </Note>
     ),
-  }
+    <Card>
+      <Facts
+        rows={[
+          ["State", <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />],
+          ["Events", endpoint.events.length === 0 ? "all" : endpoint.events.join(", ")],
+        ]}
+      />
+    </Card>,
+    <Card kind="flush">
+      <SentEvents
+        events={page}
+        zone={visit.org.time_zone}
+        replay={visit.can("replayWebhookEvents") ? `${at}/replay` : undefined}
+      />
+      {next !== null && (
+        <p class="notes small">
+          <a href={`${at}?before=${encodeURIComponent(next)}`}>Earlier events</a>
+        </p>
+      )}
+    </Card>,
+  )
 })
 
 const newPage = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []): Effect.Effect<View> =>
-  Effect.succeed({
-    title: "Add a webhook endpoint",
-    body: (
-      <>
-        <PageHead title="Add a webhook endpoint" />
-        <endpointForm.Card action={`${listPath(visit)}/-/new`} submit="Add endpoint" faults={faults} values={fields} />
-      </>
-    ),
-  })
+  Effect.succeed(view(
+    { title: "Add a webhook endpoint" },
+    <endpointForm.Card action={`${listPath(visit)}/-/new`} submit="Add endpoint" faults={faults} values={fields} />,
+  ))
 
 const editPage = Effect.fnUntraced(function* (
   visit: Visit,
@@ -178,39 +166,30 @@ const editPage = Effect.fnUntraced(function* (
 ) {
   const endpoint = yield* existing(visit)
   const { description, events, url } = endpoint
-  return {
-    title: `Edit ${nameOf(endpoint)}`,
-    body: (
-      <>
-        <PageHead title={`Edit ${nameOf(endpoint)}`} back={backTo(visit, endpoint)} />
-        <endpointForm.Card
-          action={`${pathOf(visit, endpoint)}/edit`}
-          submit="Save"
-          faults={faults}
-          values={fields ?? { url, description, events: events.join("\n") }}
-        />
-      </>
-    ),
-  }
+  return view(
+    { title: `Edit ${nameOf(endpoint)}`, back: backTo(visit, endpoint) },
+    <endpointForm.Card
+      action={`${pathOf(visit, endpoint)}/edit`}
+      submit="Save"
+      faults={faults}
+      values={fields ?? { url, description, events: events.join("\n") }}
+    />,
+  )
 })
 
 /** The signing secret, shown once. */
-const secretView = (visit: Visit, endpoint: Endpoint, secret: string): View => ({
-  title: "Signing secret",
-  body: (
-    <>
-      <PageHead title="Signing secret" back={backTo(visit, endpoint)} />
-      <Note kind="warn">Copy it now: it is shown only once.</Note>
-      <SecretOnce
-        id="new-secret"
-        label={`Secret of ${nameOf(endpoint)}`}
-        value={secret}
-        hint="Your server checks the signature of each event with it."
-        done={pathOf(visit, endpoint)}
-      />
-    </>
-  ),
-})
+const secretView = (visit: Visit, endpoint: Endpoint, secret: string): View =>
+  view(
+    { title: "Signing secret", back: backTo(visit, endpoint) },
+    <Note kind="warn">Copy it now: it is shown only once.</Note>,
+    <SecretOnce
+      id="new-secret"
+      label={`Secret of ${nameOf(endpoint)}`}
+      value={secret}
+      hint="Your server checks the signature of each event with it."
+      done={pathOf(visit, endpoint)}
+    />,
+  )
 
 const askRemove = (visit: Visit) =>
   Effect.map(existing(visit), (endpoint) =>
