@@ -1,7 +1,7 @@
 import { reaches, type Role } from "../accounts/Account.ts"
 import { navigation } from "./Navigation.ts"
 
-// What the command bar offers besides templates and people: pages, and the forms of frequent actions.
+// Entries of the command bar: pages, and the forms of frequent actions. Templates and people are searched elsewhere.
 
 /** A page or an action with its link. */
 export interface ConsoleCommand {

@@ -47,13 +47,13 @@ const messagePolicy = "default-src 'none'; img-src data: https:; style-src 'unsa
   "frame-ancestors 'self'"
 
 /**
- * The policy of our own text around messages: no script runs here either. It keeps our origin, so that the page around
- * it may read what is wrong; the messages in it are frames that do not.
+ * The policy of the console's own text around a message: no script runs. The frame has the origin of the console, so that
+ * the surrounding page can read error messages in it. The messages themselves are inner frames with another origin.
  */
 const framePolicy = "default-src 'none'; img-src data: https:; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
 
-/** A message's HTML, as it stands. */
+/** Answers with the unchanged HTML of a message. */
 export const message = (html: string): Response =>
   HttpServerResponse.text(html, {
     contentType: "text/html; charset=utf-8",

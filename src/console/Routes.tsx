@@ -53,7 +53,7 @@ export interface View {
   readonly status?: number
   /** Its script asks the service for news; other pages may connect to nothing. */
   readonly live?: boolean
-  /** The nonce of style sheets that its script adds; other pages may use those of the service only. */
+  /** The nonce of the style sheets that the page's script adds. Other pages may use the service's style sheets only. */
   readonly styleNonce?: string
 }
 
@@ -216,7 +216,7 @@ const failurePage = (error: unknown): View | undefined => {
   return message === undefined ? undefined : problem(404, "Not found or not possible", message)
 }
 
-/** The page of a change that waits for approval, whichever form it was made with. */
+/** Leads to the proposed change after any form whose change needs approval. */
 const toProposals = (org: OrgSlug, { proposals }: ChangeProposed): Goto => ({
   to: `/console/o/${org}/reviews${proposals.length === 1 ? `/${proposals[0]!.id}` : ""}`,
   done: "change-proposed",
@@ -319,7 +319,7 @@ const handle = <E, R, E2 = never, R2 = never>(
     const isOwn = cookie.isSameOrigin(request) && sameCsrfToken(fields?.["_csrf"], session.csrfToken)
     const writer = fields?.[accountField]
     const resumes = isWrite && !isOwn && writer !== undefined && cookie.isSameOrigin(request) ? resume : undefined
-    // Before the role is looked at, which the other account may lack.
+    // Checked before the role, because the other account may lack the role.
     if (fields !== undefined && resumes !== undefined && writer !== session.account.email) {
       return kept(request, fields, session.account.email)
     }

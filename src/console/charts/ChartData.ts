@@ -22,7 +22,7 @@ interface ChartData {
   readonly format: ChartFormat
   /** Ends of the axis of values. */
   readonly range: readonly [number, number]
-  /** From this second on outcomes are still coming in; null: none are. */
+  /** The second from which outcomes are incomplete. Null if all are complete. */
   readonly incompleteFrom: number | null
   /** Values are shares that are drawn one on top of the other. */
   readonly stacked: boolean

@@ -42,7 +42,7 @@ export const Figure = ({ caption, children, headings, id, lead, rows, title, wid
   </figure>
 )
 
-/** The legend, in the order of the lines; shown where there is no room beside it. */
+/** The legend, in the order of the lines. Shown if the chart is too narrow for labels at the lines. */
 export const Legend = ({ names }: { readonly names: ReadonlyArray<readonly [series: number, name: string]> }) => (
   <ul class="legend" aria-hidden="true">
     {names.map(([series, name]) => (

@@ -1,4 +1,4 @@
-/** An estimate with its interval on a scale that rows share; the numbers stand beside it. */
+/** An estimate with its interval, on a scale that all rows share. The caller shows the numbers. */
 export const IntervalBar = ({ interval: [low, high], rate, scale: [from, to], series }: {
   readonly interval: readonly [number, number]
   readonly rate: number

@@ -3,7 +3,7 @@ import { Legend } from "./Figure.tsx"
 import { percent } from "../Format.ts"
 import { ticks } from "./Ticks.ts"
 
-/** One line over time: as many values as there are times, null where there is none. */
+/** One line over time, with one value for each time. Null for a time without a value. */
 interface ChartLine {
   /** Which colour and dash, 0 to 5. */
   readonly series: number
@@ -67,7 +67,7 @@ const Plot = (
   const at = placeOf(times)
   const placed = spread(labels.map(({ at }) => at))
   const last = times.length - 1
-  // As many dates as have room beside each other, the first and the last among them.
+  // As many dates as fit on the axis, including the first and the last.
   const dates = times.flatMap((_, index) => index === 0 || index === last ? [index] : [])
   for (const wanted of [1 / 3, 2 / 3]) {
     const nearest = times.reduce(
@@ -154,7 +154,7 @@ export const LineChart = ({ certain = false, format, lines, range, zero = false,
   readonly range?: readonly [number, number]
   /** A line at 0, to be above or below. */
   readonly zero?: boolean
-  /** The values are counts: none of them is an estimate that has yet to settle. */
+  /** Whether the values are counts, which do not change later as estimates do. */
   readonly certain?: boolean
 }) => {
   const { times } = common

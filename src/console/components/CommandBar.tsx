@@ -11,8 +11,8 @@ export const CommandLink = ({ base }: { readonly base: string }) => (
 )
 
 /**
- * The command bar: a dialog with the pages and actions of an organization, filtered while one types. What matches none of
- * them is searched among templates and people.
+ * The command bar: a dialog with the pages and actions of an organization, filtered while one types. A text without a
+ * matching page or action is searched among templates and people.
  */
 export const CommandBar = ({ base, commands }: {
   readonly base: string

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 
-/** Where there is nothing yet: what would be here, and the next step. */
+/** The text of an empty list: what the list will contain, and the next step. */
 export const Empty = ({ action, children, title }: {
   readonly title: string
   readonly children: ComponentChildren

@@ -36,7 +36,7 @@ const Around = ({ children, own, ...common }: Common & {
   </div>
 )
 
-/** A line of text with its label, a hint, and what is wrong with it. */
+/** A line of text with its label, a hint and its faults. */
 export const Field = ({ autocomplete, list, required = true, type = "text", value, ...common }: Common & {
   readonly type?: "text" | "email" | "password" | "number" | "time" | "datetime-local"
   readonly value?: string
@@ -66,7 +66,7 @@ export const Field = ({ autocomplete, list, required = true, type = "text", valu
   )
 }
 
-/** One of a few. */
+/** A list to choose one value from. */
 export const SelectField = ({ options, value, ...common }: Common & {
   readonly value?: string
   readonly options: ReadonlyArray<readonly [value: string, label: string]>
@@ -81,12 +81,12 @@ export const SelectField = ({ options, value, ...common }: Common & {
   )
 }
 
-/** Any or one of a few, each with a word on what it means. */
+/** Checkboxes or radio buttons, each with an explanation. */
 export const Choices = ({ options, short = false, type, values, ...common }: Common & {
   readonly type: "checkbox" | "radio"
   readonly values: ReadonlyArray<string>
   readonly options: ReadonlyArray<readonly [value: string, label: string, hint?: string]>
-  /** Beside each other, where labels are short. */
+  /** Whether the choices are in one row, for short labels. */
   readonly short?: boolean
 }) => {
   const { aria, own } = describe(common)

@@ -20,7 +20,7 @@ const paths = {
 /** The name of a drawing. */
 export type IconName = keyof typeof paths
 
-/** A line drawing beside a word that says the same, hence hidden from screen readers. */
+/** A line drawing next to a word with the same meaning. It is hidden from screen readers. */
 export const Icon = ({ name }: { readonly name: IconName }) => (
   <svg
     viewBox="0 0 24 24"

@@ -19,7 +19,7 @@ export interface InputField {
   readonly label: string
   /** The path of the member in the input. Default: the name of the field. */
   readonly at?: ReadonlyArray<string>
-  /** Whether the field is rarely needed. It is then among the further settings. */
+  /** Whether the field is rarely needed. `FurtherFields` shows such fields. */
   readonly isFurther?: boolean
   readonly hint?: ComponentChildren
   /** Default: `text`. */

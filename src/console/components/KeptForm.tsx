@@ -14,7 +14,7 @@ export const signedInPath = "/console/signed-in"
 export const KeptForm = ({ action, fields, signedInAs }: {
   readonly action: string
   readonly fields: Readonly<Record<string, string>>
-  /** The account of the session, if it is another one than that of the form. */
+  /** The account of the session, if the form was written by another account. */
   readonly signedInAs?: string
 }) => {
   const writer = fields[accountField] ?? ""

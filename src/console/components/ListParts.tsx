@@ -65,7 +65,7 @@ export const sortHeading = <Row,>(
     readonly all: number
     readonly at: string
     readonly name: string
-    /** Further members of the query. */
+    /** More parameters of the query. */
     readonly more?: Readonly<Record<string, string>>
   },
 ): SortHeading | string => {
@@ -91,7 +91,7 @@ export const ListPages = <Row,>({ listQuery, at, label, more = {}, page, shape }
   readonly at: string
   readonly page: ListPage<Row>
   readonly label: string
-  /** Further members of the query. */
+  /** More parameters of the query. */
   readonly more?: Readonly<Record<string, string>>
 }) => {
   const { before, found, rows } = page

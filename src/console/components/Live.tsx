@@ -8,7 +8,7 @@ export const Live = () => (
   </>
 )
 
-/** The script that renews what is marked with `data-live`; for pages whose view says `live`. */
+/** The script that renews elements with `data-live`. For pages whose view is `live`. */
 export const LiveScript = () => <script type="module" src={assets.live}></script>
 
 /** The script that makes charts with data interactive. */

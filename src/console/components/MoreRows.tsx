@@ -2,8 +2,8 @@
 export type FirstRows = 2 | 3 | 6 | 12
 
 /**
- * Shows the other rows of the list right before it, of which narrow screens show only the first ones. Works without scripts.
- * Absent where one row or none would be hidden. `what`: the rows, such as `variants`.
+ * Shows the hidden rows of the preceding list, of which narrow screens show the first rows only. Works without scripts.
+ * Absent if fewer than two rows are hidden. `what`: the rows, such as `variants`.
  */
 export const MoreRows = ({ first, rows, what = "rows" }: {
   readonly first: FirstRows

@@ -1,17 +1,17 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
 
-/** Something to be read before going on. */
+/** A notice on a page. */
 export const Note = ({ children, kind = "plain", live = false }: {
   readonly kind?: "plain" | "good" | "warn" | "bad"
   readonly live?: boolean
   readonly children: ComponentChildren
 }) => <div class={`note ${kind}`} {...(live ? { role: "status" } : {})}>{children}</div>
 
-/** The name of the field a fault is about: the first member of its pointer. */
+/** The name of the field that a fault belongs to: the first member of its pointer. */
 export const fieldOf = ({ pointer }: Fault): string => pointer.split("/")[1] ?? ""
 
-/** All faults of a form at its head, each a link to its field; gets the focus. */
+/** The faults of a form above it, each a link to its field. The browser moves the focus here. */
 export const ErrorSummary = ({ faults, labels = {} }: {
   readonly faults: ReadonlyArray<Fault>
   readonly labels?: Readonly<Record<string, string>>

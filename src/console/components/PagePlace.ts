@@ -1,6 +1,6 @@
 import { createContext } from "preact"
 
-/** Where a page stands, for parts of it that depend on its path or its session. */
+/** The path and the session of a page, for components that depend on them. */
 export interface PagePlace {
   /** The path of the page, without its query. */
   readonly path: string

@@ -19,7 +19,7 @@ export interface SortHeading {
   readonly order: "ascending" | "descending" | undefined
 }
 
-/** The label of a cell by its heading; none for a column of buttons. */
+/** The label of a cell, from its heading. A column of buttons has no label. */
 const labelOf = (heading: string | SortHeading | undefined): string | undefined => {
   const text = typeof heading === "object" ? heading.label : heading
   return text?.startsWith("[") ? undefined : text

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
 import { fieldOf } from "./Note.tsx"
 
-/** Several lines of text with their label, a hint, and what is wrong with them. `code`: in letters of one width. */
+/** Several lines of text with their label, a hint and their faults. `code`: in a monospaced font. */
 export const TextAreaField = ({ code = false, faults = [], hint, label, name, required = true, rows = 6, value = "" }: {
   /** Also the element's id. */
   readonly name: string

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact"
 
 /**
  * The message after an action that succeeded. It stays until it is closed: by the link, or by Escape with the script of
- * the page. Clicks beside the link reach the page behind it.
+ * the page. Clicks outside the link reach the page behind the message.
  */
 export const Toast = ({ children, close }: {
   /** The page without the message. */

@@ -206,7 +206,7 @@ const one = Effect.fnUntraced(function* ({ params }: Visit, { path, scope, subje
   })
 })
 
-/** Settings, Audit log; and for administrators that of the installation. */
+/** The audit log of an organization, and for administrators the audit log of the installation. */
 export const layer = pages(({ page }) => [
   page(
     "/console/o/:org/settings/audit",

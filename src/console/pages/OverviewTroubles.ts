@@ -11,7 +11,7 @@ import { Models } from "../../learning/Models.ts"
 import { type TemplateView } from "../../templates/TemplateCache.ts"
 import { count, duration, percent } from "../Format.ts"
 
-/** Bodies that wait for longer are worth a look. Unit: seconds. */
+/** Unread bodies older than this cause a notice. Unit: seconds. */
 const longLag = 60
 
 /** Messages that are due for longer are worth a look. Unit: seconds. */
@@ -131,7 +131,7 @@ export const failureTroubles = (
   }]
 }
 
-/** A notice that changes wait for approval. */
+/** The notice about changes that need approval. */
 export const reviewTroubles = (base: string, waiting: number): ReadonlyArray<Trouble> =>
   waiting === 0 ? [] : [{
     kind: "warn",
@@ -256,7 +256,7 @@ export const unservedTemplates = (
 /** Up to so many templates with the same trouble have a notice each; more have one together. */
 export const shownAlone = 3
 
-/** Notices about templates and variants that nobody receives. `templateName` gives the name of a template. */
+/** Notices about templates and variants that nobody receives. `templateName` returns the name of a template. */
 export const templateTroubles = (
   base: string,
   { idle, inactive }: UnservedTemplates,

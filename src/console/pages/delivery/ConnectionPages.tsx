@@ -26,13 +26,13 @@ const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/connections`
 
 const isPlatform = (name: string): name is PlatformName => Object.hasOwn(platformForms, name)
 
-/** No connection is called that: a path may hold what no name can. */
+/** The name of the connection in the path. Empty, which no connection is called, for a text that cannot be stored. */
 const nameIn = ({ params }: Visit) => {
   const name = params["connection"] ?? ""
   return isStorable(name) ? name : ""
 }
 
-/** The name of the connection that sends deliveries; undefined if none can. */
+/** The name of the connection that sends deliveries. Undefined if no connection can send. */
 const nameInUse = ({ org }: Visit) => Connections.useSync((connections) => connections.active(org.slug)?.name)
 
 const existing = (visit: Visit) => Connections.use((connections) => connections.get(visit.org.slug, nameIn(visit)))
@@ -286,7 +286,7 @@ const removeAction = Effect.fnUntraced(function* (visit: Visit) {
   return { to: pathOf(visit), done: "connection-removed" }
 })
 
-/** Connections: the ways out, of which one carries what is delivered. */
+/** Connections to sending platforms, of which one sends the deliveries. */
 export const layer = pages(({ action, asks, form, page }) => [
   page("/console/o/:org/connections", "listConnections", list),
   page("/console/o/:org/connections/-/new", "putConnection", choose),

@@ -11,7 +11,7 @@ import { Time } from "../../components/Time.tsx"
 /** A filter as the query of a page has it. */
 export interface DeliveryQuery {
   readonly filter: DeliveryFilter
-  /** The members beside the state, as they go on to another page. */
+  /** All parameters except the state, for links to other pages. */
   readonly members: FilterMembers
   readonly faults: ReadonlyArray<Fault>
   /** The query that asks for the same. */
@@ -29,7 +29,7 @@ const inWords = ({ detail, pointer }: Fault): Fault => ({
   detail: pointer === "/since" || pointer === "/until" ? "must be a date and time after 1970-01-01" : detail,
 })
 
-/** The filter that a query asks for, with every fault. An empty value stands for none. */
+/** Reads the filter of a query, with all its faults. An empty value is no filter. */
 export const filterIn = (query: URLSearchParams, zone: string): DeliveryQuery => {
   const given = names.flatMap((name) => {
     const text = (query.get(name) ?? "").trim()

@@ -101,7 +101,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const summary = yield* deliveries.summary(org.slug)
   const isFaulty = filtered.faults.length > 0
   const { cancelled, failed, queued, scheduled, sending, sent } = summary
-  // A filtered page shows only the list; how the queue does is seen on the first page of all.
+  // A filtered page shows only the list. The first page of all deliveries also shows charts of the queue.
   const isFiltered = filtered.query.size > 0 || isFaulty
   const isPictured = !isFiltered && cursor === undefined && order === "latest" &&
     cancelled + failed + queued + scheduled + sending + sent > 0
@@ -115,7 +115,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const unfinished = (yield* (yield* BulkActions).list(org.slug, 5)).filter((one) =>
     one.state === "running" || isStopped(one, now)
   )
-  // Each look for a text in reasons may read all deliveries of a state.
+  // A search in reasons may read all deliveries of a state, so such a page does not renew itself.
   const isLive = filtered.filter.reason === undefined
   const names = yield* namesFor(yield* TemplateIndex, org, shown)
   const total = knownCount(filtered, summary)
@@ -331,7 +331,7 @@ const retryAction = Effect.fnUntraced(function* (visit: Visit) {
   return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-retried" }
 })
 
-/** Deliveries: what is queued, on its way and gone. */
+/** Deliveries: queued, sending and finished messages. */
 const own = pages(({ asks, page }) => [
   page("/console/o/:org/deliveries", "listDeliveries", list),
   page("/console/o/:org/deliveries/:delivery", "getDelivery", show),

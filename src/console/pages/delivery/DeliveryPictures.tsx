@@ -7,7 +7,7 @@ import { LineChart } from "../../charts/TimeChart.tsx"
 
 const windows = [[1, "Last hour"], [24, "Last 24 hours"], [168, "Last 7 days"], [840, "Last 35 days"]] as const
 
-/** Counts on an axis: whole numbers up to 4 at least. */
+/** The scale of an axis of counts: whole numbers, up to 4 or more. */
 const few = [0, 4] as const
 
 const rate = (perMinute: number) =>
@@ -27,7 +27,7 @@ const lengthOf = (minutes: number) =>
 const sum = (points: ReadonlyArray<DeliveryPoint>, of: "sent" | "failed" | "retried") =>
   points.reduce((all, point) => all + point[of], 0)
 
-/** The largest of what is known. */
+/** The largest known value. */
 const most = (values: ReadonlyArray<number | null>) => values.reduce<number>((a, b) => Math.max(a, b ?? 0), 0)
 
 /** How fast messages leave, how many wait and for how long, over time. */

@@ -16,7 +16,7 @@ export interface DeliveryNames {
   readonly variants: ReadonlyMap<string, string>
 }
 
-/** What was sent by a delivery or taken by a sink. */
+/** The template and variant of a delivery, or of a message in a sink. */
 type Sent = { readonly templateId: string; readonly copyId: string }
 
 /** The names for these deliveries. */

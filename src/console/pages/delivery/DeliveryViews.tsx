@@ -26,7 +26,7 @@ export const isCancellable = ({ state }: Delivery) => state === "queued"
 export const isRetriable = (delivery: Delivery, now: number) =>
   delivery.state === "failed" && delivery.email !== null && !hasExpired(delivery, now)
 
-/** How the queue stands. */
+/** The numbers of deliveries by state. */
 export const SummaryCard = ({ summary }: { readonly summary: DeliverySummary }) => (
   <Card title="The queue now">
     <div data-live="summary">

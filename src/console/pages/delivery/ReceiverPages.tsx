@@ -82,7 +82,7 @@ const TestResult = ({ result }: { readonly result: TestMessageResult }) => (
 const KeyState = ({ signing }: { readonly signing: boolean }) =>
   signing ? <Badge kind="good">signing</Badge> : <Badge>not signing</Badge>
 
-/** A key with its record and, for those who may change it, its buttons. */
+/** A key with its DNS record. Members who may change the key also get its buttons. */
 const KeyCard = ({ at, dkimKey, mayChange }: {
   readonly dkimKey: DkimKeyView
   readonly at: string

@@ -11,7 +11,10 @@ const mostOfEntry = 6_000
 const mostOfList = 70_000
 const mostAlone = 90_000
 
-/** Up to so many characters of page, a difference in a list stands open. A created object has only new values, so its details are closed at first. */
+/**
+ * A difference in a list is open at first up to this size. Unit: characters of HTML. A created object has only new values,
+ * so its details are closed at first.
+ */
 const openUpTo = 2_500
 
 const isShort = ({ action }: AuditEntry, { cost, whole }: ReturnType<typeof shownOf>): boolean =>

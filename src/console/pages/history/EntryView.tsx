@@ -8,7 +8,7 @@ import { deedOf } from "./Shown.ts"
 
 const upperFirst = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 
-/** The number of an entry or a page's start in a path or query; undefined if there is none. */
+/** Reads the number of an entry, or of the start of a page, from a path or query. Undefined for other texts. */
 export const entryId = (text: string | null | undefined): number | undefined => {
   const id = Number(text ?? "")
   return Number.isSafeInteger(id) && id > 0 ? id : undefined

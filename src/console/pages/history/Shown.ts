@@ -12,14 +12,14 @@ export interface ShownField {
   /** Values of one line each. Absent for longer texts, which have `lines`. */
   readonly short?: { readonly before: string | undefined; readonly after: string | undefined }
   readonly lines: ReadonlyArray<ShownLine>
-  /** A remark beside the change, such as `too long to keep`. */
+  /** A remark on the change, such as `too long to keep`. */
   readonly remark?: string
 }
 
 /** The changes of an audit entry, ready to display. */
 export interface Shown {
   readonly fields: ReadonlyArray<ShownField>
-  /** Names of further fields that differ, and how many are left out altogether. */
+  /** Names of other fields that differ, and the number of fields that are not named. */
   readonly others: ReadonlyArray<string>
   readonly omitted: number
   /** Whether all stored changes are displayed. */
@@ -30,7 +30,7 @@ export interface Shown {
 const context = 2
 const worthLeaving = 3
 
-/** Values on one line up to this length stand beside each other. */
+/** Old and new values up to this length share a line. Unit: characters. */
 const shortUpTo = 90
 
 /** Fixed cost of a line, in characters. */

@@ -148,7 +148,7 @@ const peopleErasePage = Effect.fnUntraced(function* (visit: Visit) {
   return found === undefined ? yield* new ErasureNotFound({ id: id.slice(0, 100) }) : done(visit, found)
 })
 
-/** Forgetting a person: who, are you sure, and what was erased. */
+/** The erasure of a person: the form, the confirmation, and the report of erased data. */
 export const layer = pages(({ action, page }) => [
   page("/console/o/:org/people/erase", "erasePerson", erasePage),
   page("/console/o/:org/people/erase/:id", "getErasure", peopleErasePage),

@@ -73,7 +73,7 @@ const Segment = ({ segment }: { readonly segment: string }) => {
     : <span class="tags">{values.map(([name, value]) => <span class="tag">{name}: {value}</span>)}</span>
 }
 
-/** A bar as long as a share, beside the number that says the same. */
+/** A bar with the length of a share. The number is shown next to it. */
 const Share = ({ share }: { readonly share: number }) => (
   <svg class="chance" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
     <rect class="ground" width="100" height="8" rx="2" />
@@ -215,7 +215,7 @@ export const ProfileCard = ({ profile, zone }: { readonly profile: StoredProfile
   )
 }
 
-/** Events without a decision, messages that repeat one, and what was advised about when to send. */
+/** Events without a decision, repeated messages, and recommended send times. */
 export const OtherCards = ({ org, timeline }: { readonly org: Organization; readonly timeline: Timeline }) => (
   <>
     {timeline.loose.length !== 0 && (

@@ -25,7 +25,7 @@ export type Column = keyof typeof columnNames
 /** All columns, in the order of the table. */
 export const allColumns = Object.keys(columnNames) as ReadonlyArray<Column>
 
-/** Columns that fit beside each other on a laptop. */
+/** Columns that fit next to each other on a laptop. */
 const defaultColumns: ReadonlySet<Column> = new Set([
   "rate",
   "interval",

@@ -20,7 +20,7 @@ import { segmentText } from "./Words.ts"
 
 // One variant against another in the segments of two attributes.
 
-/** The value of a parameter if it is one of those that can be chosen. */
+/** The value of a parameter, if it is one of the choices. */
 const chosenOf = (query: URLSearchParams, name: string, allowed: ReadonlyArray<string>): string | undefined =>
   allowed.find((one) => one === query.get(name))
 

@@ -19,7 +19,7 @@ interface LeadFigure {
 export interface Lead extends VerdictWords {
   /** Advice, such as `Keep running about 6 days`. Empty where there is nothing to advise. */
   readonly advice: string
-  /** Since when a verdict stands, and until when. Empty without a verdict. */
+  /** The period in which the verdict applies. Empty without a verdict. */
   readonly reason: string
   readonly figures: ReadonlyArray<LeadFigure>
 }
@@ -46,8 +46,7 @@ const undecidedAdvice = (results: Pick<TemplateResults, "winner">, outlook: Outl
 }
 
 /**
- * Why a verdict stands that the chance to be best of today alone would not give: a verdict is reached once and kept until the
- * evidence turns.
+ * Explains a verdict that today's chance to be best alone would not support: a verdict is kept until the evidence reverses.
  */
 const reasonOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">, isWhole: boolean): string => {
   const { copy_id: won, leader, p_best: best, since, verdict } = winner

@@ -3,8 +3,8 @@ import { Badge } from "../../components/Badge.tsx"
 import type { Lead } from "./Lead.ts"
 
 /**
- * Which variant leads, by how much, and what to do; then the conditions of a winner. `actions`: buttons beside it; `health`: a line beside
- * the conditions.
+ * The leading variant, its lead, the next step, and the conditions of a winner. `actions`: buttons next to the heading.
+ * `health`: a line next to the conditions.
  */
 export const LeadCard = ({ actions, health, lead }: {
   readonly lead: Lead

@@ -11,8 +11,8 @@ import { BestOverTime, GainOverTime, RateOverTime, ShareOverTime, type ShownResu
 const mostDrawn = 5
 
 /**
- * Which variants are drawn: those that the first line compares, then those with most decisions. Their order stays as it is
- * while decisions are added.
+ * The variants to draw: first the variants that the first line compares, then the variants with most decisions. Their
+ * order does not change while decisions are added.
  */
 export const placesOf = (
   { variants, winner }: Pick<TimedTemplateResults, "variants" | "winner">,

@@ -182,7 +182,7 @@ const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | 
       `(${share}; ${range}).`
 }
 
-/** The gain by propensities beside that of the model, in a sentence; undefined where it is too uncertain. */
+/** Compares the gain by propensities with the gain of the model, in a sentence. Undefined if it is too uncertain. */
 export const weightedGainSentence = (
   { weighted_gain: gain }: Pick<TemplateSeries, "weighted_gain">,
 ): string | undefined => {

@@ -36,12 +36,12 @@ import { UndoNote } from "./SwitchPages.tsx"
 import { ColumnChoice, Variants } from "./Variants.tsx"
 import { list, segmentText, shipLabel } from "./Words.ts"
 
-/** Results are told to be older only once they are as old. Unit: milliseconds. */
+/** The page shows the age of results only above this limit. Unit: milliseconds. */
 const newFor = 60_000
 
 const labels = { lookback_days: "Days", offset_days: "Ended days ago", segment: "Segment" }
 
-/** Attributes that segments are of, such as `plan` and `daypart`; those with most decisions first. */
+/** Attributes of segments, such as `plan` and `daypart`. Attributes with most decisions come first. */
 const attributesIn = (segments: PageResults["found"]["segments"]): ReadonlyArray<string> => {
   const names = [...new Set(segments.flatMap(({ segment }) => Object.keys(segment)))]
   return names.length > 4 ? [...names.slice(0, 3), "others"] : names

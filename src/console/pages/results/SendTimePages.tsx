@@ -20,7 +20,7 @@ import type { Visit } from "../../Routes.tsx"
 import { Timing } from "./Timing.tsx"
 import { list } from "./Words.ts"
 
-/** How long a page waits for people to be counted, before it says so and asks again by itself. */
+/** How long the page awaits the count of people. After that, it says so and reloads by itself. */
 const patience = "100 millis"
 
 const per100 = (share: number) => {
@@ -240,7 +240,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   )
 })
 
-/** When the people who get a template look at it. */
+/** The hours at which recipients of a template open it. */
 export const layer = pages(({ page }) => [
   page("/console/o/:org/templates/:template/send-times", "templateSendTimes", show),
 ])

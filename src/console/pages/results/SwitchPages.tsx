@@ -35,7 +35,7 @@ const pathsOf = (org: string, template: string) => {
 const read = ({ org, params }: Visit) =>
   Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
 
-/** The results page with what was changed, so that it can be undone. */
+/** The results page with the change, so that it can be undone. */
 const backTo = (
   path: string,
   done: string,
@@ -294,7 +294,7 @@ const undoAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   return { to: pathsOf(visit.org.slug, template.id).results, done: "variants-restored" }
 })
 
-/** Pages that give all traffic to one variant, and that stop variants that are surely worse. */
+/** Pages that send all traffic to one variant, and that stop variants that are very likely worse. */
 export const layer = pages(({ action, asks }) => {
   const path = "/console/o/:org/templates/:template/results" as const
   return [

@@ -13,7 +13,7 @@ export const list = (parts: ReadonlyArray<string>): string =>
 export const segmentText = (segment: Readonly<Record<string, string>>): string =>
   list(Object.entries(segment).map(([name, value]) => `${name} is ${value}`))
 
-/** The action that gives all traffic to one variant. It is called shipping a winner only once there is one. */
+/** The name of the action that sends all traffic to one variant. It is called shipping a winner only if there is a winner. */
 export const shipLabel = ({ verdict }: Pick<TemplateResults["winner"], "verdict">): string =>
   verdict === "undecided"
     ? "Give one variant all traffic"

@@ -25,7 +25,7 @@ export const mailTitle = "Bounces and complaints by mail"
 
 const pageSize = 10
 
-/** Reasons shown of one body at most. */
+/** Maximum number of shown reasons of one body. */
 const shownFaults = 10
 
 const statusBadge: {
@@ -37,7 +37,7 @@ const statusBadge: {
   rejected: ["bad", "not understood"],
 }
 
-/** The badge of a body. One that could not be taken in is told from one that was read and not understood. */
+/** The badge of a body. It distinguishes a body whose processing failed from one that was read and not understood. */
 const badgeOf = ({ attempts, status }: InboxEntry) =>
   status === "rejected" && isSpent(attempts) ? ["bad", `failed ${attempts} times`] as const : statusBadge[status]
 
@@ -215,7 +215,7 @@ const replayAllAction = Effect.fnUntraced(function* (visit: Visit, { until = "" 
   return { to: `${sourcesPath(visit)}/${sourceId}/inbox`, done: "bodies-replayed" }
 })
 
-/** Payloads that could not be read, with the reason; each body can be looked at again. */
+/** Payloads that could not be read, with the reason. Each payload can be replayed. */
 export const layer = pages(({ action, page }) => [
   action("/console/o/:org/sources/:segment/inbox/replay", "replayInbox", replayAllAction),
   page("/console/o/:org/sources/:segment/inbox", "listInbox", list),

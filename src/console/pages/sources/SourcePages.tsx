@@ -339,7 +339,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
 const switched = (enabled: boolean) =>
   Effect.fnUntraced(function* (visit: Visit) {
     const sourceId = yield* sourceOf(visit)
-    // Only what is set up can be switched; putting would set up what is not.
+    // `put` would set up a source that is not set up, so only sources with a setup can be switched.
     if ((yield* stateOf(visit, sourceId)).setup === undefined) {
       return yield* new SourceNotFound({ id: sourceId })
     }

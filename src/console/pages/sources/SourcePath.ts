@@ -8,7 +8,7 @@ import type { Visit } from "../../Routes.tsx"
 /** Where the pages of sources are. */
 export const sourcesPath = ({ org }: Visit) => `/console/o/${org.slug}/sources`
 
-/** The inbox that a path names: that of a source, or of mail. */
+/** The inbox in a path: the inbox of a source, or the inbox of mail. */
 export const inboxOf = ({ params }: Visit): Effect.Effect<SourceId | typeof mailSource, SourceNotFound> => {
   const name = params["segment"] ?? ""
   const source = inboxSourceOf(name)

@@ -214,7 +214,7 @@ const Conflict = ({ here, isOwn, proposal }: {
     </>
   )
 
-/** The decision: a form for reviewers, or why there is none. */
+/** The decision, a form for reviewers, or the reason why the visitor cannot decide. */
 const Decision = ({ comment, here, proposal, refused, visit }: {
   readonly comment: string
   readonly here: string
@@ -369,7 +369,7 @@ const note = acting(
   }),
 )
 
-/** Changes that wait for approval: who proposed what, and the decision on each. */
+/** Proposed changes: their authors, their content and the decision on each. */
 export const layer = pages(({ action, page }) => {
   const one = "/console/o/:org/reviews/:proposal" as const
   return [

@@ -27,7 +27,7 @@ export const DiscardDraft = ({ path, savedAt }: {
   <PostButton to={`${path}/discard-draft`} fields={{ draft: savedAt }} kind="compact danger">Discard draft</PostButton>
 )
 
-/** Says that the editor shows a draft and not what is live. */
+/** Says that the editor shows a draft instead of the live variant. */
 export const OwnDraftNote = ({ draft, isNew, path, visit }: {
   readonly draft: DraftHead
   readonly isNew: boolean

@@ -99,7 +99,7 @@ export const combined = Effect.fnUntraced(function* (visit: Visit, fields: Field
 const json = (body: unknown, status = 200) =>
   HttpServerResponse.jsonUnsafe(body, { status, headers: { "cache-control": "no-store" } })
 
-/** Whether a form says what is stored, or for a new variant nothing yet. */
+/** Whether a form is equal to the stored variant. For a new variant, whether the form is empty. */
 const isUnchanged = (draft: Draft, of: Template, stored: Variant | undefined): boolean => {
   if (stored === undefined) return isDeepStrictEqual({ ...draft, base: "" }, blankOf(of))
   const content = read(draft)

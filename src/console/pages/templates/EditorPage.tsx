@@ -54,7 +54,7 @@ export const here = (visit: Visit) =>
 
 /** The template and variant of the editor. */
 export interface OpenedVariant {
-  /** The template as the visitor works on it: with the changes that wait for approval. */
+  /** The template with the visitor's proposed changes. */
   readonly of: Template
   /** Undefined for a new variant. */
   readonly stored: Variant | undefined
@@ -150,7 +150,7 @@ const conflictOf = Effect.fnUntraced(function* (visit: Visit, draft: Draft, stor
 /** The state of the editor's form. */
 export interface EditorState {
   readonly draft: Draft
-  /** Time of the visitor's stored draft as far as this page knows it; empty for none. */
+  /** Time of the visitor's stored draft when the page was made. Empty without a draft. */
   readonly known?: string
   readonly faults?: ReadonlyArray<Fault>
   readonly look?: PreviewLook
@@ -249,7 +249,7 @@ export const resent = Effect.fnUntraced(function* (visit: Visit, fields: Fields,
   })
 })
 
-/** The editor with what is wrong with the fields that were sent. */
+/** The editor with the faults of the sent fields. */
 export const faulty = (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => resent(visit, fields, { faults })
 
 /** The editor with the text of somebody whose session had ended. */

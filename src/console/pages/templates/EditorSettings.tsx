@@ -14,7 +14,7 @@ export interface Hints {
 
 const filterNames = [...filters.keys()].sort()
 
-/** JSON that can stand in a script element. */
+/** JSON for a script element. */
 const scriptJson = (value: unknown) => JSON.stringify(value).replaceAll("<", "\\u003c")
 
 /** The data of the editor's script, and the suggestions of plain inputs. */

@@ -16,7 +16,7 @@ export const samplesOf = (template: Template): Sample => ({
   at: "",
 })
 
-/** The draft of a new variant: the variables of the others, or those that Deliver sends, with nothing in them. */
+/** The draft of a new variant, with empty variables: the variables of the other variants, or the variables that Deliver sends. */
 export const blankOf = (template: Template): Draft => {
   const [like] = template.variants
   return {

@@ -21,7 +21,7 @@ export interface OfferedPeople {
   readonly chosen: string
 }
 
-/** The people to offer. `fields` are those of the form; undefined when the page is opened. */
+/** The people to offer. `fields`: the fields of the form. Undefined when the page is opened. */
 export const offeredPeople = Effect.fnUntraced(
   function* ({ org }: Visit, template: string, fields: Fields | undefined) {
     const asksRecent = fields?.["do"] === "recent-people" || fields?.["people"] === "recent"

@@ -56,8 +56,8 @@ const subjectsOf = Effect.fnUntraced(function* (
 })
 
 /**
- * The stored variants of a template for a person at a time (Unix milliseconds). Without `subject`, the variable of the
- * subject, and if the subjects cannot be rendered in time, they have none.
+ * The stored variants of a template for a person at a time (Unix milliseconds). They have no subjects without `subject`, the
+ * variable of the subject, or if the subjects cannot be rendered in time.
  */
 export const matchesOf = Effect.fnUntraced(function* (
   previews: Previews["Service"],
@@ -87,7 +87,7 @@ export const matchesOf = Effect.fnUntraced(function* (
   }))
 })
 
-/** The variants, those that the person can get first. */
+/** The variants. Variants that the person can get come first. */
 export const VariantMatches = ({ matches }: { readonly matches: ReadonlyArray<VariantMatch> }) => (
   <section class="audience" aria-label="Saved variants for this person">
     <h2>Saved variants for this person</h2>

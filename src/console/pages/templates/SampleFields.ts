@@ -49,7 +49,7 @@ const searched = (sources: ReadonlyArray<Vars>): ReadonlyArray<string> => {
 
 /**
  * Example values for the fields that the sources of a template use, guessed from their names. A field that the search
- * misses renders blank. Searches 50 variants and 300,000 characters at most.
+ * misses renders blank. Searches at most 50 variants and 300,000 characters.
  */
 export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<string, unknown>> => {
   const root = node()

@@ -21,7 +21,7 @@ export const draftWarning = (connections: Connections["Service"], org: string, d
     ? ""
     : warningsOf(connections, org, [{ name: draft.name.trim() || "without a name", ...sourcesOf(draft) }])
 
-/** The warning about active variants that Deliver cannot send; empty for none. */
+/** The warning about active variants that Deliver cannot send. Empty if Deliver can send all of them. */
 export const templateWarning = (
   connections: Connections["Service"],
   org: string,

@@ -99,7 +99,7 @@ export const settingsInput = (fields: Fields) => {
   }
 }
 
-/** Faults at the controls of the form: those of a weight at the weight, of a part of the holdout at that part. */
+/** Places each fault at its control of the form, such as the fault of a weight at the field of that weight. */
 export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
   faults.map(({ detail, pointer }) => ({
     pointer: weights.some((weight) => pointer === `/objective/${weight}`) ? pointer.slice("/objective".length) : pointer
@@ -171,7 +171,7 @@ const WeightFields = ({ field }: { readonly field: FieldOf }) => (
   </fieldset>
 )
 
-/** Variants to choose one from: those of the template, and the chosen one where it is none of them (any more). */
+/** All variants of the template, plus the selected variant if it was deleted. */
 const variantOptions = (variants: Template["variants"], chosen: string) => [
   ["", "Choose a variant"] as const,
   ...variants.map(({ id, name }) => [id, name === id ? id : `${name} (${id})`] as const),
@@ -258,19 +258,19 @@ const Keeping = ({ field, members }: { readonly field: FieldOf; readonly members
   )
 }
 
-/** Fields that stand before the advanced ones. */
+/** Pointers of fields above the advanced fields. */
 const basicFields = ["/tags", "/owner", "/name", "/objective", "", ...weights.map((name) => `/${name}`)]
 
-/** The settings of a template. Those that most templates leave as they are can be folded away. */
+/** The settings of a template. `isFolded` folds the settings that most templates do not change. */
 export const SettingsFields = ({ children, faults, fields, isFolded = false, members, variants = [] }: {
   readonly fields: Fields
   readonly faults: ReadonlyArray<Fault>
   readonly isFolded?: boolean
-  /** The members of the organization, to choose an owner from; without them, tags and owner are left out. */
+  /** The members of the organization, to choose an owner from. Without them, tags and owner are left out. */
   readonly members?: ReadonlyArray<Member>
   /** The variants of the template, to choose the one of a holdout from. */
   readonly variants?: Template["variants"]
-  /** Further advanced fields. */
+  /** More advanced fields. */
   readonly children?: ComponentChildren
 }) => {
   const domains = faults.filter(({ pointer }) => pointer.startsWith("/link_domains"))

@@ -78,7 +78,7 @@ const Owner = ({ template: { owner, ownerName } }: { readonly template: ListedTe
     )
     : <span dir="auto" title={owner}>{ownerName}</span>
 
-/** The winner, or that there is none, as a link to the results. */
+/** A link to the results with the winner, or with the state of the test. */
 const Winner = ({ org, template: { id, name, winner } }: {
   readonly org: OrgSlug
   readonly template: ListedTemplate
@@ -135,7 +135,7 @@ const Menu = ({ back, template, visit: { can, org } }: {
 /** The form of which the boxes in the rows are a part. */
 const batchForm = "batch"
 
-/** The controls that tag the chosen templates and give them an owner. */
+/** The controls that set tags and the owner of the chosen templates. */
 const TagsAndOwner = ({ members, org, tags }: {
   readonly members: ReadonlyArray<Member>
   readonly org: OrgSlug

@@ -246,7 +246,7 @@ const ArchivedNote = ({ can, here, org, template }: {
   </Note>
 )
 
-/** Says which changes of the template wait for approval. */
+/** Lists the changes of the template that need approval. */
 const WaitingNote = ({ members, visit, waiting }: {
   readonly members: ReadonlyMap<string, NamedMember>
   readonly visit: Visit
@@ -409,5 +409,5 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   )
 })
 
-/** One template: its variants side by side, and what was changed of it of late. */
+/** A template: its variants side by side, and its latest changes. */
 export const layer = pages(({ page }) => [page("/console/o/:org/templates/:template", "getTemplate", show)])

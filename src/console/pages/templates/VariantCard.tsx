@@ -18,7 +18,7 @@ export const cardSources = ({ formats, vars }: Variant): ReadonlyArray<Sources> 
   Object.entries(vars).filter(([name]) => formats[name] !== "html").slice(0, shownTexts)
     .map(([name, source]) => ({ vars: { [name]: source }, formats: {} }))
 
-/** A variant's texts for the sample fields, or why there is none. */
+/** A variant's texts for the sample fields, or the reason why they could not be rendered. */
 const textsOf = (variant: Variant, rendered: ReadonlyArray<Rendered> | undefined) =>
   cardSources(variant).map(({ vars }, at) => {
     const [name = ""] = Object.keys(vars)
@@ -32,7 +32,7 @@ const textsOf = (variant: Variant, rendered: ReadonlyArray<Rendered> | undefined
 const cut = (all: ReadonlyArray<string>) =>
   all.length > shownConditions ? [...all.slice(0, shownConditions), `and ${all.length - shownConditions} more`] : all
 
-/** One variant beside the others: what it says, whom it is for, when, and how much of the traffic it has. */
+/** A variant in the list of a template: its texts, its audience, its seasons and its share of traffic. */
 export const VariantCard = (
   { actions, base, decisions, fieldsText, inSeason, rendered, share, variant }: {
     readonly variant: Variant
@@ -42,7 +42,7 @@ export const VariantCard = (
     readonly base: string
     readonly inSeason: boolean
     readonly fieldsText: string
-    /** Lately; `share` of all decisions of the template in [0, 1], undefined when there were none. */
+    /** Recent decisions. `share`: share of all decisions of the template, in [0, 1]. Undefined without decisions. */
     readonly decisions: number
     readonly share: number | undefined
     readonly actions: ComponentChildren

@@ -16,7 +16,7 @@ import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
 
-/** Names of the controls for the summary of what is wrong. */
+/** Labels of the controls for the summary of faults. */
 export const labelsOf = (draft: Draft): Record<string, string> => {
   const labels: Record<string, string> = { name: "Name", id: "Id", components: "Made of", test_to: "Send a test to" }
   labels["person_name"] = "Name of the person"
@@ -61,7 +61,7 @@ interface EditorProps {
   readonly isNew: boolean
   /** Whether the form has text that is stored nowhere. */
   readonly isUnsaved: boolean
-  /** Time of the visitor's stored draft; empty for none. */
+  /** Time of the visitor's stored draft. Empty without a draft. */
   readonly known: string
   /** `updated_at` of the stored variant, which a save replaces; empty for a new one. */
   readonly over: string
@@ -70,7 +70,7 @@ interface EditorProps {
   readonly again: string
   readonly preview: string
   readonly back: string
-  /** The recipients of a test message; undefined where none may be sent. */
+  /** The recipients of a test message. Undefined if the visitor may not send one. */
   readonly test: TestChoice | undefined
   readonly timeZone: string
   /** The frame's first content; undefined: the script requests the preview. */

@@ -41,7 +41,7 @@ const storedOf = Effect.fnUntraced(function* (visit: Visit) {
   return (yield* opened(visit)).stored ?? (yield* new VariantNotFound({ id: idOf(visit, "variant") }))
 })
 
-/** The variant as it is, for those who may not change it. */
+/** The stored variant, for members who may not change it. */
 const shown = (visit: Visit, of: Template, stored: Variant) =>
   view(
     {
@@ -82,7 +82,7 @@ const shown = (visit: Visit, of: Template, stored: Variant) =>
     </Card>,
   )
 
-/** Faults of the form's shape with those of its Liquid, so that all are seen at once. */
+/** The faults of the fields and the faults of the Liquid, so that the form shows all of them at once. */
 const allFaults = Effect.fnUntraced(function* (org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
   const { formats, vars } = sourcesOf(draft)
   const liquid = yield* (yield* SourceCheck).check(org, { vars, formats }).pipe(
@@ -99,7 +99,7 @@ const allFaults = Effect.fnUntraced(function* (org: string, draft: Draft, faults
   return new InvalidInput({ faults: [...faults, ...placed(draft, liquid)] })
 })
 
-/** The draft to create: with an id made from its name where none is written, and active if the button says so. */
+/** The draft to create. Without an id in the form, the id is made from the name. The variant is active if the button says so. */
 const toCreate = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
   const active = draft.active || fields["do"] === "activate"
@@ -127,7 +127,7 @@ const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
       AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
       InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
     }),
-    // A change that waits for approval is stored as well.
+    // A change that needs approval is stored too.
     Effect.tapErrorTag("ChangeProposed", () => dropDraft(visit, fields)),
   )
   yield* dropDraft(visit, fields)

@@ -108,7 +108,7 @@ export const Condition = ({ at, faults, remove, row }: {
   )
 }
 
-/** Times as the device's picker writes them; what has an offset of its own stays a text. */
+/** Reads times as the browser's time picker writes them. A time with an offset is returned unchanged. */
 const Instant = ({ faults, id, label, value }: {
   readonly id: string
   readonly label: string

@@ -28,7 +28,7 @@ export interface TestRecipients {
   readonly groups: ReadonlyArray<string>
 }
 
-/** The recipients in the fields of the form; undefined if it has none. */
+/** The recipients in the fields of the form. Undefined if the form has no such fields. */
 export const recipientsIn = (fields: Readonly<Record<string, string | undefined>>): TestRecipients | undefined =>
   fields["test_to"] === undefined ? undefined : {
     to: fields["test_to"],
@@ -57,7 +57,7 @@ export const recipientFaults = (
   })
 }
 
-/** The typed addresses and those of the groups, each once. */
+/** The typed addresses and the addresses of the groups, each once. */
 const allOf = (typed: ReadonlyArray<string>, groups: ReadonlyArray<TestGroup>): ReadonlyArray<string> => {
   const all = [...typed, ...groups.flatMap(({ emails }) => emails)]
   return all.filter((one, at) => all.findIndex((other) => other.toLowerCase() === one.toLowerCase()) === at)
@@ -95,7 +95,7 @@ export const sendTest = Effect.fnUntraced(function* (
   const ask = { template_id: template, ...(draft.id === "" ? {} : { copy_id: draft.id }), fields }
   const failed = (detail: string) =>
     Effect.succeed(recipients.map((to): TestSent => ({ to, ok: false, detail, messageId: null })))
-  // What is wrong with the text is wrong for all recipients.
+  // A fault of the text affects all recipients.
   return yield* sendToEach(yield* TestMessages, visit.org.slug, active.name, recipients, ask, sourcesOf(draft)).pipe(
     Effect.catchTags({
       InvalidInput: ({ faults }) =>

@@ -36,7 +36,7 @@ const listPage = Effect.fnUntraced(function* (visit: Visit) {
   const { next, page: shown } = yield* pageOf(
     versionsPerPage,
     (limit) => versions.list(visit.org.slug, of.id, stored.id, { before, limit }),
-    // A variant that waits for approval has no versions yet.
+    // A proposed variant has no versions yet.
   ).pipe(Effect.catchTag("VariantNotFound", () => Effect.succeed({ next: null, page: [] })))
   const title = `${stored.name} · Versions`
   return view(
