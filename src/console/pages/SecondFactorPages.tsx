@@ -15,6 +15,7 @@ import { QrCode } from "../components/QrCode.tsx"
 import { Time } from "../components/Time.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
+import { formFields, typed } from "../FormReaders.ts"
 import { type Fields, ownPath, problem, type View, type Visit } from "../Routes.tsx"
 
 const path = "/console/account/second-factor"
@@ -221,17 +222,19 @@ const renew = (_: Visit, __: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
     kind: "primary",
   }))
 
+const passwordFields = formFields({ code: typed, current_password: typed })
+
 const beginAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const client = (yield* SessionCookie).clientOf(visit.request)
   const begun = yield* Effect.mapError(
-    (yield* OwnSecondFactor).begin(visit.session, fields["current_password"] ?? "", client),
+    (yield* OwnSecondFactor).begin(visit.session, passwordFields(fields).current_password, client),
     asFault,
   )
   return setUp(visit, begun, fields)
 })
 
 const disableAction = Effect.fnUntraced(function* ({ request, session }: Visit, fields: Fields) {
-  const { code = "", current_password: password = "" } = fields
+  const { code, current_password: password } = passwordFields(fields)
   yield* Effect.mapError(
     (yield* OwnSecondFactor).disable(session, password, code, (yield* SessionCookie).clientOf(request)),
     asFault,
@@ -240,7 +243,7 @@ const disableAction = Effect.fnUntraced(function* ({ request, session }: Visit, 
 })
 
 const renewAction = Effect.fnUntraced(function* ({ request, session }: Visit, fields: Fields) {
-  const { code = "", current_password: password = "" } = fields
+  const { code, current_password: password } = passwordFields(fields)
   const codes = yield* Effect.mapError(
     (yield* OwnSecondFactor).renewRecoveryCodes(session, password, code, (yield* SessionCookie).clientOf(request)),
     asFault,
@@ -277,7 +280,7 @@ export const layer = pages(({ action, asks, form, page }) => [
     "confirmSecondFactor",
     Effect.fnUntraced(function* (visit, fields) {
       const codes = yield* Effect.mapError(
-        (yield* OwnSecondFactor).confirm(visit.session, fields["code"] ?? ""),
+        (yield* OwnSecondFactor).confirm(visit.session, passwordFields(fields).code),
         asFault,
       )
       return recoveryCodesView(codes, nextOf(visit, fields), "Your second factor is on.")

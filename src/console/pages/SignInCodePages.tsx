@@ -4,6 +4,7 @@ import { SignIn } from "../../accounts/SignIn.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
+import { formFields, typed } from "../FormReaders.ts"
 import { alone, ownPath, redirect, type View } from "../Routes.tsx"
 import { queryOf, signedOutPages, Title } from "./SignedOut.tsx"
 
@@ -45,6 +46,8 @@ const codeView = ({ error, next, status = 200 }: {
   ),
 })
 
+const codeFields = formFields({ code: typed, next: ownPath })
+
 /** The second step of signing in with a password. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const signIn = yield* SignIn
@@ -64,9 +67,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   })
 
   yield* post("/console/sign-in/code", (request, fields) => {
-    const next = ownPath(fields["next"])
+    const { code, next } = codeFields(fields)
     const again = (status: number, error: string) => alone(request, codeView({ error, next, status }))
-    return signIn.withCode(cookie.readPending(request) ?? "", fields["code"] ?? "", cookie.clientOf(request)).pipe(
+    return signIn.withCode(cookie.readPending(request) ?? "", code, cookie.clientOf(request)).pipe(
       Effect.flatMap((entered) =>
         enter(
           request,

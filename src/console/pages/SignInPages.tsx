@@ -17,6 +17,7 @@ import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { flashes } from "../Flash.ts"
+import { formFields, typed } from "../FormReaders.ts"
 import { alone, Console, decoded, type Fields, ownPath, problem, redirect, type View } from "../Routes.tsx"
 import { type PageHttpRequest, queryOf, signedOutPages, Title } from "./SignedOut.tsx"
 
@@ -224,6 +225,8 @@ const invitationView = Effect.fnUntraced(
 const uninvited = (services: Services, request: PageHttpRequest, message: string) =>
   deadLink(services, request, "This invitation no longer works", message, "Invitation")
 
+const signInFields = formFields({ email: (sent = "") => sent.slice(0, 254), next: ownPath, password: typed })
+
 /** The form that signs in with a password. */
 const signInRoutes = Effect.fnUntraced(function* (services: Services) {
   const { cookie, get, post, proceed, signedIn } = services
@@ -251,14 +254,13 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
     }))
 
   yield* post("/console/sign-in", (request, fields) => {
-    const email = (fields["email"] ?? "").slice(0, 254)
-    const next = ownPath(fields["next"])
+    const { email, next, password } = signInFields(fields)
     const again = (status: number, error: string) =>
       alone(
         request,
         signInView({ email, error, next, openId: services.openId.label, hasMail: services.mail.isOn, status }),
       )
-    return services.signIn.withPassword(email, fields["password"] ?? "", cookie.clientOf(request)).pipe(
+    return services.signIn.withPassword(email, password, cookie.clientOf(request)).pipe(
       Effect.flatMap((result) => proceed(request, result, { to: next })),
       Effect.catchTags({
         WrongPassword: ({ message }) => Effect.succeed(again(401, message)),
@@ -268,6 +270,11 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
       }),
     )
   })
+})
+
+const themeFields = formFields({
+  theme: (sent) => sent === "dark" || sent === "light" ? sent : "auto",
+  back: ownPath,
 })
 
 /** Signing out, and the choice of a theme. */
@@ -286,13 +293,15 @@ const signOutRoutes = Effect.fnUntraced(function* (services: Services) {
     }))
 
   yield* post("/console/theme", (_, fields) => {
-    const theme = fields["theme"] === "dark" || fields["theme"] === "light" ? fields["theme"] : "auto"
+    const { back, theme } = themeFields(fields)
     return Effect.succeed(redirect({
-      to: ownPath(fields["back"]) ?? "/console",
+      to: back ?? "/console",
       cookies: [`parlance_theme=${theme}; ${cookie.attributes}; Max-Age=31536000`],
     }))
   })
 })
+
+const accountFields = formFields({ email: typed, name: typed, password: typed, token: typed })
 
 /** The link that creates the first administrator. */
 const firstRunRoutes = Effect.fnUntraced(function* (services: Services) {
@@ -306,8 +315,7 @@ const firstRunRoutes = Effect.fnUntraced(function* (services: Services) {
   })
 
   yield* post("/console/first-run", (request, fields) => {
-    const token = fields["token"] ?? ""
-    const { email = "", name = "", password = "" } = fields
+    const { email, name, password, token } = accountFields(fields)
     const again = (faults: ReadonlyArray<Fault>) =>
       alone(request, newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, fields, { faults }))
     return Effect.gen(function* () {
@@ -346,7 +354,7 @@ const invitationRoutes = Effect.fnUntraced(function* (services: Services) {
   )
 
   yield* post("/console/invitation", (request, fields) => {
-    const token = fields["token"] ?? ""
+    const { name, password, token } = accountFields(fields)
     return Effect.gen(function* () {
       const invitation = yield* services.invitations.find(token)
       const known = yield* services.accounts.findByEmail(invitation.email)
@@ -358,7 +366,7 @@ const invitationRoutes = Effect.fnUntraced(function* (services: Services) {
       }
       const account = known ?? (yield* services.accounts.create(
         yield* decoded(
-          decodeAccount({ email: invitation.email, name: fields["name"], password: fields["password"] ?? "" }),
+          decodeAccount({ email: invitation.email, name, password }),
         ),
         "invitation",
       ))
@@ -399,8 +407,8 @@ const passwordRoutes = Effect.fnUntraced(function* (services: Services) {
   })
 
   yield* post("/console/password", (request, fields) => {
-    const token = fields["token"] ?? ""
-    return services.signIn.withLink(token, fields["password"] ?? "", cookie.clientOf(request)).pipe(
+    const { password, token } = accountFields(fields)
+    return services.signIn.withLink(token, password, cookie.clientOf(request)).pipe(
       Effect.tap(({ account }) => services.audit.recordEntry(account, "password chosen by a link")),
       Effect.flatMap((result) => proceed(request, result, { done: "password-changed" })),
       Effect.catchTags({

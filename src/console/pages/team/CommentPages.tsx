@@ -25,6 +25,7 @@ import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
+import { lines, readForm } from "../../FormReaders.ts"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { templatePath, variantPath } from "../templates/Paths.ts"
 
@@ -44,8 +45,7 @@ const filters: { readonly [which in CommentFilter]: string } = { open: "Open", r
 
 const isFilter = (text: string | null): text is CommentFilter => text !== null && Object.hasOwn(filters, text)
 
-/** The text of a form with the line breaks that people mean. */
-const textIn = (fields: Fields) => (fields["text"] ?? "").replaceAll("\r\n", "\n")
+const commentReaders = { text: lines, variant_id: (sent = "") => sent === "" ? undefined : sent }
 
 /** The members to mention, for the script. */
 const MentionList = ({ members }: { readonly members: ReadonlyArray<NamedMember> }) => (
@@ -280,11 +280,7 @@ const confirmDelete = Effect.fnUntraced(function* (visit: Visit) {
 })
 
 const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const variant = fields["variant_id"] ?? ""
-  const input = yield* decoded(decodeInput({
-    text: textIn(fields),
-    ...(variant === "" ? {} : { variant_id: variant }),
-  }))
+  const input = yield* decoded(decodeInput(readForm(commentReaders, fields)))
   yield* (yield* Comments).add(visit.org.slug, lookedUp(visit.params["template"] ?? ""), input, visit.actor)
   return { to: here(visit), done: "comment-added" }
 })
@@ -305,7 +301,7 @@ export const layer = pages(({ action, asks, form, page }) => {
   return [
     page(all, "listComments", list),
     action(all, "createComment", add, list),
-    ...form(one, "updateComment", edit, change("comment-changed", (fields) => ({ text: textIn(fields) }))),
+    ...form(one, "updateComment", edit, change("comment-changed", ({ text }) => ({ text: lines(text) }))),
     action(`${one}/resolve`, "updateComment", change("comment-resolved", () => ({ resolved: true }))),
     action(`${one}/reopen`, "updateComment", change("comment-opened", () => ({ resolved: false }))),
     ...asks(

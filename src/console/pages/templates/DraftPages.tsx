@@ -22,6 +22,7 @@ import { ofFields } from "./Draft.ts"
 import { DiscardDraft, OtherDraftsNote, OwnDraftNote } from "./DraftNotes.tsx"
 import {
   editor,
+  editorFields,
   editorPaths,
   faulty,
   here,
@@ -113,7 +114,7 @@ const autosave = Effect.fnUntraced(function* (ask: PageRequest) {
   const { of, stored } = yield* opened(ask)
   const draft = ofFields(fields)
   if (isUnchanged(draft, of, stored)) {
-    yield* (yield* Drafts).discard(org.slug, placeOf(ask), timeOf(fields["draft"]))
+    yield* (yield* Drafts).discard(org.slug, placeOf(ask), editorFields(fields).draft)
     return json({ saved_at: "", text: "No changes" })
   }
   return yield* keepDraft(ask, fields).pipe(
@@ -181,7 +182,7 @@ const draftPage = Effect.fnUntraced(function* (visit: Visit, author: string, fau
 })
 
 const publish = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const { draft } = yield* found(visit, fields["author"] ?? "")
+  const { draft } = yield* found(visit, editorFields(fields).author)
   const { id } = yield* (yield* Drafts).publish(visit.org.slug, { ...placeOf(visit), author: draft.author }).pipe(
     Effect.catchTags({
       AlreadyExists: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
@@ -200,7 +201,7 @@ const publish = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 })
 
 const discard = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  yield* (yield* Drafts).discard(visit.org.slug, placeOf(visit), timeOf(fields["draft"]))
+  yield* (yield* Drafts).discard(visit.org.slug, placeOf(visit), editorFields(fields).draft)
   return { to: here(visit), done: "draft-discarded" }
 })
 
@@ -220,7 +221,7 @@ export const layer = pages(({ action, page, route }) =>
       `${path}/publish-draft`,
       "publishDraft",
       publish,
-      (visit, fields, faults) => draftPage(visit, fields["author"] ?? "", faults),
+      (visit, fields, faults) => draftPage(visit, editorFields(fields).author, faults),
     ),
   ])
 )

@@ -17,6 +17,7 @@ import { type Draft, VariantForm } from "../../../templates/VariantForm.ts"
 import { VariantVersions } from "../../../templates/VariantVersions.ts"
 import { assets } from "../../Assets.ts"
 import { Note } from "../../components/Note.tsx"
+import { formFields, ifSent, type Reader, text, typed } from "../../FormReaders.ts"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { ConflictCard } from "./ConflictCard.tsx"
 import { lookOf, ofFields, type PreviewLook, type Sample, sampleOf } from "./Draft.ts"
@@ -82,6 +83,20 @@ export const placeOf = (visit: VariantRequest): DraftPlace => ({
 export const timeOf = (text: string | undefined): string | undefined =>
   text !== undefined && isStoredTime(text) ? text : undefined
 
+/** Fields of the editor's forms in addition to the variant. */
+export const editorFields = formFields({
+  /** The button that sent the form. */
+  do: typed,
+  /** Time of the visitor's stored draft when the page was made. Undefined without a draft. */
+  draft: timeOf,
+  author: typed,
+  active: (sent) => sent === "true",
+  /** The version that the page showed. */
+  over: ifSent(typed) as Reader<string | undefined>,
+  person: typed,
+  person_name: text,
+})
+
 const decodeForm = decoder(VariantForm)
 
 /** Stores the text of a form as the visitor's draft. Fails with `InvalidInput` for texts that are too long. */
@@ -92,7 +107,7 @@ export const keepDraft = Effect.fnUntraced(function* (visit: VariantRequest, fie
   return yield* (yield* Drafts).put(visit.org.slug, placeOf(visit), {
     form: form.success,
     base: timeOf(base),
-    replaces: timeOf(fields["draft"]) ?? null,
+    replaces: editorFields(fields).draft ?? null,
   })
 })
 

@@ -7,7 +7,7 @@ import { ofVariant } from "../../../templates/VariantForm.ts"
 import { Note } from "../../components/Note.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { ofFields, readSample, sampleOf } from "./Draft.ts"
-import { type EditorState, opened, resent } from "./EditorPage.tsx"
+import { editorFields, type EditorState, opened, resent } from "./EditorPage.tsx"
 import { samplesOf } from "./NewDraft.ts"
 import { sampleOfPerson } from "./PersonPicker.tsx"
 
@@ -23,10 +23,11 @@ const shown = Effect.fnUntraced(function* (visit: Visit, fields: Fields, more: P
 
 /** Fills in the sample of the chosen person, or offers recent recipients. */
 export const personAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  if (fields["do"] !== "use-person") return yield* shown(visit, fields)
+  const { do: button, person } = editorFields(fields)
+  if (button !== "use-person") return yield* shown(visit, fields)
   const { of } = yield* opened(visit)
   const sample = sampleOf((name) => fields[name], samplesOf(of))
-  return yield* shown(visit, fields, { sample: yield* sampleOfPerson(visit, of, fields["person"] ?? "", sample) })
+  return yield* shown(visit, fields, { sample: yield* sampleOfPerson(visit, of, person, sample) })
 })
 
 /** Saves the sample of the form as a person. */
@@ -36,7 +37,7 @@ export const savePersonAction = Effect.fnUntraced(function* (visit: Visit, field
   const given = readSample(sample)
   if (Result.isFailure(given)) return yield* new InvalidInput({ faults: given.failure })
   const { id, name } = yield* (yield* SamplePeople).save(visit.org.slug, {
-    name: (fields["person_name"] ?? "").trim(),
+    name: editorFields(fields).person_name,
     attrs: Json.parse(sample.attrs.trim() || "{}") as Readonly<Record<string, unknown>>,
     fields: given.success.fields,
   }).pipe(
@@ -52,7 +53,7 @@ export const savePersonAction = Effect.fnUntraced(function* (visit: Visit, field
 
 /** Deletes the chosen person. The sample stays in the form. */
 export const deletePersonAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const id = (fields["person"] ?? "").replace(/^saved:/, "")
+  const id = editorFields(fields).person.replace(/^saved:/, "")
   yield* (yield* SamplePeople).remove(visit.org.slug, id).pipe(
     Effect.catchTag(
       "SamplePersonNotFound",

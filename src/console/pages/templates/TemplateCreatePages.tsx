@@ -11,6 +11,7 @@ import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
+import { formFields, text, typed } from "../../FormReaders.ts"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { createPath, listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
@@ -43,13 +44,13 @@ const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: R
     <script type="module" src={assets.templates}></script>,
   ))
 
+const nameFields = formFields({ id: text, name: typed })
+
 /** The id that was written, or one made from the name that no template has. */
 const idOf = Effect.fnUntraced(function* (org: string, fields: Fields) {
   const templates = yield* TemplateCache
-  const written = (fields["id"] ?? "").trim()
-  return written !== ""
-    ? written
-    : freeId(idOfName(fields["name"] ?? "") || "template", (id) => templates.template(org, id) !== undefined)
+  const { id, name } = nameFields(fields)
+  return id !== "" ? id : freeId(idOfName(name) || "template", (id) => templates.template(org, id) !== undefined)
 })
 
 const newAction = Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {

@@ -14,6 +14,7 @@ import { Card } from "../../components/Card.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
 import { Table } from "../../components/Table.tsx"
+import { checked, formFields, lines } from "../../FormReaders.ts"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { importPath, listPath, templatePath } from "./Paths.ts"
@@ -68,9 +69,11 @@ const example = `templates:
           body: <p>Hello</p>
         formats: {body: html}`
 
+const importFields = formFields({ text: lines, edit: checked, preview: checked })
+
 const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) => {
-  const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
-  const lines = text.split("\n")
+  const { text } = importFields(fields)
+  const textLines = text.split("\n")
   return Effect.succeed(view(
     {
       title: "Import templates",
@@ -94,7 +97,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
             return [
               `line ${line}, column ${column}`,
               detail,
-              <code>{(lines[Number(line) - 1] ?? "").trim().slice(0, 120)}</code>,
+              <code>{(textLines[Number(line) - 1] ?? "").trim().slice(0, 120)}</code>,
             ]
           })}
         />
@@ -116,7 +119,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
             id="text"
             name="text"
             class="mono source"
-            rows={Math.min(30, Math.max(14, lines.length))}
+            rows={Math.min(30, Math.max(14, textLines.length))}
             spellcheck={false}
             placeholder={example}
             aria-describedby="text-hint"
@@ -169,9 +172,8 @@ const previewOf = ({ org }: Visit, text: string, { changes, unchanged }: Importe
 
 const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { org } = visit
-  const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
-  if (fields["edit"] !== undefined) return yield* Effect.andThen(noteNothing, importForm(visit, fields))
-  const isPreview = fields["preview"] !== undefined
+  const { edit, preview: isPreview, text } = importFields(fields)
+  if (edit) return yield* Effect.andThen(noteNothing, importForm(visit, fields))
   const done = yield* (yield* TemplateImports).importFile(org.slug, text, { dryRun: isPreview }).pipe(
     Effect.catchTag("FileRefused", ({ faults }) =>
       new InvalidInput({

@@ -16,6 +16,7 @@ import { ErrorSummary } from "../../components/Note.tsx"
 import { count, counted } from "../../Format.ts"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
+import { formFields } from "../../FormReaders.ts"
 import { decoded, type Fields, ownPath, type Visit } from "../../Routes.tsx"
 import { createPath, exportPath, importPath, listPath } from "./Paths.ts"
 import { BatchBar, type BatchName, Nothing, shownAt, TemplateTable } from "./TemplateListParts.tsx"
@@ -129,9 +130,12 @@ const batches: {
   owner: { done: "templates-owned", change: ({ owner = "" }) => ({ owner: owner === "" ? null : owner }) },
 }
 
+const batchFields = formFields({ id: (sent = "") => sent.split("\n"), back: ownPath })
+
 const batchAction = (what: BatchName) =>
   Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
-    const ids = (fields["id"] ?? "").split("\n").filter((one) => one !== "" && isStorable(one)).slice(0, maxBatch)
+    const { back, id } = batchFields(fields)
+    const ids = id.filter((one) => one !== "" && isStorable(one)).slice(0, maxBatch)
     if (ids.length === 0) {
       return yield* new InvalidInput({ faults: [{ pointer: "", detail: "No template is chosen: tick its box first" }] })
     }
@@ -142,7 +146,6 @@ const batchAction = (what: BatchName) =>
       ),
     )
     const changed = yield* (yield* TemplateBatch).change(org.slug, some, wanted)
-    const back = ownPath(fields["back"])
     const to = back !== undefined && back.startsWith(listPath(org.slug)) ? back : listPath(org.slug)
     if (changed > 0) return { to, done }
     yield* noteNothing

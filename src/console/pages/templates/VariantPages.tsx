@@ -16,6 +16,7 @@ import type { Fields, Goto, View, Visit } from "../../Routes.tsx"
 import { changed, conditionText, ofFields, sampleOf } from "./Draft.ts"
 import { combined, withDrafts } from "./DraftPages.tsx"
 import {
+  editorFields,
   editorPaths,
   faulty,
   here,
@@ -26,7 +27,6 @@ import {
   placeOf,
   resent,
   resumed,
-  timeOf,
 } from "./EditorPage.tsx"
 import { samplesOf } from "./NewDraft.ts"
 import { deletePersonAction, personAction, savePersonAction } from "./PersonPages.tsx"
@@ -102,13 +102,13 @@ const allFaults = Effect.fnUntraced(function* (org: string, draft: Draft, faults
 /** The draft to create. Without an id in the form, the id is made from the name. The variant is active if the button says so. */
 const toCreate = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
-  const active = draft.active || fields["do"] === "activate"
+  const active = draft.active || editorFields(fields).do === "activate"
   return { ...draft, active, id: newIdOf(draft, (yield* opened(visit)).of) ?? "" }
 })
 
 /** Removes the draft that a saved form was stored as. */
 const dropDraft = (visit: Visit, fields: Fields) => {
-  const known = timeOf(fields["draft"])
+  const { draft: known } = editorFields(fields)
   return known === undefined
     ? Effect.void
     : Drafts.use((drafts) => drafts.discard(visit.org.slug, placeOf(visit), known))
@@ -159,7 +159,7 @@ const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     idOf(visit, "variant"),
     patch.success,
     // The version that the page showed, so that one saved since then is not overwritten unseen.
-    fields["over"] ?? draft.base,
+    editorFields(fields).over ?? draft.base,
   ).pipe(
     Effect.tapErrorTag("ChangeProposed", () => dropDraft(visit, fields)),
     Effect.andThen(dropDraft(visit, fields)),
@@ -179,7 +179,7 @@ const change = Effect.fnUntraced(function* (visit: Visit) {
 
 /** Shows the form again: with a row more or less, with both texts combined, or with the sample of a person. */
 const rowAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const button = fields["do"] ?? ""
+  const { do: button } = editorFields(fields)
   if (button === "combine") return yield* combined(visit, fields)
   if (/person|people/.test(button)) return yield* personAction(visit, fields)
   return yield* resent(visit, fields, { draft: changed(ofFields(fields), button) })
@@ -199,7 +199,7 @@ const testAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 })
 
 const stateAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const active = fields["active"] === "true"
+  const { active } = editorFields(fields)
   const { id } = yield* (yield* Templates).updateVariant(
     visit.org.slug,
     idOf(visit, "template"),

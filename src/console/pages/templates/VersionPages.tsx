@@ -18,7 +18,7 @@ import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { entryId } from "../history/EntryView.tsx"
-import { here, idOf, opened, timeOf } from "./EditorPage.tsx"
+import { editorFields, here, idOf, opened, timeOf } from "./EditorPage.tsx"
 
 const versionsPerPage = 30
 
@@ -126,7 +126,7 @@ const restore = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     of.id,
     stored.id,
     restoredBy(version),
-    timeOf(fields["over"]),
+    timeOf(editorFields(fields).over),
   ).pipe(Effect.catchTag("VariantChanged", () =>
     new InvalidInput({
       faults: [{
