@@ -6,6 +6,7 @@ import { noMessage } from "../decisions/Decision.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
+import { deliverSource } from "../../domain/Source.ts"
 import { SeededMap } from "../../json/SeededMap.ts"
 import { append, LedgerSum, timedOutcomes } from "../Ledger.ts"
 import { applyProjections, type Projections, type ReportedDecision } from "../Projection.ts"
@@ -59,6 +60,7 @@ export const outcomeCounters = {
  * a link is searched for once, at the end of that wait, because the link itself makes it due.
  */
 export const retryAt = (event: IncomingEvent, now: number): number | undefined => {
+  if (isUnsettled(event, now)) return event.receivedAt + settleMillis
   const age = Math.max(500, now - event.receivedAt)
   if (age > windowDays * 24 * hourMillis) return undefined
   if (waitsForLink(event)) {
@@ -67,6 +69,16 @@ export const retryAt = (event: IncomingEvent, now: number): number | undefined =
   }
   return now + (age < hourMillis / 6 ? age : 3 * age)
 }
+
+/**
+ * How long a click on a link of this service waits before it counts. Scanners make their other requests in this time, so
+ * the model learns only from the final kind of the click: see `machineClicks`. Unit: milliseconds.
+ */
+const settleMillis = 3_000
+
+/** Whether a click waits for other requests that may show it to be a machine's. */
+const isUnsettled = ({ automated, event, receivedAt, source }: IncomingEvent, now: number): boolean =>
+  source === deliverSource && event === "click" && !automated && now < receivedAt + settleMillis
 
 /** Waiting events were received at most this long ago. Unit: days. */
 const waitedDays = 31
@@ -382,7 +394,7 @@ export const storeEvents = Effect.fnUntraced(function* (
   const news = yield* unknown(sql, incoming)
   yield* link(sql, news, now)
   const resolved = yield* resolveLinks(sql, news)
-  const found = yield* attribute(sql, resolved)
+  const found = (yield* attribute(sql, resolved)).map((decisions, i) => isUnsettled(resolved[i]!, now) ? [] : decisions)
   const fresh = resolved.slice(0, fitting(found))
   const left = resolved.slice(fresh.length)
   const rows: Array<Placed> = []

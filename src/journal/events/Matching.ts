@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../../bandit/Window.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
+import { deliverSource } from "../../domain/Source.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { attribute, resolveLinks } from "./Attribution.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
@@ -83,6 +84,35 @@ export interface EventId {
   readonly eventKey: string
 }
 
+const waitingColumns =
+  `e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.email, e.message_key,
+  e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.value, e.currency,
+  e.opt_out_group, e.suppresses`
+
+/**
+ * Reads the other waiting clicks of messages with a due click on a link of this service, so that one transaction counts
+ * all of them.
+ */
+const companionsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, due: ReadonlyArray<Waiting>) {
+  const clicks = due.filter(({ event, source }) => event === "click" && source === deliverSource)
+  if (clicks.length === 0) return []
+  const keys = new Set(clicks.map(({ eventKey, orgSlug }) => `${orgSlug}\0${eventKey}`))
+  const messages = new Map(
+    clicks.map(({ orgSlug, trackingId }) => [
+      `${orgSlug}\0${trackingId}`,
+      { org_slug: orgSlug, tracking_id: trackingId },
+    ]),
+  )
+  const since = Math.min(...clicks.map(({ receivedAt }) => receivedAt.getTime()))
+  const found = yield* sql<Waiting>`
+    SELECT ${sql.literal(waitingColumns)}
+    FROM ${recordset([...messages.values()], { org_slug: "text", tracking_id: "text" })}
+    JOIN events e ON e.org_slug = r.org_slug AND e.tracking_id = r.tracking_id
+    WHERE e.source = ${deliverSource} AND e.event = 'click' AND e.status = 'waiting'
+      AND e.received_at >= ${new Date(since)}`
+  return found.filter(({ eventKey, orgSlug }) => !keys.has(`${orgSlug}\0${eventKey}`))
+})
+
 const matchColumns = {
   org_slug: "text",
   source: "text",
@@ -126,13 +156,11 @@ export const matchWaiting = (
     yield* lockEvents(sql, slugs)
     // Read after the lock, because another node may have matched the events before.
     const rows = yield* sql<Waiting>`
-      SELECT e.org_slug, e.source, e.event_key, e.tracking_id, e.named_template_id, e.user_id, e.email, e.message_key,
-        e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.value,
-        e.currency, e.opt_out_group, e.suppresses
-      FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
+      SELECT ${sql.literal(waitingColumns)} FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
       ORDER BY ${order} LIMIT ${most}`
     if (rows.length === 0) return undefined
-    const resolved = yield* resolveLinks(sql, rows.map((row) => incomingOf(row, now)))
+    const taken = just === undefined ? [...rows, ...(yield* companionsOf(sql, rows))] : rows
+    const resolved = yield* resolveLinks(sql, taken.map((row) => incomingOf(row, now)))
     const found = yield* attribute(sql, resolved)
     // The next transaction handles the remaining events.
     const events = resolved.slice(0, fitting(found))
@@ -164,11 +192,11 @@ export const matchWaiting = (
       earlier,
     )
     const reported = events.flatMap((event, i) =>
-      rows[i]!.suppresses === true && found[i]!.length > 0
+      taken[i]!.suppresses === true && found[i]!.length > 0
         ? [{ ...event, recipients: found[i]!.flatMap(({ user }) => user === undefined ? [] : [user]) }]
         : []
     )
     yield* suppressByEvents(sql, reported)
     yield* Metric.update(outcomeCounters.attributed, firsts.length)
-    return rows.length === most || events.length < rows.length ? rows[events.length - 1] : undefined
+    return rows.length === most || events.length < taken.length ? taken[events.length - 1] : undefined
   }))

@@ -195,7 +195,7 @@ suiteOnSandbox("A test key", (bench) => {
     const stopped = await bench.service.request(stop.pathname, { method: "POST" })
     assert.strictEqual(stopped.status, 200)
     // The click is stored after its answer, in a group of its own.
-    await bench.service.untilStored("click and unsubscribe are stored", ["inbox"], async () => {
+    await bench.service.untilStored("click and unsubscribe are stored", ["events"], async () => {
       await drain()
       const { json } = await org.manage("GET", `/stories?tracking_id=${id}`, undefined, "links~test")
       const events = json.decisions[0].events.map(({ event }: Json) => event)
