@@ -219,9 +219,7 @@ const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateR
 export const segmentText = (segment: Readonly<Record<string, string>>): string => encodeContext(Object.entries(segment))
 
 /** Lines about counted events that the model does not learn from. Empty without such events. */
-const apartText = (results: TemplateResults): ReadonlyArray<string> => {
-  const { automated, forced } = results
-  const setAside = setAsideText(results, { count: String, list, percent })
+const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string> => {
   const machines = columnEvents.flatMap((event) =>
     eventKinds[event].category === "engagement" && automated[event] > 0
       ? [`${automated[event]} ${eventKinds[event].words.many}`]
@@ -229,7 +227,6 @@ const apartText = (results: TemplateResults): ReadonlyArray<string> => {
   )
   return [
     ...(machines.length > 0 ? [`${list(machines)} of machines`] : []),
-    ...(setAside === undefined ? [] : [setAside]),
     ...(forced.decisions > 0
       ? [
         `${forced.decisions} decisions that were not drawn (forced, fixed or fallbacks) with ${forced.outcomes.click} clicks`,
@@ -334,6 +331,7 @@ export const resultsText = (
   const { decisions, objective, segment, segments, template_id, variants, window } = results
   const restricted = Object.keys(segment).length > 0
   const apart = apartText(results)
+  const setAside = setAsideText(results, { count: String, list, percent })
   const lines = [
     `${template_id}${restricted ? `, only ${segmentText(segment)}` : ""}: ${decisions} decisions in ${
       windowText(window)
@@ -347,6 +345,7 @@ export const resultsText = (
     `Intervals hold the true rate in ${coverageText(objective)}.`,
     ...otherCurrencyText(results.revenue?.other_currency ?? 0),
     ...(apart.length > 0 ? [`Not in the table: ${list(apart)}.`] : []),
+    ...(setAside === undefined ? [] : [`${setAside}.`]),
     ...(decisions === 0 && restricted
       ? ["There are no decisions in this segment. List the segments with --segments, without --segment."]
       : []),

@@ -23,5 +23,5 @@ export const setAsideText = (
   const rates = people === null || all === null
     ? ""
     : `. Click rate: ${percent(people)} by people, ${percent(all)} with machines`
-  return `${count(clicks)} clicks set aside: ${list(why)}${rates}`
+  return `${count(clicks)} ${clicks === 1 ? "click" : "clicks"} set aside: ${list(why)}${rates}`
 }

@@ -91,6 +91,25 @@ describe("the results of a template", () => {
     assert.strictEqual(resultsOf().automated.click, 40)
   })
 
+  it("count set-aside clicks by reason, and give the click rates without and with machines", () => {
+    const machines = { click: 4, set_aside_early: 5, set_aside_reported: 1, only_set_aside: 3 }
+    const context = contextOf("pro", "morning")
+    const results = resultsOf({
+      rows: [
+        row("a", context, "learned", { decisions: 110, voided: 10, click: 8 }),
+        row("a", context, "forced", { decisions: 100, click: 2 }),
+        row("a", context, "automated", machines),
+      ],
+    })
+    assert.deepStrictEqual(results.set_aside, {
+      clicks: 6,
+      reasons: { reported: 1, early: 5, unsubscribe: 0, burst: 0, series: 0 },
+    })
+    assert.deepStrictEqual(results.click_rates, { people: 10 / 200, all: 13 / 200 })
+    assert.deepStrictEqual(of(results, "a").click_rates, results.click_rates)
+    assert.deepStrictEqual(resultsOf({ rows: [] }).click_rates, { people: null, all: null })
+  })
+
   it("count forced decisions separately, and learn nothing from them", () => {
     const forced = resultsOf({
       rows: [...rows, row("b", contextOf("pro", "morning"), "forced", { decisions: 500, click: 400, voided: 3 })],

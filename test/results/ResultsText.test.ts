@@ -222,6 +222,21 @@ describe("the results as text", () => {
     assert.notInclude(text, "plan=free")
   })
 
+  it("say how many clicks were set aside, why, and both click rates", () => {
+    const machines = row("a", contextOf("pro", "morning"), "automated", {
+      click: 4,
+      set_aside_early: 5,
+      set_aside_burst: 2,
+      only_set_aside: 3,
+    })
+    const learned = row("a", contextOf("pro", "morning"), "learned", { decisions: 100, click: 10 })
+    assert.include(
+      resultsText(resultsOf({ rows: [learned, machines] }), { segments: false }),
+      "\n7 clicks set aside: 5 around the delivery and 2 on two links at once. Click rate: 10 % by people, 13 % with machines.",
+    )
+    assert.notInclude(resultsText(resultsOf({ rows: [learned] }), { segments: false }), "set aside")
+  })
+
   it("contain a table for every segment on request", () => {
     const text = resultsText(resultsOf(), { segments: true })
     assert.match(text, /\nplan=free: 18040 decisions\n\nvariant /)
