@@ -159,6 +159,14 @@ describe("verdicts", () => {
     )
   })
 
+  it("accept an opt-out of a group, and explain when it counts for all e-mail", () => {
+    const optOut = { event: "unsubscribe", email: "ann@shop.example" }
+    const [ofGroup, ofAll] = verdictsOf(judged([{ ...optOut, list_id: "l-1" }, optOut]), known())
+    assert.strictEqual(ofGroup!.status, "accepted")
+    assert.include(ofGroup!.reason, 'the group "l-1"')
+    assert.deepStrictEqual(ofAll, { index: 1, status: "accepted" })
+  })
+
   it("reject a refund that names no message or no amount", () => {
     const faults: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
       [{ event: "conversion", user_id: "u", value: -5 }, "/tracking_id"],

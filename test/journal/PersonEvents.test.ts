@@ -199,5 +199,21 @@ describe("events about a person without a message", () => {
           email: null,
         })
       }))
+
+    it.effect("show the group of an opt-out in the history of the person", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("grouped")
+        yield* receive("grouped", { event: "unsubscribe", event_id: "g", user_id: "gus", group_id: "grp-7" })
+        yield* receive("grouped", { event: "unsubscribe", event_id: "h", user_id: "gus" })
+        yield* (yield* Intake).drain
+        const { loose } = yield* (yield* Timelines).find(org("grouped"), { userId: "gus" }, {
+          cursor: undefined,
+          limit: 10,
+        })
+        const shown = new Map(loose.map(({ eventId, group, reason }) => [eventId, { group, reason }]))
+        assert.strictEqual(shown.get("g")?.group, "grp-7")
+        assert.include(shown.get("g")?.reason ?? "", 'only the group "grp-7"')
+        assert.isNull(shown.get("h")?.group)
+      }))
   })
 })
