@@ -5,7 +5,6 @@ import { hourMillis } from "../bandit/Window.ts"
 import { RenderingCounts } from "../decide/RenderingCounts.ts"
 import { RequestNotices } from "../decide/RequestNotices.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { WebhookSources } from "../intake/WebhookSources.ts"
 import { SourceRhythms } from "../journal/inbox/SourceRhythms.ts"
 import { refusedByReport } from "../journal/events/RefusalReports.ts"
 import { recordset } from "../store/Recordset.ts"
@@ -25,6 +24,7 @@ import {
   silenceRule,
   subjectOf,
 } from "./Conditions.ts"
+import { DisabledSources } from "./DisabledSources.ts"
 
 /** Interval of writing counts, and interval of checking conditions. */
 const flushEvery = "10 seconds"
@@ -113,7 +113,7 @@ export class Alerts extends Context.Service<Alerts, {
       const clock = yield* Clock.Clock
       const renderings = yield* RenderingCounts
       const rhythms = yield* SourceRhythms
-      const sources = yield* WebhookSources
+      const isDisabled = yield* DisabledSources
       const connections = yield* Connections
 
       /** Reads the facts of existing organizations, in five statements for all of them. */
@@ -135,7 +135,7 @@ export class Alerts extends Context.Service<Alerts, {
         return settings.map(({ deliveryFailureThreshold: threshold, slug }): Facts => ({
           org: slug,
           renderings: recent.get(slug) ?? [],
-          rhythms: (rhythmsOf.get(slug) ?? []).filter(({ source }) => !sources.isDisabled(slug, source)),
+          rhythms: (rhythmsOf.get(slug) ?? []).filter(({ source }) => !isDisabled(slug, source)),
           deliveries: deliveriesOf(ended.get(slug) ?? { failed: 0, ended: 0 }, refused.get(slug) ?? 0, threshold),
           open: new Set((open.get(slug) ?? []).map(({ subject, type }) => keyOf(type, subject))),
           now,

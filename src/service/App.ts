@@ -23,6 +23,7 @@ import { ExposureCounts } from "../decide/ExposureCounts.ts"
 import { RenderingCounts } from "../decide/RenderingCounts.ts"
 import { RequestNotices } from "../decide/RequestNotices.ts"
 import { Alerts } from "../alerts/Alerts.ts"
+import { DisabledSources } from "../alerts/DisabledSources.ts"
 import { SourceRhythms } from "../journal/inbox/SourceRhythms.ts"
 import { StickyChoices } from "../decide/StickyChoices.ts"
 import { AdviceLog } from "../sendtime/AdviceLog.ts"
@@ -202,6 +203,12 @@ const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, Delive
   Layer.provideMerge(layerGuard),
 )
 
+/** The disabled sources, for alerts. */
+const layerDisabledSources = Layer.effect(
+  DisabledSources,
+  Effect.map(WebhookSources, ({ isDisabled }) => isDisabled),
+)
+
 /** Projections derived from the journal in the transactions that write it. */
 const layerProjections = Layer.succeed(Projections, [historyProjection])
 
@@ -239,7 +246,7 @@ const servicesOver = (layerActors: LayerActors) =>
     Layer.mergeAll(Comments.layer, ResultShares.layer, SegmentExplorer.layer).pipe(Layer.provide(Templates.layer)),
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
     OperatorRefusals.layer,
-    Alerts.layer.pipe(Layer.provide([SourceRhythms.layer, layerDelivery])),
+    Alerts.layer.pipe(Layer.provide([SourceRhythms.layer, layerDelivery, layerDisabledSources])),
     Layer.mergeAll(ChangeHistory.layer, ServiceMail.layer),
     NotificationMail.layer.pipe(
       Layer.provideMerge(Layer.mergeAll(Notifications.layer, NotificationTexts.layer)),
