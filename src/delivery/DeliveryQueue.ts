@@ -38,7 +38,6 @@ const makeCommit = Effect.gen(function* () {
           )
         ),
       ),
-    onSettled: () => {},
     maxGroup: 500,
     beside: { most: 1, from: 32 },
     maxWaiting: settings.storeQueueSize,

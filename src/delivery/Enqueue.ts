@@ -187,15 +187,6 @@ const refusalOf = (request: DeliverRequest, outcome: Exclude<Answer, Chosen>) =>
   }
 }
 
-/** Stores a message in a commit that it shares with other messages. */
-const storeInGroup = Effect.fnUntraced(function* ({ commit }: EnqueueServices, message: NewMessage) {
-  const write = commit.submit(message)
-  if (write === undefined) return yield* new GroupCommit.BufferFull()
-  const committed = yield* commit.settled(write)
-  if (!committed.durable) return yield* new GroupCommit.BufferFull()
-  return committed.value
-})
-
 /**
  * Stores a message and its claim of a sticky choice in one transaction. If the user already has another choice, stores
  * nothing and returns that choice. Also stores nothing if the idempotency key is in use.
@@ -249,7 +240,7 @@ const storePlanned: (
   const sendAt = yield* adviseSendAt(services, draft, answer.copyId)
   const message = makeMessage(services, draft, plan, answer, sendAt)
   if (plan._tag !== "Decision" || plan.claim === undefined) {
-    const result = yield* storeInGroup(services, message)
+    const result = yield* GroupCommit.commitWith(services.commit, message)
     return { result, warnings: finish(answer).warnings }
   }
   const stored = yield* storeClaimed(services, message, plan.claim)

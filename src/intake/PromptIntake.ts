@@ -38,7 +38,6 @@ export class PromptIntake extends Context.Service<PromptIntake, {
             ),
             Effect.map((isTaken) => entries.map(() => isTaken || entries.length === 1)),
           ),
-        onSettled: () => {},
         maxGroup: 500,
         maxWaiting: settings.storeQueueSize,
         maxWeight: { limit: batchBytes, held: 64 * 1024 * 1024, of: ({ body }) => body.byteLength },
@@ -49,10 +48,8 @@ export class PromptIntake extends Context.Service<PromptIntake, {
       })
 
       const take = Effect.fn("PromptIntake.take")(function* (received: Received) {
-        const write = commit.submit({ ...received, receivedAt: clock.currentTimeMillisUnsafe() })
-        if (write === undefined) return yield* new GroupCommit.BufferFull()
-        const taken = yield* commit.settled(write)
-        if (!taken.durable || !taken.value) return yield* new GroupCommit.BufferFull()
+        const body = { ...received, receivedAt: clock.currentTimeMillisUnsafe() }
+        if (!(yield* GroupCommit.commitWith(commit, body))) return yield* new GroupCommit.BufferFull()
         yield* earlierAnswers.lapsed([received.org])
       })
 

@@ -4,6 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { largestValue } from "../domain/Event.ts"
 import type { EventName } from "../domain/EventKinds.ts"
 import type { StoredFailure } from "./decisions/FailedRenderings.ts"
+import type { PastEvent } from "./events/EventHistory.ts"
 import { rowReader } from "../store/ReadRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 
@@ -50,7 +51,7 @@ export interface EventRow {
   readonly currency: string | null
   /** The group that an opt-out or opt-in concerns. Null: all messages. */
   readonly group: string | null
-  readonly status: "attributed" | "ignored" | "waiting" | "unmatched" | "person"
+  readonly status: PastEvent["status"]
 }
 
 /** The value of a conversion or refund. No other field of an event is an amount of money. */
@@ -65,17 +66,10 @@ const checked = <E>(rows: Effect.Effect<ReadonlyArray<EventRow>, E>) =>
   Effect.tap(rows, (all) => Effect.forEach(all, readValue, { discard: true }))
 
 /** An event of a source, with its decision if known. */
-export interface RecentEvent {
-  readonly event: EventName
-  readonly trackingId: string | null
-  readonly templateId: string | null
-  readonly copyId: string | null
-  readonly user: string | null
-  readonly automated: boolean
-  readonly occurredAt: Date
-  readonly receivedAt: Date
-  readonly status: "attributed" | "ignored" | "waiting" | "unmatched" | "person"
-}
+export type RecentEvent = Pick<
+  PastEvent,
+  "event" | "trackingId" | "templateId" | "copyId" | "user" | "automated" | "occurredAt" | "receivedAt" | "status"
+>
 
 /** End of a page of decisions: `[decidedAt in Unix milliseconds, tracking id, template id]`. */
 export type Position = readonly [decidedAt: number, trackingId: string, templateId: string]

@@ -68,7 +68,6 @@ export class AdviceLog extends Context.Service<AdviceLog, {
             Effect.as(entries.map(() => undefined)),
           )
         },
-        onSettled: () => {},
         maxGroup: 1000,
         // A pause forms larger groups: a row in a large group costs a fifth of a row in small ones.
         gathering: Duration.millis(100),

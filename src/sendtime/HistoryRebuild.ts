@@ -2,11 +2,16 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../bandit/Window.ts"
-import { anonymousDecisionsAfter, hasSentTo, userDecisionsAfter } from "../journal/decisions/DecisionPages.ts"
+import {
+  anonymousDecisionsAfter,
+  hasSentTo,
+  type SentDecision,
+  userDecisionsAfter,
+} from "../journal/decisions/DecisionPages.ts"
 import { SeededMap } from "../json/SeededMap.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { lookbackDays } from "./Attention.ts"
-import { eventsOf, type SettledDecision } from "./DecisionRows.ts"
+import { eventsOf } from "./DecisionRows.ts"
 import { changed, fromBytes, type Holder, holderOf, isEqual, replaceHistories } from "./Histories.ts"
 import { type Coded, epochMillis, isHourly, quarterOf, touchOf } from "./Touch.ts"
 
@@ -47,7 +52,7 @@ const recent = (codes: Float64Array, { sinceQuarter }: Course) =>
 /** Returns the touches of the decisions that count by now: they have an event or are an hour old. */
 const touchesOf = Effect.fnUntraced(function* (
   { countedUntil, org, sql }: Course,
-  rows: ReadonlyArray<SettledDecision>,
+  rows: ReadonlyArray<SentDecision>,
 ) {
   const events = yield* eventsOf(sql, org, rows)
   return rows.map((row, place) => {
@@ -101,7 +106,7 @@ const rebuildPeople = Effect.fnUntraced(function* (course: Course): Effect.fn.Re
     template: "",
   }
   while (true) {
-    const rows: ReadonlyArray<SettledDecision> = yield* userDecisionsAfter(sql, org, after, { since, limit: page })
+    const rows: ReadonlyArray<SentDecision> = yield* userDecisionsAfter(sql, org, after, { since, limit: page })
     const touches = yield* touchesOf(course, rows)
     rows.forEach(({ userId }, place) => {
       if (open?.user !== userId) {
@@ -149,7 +154,7 @@ const rebuildAnonymous = Effect.fnUntraced(function* (course: Course): Effect.fn
   const nobodies = new SeededMap<string, { readonly holder: Holder; codes: Float64Array }>()
   let key = { tracking: "", template: "" }
   while (true) {
-    const rows: ReadonlyArray<SettledDecision> = yield* anonymousDecisionsAfter(sql, org, key, { since, limit: page })
+    const rows: ReadonlyArray<SentDecision> = yield* anonymousDecisionsAfter(sql, org, key, { since, limit: page })
     const touches = yield* touchesOf(course, rows)
     rows.forEach(({ trackingId }, place) => {
       const code = touches[place]?.code

@@ -5,7 +5,12 @@ import { profileOfUser } from "../profiles/ProfileRows.ts"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
-import { decidingOrganizations, decisionsBetween, firstDecisionBefore } from "../journal/decisions/DecisionPages.ts"
+import {
+  decidingOrganizations,
+  decisionsBetween,
+  firstDecisionBefore,
+  type SentDecision,
+} from "../journal/decisions/DecisionPages.ts"
 import { failedDraws } from "../journal/decisions/FailedRenderings.ts"
 import { countEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { countAttributeOutcomes, whileCounting } from "../learning/OutcomesByAttribute.ts"
@@ -14,7 +19,7 @@ import { lockEvents } from "../journal/events/EventLock.ts"
 import { countHoldouts } from "../learning/HoldoutTallies.ts"
 import { recordset } from "../store/Recordset.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
-import { eventsOf, type SettledDecision } from "./DecisionRows.ts"
+import { eventsOf } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 
@@ -77,7 +82,7 @@ const tallyColumns = {
 const makeCountTiming = (sql: SqlClient.SqlClient) => {
   const countTiming = Effect.fnUntraced(function* (
     org: string,
-    decisions: ReadonlyArray<SettledDecision>,
+    decisions: ReadonlyArray<SentDecision>,
     sendings: ReadonlyArray<ReturnType<typeof sendingOf>>,
   ) {
     const wanted = decisions.flatMap(({ copyId, decidedAt, userId }, place) =>
@@ -182,7 +187,7 @@ export class Settling extends Context.Service<Settling, {
 
       const putTouches = (
         org: string,
-        decisions: ReadonlyArray<SettledDecision>,
+        decisions: ReadonlyArray<SentDecision>,
         events: Effect.Success<ReturnType<typeof eventsOf>>,
       ) =>
         applyTouches(

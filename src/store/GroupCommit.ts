@@ -35,8 +35,9 @@ export interface GroupCommitOptions<A, B> {
   /**
    * Runs once when a caller may discard an entry: it was refused, or it is committed and the database is up again.
    * Before that, a repeated request finds the pending write with its answer, even while the database does not respond.
+   * Default: nothing runs.
    */
-  readonly onSettled: (entry: A) => void
+  readonly onSettled?: (entry: A) => void
   /** Maximum number of entries per commit. */
   readonly maxGroup: number
   /**
@@ -89,6 +90,20 @@ export interface GroupCommit<A, B> {
 }
 
 /**
+ * Commits an entry and returns the database's answer. Fails with `BufferFull` if the entry was refused, or if the
+ * database is down.
+ */
+export const commitWith = <A, B>(
+  { settled, submit }: Pick<GroupCommit<A, B>, "settled" | "submit">,
+  entry: A,
+): Effect.Effect<B, BufferFull> =>
+  Effect.suspend(() => {
+    const write = submit(entry)
+    if (write === undefined) return new BufferFull()
+    return Effect.flatMap(settled(write), (done) => done.durable ? Effect.succeed(done.value) : new BufferFull())
+  })
+
+/**
  * Groups concurrent writes into commits: while a group is being committed, the next group collects entries. Uses plain
  * callbacks, because it is on a hot path.
  *
@@ -134,7 +149,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     write.answer = answer
     if (maxWeight !== undefined) heldWeight -= maxWeight.of(write.entry)
     if (down && Exit.isSuccess(answer) && committedWhileDown.length < bufferSize) committedWhileDown.push(write.entry)
-    else options.onSettled(write.entry)
+    else options.onSettled?.(write.entry)
     answerAll(write, answer)
   }
 
@@ -144,7 +159,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     down = false
     const entries = committedWhileDown
     committedWhileDown = []
-    for (const entry of entries) options.onSettled(entry)
+    for (const entry of entries) options.onSettled?.(entry)
   }
 
   /** Acknowledges an entry that stays in memory. From now on, it must not be dropped. */

@@ -13,7 +13,6 @@ export const make = Effect.fnUntraced(function* <Question, Answer>(
   const settings = yield* Settings
   const shared = yield* GroupCommit.make<Question, Answer>({
     ...options,
-    onSettled: () => {},
     maxGroup: 500,
     maxWaiting: settings.storeQueueSize,
     bufferSize: 0,
@@ -21,13 +20,5 @@ export const make = Effect.fnUntraced(function* <Question, Answer>(
     timeout: settings.storeTimeout,
     drainTimeout: settings.shutdownTimeout,
   })
-  return (question: Question): Effect.Effect<Answer, GroupCommit.BufferFull> =>
-    Effect.suspend(() => {
-      const write = shared.submit(question)
-      if (write === undefined) return Effect.fail(new GroupCommit.BufferFull())
-      return Effect.flatMap(
-        shared.settled(write),
-        (found) => found.durable ? Effect.succeed(found.value) : Effect.fail(new GroupCommit.BufferFull()),
-      )
-    })
+  return (question: Question) => GroupCommit.commitWith(shared, question)
 })

@@ -114,7 +114,6 @@ export class Reactions extends Context.Service<Reactions, {
           }))
           return Effect.as(inbox.insert(bodies), entries.map(() => undefined))
         },
-        onSettled: () => {},
         maxGroup: 1000,
         gathering: Duration.millis(25),
         maxWaiting: settings.storeQueueSize,

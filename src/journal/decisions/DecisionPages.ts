@@ -103,7 +103,7 @@ export const decidingOrganizations = (sql: SqlClient.SqlClient, from: Date, unti
   )
 
 /** A sent decision and its user. */
-interface SentDecision {
+export interface SentDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string

@@ -176,7 +176,6 @@ export class Inbox extends Context.Service<Inbox, {
 
       const commit = yield* GroupCommit.make<ArrivedBody, void>({
         write: (entries) => Effect.as(insert(entries), entries.map(() => undefined)),
-        onSettled: () => {},
         maxGroup: 500,
         maxWaiting: settings.storeQueueSize,
         maxWeight: { limit: 8 * 1024 * 1024, held: 64 * 1024 * 1024, of: ({ body }) => body.byteLength },
@@ -187,14 +186,8 @@ export class Inbox extends Context.Service<Inbox, {
         drainTimeout: settings.shutdownTimeout,
       })
 
-      const store = (received: Received): Effect.Effect<void, GroupCommit.BufferFull> => {
-        const write = commit.submit({ ...received, receivedAt: clock.currentTimeMillisUnsafe() })
-        if (write === undefined) return new GroupCommit.BufferFull()
-        return Effect.flatMap(
-          commit.settled(write),
-          ({ durable }) => durable ? Effect.void : new GroupCommit.BufferFull(),
-        )
-      }
+      const store = (received: Received) =>
+        GroupCommit.commitWith(commit, { ...received, receivedAt: clock.currentTimeMillisUnsafe() })
 
       const list = Effect.fn("Inbox.list")(
         (org: OrgSlug, source: string, page: EntryPage) => Effect.orDie(readEntries(sql, org, source, page)),
