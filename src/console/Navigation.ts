@@ -12,7 +12,7 @@ interface NavigationLink {
 }
 
 /** Links under a title. */
-interface NavigationPart {
+export interface NavigationPart {
   readonly title?: string
   readonly links: ReadonlyArray<NavigationLink>
 }

@@ -5,7 +5,7 @@ import type { Organization } from "../../domain/Organization.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
 import { countedUnread } from "../../accounts/notifications/Notifications.ts"
 import { helpFor } from "../Help.ts"
-import { navigation, sandboxNavigation } from "../Navigation.ts"
+import { navigation, type NavigationPart, sandboxNavigation } from "../Navigation.ts"
 import { sectionOf } from "../Trail.ts"
 import { commandsFor } from "../Commands.ts"
 import { CommandBar, CommandLink } from "./CommandBar.tsx"
@@ -73,6 +73,79 @@ const withoutFlash = (path: string, query: URLSearchParams): string => {
   return rest.size === 0 ? path : `${path}?${rest}`
 }
 
+/** Links to the sections of an organization that the role may see. */
+const Sections = ({ base, current, parts, role }: {
+  readonly base: string
+  /** Path of the section that the page belongs to. */
+  readonly current: string | undefined
+  readonly parts: ReadonlyArray<NavigationPart>
+  readonly role: Role | undefined
+}) => (
+  <nav class="nav" aria-label="Main">
+    {parts.map(({ links, title }) => {
+      const shown = links.filter(({ needs }) => reaches(role, needs))
+      return shown.length === 0 ? null : (
+        <>
+          {title !== undefined && <h2>{title}</h2>}
+          <ul>
+            {shown.map(({ icon, label, path }) => (
+              <li>
+                <a
+                  href={`${base}${path}`}
+                  {...(`${base}${path}` === current ? { "aria-current": "page" } : {})}
+                >
+                  <Icon name={icon} />
+                  {label}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )
+    })}
+  </nav>
+)
+
+/** The foot of the sidebar: the account, the theme and signing out. */
+const Foot = ({ path, session, theme }: {
+  readonly path: string
+  readonly session: SignedIn
+  readonly theme: Theme
+}) => (
+  <div class="side-foot nav">
+    <p class="who">
+      <b>{session.account.name}</b>
+      <span class="muted">{session.account.email}</span>
+    </p>
+    <ul>
+      <li>
+        <a href="/console/account" {...(path === "/console/account" ? { "aria-current": "page" } : {})}>
+          Your account
+        </a>
+      </li>
+      {session.account.administrator && (
+        <li>
+          <a
+            href="/console/accounts"
+            {...(path.startsWith("/console/accounts") ? { "aria-current": "page" } : {})}
+          >
+            All accounts
+          </a>
+        </li>
+      )}
+    </ul>
+    <form method="post" action="/console/theme">
+      <input type="hidden" name="theme" value={nextTheme[theme]} />
+      <input type="hidden" name="back" value={path} />
+      <button class="quiet" type="submit">Theme: {themeNames[theme]}</button>
+    </form>
+    <form method="post" action="/console/sign-out">
+      <input type="hidden" name="_csrf" value={session.csrfToken} />
+      <button class="quiet" type="submit">Sign out</button>
+    </form>
+  </div>
+)
+
 /** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
   { can, children, flash, org, organizations, path, query, role, session, theme, unread }: Omit<PagePlace, "csrf"> & {
@@ -107,63 +180,8 @@ export const Frame = (
             </summary>
             <div class="menu-body">
               <Switcher current={org} organizations={organizations} role={role} session={session} />
-              {org !== undefined && (
-                <nav class="nav" aria-label="Main">
-                  {parts.map(({ links, title }) => {
-                    const shown = links.filter(({ needs }) => reaches(role, needs))
-                    return shown.length === 0 ? null : (
-                      <>
-                        {title !== undefined && <h2>{title}</h2>}
-                        <ul>
-                          {shown.map(({ icon, label, path }) => (
-                            <li>
-                              <a
-                                href={`${base}${path}`}
-                                {...(`${base}${path}` === current ? { "aria-current": "page" } : {})}
-                              >
-                                <Icon name={icon} />
-                                {label}
-                              </a>
-                            </li>
-                          ))}
-                        </ul>
-                      </>
-                    )
-                  })}
-                </nav>
-              )}
-              <div class="side-foot nav">
-                <p class="who">
-                  <b>{session.account.name}</b>
-                  <span class="muted">{session.account.email}</span>
-                </p>
-                <ul>
-                  <li>
-                    <a href="/console/account" {...(path === "/console/account" ? { "aria-current": "page" } : {})}>
-                      Your account
-                    </a>
-                  </li>
-                  {session.account.administrator && (
-                    <li>
-                      <a
-                        href="/console/accounts"
-                        {...(path.startsWith("/console/accounts") ? { "aria-current": "page" } : {})}
-                      >
-                        All accounts
-                      </a>
-                    </li>
-                  )}
-                </ul>
-                <form method="post" action="/console/theme">
-                  <input type="hidden" name="theme" value={nextTheme[theme]} />
-                  <input type="hidden" name="back" value={path} />
-                  <button class="quiet" type="submit">Theme: {themeNames[theme]}</button>
-                </form>
-                <form method="post" action="/console/sign-out">
-                  <input type="hidden" name="_csrf" value={session.csrfToken} />
-                  <button class="quiet" type="submit">Sign out</button>
-                </form>
-              </div>
+              {org !== undefined && <Sections base={base} current={current} parts={parts} role={role} />}
+              <Foot path={path} session={session} theme={theme} />
             </div>
           </details>
         </header>
