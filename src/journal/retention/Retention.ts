@@ -104,11 +104,42 @@ interface Kept {
   readonly most: number
 }
 
-/** Removes the expired rows and partitions of one table. `sweep` deletes rows individually. */
-const makeRemoval = (
-  sql: SqlClient.SqlClient,
-  sweep: (table: string, expired: string) => Effect.Effect<number, SqlError>,
-) => {
+/** Deletes the expired rows of a table from beginning to end, a few blocks at a time. */
+const sweep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table: string, expired: string) {
+  const [size] = yield* sql<{ readonly blocks: number }>`
+    SELECT (pg_relation_size(${table}::regclass) / current_setting('block_size')::int)::float8 AS blocks`
+  let removed = 0
+  for (let block = 0; block < size!.blocks; block += sweptBlocks) {
+    const [row] = yield* sql.unsafe<{ readonly count: number }>(`
+      WITH gone AS (
+        DELETE FROM ONLY ${table} t USING ${organizationRows("retention_days", "inbox_retention_days")}
+        WHERE t.ctid >= '(${block},0)'::tid AND t.ctid < '(${block + sweptBlocks},0)'::tid
+          AND o.slug = t.org_slug AND (${expired})
+        RETURNING 1)
+      SELECT count(*)::int AS count FROM gone`)
+    removed += row!.count
+    yield* Effect.sleep(sweepPause)
+  }
+  return removed
+})
+
+/** Reads how long each table is kept. Undefined without an organization. */
+const readRetentions = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    sql<{ readonly least: number; readonly most: number; readonly leastInbox: number; readonly mostInbox: number }>`
+    SELECT min(o.retention_days) AS least, max(o.retention_days) AS most,
+      min(o.inbox_retention_days) AS least_inbox, max(o.inbox_retention_days) AS most_inbox
+    FROM ${sql.literal(organizationRows("retention_days", "inbox_retention_days"))} HAVING count(*) > 0`,
+    ([row]): Readonly<Record<Partitioned["table"], Kept>> | undefined =>
+      row && {
+        decisions: { least: row.least, most: row.most },
+        events: { least: row.least + eventDays, most: row.most + eventDays },
+        inbox: { least: row.leastInbox, most: row.mostInbox },
+      },
+  )
+
+/** Removes the expired rows and partitions of one table. */
+const makeRemoval = (sql: SqlClient.SqlClient) => {
   /** SQL for the bodies of a partition that have not expired. */
   const wanted = (partition: string) =>
     `FROM ${partition} t LEFT JOIN ${
@@ -152,10 +183,10 @@ const makeRemoval = (
       // A partition whose rows all expire together is dropped as a whole later.
       const isShared = least < most && partition.to <= now - least * dayMillis
       if (isFirst || isShared || partition.to <= now - most * dayMillis) {
-        rows += yield* sweep(name, expiry[one.table])
+        rows += yield* sweep(sql, name, expiry[one.table])
       }
     }
-    rows += yield* sweep(otherOf(one), expiry[one.table])
+    rows += yield* sweep(sql, otherOf(one), expiry[one.table])
     yield* dropDetached(sql, one)
     return { gone, rows }
   })
@@ -197,45 +228,13 @@ export class Retention extends Context.Service<Retention, {
         for (const one of partitionedTables) yield* makePartitions(sql, one, now)
       }).pipe(Effect.withSpan("Retention.prepare"))
 
-      /** Deletes the expired rows of a table from beginning to end, a few blocks at a time. */
-      const sweep = Effect.fnUntraced(function* (table: string, expired: string) {
-        const [size] = yield* sql<{ readonly blocks: number }>`
-          SELECT (pg_relation_size(${table}::regclass) / current_setting('block_size')::int)::float8 AS blocks`
-        let removed = 0
-        for (let block = 0; block < size!.blocks; block += sweptBlocks) {
-          const [row] = yield* sql.unsafe<{ readonly count: number }>(`
-            WITH gone AS (
-              DELETE FROM ONLY ${table} t USING ${organizationRows("retention_days", "inbox_retention_days")}
-              WHERE t.ctid >= '(${block},0)'::tid AND t.ctid < '(${block + sweptBlocks},0)'::tid
-                AND o.slug = t.org_slug AND (${expired})
-              RETURNING 1)
-            SELECT count(*)::int AS count FROM gone`)
-          removed += row!.count
-          yield* Effect.sleep(sweepPause)
-        }
-        return removed
-      })
-
-      const kept = Effect.map(
-        sql<{ readonly least: number; readonly most: number; readonly leastInbox: number; readonly mostInbox: number }>`
-          SELECT min(o.retention_days) AS least, max(o.retention_days) AS most,
-            min(o.inbox_retention_days) AS least_inbox, max(o.inbox_retention_days) AS most_inbox
-          FROM ${sql.literal(organizationRows("retention_days", "inbox_retention_days"))} HAVING count(*) > 0`,
-        ([row]): Readonly<Record<Partitioned["table"], Kept>> | undefined =>
-          row && {
-            decisions: { least: row.least, most: row.most },
-            events: { least: row.least + eventDays, most: row.most + eventDays },
-            inbox: { least: row.leastInbox, most: row.mostInbox },
-          },
-      )
-
-      const removeFrom = makeRemoval(sql, sweep)
+      const removeFrom = makeRemoval(sql)
 
       const remove = Effect.gen(function* () {
         const partitions: Array<string> = []
         const rows: Record<string, number> = {}
         const failed: Array<string> = []
-        const days = yield* kept
+        const days = yield* readRetentions(sql)
         if (days === undefined) return { partitions, rows, failed }
         const now = yield* storeNow
         const attempt = (table: string, effect: Effect.Effect<number, SqlError>) =>
@@ -258,7 +257,7 @@ export class Retention extends Context.Service<Retention, {
           })
           yield* attempt(one.table, removal)
         }
-        for (const [table, expired] of swept) yield* attempt(table, sweep(table, expired))
+        for (const [table, expired] of swept) yield* attempt(table, sweep(sql, table, expired))
         return { partitions, rows, failed }
       }).pipe(Effect.withSpan("Retention.remove"))
 
