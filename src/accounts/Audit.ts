@@ -228,6 +228,77 @@ export const entryOf = (row: EntryRow): AuditEntry => {
   return entry
 }
 
+/** Returns the id of the first entry at a time or later. Without one, returns an id above all others. */
+const firstId = (sql: SqlClient.SqlClient, scope: AuditScope, at: Date, shiftMillis: number) =>
+  sql`coalesce((
+    SELECT f.id FROM audit_entries f
+    WHERE ${scope === installation ? sql`f.org_slug IS NULL` : sql`f.org_slug = ${scope}`}
+      AND f.at >= ${new Date(at.getTime() + shiftMillis)}::timestamptz
+    ORDER BY f.at LIMIT 1), ${Number.MAX_SAFE_INTEGER}::bigint)`
+
+/** The condition of the entries that a filter selects. */
+const matching = (sql: SqlClient.SqlClient, scope: AuditScope, { action, actor, since, subject, until }: AuditFilter) =>
+  sql.and([
+    scope === installation
+      ? sql`(e.org_slug IS NULL OR e.action = 'organization created')`
+      : sql`e.org_slug = ${scope}`,
+    ...(actor === undefined ? [] : [sql`e.actor = ${actor}`]),
+    ...(action === undefined ? [] : [sql`e.action = ${action}`]),
+    ...(subject === undefined ? [] : [sql`split_part(e.subject, ' / ', 1) = ${subject}`]),
+    ...(since === undefined ? [] : [sql`e.at >= ${since}::timestamptz`]),
+    // The first entry of an organization can be older than all entries of the installation.
+    ...(since === undefined || scope === installation
+      ? []
+      : [sql`e.id >= ${firstId(sql, scope, since, -disorderMillis)}`]),
+    ...(until === undefined
+      ? []
+      : [sql`e.at < ${until}::timestamptz AND e.id < ${firstId(sql, scope, until, disorderMillis)}`]),
+  ])
+
+/** Returns the entries of a change, and the organization that they belong to. */
+const entriesOf = (
+  { body, endpoint, params, rule, trail }: Change,
+): { readonly entries: ReadonlyArray<NewEntry>; readonly org: string | undefined } => {
+  // A change without a rule is recorded too, so that no change is missed.
+  const action = rule === undefined ? endpoint : rule.action
+  if (action === undefined || body === nothing) return { entries: [], org: undefined }
+  const input = body !== null && typeof body === "object" && !Array.isArray(body)
+    ? body as Readonly<Record<string, unknown>>
+    : {}
+  const { org, ...rest } = params
+  const named = Object.values(rest).filter((value) => value !== undefined).join(" / ")
+  const details = rule?.isPrivate === true ? {} : {
+    ...fit(input) as Readonly<Record<string, unknown>>,
+    ...(isSandbox(org ?? "") ? { sandbox: true } : {}),
+    ...(trail?.subject === undefined ? {} : { id: named }),
+  }
+  const asCalled = named !== "" || rule?.isPrivate === true
+    ? named
+    : String(input["slug"] ?? input["id"] ?? input["email"] ?? input["name"] ?? "")
+  const slug = org ?? (endpoint === "createOrganization" ? String(input["slug"]) : undefined)
+  const { apart, changed = [] } = trail ?? {}
+  const own = apart === undefined ? changed[0] : undefined
+  // An account is named by its address, unless that would disclose a private action of a person.
+  const subject = trail?.subject ?? (own === undefined || rule?.isPrivate === true ? asCalled : own.subject)
+  const ofRecords = (some: ReadonlyArray<Changed>, details: unknown) =>
+    some.map((one): NewEntry => ({
+      action: actionOf(recordActions[one.kind][one.what], one),
+      subject: one.subject,
+      details,
+      changes: one.difference,
+    }))
+  const entries = rule?.isMany === true ? ofRecords(changed, {}) : [
+    {
+      action: actionOf(action, own),
+      subject,
+      details,
+      changes: rule?.isPrivate === true ? null : own?.difference ?? null,
+    },
+    ...ofRecords(apart === undefined ? changed.slice(1) : changed, apart ?? {}),
+  ]
+  return { entries, org: slug === undefined ? undefined : liveOf(slug) }
+}
+
 /**
  * The audit log of changes. Records a change after it has succeeded, from the console, the API and the command line.
  */
@@ -295,79 +366,18 @@ export class Audit extends Context.Service<Audit, {
           ]),
       )
 
-      const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params, rule, trail }: Change) {
-        // A change without a rule is recorded too, so that no change is missed.
-        const action = rule === undefined ? endpoint : rule.action
-        if (action === undefined || body === nothing) return
-        const input = body !== null && typeof body === "object" && !Array.isArray(body)
-          ? body as Readonly<Record<string, unknown>>
-          : {}
-        const { org, ...rest } = params
-        const named = Object.values(rest).filter((value) => value !== undefined).join(" / ")
-        const details = rule?.isPrivate === true ? {} : {
-          ...fit(input) as Readonly<Record<string, unknown>>,
-          ...(isSandbox(org ?? "") ? { sandbox: true } : {}),
-          ...(trail?.subject === undefined ? {} : { id: named }),
-        }
-        const asCalled = named !== "" || rule?.isPrivate === true
-          ? named
-          : String(input["slug"] ?? input["id"] ?? input["email"] ?? input["name"] ?? "")
-        const slug = org ?? (endpoint === "createOrganization" ? String(input["slug"]) : undefined)
-        const { apart, changed = [] } = trail ?? {}
-        const own = apart === undefined ? changed[0] : undefined
-        // An account is named by its address, unless that would disclose a private action of a person.
-        const subject = trail?.subject ?? (own === undefined || rule?.isPrivate === true ? asCalled : own.subject)
-        const ofRecords = (some: ReadonlyArray<Changed>, details: unknown) =>
-          some.map((one): NewEntry => ({
-            action: actionOf(recordActions[one.kind][one.what], one),
-            subject: one.subject,
-            details,
-            changes: one.difference,
-          }))
-        const entries: ReadonlyArray<NewEntry> = rule?.isMany === true ? ofRecords(changed, {}) : [
-          {
-            action: actionOf(action, own),
-            subject,
-            details,
-            changes: rule?.isPrivate === true ? null : own?.difference ?? null,
-          },
-          ...ofRecords(apart === undefined ? changed.slice(1) : changed, apart ?? {}),
-        ]
+      const record = Effect.fn("Audit.record")(function* (change: Change) {
+        const { entries, org } = entriesOf(change)
         if (entries.length === 0) return
+        const { actor } = change
         const accountId = actor.kind === "session" ? actor.session.account.id : undefined
-        yield* insert({ actor: nameOf(actor), accountId, org: slug === undefined ? undefined : liveOf(slug) }, entries)
+        yield* insert({ actor: nameOf(actor), accountId, org }, entries)
       })
-
-      /** Returns the id of the first entry at a time or later. Without one, returns an id above all others. */
-      const firstId = (scope: AuditScope, at: Date, shiftMillis: number) =>
-        sql`coalesce((
-          SELECT f.id FROM audit_entries f
-          WHERE ${scope === installation ? sql`f.org_slug IS NULL` : sql`f.org_slug = ${scope}`}
-            AND f.at >= ${new Date(at.getTime() + shiftMillis)}::timestamptz
-          ORDER BY f.at LIMIT 1), ${Number.MAX_SAFE_INTEGER}::bigint)`
-
-      const matching = (scope: AuditScope, { action, actor, since, subject, until }: AuditFilter) =>
-        sql.and([
-          scope === installation
-            ? sql`(e.org_slug IS NULL OR e.action = 'organization created')`
-            : sql`e.org_slug = ${scope}`,
-          ...(actor === undefined ? [] : [sql`e.actor = ${actor}`]),
-          ...(action === undefined ? [] : [sql`e.action = ${action}`]),
-          ...(subject === undefined ? [] : [sql`split_part(e.subject, ' / ', 1) = ${subject}`]),
-          ...(since === undefined ? [] : [sql`e.at >= ${since}::timestamptz`]),
-          // The first entry of an organization can be older than all entries of the installation.
-          ...(since === undefined || scope === installation
-            ? []
-            : [sql`e.id >= ${firstId(scope, since, -disorderMillis)}`]),
-          ...(until === undefined
-            ? []
-            : [sql`e.at < ${until}::timestamptz AND e.id < ${firstId(scope, until, disorderMillis)}`]),
-        ])
 
       const list = Effect.fn("Audit.list")(function* (scope: AuditScope, { cursor, limit, ...filter }: Page) {
         const rows = yield* Effect.orDie(sql<EntryRow>`
           SELECT ${entryColumns(sql)} FROM audit_entries e
-          WHERE ${matching(scope, filter)} AND e.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
+          WHERE ${matching(sql, scope, filter)} AND e.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
           ORDER BY e.id DESC LIMIT ${limit}`)
         return rows.map(addressedOf)
       })
@@ -375,7 +385,7 @@ export class Audit extends Context.Service<Audit, {
       const count = Effect.fn("Audit.count")(function* (scope: AuditScope, filter: AuditFilter) {
         const [row] = yield* Effect.orDie(sql<{ readonly count: number }>`
           SELECT count(*)::int AS count FROM (
-            SELECT 1 FROM audit_entries e WHERE ${matching(scope, filter)} LIMIT ${countedEntries}
+            SELECT 1 FROM audit_entries e WHERE ${matching(sql, scope, filter)} LIMIT ${countedEntries}
           ) e`)
         return row!.count
       })
