@@ -51,6 +51,15 @@ interface Answer {
 }
 
 /**
+ * Returns the class of a platform's own refusal. A mail server that says an account is suspended means the recipient's
+ * mailbox; a platform means the account of the sender.
+ */
+const refusalOfPlatform = (reason: string): RefusalClass => {
+  const refusal = classifyRefusal({ said: reason }).class
+  return refusal === "disabled" && /\baccount\b/i.test(reason) ? "sender-policy" : refusal
+}
+
+/**
  * Stops a connection if its platform refuses so many messages that more sending would only waste messages. The platform
  * is suspected after
  *
@@ -106,8 +115,8 @@ export class Brake {
     this.decide()
   }
 
-  /** `refusal`: the class of the refusal. Default: the class of the words in `reason`. */
-  refused(domain: string, reason: string, refusal: RefusalClass = classifyRefusal({ said: reason }).class): void {
+  /** `refusal`: what the recipient's server refused. Default: what the platform refused, by the words in `reason`. */
+  refused(domain: string, reason: string, refusal: RefusalClass = refusalOfPlatform(reason)): void {
     this.add({ domain, isRefused: true })
     this.reason = reason
     if (isAboutAddress(refusal)) this.run = null
