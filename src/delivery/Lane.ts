@@ -27,7 +27,8 @@ import type { ActiveConnection, Connections, ConnectionTrouble } from "./Connect
 import { next } from "./LaneLoop.ts"
 import { type LaneCommand, type LaneInput, type LaneSettings, start, wakeAt } from "./LaneState.ts"
 import { MayBegin } from "./MayBegin.ts"
-import type { Claimed, Lane, Outbox, Settled } from "./Outbox.ts"
+import type { Lane } from "./LaneLeases.ts"
+import type { Claimed, Outbox, Settled } from "./Outbox.ts"
 import { type CheckAnswer, SuppressionChecks } from "./SuppressionChecks.ts"
 import { cancelledText } from "../suppressions/Suppression.ts"
 

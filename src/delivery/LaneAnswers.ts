@@ -7,7 +7,8 @@ import type { SendResult } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
 import { afterAttempt, judge } from "./FailureOwner.ts"
 import { type LaneDraft, type LaneInput, type LaneTurn, move } from "./LaneState.ts"
-import type { Claimed, RememberedBrake, Settled } from "./Outbox.ts"
+import type { RememberedBrake } from "./LaneLeases.ts"
+import type { Claimed, Settled } from "./Outbox.ts"
 import type { Departure } from "./RateLimiter.ts"
 
 // Steps of a message that a lane has picked: check, attempt, record.

@@ -8,7 +8,8 @@ import type { DomainLimits, SendResult } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
 import { type Blames, noBlames } from "./FailureOwner.ts"
 import type { ClaimChoice, DomainSessions, Flight } from "./DomainSessions.ts"
-import { type Claimed, leaseSeconds, type RememberedBrake, type Settled, type TakenLane } from "./Outbox.ts"
+import { leaseSeconds, type RememberedBrake, type TakenLane } from "./LaneLeases.ts"
+import type { Claimed, Settled } from "./Outbox.ts"
 import { type Departure, RateLimiter } from "./RateLimiter.ts"
 
 /** The lane stops sending this long before its lease expires, to allow for the start of a send. Unit: milliseconds. */

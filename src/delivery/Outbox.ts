@@ -10,7 +10,7 @@ import { reportOwnRows } from "../journal/inbox/ownReports.ts"
 import { deliverSource } from "../domain/Source.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import type { BounceEvent } from "../domain/refusals/BounceEvent.ts"
-import { announceFailed, countEnded, report } from "./EndReports.ts"
+import { announceFailed, countEnded } from "./EndReports.ts"
 import { recordset } from "../store/Recordset.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
@@ -19,31 +19,9 @@ import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppres
 import { TraceShare } from "../telemetry/Tracing.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Tracking } from "../tracking/Tracking.ts"
-import type { BrakeState } from "./Brake.ts"
 import type { Message, PlatformMessage } from "./Connection.ts"
 import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
-
-/** A lane that this process owns: no other process sends for the organization. */
-export interface Lane {
-  readonly org: OrgSlug
-  readonly fence: number
-}
-
-/** Refusals through a connection, stored for the next owner of the lane. */
-export interface RememberedBrake {
-  /** Version of the connection's configuration at that time. */
-  readonly version: string
-  readonly state: BrakeState | null
-}
-
-/** A lane that was just claimed. */
-export interface TakenLane extends Lane {
-  readonly quietMillis: number
-  /** Number of messages that failed because they were interrupted too often. */
-  readonly failed: number
-  /** State of the previous owner. */
-  readonly brake: RememberedBrake | null
-}
+import { type Lane, makeLeases, type RememberedBrake, suspectAfter, type TakenLane } from "./LaneLeases.ts"
 
 /** A message that was claimed to be sent now. */
 export interface Claimed extends Message, Waiting {
@@ -101,24 +79,8 @@ export type Settled =
 
 const states = { sent: "sent", failed: "failed", cancelled: "cancelled", again: "queued" } as const
 
-/** Duration of a lane's lease after each renewal. Unit: seconds. */
-export const leaseSeconds = 4
-
-/**
- * A message with this many consecutive interrupted attempts is suspected of causing the interruptions. It moves behind
- * all other due messages and is sent alone, so that the next interruption counts against this message only.
- */
-const suspectAfter = 2
-
 /** Stops a claim once its messages exceed this size, so that a lane's buffer stays small. Unit: characters. */
 const maxClaimedSize = 4 * 1024 * 1024
-
-/** A message fails after this many consecutive interrupted attempts. */
-const interruptionsAtMost = 5
-
-const interruptedReason =
-  `The service stopped, or lost contact with its store, ${interruptionsAtMost} times in a row while it sent this message. ` +
-  "The platform may have accepted it: look there before you retry the delivery"
 
 const outcomeColumns = {
   id: "text",
@@ -130,73 +92,6 @@ const outcomeColumns = {
   event: "text",
   delay_seconds: "float8",
 } as const
-
-/** The leases of lanes. */
-const makeLeases = (sql: SqlClient.SqlClient) => {
-  // A lease that ends at this instant has expired.
-  const idle = Effect.map(
-    sql<{ slug: OrgSlug }>`
-      SELECT o.slug FROM ${sql.literal(organizationRows())}
-      LEFT JOIN dispatch_lanes l ON l.org_slug = o.slug
-      WHERE (l.org_slug IS NULL OR l.lease_until <= now()) AND (
-        EXISTS (SELECT 1 FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'sending')
-        OR EXISTS (SELECT 1 FROM deliveries d
-          WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()))`,
-    (rows) => rows.map(({ slug }) => slug),
-  )
-
-  const take = Effect.fn("Outbox.take")((org: OrgSlug, owner: string) =>
-    sql.withTransaction(Effect.gen(function* () {
-      // Read the previous lease in a separate statement: RETURNING of the upsert sees only the new row.
-      const [before] = yield* sql<{ quietMillis: number }>`
-        SELECT (1000 * (1 - extract(epoch FROM now() - b.lease_until)))::float8 AS quiet_millis
-        FROM dispatch_lanes b WHERE b.org_slug = ${org} FOR UPDATE`
-      const [taken] = yield* sql<{ fence: number; brake: RememberedBrake | null }>`
-        INSERT INTO dispatch_lanes AS l (org_slug, fence, owner, lease_until)
-        VALUES (${org}, 1, ${owner}, now() + ${leaseSeconds} * interval '1 second')
-        ON CONFLICT (org_slug) DO UPDATE SET fence = l.fence + 1, owner = EXCLUDED.owner,
-          lease_until = EXCLUDED.lease_until, sent_per_second = 0
-          WHERE l.lease_until <= now()
-        RETURNING l.fence::float8 AS fence, l.brake`
-      if (taken === undefined) return undefined
-      const failed = yield* interrupt({ org, fence: taken.fence })
-      return { org, ...taken, quietMillis: Math.max(0, before?.quietMillis ?? 0), failed }
-    }))
-  )
-
-  /** Ends attempts of all earlier owners. Returns the number of messages that failed because of it. */
-  const interrupt = Effect.fnUntraced(function* ({ fence, org }: Lane) {
-    const failed = yield* sql<{ id: string; templateId: TemplateId }>`
-      WITH updated AS (
-        UPDATE deliveries d SET interruptions = d.interruptions + 1,
-          state = CASE WHEN d.email IS NULL THEN 'cancelled'
-            WHEN d.interruptions + 1 >= ${interruptionsAtMost} THEN 'failed' ELSE 'queued' END,
-          reason = CASE WHEN d.interruptions + 1 >= ${interruptionsAtMost} THEN ${interruptedReason} ELSE d.reason END,
-          due_at = CASE WHEN d.interruptions + 1 >= ${suspectAfter} THEN now() ELSE d.due_at END,
-          finished_at = CASE WHEN d.email IS NULL OR d.interruptions + 1 >= ${interruptionsAtMost} THEN now() END
-        WHERE d.org_slug = ${org} AND d.state = 'sending' AND d.fence < ${fence}
-        RETURNING d.id, d.template_id, d.state, 0 AS burned
-      ), ${countEnded(sql, org)}
-      SELECT u.id, u.template_id FROM updated u WHERE u.state = 'failed'`
-    yield* report(sql, org, failed.map((one) => ({ ...one, _tag: "failed" })))
-    return failed.length
-  })
-
-  const renew = ({ fence, org }: Lane, sentPerSecond: number) =>
-    Effect.map(
-      sql`
-        UPDATE dispatch_lanes l SET lease_until = now() + ${leaseSeconds} * interval '1 second',
-          sent_per_second = ${sentPerSecond}
-        WHERE l.org_slug = ${org} AND l.fence = ${fence} RETURNING l.fence`,
-      (rows) => rows.length > 0,
-    )
-
-  const release = ({ fence, org }: Lane) =>
-    Effect.asVoid(sql`
-      UPDATE dispatch_lanes l SET lease_until = now(), sent_per_second = 0
-      WHERE l.org_slug = ${org} AND l.fence = ${fence}`)
-  return { idle, release, renew, take }
-}
 
 /** Claims messages of a lane. `traceColumn` is empty if tracing is off. */
 const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {

@@ -1,6 +1,7 @@
 import { CopyId, OrgSlug, TemplateId } from "../../../src/domain/Ids.ts"
 import type { ClaimChoice } from "../../../src/delivery/DomainSessions.ts"
-import { type Claimed, leaseSeconds, type RememberedBrake, type Settled } from "../../../src/delivery/Outbox.ts"
+import { leaseSeconds, type RememberedBrake } from "../../../src/delivery/LaneLeases.ts"
+import type { Claimed, Settled } from "../../../src/delivery/Outbox.ts"
 
 /** A row of the table of deliveries. */
 export interface Row {
