@@ -3,50 +3,18 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ClaimChoice } from "../../src/delivery/DomainSessions.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
-import { type Claimed, Outbox, type Settled } from "../../src/delivery/Outbox.ts"
-import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
-import type { BounceEvent } from "../../src/domain/refusals/BounceEvent.ts"
+import { type Claimed, Outbox } from "../../src/delivery/Outbox.ts"
+import type { CopyId } from "../../src/domain/Ids.ts"
 import { Intake } from "../../src/intake/Intake.ts"
 import { settle as learn } from "../learning/support.ts"
 import { org, tallies } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
+import { again, failed, leaseEnds, sent, take } from "./outboxSupport.ts"
 import { deliveriesOf, enqueue, enqueueMany, furnish, layerQueue, statesOf } from "./support.ts"
-
-const templateId = "t" as TemplateId
-const sent = (id: string, more: Partial<Settled> = {}) =>
-  ({ id, templateId, connection: "main", _tag: "sent", messageId: `m-${id}`, links: [], ...more }) as Settled
-const failed = (id: string, reason = "refused", event?: BounceEvent): Settled => ({
-  id,
-  templateId,
-  connection: "main",
-  _tag: "failed",
-  reason,
-  burned: true,
-  ...(event === undefined ? {} : { event }),
-})
-const again = (id: string, burned: boolean, delayMillis = 0): Settled => ({
-  id,
-  templateId,
-  connection: "main",
-  _tag: "again",
-  reason: "later",
-  delayMillis,
-  burned,
-})
 
 describe("Outbox", () => {
   const environment = temporaryEnvironment
   layer(Layer.unwrap(Effect.map(environment, (env) => layerQueue(env))), { excludeTestServices: true })((it) => {
-    /** Lets the lease of a lane end `seconds` from now, as without a renewal. */
-    const leaseEnds = Effect.fnUntraced(function* (slug: string, seconds: number) {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`
-        UPDATE dispatch_lanes l SET lease_until = now() + ${seconds}::float8 * interval '1 second'
-        WHERE l.org_slug = ${slug}`
-    })
-    const take = Effect.fnUntraced(function* (slug: string, owner = "one") {
-      return (yield* (yield* Outbox).take(org(slug), owner))!
-    })
     const countsOf = Effect.fnUntraced(function* (slug: string) {
       const sql = yield* SqlClient.SqlClient
       const rows = yield* sql<{ state: string; count: number }>`
@@ -244,61 +212,6 @@ describe("Outbox", () => {
         yield* outbox.giveBack(lane, [claimed[0]!.id])
         assert.deepStrictEqual(yield* deliveriesOf("back"), before)
         assert.deepStrictEqual((yield* outbox.claim(lane, 10)).map(({ attempt }) => attempt), [1, 1, 1, 1])
-      }))
-
-    it.effect("dates a message when its first attempt begins, however long it was queued", () =>
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const sql = yield* SqlClient.SqlClient
-        yield* furnish("dated")
-        const [id] = yield* enqueueMany("dated", 1)
-        const lane = yield* take("dated")
-        const claim = Effect.map(outbox.claim(lane, 1), ([message]) => message!)
-        /** Makes the message, and its first attempt, an hour older. */
-        const pass = sql`
-          UPDATE deliveries d SET queued_at = d.queued_at - interval '1 hour',
-            first_attempt_at = d.first_attempt_at - interval '1 hour'
-          WHERE d.org_slug = 'dated'`
-        const hoursQueued = ({ firstAttemptAt, queuedAt }: Claimed) =>
-          Math.floor((firstAttemptAt - queuedAt) / 3_600_000)
-
-        yield* pass
-        assert.strictEqual(hoursQueued(yield* claim), 1)
-        yield* pass
-        yield* outbox.giveBack(lane, [id!])
-        assert.strictEqual(hoursQueued(yield* claim), 2, "a returned message did not begin")
-        yield* pass
-        yield* outbox.settle(lane, [again(id!, false)])
-        const first = yield* claim
-        assert.strictEqual(hoursQueued(first), 3, "a yielded message did not begin")
-        yield* outbox.settle(lane, [again(id!, true)])
-        const second = yield* claim
-        assert.deepStrictEqual([second.attempt, second.firstAttemptAt], [2, first.firstAttemptAt])
-        yield* outbox.giveBack(lane, [id!])
-        assert.strictEqual((yield* claim).firstAttemptAt, first.firstAttemptAt)
-        yield* outbox.settle(lane, [again(id!, false)])
-        assert.strictEqual((yield* claim).firstAttemptAt, first.firstAttemptAt)
-        yield* outbox.settle(lane, [failed(id!)])
-        yield* pass
-        yield* (yield* Deliveries).retry(org("dated"), id!)
-        assert.strictEqual(hoursQueued(yield* claim), 4, "a person started the message anew")
-      }))
-
-    it.effect("keeps the date of an interrupted attempt, which may have reached a server", () =>
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        yield* furnish("cut-date")
-        const [id] = yield* enqueueMany("cut-date", 1)
-        const [first] = yield* outbox.claim(yield* take("cut-date"), 1)
-        yield* leaseEnds("cut-date", -2)
-        const lane = yield* take("cut-date", "two")
-        const [second] = yield* outbox.claim(lane, 1)
-        yield* outbox.giveBack(lane, [id!])
-        const [third] = yield* outbox.claim(lane, 1)
-        assert.deepStrictEqual(
-          [second!.firstAttemptAt, third!.firstAttemptAt],
-          [first!.firstAttemptAt, first!.firstAttemptAt],
-        )
       }))
 
     it.effect("prevents a previous owner from changing messages that were claimed again", () =>
