@@ -1,72 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import type { Normalized, NormalizedEvent, ProfileUpdate } from "../../../src/domain/Event.ts"
+import type { NormalizedEvent } from "../../../src/domain/Event.ts"
 import { make, normalize } from "../../../src/intake/platforms/Segment.ts"
-import type { Normalize } from "../../../src/intake/Normalize.ts"
 import { assertAccounted, jsonOf } from "./hostile.ts"
 import { withAddress } from "./addresses.ts"
-
-const receivedAt = Date.parse("2026-03-10T12:00:00Z")
-const iso = "2026-03-10T10:20:30.417Z"
-const at = Date.parse(iso)
-const bytes = (text: string) => new TextEncoder().encode(text)
-
-const read = (body: unknown, by: Normalize = normalize): Normalized => {
-  const result = by(bytes(JSON.stringify(body)), {}, receivedAt)
-  if ("reason" in result) assert.fail(result.reason)
-  return result
-}
-
-const one = (body: unknown, by: Normalize = normalize): NormalizedEvent => {
-  const { events, items, skipped } = read(body, by)
-  assert.deepStrictEqual([items, events.length, skipped], [1, 1, []])
-  return events[0]!
-}
-
-const profileOf = (body: unknown): ProfileUpdate => {
-  const { events, items, profiles, skipped } = read(body)
-  assert.deepStrictEqual([items, events, skipped, profiles?.length], [1, [], [], 1])
-  return profiles![0]!
-}
-
-const track = (event: string, properties: object = {}, more: object = {}) => ({
-  type: "track",
-  channel: "server",
-  event,
-  userId: "u-2001",
-  anonymousId: "3f0c-11",
-  messageId: "seg-9a71",
-  timestamp: iso,
-  originalTimestamp: "2026-03-10T10:20:29.000Z",
-  sentAt: "2026-03-10T10:20:31.000Z",
-  receivedAt: "2026-03-10T10:20:32.000Z",
-  version: 2,
-  context: {
-    library: { name: "analytics-node", version: "2.1" },
-    traits: { email: "mia@shop.test" },
-    ip: "203.0.113.4",
-  },
-  integrations: {},
-  properties,
-  ...more,
-})
-
-const expected = (event: NormalizedEvent["event"], more: Partial<NormalizedEvent> = {}): NormalizedEvent => ({
-  event,
-  trackingId: undefined,
-  templateId: undefined,
-  user: "u-2001",
-  key: "id:seg-9a71",
-  occurredAt: at,
-  automated: false,
-  messageKey: undefined,
-  link: undefined,
-  ...more,
-})
+import { at, bytes, expected, iso, linkUrl, one, profileOf, read, receivedAt, track } from "./segmentBodies.ts"
 
 const mail = { email_id: "em-55", email_subject: "Dein Rabatt 🎉", campaign_id: "c-8", campaign_name: "March" }
 const mailKey = `["email_id","em-55","u-2001"]`
-const linkUrl = "https://shop.test/sale?utm_campaign=march&tracking_id=trk-9"
 
 const payloads: ReadonlyArray<readonly [name: string, body: object, event: NormalizedEvent]> = [
   ["an e-mail sent", track("Email Sent", mail), expected("sent", { messageKey: mailKey })],
@@ -392,79 +333,6 @@ describe("Segment: persons", () => {
     assert.deepStrictEqual(erasures({ userId: null, anonymousId: "an-1" }), [["an-1", undefined]])
     assert.isUndefined(erasures({ userId: null }))
     assert.deepStrictEqual(read({ type: "delete" }).skipped.map(({ expected }) => expected), [false])
-  })
-})
-
-describe("Segment: mParticle", () => {
-  const data = {
-    event_name: "Email Link Clicked",
-    custom_event_type: "other",
-    source_message_id: "mp-1",
-    timestamp_unixtime_ms: at,
-    custom_attributes: { dispatch_id: "d-9", link_url: linkUrl },
-  }
-  const body = (events: ReadonlyArray<unknown>, more: object = {}) => ({
-    events,
-    user_identities: { customerid: "u-2001", email: "mia@shop.test" },
-    user_attributes: { tier: "gold" },
-    environment: "production",
-    schema_version: 2,
-    source_request_id: "req-1",
-    mpid: 8712345678901234567,
-    ...more,
-  })
-
-  it("reads a custom event", () => {
-    assert.deepStrictEqual(
-      one(body([{ event_type: "custom_event", data }])),
-      expected("click", {
-        key: "id:mp-1",
-        trackingId: "trk-9",
-        link: linkUrl,
-        messageKey: `["dispatch_id","d-9","u-2001"]`,
-      }),
-    )
-  })
-
-  it("reads a purchase as an order", () => {
-    const purchase = { ...data, event_name: undefined, custom_attributes: {}, product_action: { action: "purchase" } }
-    assert.strictEqual(one(body([{ event_type: "commerce_event", data: purchase }])).event, "conversion")
-    const cart = { ...purchase, product_action: { action: "add_to_cart" } }
-    assert.deepStrictEqual(
-      read(body([{ event_type: "commerce_event", data: cart }])).skipped.map((one) => one.expected),
-      [true],
-    )
-  })
-
-  it("reads the person from either form of the identities, then from the address", () => {
-    const listed = [
-      { identity_type: "CustomerId", identity: "u-7" },
-      { identity_type: "email", identity: "m@x.test" },
-      null,
-    ]
-    const user = (user_identities: unknown) =>
-      one(body([{ event_type: "custom_event", data }], { user_identities })).user
-    assert.strictEqual(user(listed), "u-7")
-    assert.strictEqual(user({ customer_id: 7 }), "7")
-    assert.strictEqual(user({ customerid: "", email: "m@x.test" }), "m@x.test")
-    assert.isUndefined(user("u-7"))
-  })
-
-  it("skips session events as expected, and reports events without a name", () => {
-    const session = { event_type: "session_start", data: { ...data, event_name: undefined } }
-    const nameless = { event_type: "custom_event", data: { ...data, event_name: " " } }
-    const { skipped } = read(body([session, nameless, { data: {} }]))
-    assert.deepStrictEqual(skipped.map(({ expected, pointer }) => [pointer, expected]), [
-      ["/events/0", true],
-      ["/events/1", false],
-      ["/events/2", false],
-    ])
-  })
-
-  it("distinguishes the events of two persons without id and time", () => {
-    const bare = { event_type: "custom_event", data: { event_name: "Email Opened" } }
-    const keys = ["a", "b"].map((customerid) => one(body([bare], { user_identities: { customerid } })).key)
-    assert.notStrictEqual(keys[0], keys[1])
   })
 })
 
