@@ -59,7 +59,7 @@ describe("limits of signing in", () => {
         assert.strictEqual(yield* attempt("owner@example.com", password, "2001:db8:1:3::1"), "entered")
       })))
 
-    it.effect("give known devices their own attempts, independent of guesses elsewhere", () =>
+    it.effect("grant known devices their own attempts, independent of guesses elsewhere", () =>
       timed(Effect.gen(function* () {
         yield* make("known@example.com")
         const device = yield* deviceOf("known@example.com", "192.0.2.1")

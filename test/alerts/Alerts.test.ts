@@ -157,7 +157,7 @@ describe("alerts of two nodes", () => {
         assert.deepInclude((yield* announced("refused", endpoint))[0].data, { failed: 147, threshold: 0.05 })
       }))
 
-    it.effect("count refusals that mail servers report, and pause the connection if they are most of what was sent", () =>
+    it.effect("count refusals that mail servers report, and pause the connection if they are most of the sent messages", () =>
       Effect.gen(function* () {
         yield* furnish("reported")
         yield* onFirst(Effect.flatMap(Connections, (connections) =>

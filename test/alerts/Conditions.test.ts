@@ -40,7 +40,7 @@ describe("deliveries", () => {
     assert.isTrue(areFailing({ failed: 142, ended: 142, threshold: 1 }, false))
   })
 
-  it("refuse the sender from 50 refused deliveries and half of those that ended on", () => {
+  it("refuse the sender from 50 refused deliveries and half of the ended deliveries on", () => {
     assert.isTrue(isSenderRefused({ refused: 50, ended: 100 }))
     assert.isFalse(isSenderRefused({ refused: 49, ended: 49 }))
     assert.isFalse(isSenderRefused({ refused: 50, ended: 101 }))

@@ -130,7 +130,7 @@ suiteOnService("Batch generate", (bench) => {
     assert.deepStrictEqual((await org.decisions()).map(({ trackingId }) => trackingId), ["4"])
   })
 
-  it("reports members without effect in Parlance-Warnings, including those of an item", async () => {
+  it("reports members without effect in Parlance-Warnings, including the members of an item", async () => {
     const org = await bench.organization("misplaced")
     await org.template({ id: "t", variants: variants("a") })
     const misplaced = await org.batch({ requests: [{ template_id: "t", fields: {} }], lookback: 7 })

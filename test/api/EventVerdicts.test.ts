@@ -34,7 +34,7 @@ suiteOnServer("Verdicts on custom events", (server) => {
     return answer.json.items.map(({ status }: Json) => status)
   }
 
-  it("compares the currency of a value with that of the organization", async () => {
+  it("compares the currency of a value with the organization's currency", async () => {
     const org = await organization("currency")
     const sale = { event: "conversion", tracking_id: "t", value: 5, currency: "USD" }
     const reasons = async () =>

@@ -18,7 +18,7 @@ suiteOnService("Imports", (bench) => {
   const variants = (count: number, source: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => ({ id: `v${at}`, vars: { s: source(at) } }))
 
-  it("adds variants in their order, and changes only those that differ", async () => {
+  it("adds variants in their order, and changes only variants that differ", async () => {
     const { take, variantsOf } = await organization("order")
     const first = variants(300, (at) => `Hi {{ name }} ${at}`)
     assert.deepStrictEqual((await take([{ id: "t", name: "T", variants: first }])).body.created, ["t"])

@@ -7,7 +7,7 @@ const told = (members: string, id = "x") =>
   `the tracking id "${id}" already has a decision, for a request with another ${members}, which is returned: ` +
   "use another tracking id for each message to each person"
 
-/** The three forms of a call that gives a tracking id. */
+/** The three forms of a call that names a tracking id. */
 const forms: Readonly<Record<string, (org: Organization, user: string, attrs: object) => Promise<Answer>>> = {
   "Generate by POST": (org, user_id, attrs) => org.post({ template_id: "t", tracking_id: "x", user_id, attrs }),
   "Generate by GET": (org, user_id, attrs) =>

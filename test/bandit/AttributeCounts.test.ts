@@ -3,7 +3,7 @@ import { AttributeCounts, schemeOf } from "../../src/bandit/AttributeCounts.ts"
 import { type AttributeScheme, emptyScheme, encodeContext } from "../../src/bandit/Contexts.ts"
 import { day, now } from "./Samples.ts"
 
-/** The counts of sends, each with the attributes that `of` gives it. */
+/** The counts of sends, each with the attributes that `of` returns for it. */
 const taken = (sends: number, of: (i: number) => Record<string, string>, at = now) => {
   const attributeCounts = new AttributeCounts()
   for (let i = 0; i < sends; i++) {

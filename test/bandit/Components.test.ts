@@ -57,7 +57,7 @@ describe("components of variants", () => {
     assert.isAbove(sds[0]!, added.tau0)
   })
 
-  it("give an unknown variant the uncertainty of a variant without data", () => {
+  it("assign an unknown variant the uncertainty of a variant without data", () => {
     const model = fitted(2_000)
     const { mean, variance } = foretellings(model.components!)("unknown")
     assert.strictEqual(mean, 0)

@@ -145,7 +145,7 @@ describe("the context of a request", () => {
     }))
   })
 
-  it("has one coefficient per attribute, equal to those of the parsed id", () => {
+  it("has one coefficient per attribute, equal to the coefficients of the parsed id", () => {
     const context = contexts.contextOf(attrs({ plan: ["pro"], country: ["xx"] }), hourOfWeek(6, 13))
     assert.deepStrictEqual(contexts.names, ["plan", "country", "weekend", "daypart"])
     // 1 to 4 plan, 5 to 8 country, 9 and 10 weekend, 11 to 14 daypart.

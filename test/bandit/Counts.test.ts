@@ -80,7 +80,7 @@ describe("counts", () => {
     }))
   })
 
-  it("not yet rolled up give the same model as rolled up ones", () => {
+  it("not yet rolled up yield the same model as rolled up ones", () => {
     fc.assert(fc.property(log, (sends) => {
       const waiting = countsOf(sends.map((send) => rowOf(send, now - 150 * day)))
       const rolled = countsOf(sends.map((send) => rowOf(send, now - 150 * day)))

@@ -76,7 +76,7 @@ describe("a template whose people react faster than before", () => {
     assert.approximately(curveAt(followed.earlier!.curve, 8), 0.5, 0.08)
   })
 
-  it("gives one faster variant a curve of its own", () => {
+  it("assigns one faster variant a curve of its own", () => {
     const { followed, variants } = reportOn({ ...world, only: true, decisionsPerDay: 200, decisionsPerHour: 500 })
     assert.isAbove(curveAt(followed.curves.get("v0")!, 1), 0.9)
     assert.isBelow(curveAt(followed.curves.get("v1")!, 1), 0.15)

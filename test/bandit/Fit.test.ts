@@ -221,7 +221,7 @@ describe("a fit", () => {
     assert.strictEqual(model.variants[0]!.sends, 20_000)
   })
 
-  it("gives every variant the same weight if all data are outside its window", () => {
+  it("assigns every variant the same weight if all data are outside its window", () => {
     const rows = [row("a", 1, 10_000, 900), row("b", 2, 10_000, 100), row("a", 40, 10_000, 900)]
     const window = { mode: "window", lookbackDays: 14, offsetDays: 3 } as const
     const model = fitRows(rows, { window })
@@ -291,7 +291,7 @@ describe("a fit", () => {
     assert.closeTo(model.variants[0]!.maturedSends, 10, 1e-9)
   })
 
-  it("increases the uncertainty of variants with young sends by that of the delay curve", () => {
+  it("increases the uncertainty of variants with young sends by the uncertainty of the delay curve", () => {
     const start = Math.floor(now / hour) * hour
     const rows = [row("a", 30, 50_000, 1500), { ...row("b", 0, 20_000, 60), start }]
     const curve = delayCurve(delayCounts([], now))

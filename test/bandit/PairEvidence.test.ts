@@ -61,7 +61,7 @@ describe("pairs of attributes", () => {
     for (const [a, b, evidence] of model.pairEvidence!) {
       if (a !== "device" || b !== "plan") assert.isBelow(evidence, 0)
     }
-    // A model without effects gives them up.
+    // A model without effects drops them.
     const { pairs: _, ...without } = withPairs(used, [["device", "plan", -1], ["device", "zone", 1]])
     assert.deepStrictEqual([without, "pairs" in withPairs(used, [["device", "plan", -1]])], [scheme, false])
   })

@@ -26,7 +26,7 @@ const arms = fc.array(
 const sum = (values: ArrayLike<number>) => Array.from(values).reduce((a, b) => a + b, 0)
 
 describe("weights", () => {
-  it("sum to one and give every variant its share of the floor", () => {
+  it("sum to one and assign every variant its share of the floor", () => {
     fc.assert(fc.property(arms, (all) => {
       const q = bestArmProbabilities(all.map(({ mean }) => mean), all.map(({ sd }) => sd))
       assert.closeTo(sum(q), 1, 1e-9)

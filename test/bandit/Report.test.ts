@@ -133,7 +133,7 @@ describe("a report on a template", () => {
     )
   })
 
-  it("gives all variants without data the same prior", () => {
+  it("assigns all variants without data the same prior", () => {
     const ids = ["a", "b", "c", "d"]
     const { overall } = report({ ...request, model: empty, ids, eligible: ids, draws: 100_000 })
     for (const { interval, pBest, rate, share } of overall.variants) {

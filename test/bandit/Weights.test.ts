@@ -128,7 +128,7 @@ describe("epsilon", () => {
     }
   })
 
-  it("of 0 gives all weight to the largest mean, in any order of the variants", () => {
+  it("of 0 assigns all weight to the largest mean, in any order of the variants", () => {
     const means = fc.uniqueArray(fc.integer({ min: -3_000_000, max: 3_000_000 }), { minLength: 1 })
     fc.assert(fc.property(means, (all) => {
       const weights = epsilonWeights(all.map((mean) => mean / 1e6), 0)
@@ -154,7 +154,7 @@ describe("epsilon", () => {
     assert.isBelow(statistic, 18.47)
   })
 
-  it("gives weights that sum to one, each at least an even share of epsilon", () => {
+  it("returns weights that sum to one, each at least an even share of epsilon", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 50 }), (epsilon, count) => {
         const weights = epsilonWeights(Array.from({ length: count }, (_, i) => -(i >> 1)), epsilon)

@@ -29,7 +29,7 @@ const isPlain = (ast: SchemaAST.AST, seen = new Set<SchemaAST.AST>()): boolean =
 }
 
 describe("the endpoints of commands", () => {
-  it("equal those of the API; otherwise run scripts/writeEndpoints.ts", () => {
+  it("equal the events of the API; otherwise run scripts/writeEndpoints.ts", () => {
     assert.deepStrictEqual<unknown>(endpoints, endpointsOf())
   })
 

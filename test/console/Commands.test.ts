@@ -5,7 +5,7 @@ const base = "/console/o/acme"
 const labelsOf = (commands: ReadonlyArray<{ readonly label: string }>) => commands.map(({ label }) => label)
 
 describe("the commands of the command bar", () => {
-  it("are those that the visitor's role allows", () => {
+  it("are limited to the commands that the visitor's role allows", () => {
     const viewer = labelsOf(commandsFor(base, "viewer", (endpoint) => endpoint === "listDeliveries"))
     assert.includeMembers(viewer, ["Templates", "Failed messages", "Your account"])
     assert.notIncludeMembers(viewer, ["Audit log", "Create a template", "Create New API Key"])

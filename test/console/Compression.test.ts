@@ -8,7 +8,7 @@ import { password } from "./furnished.ts"
 import { base, describeShop } from "./shop.ts"
 
 describeShop("Compression of pages and of the management API", (shop) => {
-  /** The bytes of a response as they came, which `fetch` does not give. */
+  /** The bytes of a response as they came, which `fetch` does not return. */
   const raw = (path: string, headers: Record<string, string>, { body, method = "GET" }: {
     readonly method?: string
     readonly body?: string

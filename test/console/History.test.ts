@@ -87,7 +87,7 @@ describeShop("What was changed, in the console", (shop) => {
     assert.notInclude(page, script)
     assert.isBelow(page.length, 150_000)
 
-    // What is made and removed is kept as well, as far as there is room.
+    // Created and removed objects are kept as well, as far as there is room.
     const whole = (await editor.get(`${base}/letter/history/${latest.id}`)).text
     assert.include(whole, "What changed")
     assert.include(whole, "tier is gold")

@@ -45,7 +45,7 @@ describe("A form for an input", () => {
     assert.include(html, 'id="scopes-b" name="scopes" value="b" checked')
   })
 
-  it("shows what was sent, and a fault at its field", () => {
+  it("shows the sent values, and a fault at its field", () => {
     const html = shown({ name: "Ann", role: "admin" }, "/name")
     assert.include(html, 'value="Ann" aria-describedby="name-error" aria-invalid="true"')
     assert.include(html, 'id="role-admin" name="role" value="admin" checked')

@@ -129,7 +129,7 @@ describe("people and messages", () => {
     }
   })
 
-  it("erase a person after a confirmation, report what was erased, and keep the name out of the audit log", async () => {
+  it("erase a person after a confirmation, report the erased data, and keep the name out of the audit log", async () => {
     const manage = managed(service)
     const org = await furnish(service, "erased")
     await connect(service, "erased", sink)

@@ -16,7 +16,7 @@ describe("results and overview in the console", () => {
   const start = Effect.orDie(Effect.flatMap(temporaryEnvironment, (env) => startServer(env)))
   aroundTests(start, (started) => running = started)
 
-  it("guide through the missing steps, limited to those that the role allows", async () => {
+  it("guide through the missing steps, limited to steps that the role allows", async () => {
     const manage = managed(running.service)
     await manage("POST", "/organizations", { slug: "empty", name: "Empty" })
     const admin = await signedIn(running.service, "admin@example.com", ["empty", "admin"])

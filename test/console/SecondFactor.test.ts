@@ -6,7 +6,7 @@ import { password } from "./furnished.ts"
 const key = "5e".repeat(32)
 
 /**
- * The code of so many steps of 30 seconds from now. Set-up takes the current one and the next sign-in that of the next step, so
+ * The code of so many steps of 30 seconds from now. Set-up takes the current one and the next sign-in the code of the next step, so
  * that both are accepted for at least 30 seconds, however slow this machine is.
  */
 const codeOf = (secret: string, steps = 0) =>

@@ -1,4 +1,4 @@
-// What a plain HTTP client finds on a page of the console: where it leads, and what can be sent from it. Our pages are
+// What a plain HTTP client finds on a page of the console: where it leads, and the forms that can be sent from it. Our pages are
 // written by one renderer, with every attribute quoted, so that a few expressions read them.
 
 /** A control of a form. */

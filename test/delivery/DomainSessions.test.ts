@@ -46,7 +46,7 @@ const sessionsWithOpen = (domain: string, known: ReadonlyArray<string> = []) => 
 }
 
 describe("DomainSessions", () => {
-  it("gives a domain half of the sessions while other domains wait, and otherwise all of them", () => {
+  it("assigns a domain half of the sessions while other domains wait, and otherwise all of them", () => {
     const sessions = sessionsKnowing(5, ["gmail.com", "a.example"])
     sessions.add(messages(10, "gmail.com"), {}, 20)
     const alone = startAll(sessions, 5, 20)
@@ -62,7 +62,7 @@ describe("DomainSessions", () => {
     ])
   })
 
-  it("gives a domain that has not answered yet one session", () => {
+  it("assigns a domain that has not answered yet one session", () => {
     const sessions = new DomainSessions<Waiting>(5, limits)
     sessions.add([...messages(5, "new.example"), ...messages(1, "other.example")], {}, 0)
     const flights = startAll(sessions, 5, 0)

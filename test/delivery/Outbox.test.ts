@@ -29,7 +29,7 @@ describe("Outbox", () => {
     })
     const idle = Effect.flatMap(Outbox, (outbox) => outbox.idle)
 
-    it.effect("gives a lane to one of several claimants, and to the next after its release", () =>
+    it.effect("assigns a lane to one of several claimants, and to the next after its release", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* furnish("one-owner")

@@ -8,7 +8,7 @@ const smtp = (reply: string) => `The SMTP server answered ${reply}`
 const isAboutAddress = (said: string) => isClassAboutAddress(classifyRefusal({ said }).class)
 
 describe("RefusalCause", () => {
-  it("gives refusals with one cause one name for all recipients", () => {
+  it("assigns refusals with one cause one name for all recipients", () => {
     const alike: ReadonlyArray<ReadonlyArray<string>> = [
       [
         smtp("554 5.7.1 <ada@example.com>: Relay access denied"),

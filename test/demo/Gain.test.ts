@@ -29,7 +29,7 @@ describe("the gain", () => {
     }))
   })
 
-  it("sums over all choices and over those of the last 24 hours", () => {
+  it("sums over all choices and over the choices of the last 24 hours", () => {
     fc.assert(fc.property(fc.array(fc.tuple(fc.nat(72), fc.nat(2)), { maxLength: 100 }), (choices) => {
       const some = [0.02, 0.05, 0.03]
       const gain = new Gain(3)

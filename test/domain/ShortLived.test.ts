@@ -6,7 +6,7 @@ interface Item extends Slotted {
 }
 
 describe("SlotSet", () => {
-  it("holds what was added and not removed, in any order of removals", () => {
+  it("holds values that were added and not removed, in any order of removals", () => {
     const items = Array.from({ length: 50 }, (_, id): Item => ({ id }))
     const set = new SlotSet<Item>()
     const model = new Set<Item>()

@@ -29,7 +29,7 @@ describe("unknown members", () => {
     ])
   })
 
-  it("are those of the best matching form of a union, and none of free values", () => {
+  it("are the unknown members of the best matching form of a union, and none of free values", () => {
     const Form = Schema.Struct({
       a: Schema.Union([Schema.String, Schema.Struct({ x: Schema.Int })]),
       free: Schema.Unknown,

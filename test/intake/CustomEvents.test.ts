@@ -57,7 +57,7 @@ describe("custom events: bodies", () => {
     assert.deepStrictEqual(skipped, [{ pointer: "/1", reason: "must be an object", expected: false }])
   })
 
-  it("prefers events over batch over data, and ignores those that are no arrays", () => {
+  it("prefers events over batch over data, and ignores members that are no arrays", () => {
     assert.strictEqual(one({ data: [], batch: [], events: [click] }).event, "click")
     assert.strictEqual(one({ events: 3, batch: { a: 1 }, data: [click] }).event, "click")
   })

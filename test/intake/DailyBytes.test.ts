@@ -44,7 +44,7 @@ describe("bytes per day", () => {
     assert.deepStrictEqual(use.takeReports(noon), [{ org: "a", day: "2026-11-22", bytes: 100, refused: 2 }])
   })
 
-  it("include those of other nodes, and keep those received since the last report", () => {
+  it("include the bytes of other nodes, and keep the bytes received since the last report", () => {
     const use = new DailyBytes(100)
     use.add("a", 30, noon)
     use.takeReports(noon)

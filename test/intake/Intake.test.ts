@@ -148,7 +148,7 @@ describe("Intake", () => {
         ])
       }))
 
-    it.effect("credits every decision under a tracking id, or only those of the template that the event names", () =>
+    it.effect("credits every decision under a tracking id, or only the decisions of the template that the event names", () =>
       Effect.gen(function* () {
         yield* makeOrg("many")
         yield* decide("many", "x", { template: "subject" })

@@ -158,7 +158,7 @@ describe("outcomesOf", () => {
     assert.deepStrictEqual(outcomes(click(hour), click(5 * seconds)).delays, { click: delayClass(5 / 3600) })
   })
 
-  it("counts a person's click in addition to those of a scanner", () => {
+  it("counts a person's click in addition to the clicks of a scanner", () => {
     assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour, "b"), click(5 * hour, "a")), {
       learned: { click: 1 },
       automated: { click: 1, set_aside_burst: 2 },

@@ -76,7 +76,7 @@ describe("ContextRecorder", () => {
     assert.deepStrictEqual(decodeContext(record(users[0]!)).get("tier"), "t0")
   })
 
-  it("records at most 12 attributes in order of arrival, including those of the model", () => {
+  it("records at most 12 attributes in order of arrival, including the attributes of the model", () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${n}`, "v"]))
     for (const scheme of [emptyScheme, planScheme]) {
       const { read } = recording(scheme)

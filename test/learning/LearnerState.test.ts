@@ -38,7 +38,7 @@ const folded = (over: Partial<Extract<Input, { readonly _tag: "Folded" }>> = {})
   ...over,
 })
 
-/** Gives all inputs and returns the last state, and the commands of each input by their names. */
+/** Passes all inputs and returns the last state, and the commands of each input by their names. */
 const play = (state: LearnerState, ...inputs: ReadonlyArray<Input>) => {
   const commands: Array<Command> = []
   for (const input of inputs) {

@@ -139,7 +139,7 @@ describe("tallies of repeats", () => {
         assert.deepStrictEqual(yield* readRepeats(sql, "rolled", "t"), [])
       }))
 
-    it.effect("stay for an erased person, whose decisions a rebuild treats as those of different people", () =>
+    it.effect("stay for an erased person, whose decisions a rebuild treats as decisions of different people", () =>
       Effect.gen(function* () {
         yield* makeOrg("erased")
         const sql = yield* SqlClient.SqlClient

@@ -88,7 +88,7 @@ describe("Tallies", () => {
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("hourly"), { check: true })).differences, [])
       }))
 
-    it.effect("places decisions of 5 and 45 days ago into day and week, and drops those of 200 days ago", () =>
+    it.effect("places decisions of 5 and 45 days ago into day and week, and drops decisions of 200 days ago", () =>
       Effect.gen(function* () {
         yield* makeOrg("late")
         const [five, fortyFive] = [5, 45].map((days) => Date.now() - days * day) as [number, number]

@@ -148,7 +148,7 @@ describe("--log-level", () => {
     Effect.scoped(Effect.gen(function* () {
       const env = yield* embeddedEnvironment
       const service = yield* scopedProcess({ ...env, LOG_LEVEL: "Debug" }, { flags: ["--log-level", "error"] })
-      // All that it prints at its start is printed before it ends.
+      // The service prints its whole start-up text before it ends.
       assert.strictEqual((yield* Effect.promise(() => terminate(service))).code, 0)
       assert.notMatch(service.output(), /DEBUG|INFO|WARN/)
     })))
@@ -175,7 +175,7 @@ describe("the first start", () => {
         assert.deepStrictEqual(body.organizations.map(({ slug }: { slug: string }) => slug), ["demo"])
         const keys = await again.manage("GET", "/organizations/demo/keys")
         assert.lengthOf(keys.body.keys ?? keys.body, 1)
-        // All that it prints at its start is printed before it ends.
+        // The service prints its whole start-up text before it ends.
         await terminate(again)
         assert.isUndefined(lineOf(again.output()))
       })

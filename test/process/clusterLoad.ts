@@ -5,7 +5,7 @@ import { addTruth, story, type Truth } from "./storm.ts"
 
 // Clients of three kinds behind a load balancer that tries another node when one does not answer, and their answers.
 
-/** A load balancer gives a node this long. Unit: milliseconds. */
+/** A load balancer waits this long for a node. Unit: milliseconds. */
 const patienceMillis = 2000
 
 interface Answer {

@@ -24,7 +24,7 @@ export interface Sink {
   readonly kind: SinkKind
   readonly port: number
   readonly pid: number
-  /** All that arrived, in order; up to date after `refresh`. */
+  /** Every arrival, in order; up to date after `refresh`. */
   readonly arrivals: ReadonlyArray<SinkArrival>
   /** Fetches new records. Returns the total number. */
   readonly refresh: () => Promise<number>

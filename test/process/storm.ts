@@ -31,7 +31,7 @@ export const story = (prefix: string, n: number, base: number, random: () => num
       tracking_id: trackingId,
       occurred_at: new Date(base + minutes * minute).toISOString(),
       ...(automated ? { automated: true } : {}),
-      // One in five sources gives no id: then the content has to do.
+      // One in five sources sends no id: then the content has to do.
       ...(random() < 0.2 ? {} : { event_id: `${trackingId}-${event}-${minutes}-${automated}` }),
     }
     const text = JSON.stringify(body)

@@ -91,7 +91,7 @@ describe("the results of a template", () => {
     assert.strictEqual(resultsOf().automated.click, 40)
   })
 
-  it("count set-aside clicks by reason, and give the click rates without and with machines", () => {
+  it("count set-aside clicks by reason, and return the click rates without and with machines", () => {
     const machines = { click: 4, set_aside_early: 5, set_aside_reported: 1, only_set_aside: 3 }
     const context = contextOf("pro", "morning")
     const results = resultsOf({

@@ -11,7 +11,7 @@ const ids = ["a", "b", "c"]
 const clicks = [[20, 3, 9], [9, 16, 2], [1, 9, 18]]
 
 describe("the rates of variants in contexts", () => {
-  it("equal those of the results if variants differ by an attribute", () => {
+  it("equal the rates of the results if variants differ by an attribute", () => {
     const contexts = plans.map((plan) => encodeContext([["plan", plan]]))
     const start = Math.floor(now / day) * day - 5 * day
     const model = fitRows(

@@ -47,7 +47,7 @@ describe("the gain by propensities", () => {
     }, 120_000)
   }
 
-  it("is the difference between the outcomes and those of a random split", () => {
+  it("is the difference between the outcomes and the outcomes of a random split", () => {
     const { decisions, effectiveSample, even, gained } = propensityGain(learned, weightsOf("click"))!
     assert.strictEqual(decisions, 32_000)
     assert.approximately(even, 32_000 * 0.075, 1e-6)

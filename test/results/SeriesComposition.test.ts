@@ -44,7 +44,7 @@ describe("the series of many variants", () => {
     assert.deepStrictEqual([variants, left_out], [ids.slice(0, 20), 5])
   })
 
-  it("contains named variants before those with more decisions, if they have any decisions", () => {
+  it("contains named variants before variants with more decisions, if they have any decisions", () => {
     const { left_out, variants } = seriesWith(["v24", "v01", "never-selected"])
     assert.deepStrictEqual([variants, left_out], [[...ids.slice(0, 19), "v24"], 5])
   })

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { startFlags } from "../support/service.ts"
 
 describe("The memory settings of V8", () => {
-  it("are those of `deno task start` in the image and for the other tasks that serve", () => {
+  it("equal the flags of `deno task start` in the image and for the other tasks that serve", () => {
     const flag = startFlags.find((flag) => flag.startsWith("--v8-flags="))!
     const { tasks } = JSON.parse(readFileSync("deno.json", "utf8"))
     for (const task of ["parlance", "demo"]) assert.include(tasks[task].command, ` ${flag} src/`)

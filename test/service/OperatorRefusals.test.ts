@@ -7,7 +7,7 @@ const fact = { class: "mailbox-full", phrase: "der Kasten klemmt", source: "our 
 const facts = (text: string) => operatorRefusals({ refusalsFile: Option.some({ path: "facts.json", text }) })
 
 describe("facts of an operator about refusals", () => {
-  it.effect("are those of the file, and none without a file", () =>
+  it.effect("are read from the file, and absent without a file", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* operatorRefusals({ refusalsFile: Option.none() }), [])
       assert.deepStrictEqual<unknown>(yield* facts(`[\n${JSON.stringify(fact)}\n]\n`), [fact])

@@ -119,7 +119,7 @@ describe("figures in results", () => {
     assert.isAtMost(runs.filter(won).length, 1)
   }, 120_000)
 
-  it("equal those of runs without people if each person gets one message", () => {
+  it("equal the figures of runs without people if each person gets one message", () => {
     const setting = { name: "singles", variants: 2, decisionsPerDay: 100, days: 10, rate: 0.03, sd: 0, lift: 0.3 }
     const crowd = { people: 50_000, heavy: 0, keenness: 0, taste: 0 }
     const asPeople = honestyRun({ ...setting, crowd }, 1, { refitHours: 24 })

@@ -90,7 +90,7 @@ describe("the suppression list", () => {
         assert.deepStrictEqual(complaints.map(({ address }) => address), ["p3@example.com", "p1@example.com"])
       }))
 
-    it.effect("is updated by events: for their address, the address of their message, and that of the profile", () =>
+    it.effect("is updated by events: for their address, the address of their message, and the address of the profile", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* makeOrg("events")

@@ -53,7 +53,7 @@ describe("track", () => {
     ])
   })
 
-  it("keeps links that cannot be redirected, and those of this service", () => {
+  it("keeps links that cannot be redirected, and links to this service", () => {
     const body = [
       "mailto:ada@example.com",
       "tel:+49123",

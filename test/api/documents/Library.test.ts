@@ -15,7 +15,7 @@ const library = libraryOf([
 ])
 
 describe("documents", () => {
-  it("have heading ids like those of GitHub", () => {
+  it("have the heading ids that GitHub assigns", () => {
     assert.strictEqual(slugOf("Lift and gain: 95 %"), "lift-and-gain-95-")
     assert.deepStrictEqual(render("# A b\n\n## A b", () => undefined).headings.map(({ id }) => id), ["a-b", "a-b-1"])
   })

@@ -129,7 +129,7 @@ describe("refusals of one recipient by HTTP platforms", () => {
       Effect.gen(function* () {
         const platform = yield* server(() => start({ faults: name === "sfmc" ? [undefined, fault] : [fault] }))
         const connection = yield* connect(name, settings(platform.url), secrets)
-        // Marketing Cloud gives a token for the first message.
+        // Marketing Cloud issues a token for the first message.
         if (name === "sfmc") yield* sendTo(connection, "accepted", message({ id: "before" }))
         const { reason } = yield* sendTo(connection, "refused")
         assert.isTrue(isAboutAddress(classifyRefusal({ said: reason }).class), reason)
@@ -154,7 +154,7 @@ describe("owners of the failures of HTTP platforms", () => {
       Effect.gen(function* () {
         const platform = yield* server(() => start())
         const connection = yield* connect(name, settings(platform.url), secrets)
-        // Marketing Cloud gives a token for the first message.
+        // Marketing Cloud issues a token for the first message.
         yield* sendTo(connection, "accepted", message({ id: "before" }))
         for (const [owner, faults] of owners) {
           for (const fault of faults) {

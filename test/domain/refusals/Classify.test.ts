@@ -153,7 +153,7 @@ describe("The classifier of refusals", () => {
     assert.strictEqual(classOf(reply), "unknown")
   })
 
-  it("gives any text one class, which is the same each time", () => {
+  it("assigns any text one class, which is the same each time", () => {
     fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 300 }), fc.string(), (said, status) => {
       assert.deepStrictEqual(classifyRefusal({ said, status }), classifyRefusal({ said, status }))
     }))

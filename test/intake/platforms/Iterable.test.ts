@@ -169,7 +169,7 @@ describe("Iterable", () => {
     })
   })
 
-  it("names the user by the outer user id, the outer address, then those of the data", () => {
+  it("names the user by the outer user id, the outer address, then the user id and address of the data", () => {
     const of = (outer: object, inner: object) =>
       one({ ...system("emailOpen", { email: undefined, ...inner }), email: null, userId: null, ...outer }).user
     assert.strictEqual(of({ userId: 7, email: "a" }, { userId: "b", email: "c" }), "7")

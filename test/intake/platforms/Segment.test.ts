@@ -293,7 +293,7 @@ describe("Segment: persons", () => {
     assert.deepStrictEqual([found.user, found.email, found.traits], ["c@shop.test", "c@shop.test", context.traits])
   })
 
-  it("keep traits with unusual names, and lose those that cannot be stored", () => {
+  it("keep traits with unusual names, and lose traits that cannot be stored", () => {
     const odd = JSON.parse(`{"__proto__":"a","constructor":"b","a\\u0000":1,"\\ud800":1," ":1,"ok":"\\ud800"}`)
     const found = profileOf(identify({ traits: odd })).traits
     assert.deepStrictEqual(Object.entries(found), [["__proto__", "a"], ["constructor", "b"]])

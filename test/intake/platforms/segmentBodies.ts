@@ -3,7 +3,7 @@ import type { Normalized, NormalizedEvent, ProfileUpdate } from "../../../src/do
 import { normalize } from "../../../src/intake/platforms/Segment.ts"
 import type { Normalize } from "../../../src/intake/Normalize.ts"
 
-// Bodies as Segment and mParticle send them, and what is read from them.
+// Bodies as Segment and mParticle send them, and the events that are read from them.
 
 export const receivedAt = Date.parse("2026-03-10T12:00:00Z")
 export const iso = "2026-03-10T10:20:30.417Z"

@@ -30,7 +30,7 @@ describe("StandardWebhooks", () => {
     }
   })
 
-  it("accepts the header names of Svix, and those of the standard before them", () => {
+  it("accepts the header names of Svix, and prefers the names of the standard", () => {
     const svix = { "svix-id": "msg_1", "svix-timestamp": "1770116400", "svix-signature": right }
     const by = (headers: Record<string, string>) => check({ secrets: [secret] }, headers, body, now)
     assert.deepStrictEqual(by(svix), { ok: true })

@@ -1,7 +1,7 @@
 import { around, between, click, minute, open, page, type Scene, second, type Visitor } from "./Scenes.ts"
 
 // Kinds of gateways, as administrators, platforms and authors of trackers report them in public: when a gateway
-// requests links, which ones, and how fast. All of them send the user agent of a browser.
+// requests links, which ones, and how fast. Every gateway sends the user agent of a browser.
 
 /** Requests of `links` in order, with the unsubscribe page last, `gap` milliseconds apart from `from` on. */
 const walk = (

@@ -102,7 +102,7 @@ describe("machineClicks", () => {
     assert.deepStrictEqual(reasonsOf(...spaced.slice(1)), Array(5).fill(undefined))
   })
 
-  it("gives the source's word before all other reasons", () => {
+  it("reports the source's word before all other reasons", () => {
     const reported = { ...click("a", at), automated: true }
     assert.deepStrictEqual(reasonsOf(report("sent", at), reported, click("b", at + 1)), ["reported", "early"])
   })
@@ -117,7 +117,7 @@ describe("clicks in a simulation", () => {
   const messages = 3_000
 
   /**
-   * Counts the clicks of a visitor, and those that are set aside, over many messages. A gateway visits this share of the
+   * Counts the clicks of a visitor, and the clicks that are set aside, over many messages. A gateway visits this share of the
    * messages as well.
    */
   const count = (name: string, visitor: Visitor, seed: number, guarded: number) => {

@@ -8,7 +8,7 @@ import type { Answered, OptedOut } from "./History.ts"
 
 // Clients of a storm. Each keeps what it was answered; none knows what the product does inside.
 
-/** A load balancer gives a node this long. Unit: milliseconds. */
+/** A load balancer waits this long for a node. Unit: milliseconds. */
 const patienceMillis = 4000
 
 /** Unix milliseconds of a clock that does not jump, as the mail server's. */

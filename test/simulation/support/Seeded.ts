@@ -1,6 +1,6 @@
 import { mulberry32 } from "../../../src/simulation/Chance.ts"
 
-/** Seeded chance of one simulated schedule. Equal seeds give equal schedules on every machine. */
+/** Seeded chance of one simulated schedule. Equal seeds yield equal schedules on every machine. */
 export interface Seeded {
   /** Uniform in [0, 1). */
   readonly uniform: () => number
