@@ -24,7 +24,7 @@ interface Release {
   readonly done: Deferred.Deferred<void, ClusterError.PersistenceError>
 }
 
-/** Acquires the shards that have no live owner. Returns the acquired shards and those that the node already owned. */
+/** Acquires the shards that have no live owner. Returns the acquired shards and the shards that the node already owned. */
 const acquireShards = (
   sql: SqlClient.SqlClient,
   session: string,

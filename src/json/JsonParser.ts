@@ -5,8 +5,8 @@ import { NameCost } from "./NameCost.ts"
 // `JSON.parse` must not parse texts from outside of this process, for two reasons:
 //
 // - V8 15 mistakes names with escapes (nodejs/node#63785): if an earlier object of the same shape continued with
-//   another name, `JSON.parse` compares that name with the escaped text, so that one caller's names change those of
-//   another caller.
+//   another name, `JSON.parse` compares that name with the escaped text, so that one caller's names change the
+//   names of another caller.
 // - It enters every name and every string of up to 10 characters into V8's table of strings, which the whole process
 //   shares. Deno's V8 hashes integer-like strings by their value, and other strings with a seed that is the same in
 //   every process, so a body of 1 MB can hold 80,000 strings that collide, and parsing it takes seconds to minutes.

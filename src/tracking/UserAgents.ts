@@ -12,7 +12,7 @@ interface AgentRule {
   readonly name: string
 }
 
-/** Rules about user agents in addition to `isbot`. The user agents are those that the programs document or send. */
+/** Rules about user agents in addition to `isbot`. The programs document or send these user agents. */
 export const agentRules: ReadonlyArray<AgentRule> = [
   { is: "mail", pattern: "ggpht\\.com|imageproxy", name: "Gmail's image proxy" },
   { is: "mail", pattern: "mailproxy", name: "image proxies of Yahoo and Seznam" },

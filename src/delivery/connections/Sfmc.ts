@@ -197,7 +197,7 @@ export const make = (
         }).pipe(Effect.catch((result) => Effect.succeed(result))),
       test: Effect.match(requestToken, {
         onFailure: (result) => fails("reason" in result ? excerpt(result.reason, peer.secrets) : "No token was given"),
-        onSuccess: () => works("Marketing Cloud gave a token. The send definition was not tried."),
+        onSuccess: () => works("Marketing Cloud issued a token. The send definition was not tried."),
       }),
       concurrency: 20,
       idempotent: true,

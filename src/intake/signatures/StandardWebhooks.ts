@@ -34,7 +34,7 @@ export const StandardWebhooksSettings = Schema.Struct({
 })
 export type StandardWebhooksSettings = typeof StandardWebhooksSettings.Type
 
-/** The names of the headers, and the names that Svix gives them. */
+/** The names of the headers, and Svix's names of them. */
 const headerNames = ["webhook", "svix"].map((prefix) => ({
   id: `${prefix}-id`,
   timestamp: `${prefix}-timestamp`,

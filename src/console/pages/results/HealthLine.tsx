@@ -63,7 +63,7 @@ export const HealthLine = ({ health, variants, zone }: {
         </section>
       ))}
       <p class="small muted">
-        Choices and people are those of {count(health.decisions)} decisions since{" "}
+        Choices and people come from {count(health.decisions)} decisions since{" "}
         <Time at={health.from} zone={zone} />. No verdict is firm while a check says “{healthWords.red}”.
       </p>
     </div>

@@ -202,7 +202,7 @@ const Conflict = ({ here, isOwn, proposal }: {
                 proposal.both.map((field) => field === "/" ? "the whole template" : labelOf({ field })).join(", ")
               }. `}
             {isOwn
-              ? "Bring your change up to date: your fields are kept, all others are those of the live template."
+              ? "Bring your change up to date: your fields are kept, all other fields come from the live template."
               : "Its author has to bring it up to date before it can be approved."}
           </p>
           {isOwn && <PostButton to={`${here}/update`}>Bring up to date</PostButton>}

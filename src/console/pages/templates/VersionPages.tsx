@@ -131,7 +131,7 @@ const restore = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     new InvalidInput({
       faults: [{
         pointer: "",
-        detail: "Somebody has saved the variant meanwhile. The changes below are now those from their version",
+        detail: "Somebody has saved the variant meanwhile. The changes below now start from their version",
       }],
     })))
   return { to: here(visit), done: "version-restored" }

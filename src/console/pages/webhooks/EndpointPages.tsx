@@ -27,7 +27,7 @@ const endpointForm = inputForm(EndpointInput, {
   events: {
     label: "Events",
     as: "checkboxes",
-    hint: "None chosen: all events, also those that later releases add.",
+    hint: "None chosen: all events, also events that later releases add.",
     options: chosenTypes.map((type) => [type, type, `${eventSummaries[type]}.`] as const),
   },
 })
@@ -197,7 +197,9 @@ const askRemove = (visit: Visit) =>
       question: `Remove ${nameOf(endpoint)}?`,
       back: backTo(visit, endpoint),
       button: "Remove the endpoint",
-      text: <p>Events are no longer sent there, and those of the last 30 days are deleted. This cannot be undone.</p>,
+      text: (
+        <p>Events are no longer sent there, and the events of the last 30 days are deleted. This cannot be undone.</p>
+      ),
     }))
 
 const askRotate = (visit: Visit) =>
