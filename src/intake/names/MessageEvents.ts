@@ -2,6 +2,8 @@ import { messageNames } from "./MessageNames.ts"
 import {
   type ChannelKind,
   channels,
+  confirmingVerbs,
+  denying,
   deviceVerbs,
   fillers,
   groupWords,
@@ -12,6 +14,7 @@ import {
   programVerbs,
   seenVerbs,
   senders,
+  suppressing,
   verbs,
 } from "./MessageWords.ts"
 
@@ -112,6 +115,20 @@ const hasVerb = (kind: ChannelKind | undefined, { meaning, verb }: Parts["verbs"
   return true
 }
 
+/**
+ * Returns the meaning of the verbs of a name. A verb that suppresses an address does not count next to a verb that denies
+ * it: `Unsubscribe Failed` is no opt-out, and `Spam Blocked` is no complaint.
+ */
+const meaningOf = (found: Parts["verbs"]): MessageMeaning => {
+  const has = (meaning: MessageMeaning) => found.some((verb) => verb.meaning === meaning)
+  const meaning = meanings.find(has)!
+  if (!suppressing.has(meaning)) return meaning
+  if (meaning === "spam" && (has("bounce") || has("soft_bounce"))) return "failed"
+  const denials = found.filter(({ meaning, verb }) => denying.has(meaning) && !confirmingVerbs.has(verb))
+  if (denials.length === 0) return meaning
+  return meaning !== "unsubscribe" && denials.some(({ meaning }) => meaning === "failed") ? "failed" : "ignored"
+}
+
 const byWords = (words: ReadonlyArray<string>): MessageEvent | undefined => {
   const parts = partsOf(words)
   if (parts === undefined || parts.verbs.length === 0) return undefined
@@ -120,7 +137,7 @@ const byWords = (words: ReadonlyArray<string>): MessageEvent | undefined => {
   if (channel === undefined) return undefined
   const kind = channel.channel
   if (!parts.verbs.every((verb) => hasVerb(kind, verb))) return undefined
-  const meaning = meanings.find((one) => parts.verbs.some((verb) => verb.meaning === one))!
+  const meaning = meaningOf(parts.verbs)
   const isOptIn = meaning === "opt_in"
   if (before.length > 0) {
     const isNamed = channel.isPlain && endsInVerb && !isOptIn && meaning !== "ignored" && meaning !== "conversion"

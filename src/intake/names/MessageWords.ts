@@ -123,6 +123,17 @@ export const verbs: { readonly [meaning in MessageMeaning]?: ReadonlyArray<strin
   sent: phrasesIn("sent, send, sends, sending, dispatched, dispatch"),
 }
 
+/** Meanings of verbs that suppress an address. */
+export const suppressing: ReadonlySet<MessageMeaning> = new Set(["spam", "unsubscribe", "bounce"])
+
+/** Meanings of verbs that say that an opt-out, a complaint or a bounce did not happen. */
+export const denying: ReadonlySet<MessageMeaning> = new Set(["failed", "ignored", "open"])
+
+/** Verbs that deny nothing: `Unsubscribe Processed` is an opt-out. */
+export const confirmingVerbs: ReadonlySet<string> = new Set(
+  phrasesIn("processed, accepted, registered, status changed, status change, preferences updated, preferences changed"),
+)
+
 /** Verbs that only programs have: of an e-mail, `Entered` is what a person types. */
 export const programVerbs: ReadonlySet<string> = new Set(
   phrasesIn("entered, enter, entry, exited, exit, enrolled, enroll, enrol, experiment split entry"),

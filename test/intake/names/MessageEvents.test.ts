@@ -188,6 +188,27 @@ describe("names of message events", () => {
     for (const [name, text] of names) assert.strictEqual(textOf(name), text, name)
   })
 
+  it("suppresses nobody by an opt-out, a complaint or a bounce that did not happen", () => {
+    const names: ReadonlyArray<readonly [text: string, names: string]> = [
+      [
+        "ignored email",
+        `email.unsubscribe_failed, Email Unsubscribe Attempt, Email Unsubscribe Cancelled, Email Unsubscribe Page Viewed,
+        Email Opt Out Rejected, Email Unsubscribe Queued, Email Spam Report Viewed`,
+      ],
+      [
+        "failed email",
+        `Email Spam Blocked, Email Spam Rejected, Message Rejected Spam, email.spam_failure, Email Bounce Drop,
+        Email Spam Bounce, Email Bounce Suppressed`,
+      ],
+      ["unsubscribe email", "Email Unsubscribe Processed, Email Unsubscribe Received"],
+      ["spam email", "Email Spam Report, Email Complaint Received, Email Marked As Spam"],
+      ["bounce email", "Email Delivery Bounced, Email Bounce Processed"],
+    ]
+    for (const [text, list] of names) {
+      for (const name of listOf(list)) assert.strictEqual(textOf(name), text, name)
+    }
+  })
+
   it("leaves names of business events alone", () => {
     for (const name of listOf(businessNames)) assert.strictEqual(textOf(name), "none", name)
   })
