@@ -1,7 +1,7 @@
 import type { EventName } from "../domain/EventKinds.ts"
 import { type BounceEvent, bounceEvents } from "../domain/refusals/BounceEvent.ts"
-import { bounceByReason } from "./BounceReasons.ts"
-import { isItem, type Item } from "./Reading.ts"
+import { bounceByReason, innerItems, mildest } from "./BounceReasons.ts"
+import type { Item } from "./Reading.ts"
 import { readTruth } from "./Truth.ts"
 
 // Platforms report soft bounces, hard bounces and blocked messages under one name, and say in another member which it is.
@@ -99,16 +99,10 @@ const kindIn = (key: string, value: unknown): BounceEvent | undefined => {
   return otherKeys.has(key) ? kinds.get(text) : undefined
 }
 
-/** Members whose members may have the kind. */
-const innerKeys = ["bounce", "bounces", "msg", "details", "delivery", "deliveryStatus", "delivery-status"]
-
 /** Maximum number of members of an object that are looked at. */
 const maxMembers = 100
 
 const isFailure = (event: EventName): event is BounceEvent => bounceEvents.some((failure) => failure === event)
-
-const mildest = (one: BounceEvent, other: BounceEvent): BounceEvent =>
-  bounceEvents.indexOf(one) < bounceEvents.indexOf(other) ? one : other
 
 /**
  * Returns the event of a bounce by the members that say which kind it is. They can only make it milder, and the mildest
@@ -118,16 +112,13 @@ export const bounceByMember = (event: EventName, levels: ReadonlyArray<Item>): E
   if (!isFailure(event)) return event
   let found: BounceEvent | undefined
   let isPermanent = false
-  for (const level of levels) {
-    const inner = innerKeys.flatMap((key) => isItem(level[key]) ? [level[key]] : [])
-    for (const item of [level, ...inner]) {
-      for (const name of Object.keys(item).slice(0, maxMembers)) {
-        const key = plain(name)
-        const kind = kindIn(key, item[name])
-        if (kind === undefined) continue
-        found = found === undefined ? kind : mildest(found, kind)
-        isPermanent ||= key === "severity" && kind === "bounce"
-      }
+  for (const item of [...levels, ...innerItems(levels)]) {
+    for (const name of Object.keys(item).slice(0, maxMembers)) {
+      const key = plain(name)
+      const kind = kindIn(key, item[name])
+      if (kind === undefined) continue
+      found = found === undefined ? kind : mildest(found, kind)
+      isPermanent ||= key === "severity" && kind === "bounce"
     }
   }
   if (event === "failed") return isPermanent && found === "bounce" ? "bounce" : event

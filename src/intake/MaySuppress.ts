@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 
-/** Words that platforms use in the names of bounces, complaints and opt-outs. */
-const words = /bounc|spam|complain|unsub|opt(?:ed)?[ _-]?out|abuse|suppress|reject/i
+/** Words that platforms use for bounces, complaints and opt-outs. */
+const words = /bounc|spam|complain|unsub|opt(?:ed)?[ _-]?out|abuse|suppress|reject|permanent/i
 
 /** Matches a JSON escape of an ASCII letter, which may hide one of the words. */
 const escapedLetter = /\\u00[46][0-9a-f]|\\u00[57][0-9a]/i

@@ -43,6 +43,41 @@ describe("A bounce that a platform reports with the words of a server", () => {
     }
   })
 
+  it("is read in inner members with the words or the reply code", () => {
+    const mailgun = (code: number, message: string, enhanced: string) => ({
+      event: "failed",
+      tracking_id: "t",
+      event_id: "e",
+      severity: "permanent",
+      reason: "bounce",
+      "delivery-status": { code, message, "enhanced-code": enhanced },
+    })
+    const full = "5.2.2 mailbox full: user is over quota"
+    assert.strictEqual(eventOf("events", [mailgun(552, full, "5.2.2")]), "soft_bounce")
+    const blocked = "5.7.1 Client host blocked using Spamhaus"
+    assert.strictEqual(eventOf("events", [mailgun(550, blocked, "5.7.1")]), "failed")
+    assert.strictEqual(eventOf("events", [mailgun(550, "5.1.1 user unknown", "5.1.1")]), "bounce")
+    assert.strictEqual(eventOf("events", [mailgun(550, "5.1.1 user unknown", "")]), "bounce")
+    const ses = (diagnosticCode: string) => ({
+      event: "bounce",
+      tracking_id: "t",
+      event_id: "e",
+      bounce: { bounceType: "Permanent", bouncedRecipients: [{ emailAddress: "eva@mail.example", diagnosticCode }] },
+    })
+    assert.strictEqual(eventOf("events", [ses("smtp; 550 5.7.1 blocked using Spamhaus")]), "failed")
+    assert.strictEqual(eventOf("events", [ses("smtp; 550 5.1.1 user unknown")]), "bounce")
+  })
+
+  it("counts as the mildest of several texts", () => {
+    const level = { reason: "550 5.1.1 user unknown", response: "552 5.2.2 mailbox full" }
+    assert.strictEqual(bounceByReason("bounce", [level]), "soft_bounce")
+    assert.strictEqual(bounceByReason("bounce", [{ details: { description: "452 4.2.2 over quota" } }]), "soft_bounce")
+    assert.strictEqual(bounceByReason("bounce", [{ message: "552 5.2.2 mailbox full" }]), "bounce")
+    for (const recipients of [[], [null], "x", {}]) {
+      assert.strictEqual(bounceByReason("bounce", [{ bounce: { bouncedRecipients: recipients } }]), "bounce")
+    }
+  })
+
   it("is read in the members of each platform, for e-mail alone", () => {
     const own = "554 5.7.1 Client host blocked using a block list"
     const braze = (type: string) => ({

@@ -16,6 +16,7 @@ describe("maySuppress", () => {
       '{"eventCategoryType":"TransactionalSendEvents.EmailBounced"}',
       '{"event":"Email Marked as Spam"}',
       '{"event":"opted out"}',
+      '{"event":"failed","severity":"permanent"}',
       '{"event":"unsub\\u0073cribe"}',
       '{"metric":"\\u0073pammed"}',
     ]
