@@ -1,6 +1,6 @@
 import type { EventName } from "../domain/EventKinds.ts"
 import { type BounceEvent, bounceEvents } from "../domain/refusals/BounceEvent.ts"
-import { bounceByReason, innerItems, mildest } from "./BounceReasons.ts"
+import { bounceByReason, eventOfWords, innerItems, mildest } from "./BounceReasons.ts"
 import type { Item } from "./Reading.ts"
 import { readTruth } from "./Truth.ts"
 
@@ -56,6 +56,16 @@ const otherKeys: ReadonlySet<string> = new Set(
   ),
 )
 
+/** Members that campaigns have too, and their words that may describe a campaign. */
+const campaignKeys: ReadonlySet<string> = new Set(["category", "type"])
+const campaignWords: ReadonlySet<string> = new Set(
+  words("admin content expired frequency frequencyvolume old policy quota sender technical unknown volume"),
+)
+
+/** Whether a member may describe the campaign of a message, and not the bounce. */
+const mayBeOfCampaign = (key: string, value: unknown): boolean =>
+  campaignKeys.has(key) && typeof value === "string" && campaignWords.has(plain(value.slice(0, 200)))
+
 /** Members that are true for one kind of bounce. False means soft for a hard bounce, and otherwise nothing. */
 const flags: ReadonlyMap<string, BounceEvent> = new Map([
   ...byWord("bounce", "hard hardbounce ishard ishardbounce permanent ispermanent ispermanentfailure"),
@@ -83,6 +93,20 @@ const codes: ReadonlyMap<string, ReadonlyMap<string, BounceEvent>> = new Map([
   ],
 ])
 
+/** Enhanced codes of addresses that do not exist. */
+const noSuchAddress = /^5\.1\.[1236]$/
+
+const hardBeginning = /^(?:hard|permanent)[ _-]?(?:bounced?|fail(?:ed|ure)?)?(?![a-z])/
+
+/** Returns the kind of a text such as `Hard Bounce - Mailbox Full`: soft if the text is not known. */
+const kindOfText = (value: string): BounceEvent => {
+  const known = kinds.get(plain(value))
+  if (known !== undefined) return known
+  const text = value.trim().toLowerCase()
+  if (noSuchAddress.test(text)) return "bounce"
+  return hardBeginning.test(text) ? kinds.get(plain(text.replace(hardBeginning, ""))) ?? "bounce" : "soft_bounce"
+}
+
 /** Returns the kind of a bounce by a member; undefined if the member does not say it. */
 const kindIn = (key: string, value: unknown): BounceEvent | undefined => {
   const flag = flags.get(key)
@@ -91,11 +115,12 @@ const kindIn = (key: string, value: unknown): BounceEvent | undefined => {
     if ("value" in truth) return truth.value ? flag : flag === "bounce" ? "soft_bounce" : undefined
   }
   if (typeof value !== "string" && typeof value !== "number") return undefined
-  const text = plain(String(value).slice(0, 200))
-  const numbers = /^\d+$/.test(text) ? codes.get(key) : undefined
+  const stated = String(value).slice(0, 200)
+  const text = plain(stated)
+  const numbers = /^\d+$/.test(stated.trim()) ? codes.get(key) : undefined
   if (numbers !== undefined) return numbers.get(text) ?? "soft_bounce"
   if (text === "" || neutral.has(text)) return undefined
-  if (kindKeys.has(key)) return kinds.get(text) ?? "soft_bounce"
+  if (kindKeys.has(key)) return kindOfText(stated)
   return otherKeys.has(key) ? kinds.get(text) : undefined
 }
 
@@ -106,15 +131,18 @@ const isFailure = (event: EventName): event is BounceEvent => bounceEvents.some(
 
 /**
  * Returns the event of a bounce by the members that say which kind it is. They can only make it milder, and the mildest
- * counts. A permanent failure (`failed` with the severity `permanent`, as Mailgun reports it) is a bounce.
+ * counts. A permanent failure (`failed` with the severity `permanent`, as Mailgun reports it) is a bounce. The words of a
+ * campaign do not count if the server says that the address does not exist.
  */
 export const bounceByMember = (event: EventName, levels: ReadonlyArray<Item>): EventName => {
   if (!isFailure(event)) return event
   let found: BounceEvent | undefined
   let isPermanent = false
+  const isNoSuchAddress = eventOfWords(levels) === "bounce"
   for (const item of [...levels, ...innerItems(levels)]) {
     for (const name of Object.keys(item).slice(0, maxMembers)) {
       const key = plain(name)
+      if (isNoSuchAddress && levels.includes(item) && mayBeOfCampaign(key, item[name])) continue
       const kind = kindIn(key, item[name])
       if (kind === undefined) continue
       found = found === undefined ? kind : mildest(found, kind)
