@@ -148,7 +148,8 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
       firstAttemptAt: Date
       traceparent?: string | null
     }>`
-      UPDATE deliveries d SET state = 'sending', fence = ${fence}, first_attempt_at = COALESCE(d.first_attempt_at, now())
+      UPDATE deliveries d SET state = 'sending', fence = ${fence}, first_attempt_at = COALESCE(d.first_attempt_at,
+        CASE WHEN d.attempts > 0 OR d.interruptions > 0 THEN d.queued_at ELSE now() END)
       WHERE d.org_slug = ${org} AND d.id = ANY(ARRAY(
           SELECT p.id FROM (
             SELECT c.id, row_number() OVER due AS place, sum(c.size) OVER due - c.size AS size_before,

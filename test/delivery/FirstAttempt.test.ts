@@ -65,5 +65,26 @@ describe("The date of a message", () => {
           [first!.firstAttemptAt, first!.firstAttemptAt],
         )
       }))
+
+    it.effect("stays for a message whose earlier attempts were made before their beginning was stored", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const sql = yield* SqlClient.SqlClient
+        yield* furnish("old-date")
+        const [attempted, interrupted, untried] = yield* enqueueMany("old-date", 3)
+        yield* sql`
+          UPDATE deliveries d SET queued_at = d.queued_at - interval '1 hour', first_attempt_at = NULL,
+            attempts = CASE WHEN d.id = ${attempted!} THEN 1 ELSE 0 END,
+            interruptions = CASE WHEN d.id = ${interrupted!} THEN 1 ELSE 0 END
+          WHERE d.org_slug = 'old-date'`
+        const claimed = yield* outbox.claim(yield* take("old-date"), 3)
+        const isDatedAsQueued = new Map(
+          claimed.map(({ firstAttemptAt, id, queuedAt }) => [id, firstAttemptAt === queuedAt]),
+        )
+        assert.deepStrictEqual(
+          [attempted, interrupted, untried].map((id) => isDatedAsQueued.get(id!)),
+          [true, true, false],
+        )
+      }))
   })
 })
