@@ -87,6 +87,39 @@ describe("The classifier of refusals", () => {
     assert.strictEqual(classOf("550 收件人不存在"), "no-such-mailbox")
   })
 
+  it("blames no address for words about the sender or policy of the receiver", () => {
+    for (
+      const said of [
+        "550 5.1.1 Callout verification failed",
+        "550 5.1.1 Callback verification failed",
+        "550 5.1.1 Cannot verify return address, user unknown",
+        "550 5.1.1 Authentication failed: user unknown",
+        "550 5.1.1 Sender address is not allowed",
+        "550 5.1.1 Transient IP not allowed",
+        "550 5.1.1 Dialup hosts not allowed",
+        "550 5.1.1 Dialup not allowed",
+        "550 5.1.1 Local delivery of this message is restricted",
+        "550 5.1.1 Command rejected for policy reasons",
+        "550 5.1.1 No such host for your PTR",
+      ]
+    ) assert.strictEqual(classOf(said), "sender-policy", said)
+  })
+
+  it("takes a mailbox that is unavailable for a time as temporary", () => {
+    for (
+      const said of [
+        "550 5.1.1 Mailbox unavailable, under maintenance",
+        "550 5.1.1 Mailbox unavailable temporarily, try again later",
+        "550 Requested action not taken: mailbox unavailable, try again later",
+        "550 5.1.1 <eva@mail.example>: undeliverable address: Connection timed out",
+        "550 5.1.4 RESOLVER.ADR.Ambiguous; ambiguous address",
+      ]
+    ) assert.strictEqual(classOf(said), "temporary", said)
+    assert.strictEqual(classOf("550 Requested action not taken: mailbox unavailable"), "no-such-mailbox")
+    assert.strictEqual(classOf("550 RESOLVER.ADR.ExRecipNotFound; not found"), "no-such-mailbox")
+    assert.strictEqual(classOf("550 5.1.1 undeliverable address: user unknown"), "no-such-mailbox")
+  })
+
   it("says which fact decided, with its source", () => {
     assert.strictEqual(
       classifyRefusal({ said: "550 5.2.2 Voll" }).because,
