@@ -1,4 +1,4 @@
-import { folded } from "./FoldedText.ts"
+import { bounded, folded } from "./FoldedText.ts"
 import { type FoundPhrase, Phrases } from "./Phrases.ts"
 import { type RefusalClass, refusalClasses, type RefusalFact } from "./RefusalTable.ts"
 
@@ -34,8 +34,32 @@ const codesIn = (text: string): ReadonlyArray<NamedCode> =>
     detail: `${Number(found[2])}.${Number(found[3])}`,
   }))
 
-/** The first reply code in a text, such as `550`. */
-const replyIn = (text: string): string | undefined => /(?<![\d.])([45]\d\d)(?=[ -]|$)/.exec(text)?.[1]
+/** Where servers and their clients write a reply code, the surest place first. */
+const replyPlaces: ReadonlyArray<RegExp> = [
+  // Before an enhanced code, or after words that announce a reply.
+  /(?<![\d.])([45])\d\d(?=[ -]{1,3}#?\1\.\d{1,3}\.\d)|(?<=(?:\bsaid:?|\banswered:?|<<<|->) ?)[45]\d\d(?=[\s-]|$)/gi,
+  /(?<=^[ \t]{0,9})[45]\d\d(?=[\s-]|$)(?! ?m?s\b)/gim,
+  // A number after a colon or "port" is a port, and one before "ms" or "s" a time.
+  /(?<![\d.:]|\bport )[45]\d\d(?=[\s-]|$)(?! ?m?s\b)/gi,
+]
+
+/**
+ * Returns the last reply code in the surest place of a text, such as `550`, and the part of the text that it concerns: a
+ * transcript may begin with temporary replies, and end with the one that decided.
+ */
+const replyIn = (said: string): { readonly code: string | undefined; readonly part: string } => {
+  for (const place of replyPlaces) {
+    const all = [...said.matchAll(place)]
+    // 503 only says that an earlier command was refused.
+    const others = all.filter(([code]) => code !== "503")
+    const replies = others.length === 0 ? all : others
+    const code = replies.at(-1)?.[0]
+    if (code === undefined) continue
+    const first = replies.findLastIndex(([other]) => other[0] !== code[0]) + 1
+    return { code, part: first === 0 ? said : said.slice(replies[first]!.index) }
+  }
+  return { code: undefined, part: said }
+}
 
 const isOfCode = (code: string, detail: string): boolean => {
   const range = /^X\.(\d+)\.(?:\*|(\d+)-(\d+))$/.exec(code)
@@ -131,9 +155,9 @@ export const makeClassifier = (facts: ReadonlyArray<RefusalFact>): Classify => {
     else phrases.add(fact.phrase, fact)
   }
   return ({ said = "", status = "" }) => {
-    const text = folded(said)
+    const { code: reply, part } = replyIn(bounded(said))
+    const text = folded(part)
     const named = codesIn(text)
-    const reply = replyIn(text)
     const found = longest(
       phrases.in(text).filter(({ of: { code } }) =>
         code === undefined || code === reply || named.some(({ detail }) => isOfCode(code, detail))

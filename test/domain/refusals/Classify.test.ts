@@ -120,6 +120,36 @@ describe("The classifier of refusals", () => {
     assert.strictEqual(classOf("550 5.1.1 undeliverable address: user unknown"), "no-such-mailbox")
   })
 
+  it("takes no number of a port or a time as the reply code", () => {
+    for (
+      const said of [
+        "host mx.example port 465 said: 550 5.1.1 user unknown",
+        "remote server mx.example:465 said: 550 5.1.1 user unknown",
+        "remote server mx.example:465 said: 550 user unknown",
+        "connected to 10.0.0.5, 450 ms later: 550 5.1.1 user unknown",
+        "connected to 10.0.0.5, 450 ms later: 550 user unknown",
+        "mx.example answered after 421 s with 550 user unknown",
+      ]
+    ) assert.strictEqual(classOf(said), "no-such-mailbox", said)
+    assert.strictEqual(classOf("host mx.example port 587 said: 450 user unknown"), "temporary")
+  })
+
+  it("reads the last reply of a transcript", () => {
+    for (
+      const said of [
+        "<<< 451 4.7.1 Greylisted, try again later\n<<< 550 5.1.1 User unknown",
+        "<<< 451 4.7.1 Greylisted, try again later\n>>> RCPT TO:<eva@mail.example>\n<<< 550 User unknown",
+        "451 4.7.1 Please wait\r\n550 5.1.1 User unknown",
+        "451 Please wait\r\n550 User unknown",
+        "450 4.4.317 Cannot reach the host -> 550 User unknown",
+      ]
+    ) assert.strictEqual(classOf(said), "no-such-mailbox", said)
+    assert.strictEqual(classOf("<<< 550 5.1.1 User unknown\n<<< 450 4.1.1 User unknown"), "temporary")
+    assert.strictEqual(classOf("<<< 452 4.2.2 Mailbox full\n<<< 503 5.5.1 Need RCPT"), "mailbox-full")
+    assert.strictEqual(classOf("<<< 550 5.1.1 User unknown\n<<< 503 5.5.1 Need RCPT"), "no-such-mailbox")
+    assert.strictEqual(classOf("450 4.1.1 User unknown,\n500 messages refused"), "temporary")
+  })
+
   it("says which fact decided, with its source", () => {
     assert.strictEqual(
       classifyRefusal({ said: "550 5.2.2 Voll" }).because,
