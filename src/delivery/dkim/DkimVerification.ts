@@ -15,15 +15,31 @@ interface ReceivedSignature {
   readonly verifies: (record: string) => boolean
 }
 
-/** A received mail with the signatures that cover its sender. */
+/** A received mail with the signatures that cover its sender and its structure. */
 interface SignedMail {
-  /** Value of the field From. Undefined if the mail has none, or several, which programs read differently. */
+  /** Value of the field From. Undefined if the mail has none or several, or if programs read its fields differently. */
   readonly from: string | undefined
-  readonly signatures: ReadonlyArray<ReceivedSignature>
+  /** Reads the signatures of the accepted signing domains. Each signature that is read costs processor time. */
+  readonly signaturesOf: (isAccepted: (domain: string) => boolean) => ReadonlyArray<ReceivedSignature>
 }
 
 /** Maximum number of signatures of a mail that are read. Each needs a hash of the body, and a query of DNS. */
 const maxSignatures = 5
+
+/** Maximum number of header fields of a mail whose signatures are read. */
+const maxFields = 1_000
+
+/** Maximum number of names in `h=` of a signature. */
+const maxNames = 100
+
+/** Fields that decide how programs read the body. A signature covers each of them that the mail has. */
+const structural: ReadonlyArray<string> = ["content-type", "mime-version"]
+
+/** A line break that some programs read as the end of a line, and others do not. */
+const bareBreak = /(?<!\r)\n|\r(?!\n)/
+
+/** A header field whose name all programs read alike (RFC 5322, 2.2). */
+const plainField = /^[!-9;-~]+[ \t]*:/
 
 /** Shortest accepted RSA key (RFC 8301). Unit: bits. */
 const minRsaBits = 1_024
@@ -45,11 +61,28 @@ const simpleBody = (body: string): string => {
 
 /** Returns the fields that `h=` names. If several fields have one name, the last field is signed first. */
 const signedFields = (fields: ReadonlyArray<HeaderField>, names: ReadonlyArray<string>): ReadonlyArray<HeaderField> => {
-  const left = [...fields]
-  return names.flatMap((name) => {
-    const at = left.findLastIndex((field) => field.name === name)
-    return at < 0 ? [] : left.splice(at, 1)
-  })
+  const left = Map.groupBy(fields, ({ name }) => name)
+  return names.flatMap((name) => left.get(name)?.pop() ?? [])
+}
+
+/** Whether `h=` names the sender, and each structural field as often as the mail has it. */
+const coversStructure = (fields: ReadonlyArray<HeaderField>, names: ReadonlyArray<string>): boolean =>
+  names.includes("from") &&
+  structural.every((name) =>
+    names.filter((one) => one === name).length >= fields.filter((one) => one.name === name).length
+  )
+
+/** Returns a function that computes the hash of a body, once per canonicalization. */
+const bodyHashOf = (body: string): (isRelaxed: boolean) => string => {
+  const hashes = new Map<boolean, string>()
+  return (isRelaxed) => {
+    const known = hashes.get(isRelaxed)
+    if (known !== undefined) return known
+    const canonical = isRelaxed ? relaxedBody(body) : simpleBody(body)
+    const hash = createHash("sha256").update(canonical, "latin1").digest("base64")
+    hashes.set(isRelaxed, hash)
+    return hash
+  }
 }
 
 const derOf = (bytes: Buffer, isRsa: boolean): KeyObject => {
@@ -78,12 +111,13 @@ const keyOf = (record: string, isRsa: boolean): KeyObject | undefined => {
   }
 }
 
-/** Reads a signature. Undefined if it does not cover the sender and the whole body, or has expired. */
+/** Reads a signature. Undefined if it does not cover the sender, the structure and the whole body, or has expired. */
 const readSignature = (
   field: HeaderField,
   fields: ReadonlyArray<HeaderField>,
-  body: string,
+  bodyHash: (isRelaxed: boolean) => string,
   now: number,
+  isAccepted: (domain: string) => boolean,
 ): ReceivedSignature | undefined => {
   const tags = tagsOf(valueOf(field))
   const { algorithm, domain, expires, selector } = {
@@ -98,12 +132,12 @@ const readSignature = (
   )
   const isRsa = algorithm === "rsa-sha256"
   if (!isRsa && algorithm !== "ed25519-sha256" || !isName(domain) || !isName(selector)) return undefined
+  if (!isAccepted(domain) || names.length > maxNames || !coversStructure(fields, names)) return undefined
   // With `l=`, anyone may append to the body.
-  if (!names.includes("from") || tags.has("l") || expires !== undefined && !(Number(expires) * 1_000 > now)) {
+  if (tags.has("l") || expires !== undefined && !(Number(expires) * 1_000 > now)) {
     return undefined
   }
-  const canonical = ofBody === "relaxed" ? relaxedBody(body) : simpleBody(body)
-  if (createHash("sha256").update(canonical, "latin1").digest("base64") !== tags.get("bh")) return undefined
+  if (bodyHash(ofBody === "relaxed") !== tags.get("bh")) return undefined
   const write = (one: HeaderField) => ofHeader === "relaxed" ? relaxedField(one) : one.text
   const start = field.text.indexOf(":") + 1
   const unsigned = field.text.slice(0, start) + valueOf(field).replace(/((?:^|;)\s*b\s*=)[^;]*/, "$1")
@@ -125,17 +159,23 @@ const readSignature = (
   }
 }
 
+const unsignedMail: SignedMail = { from: undefined, signaturesOf: () => [] }
+
 /** Reads the sender and the signatures of a whole mail. `now`: Unix milliseconds. */
 export const readSignedMail = (message: Uint8Array, now: number): SignedMail => {
   // Latin-1 maps every byte to one character.
   const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString("latin1")
+  // Otherwise another program could end the header earlier, or read other fields, than the signature covers.
+  if (bareBreak.test(text) || text.startsWith("\r\n")) return unsignedMail
   const end = text.indexOf("\r\n\r\n")
   const fields = fieldsOf(end < 0 ? text : text.slice(0, end))
-  const body = end < 0 ? "" : text.slice(end + 4)
+  if (fields.length > maxFields || !fields.every((field) => plainField.test(field.text))) return unsignedMail
+  const bodyHash = bodyHashOf(end < 0 ? "" : text.slice(end + 4))
   const senders = fields.filter(({ name }) => name === "from")
   const signatures = fields.filter(({ name }) => name === "dkim-signature").slice(0, maxSignatures)
   return {
     from: senders.length === 1 ? valueOf(senders[0]!) : undefined,
-    signatures: signatures.flatMap((field) => readSignature(field, fields, body, now) ?? []),
+    signaturesOf: (isAccepted) =>
+      signatures.flatMap((field) => readSignature(field, fields, bodyHash, now, isAccepted) ?? []),
   }
 }

@@ -37,11 +37,10 @@ export const makeComplaintOrigin = Effect.gen(function* () {
 
   const verifiedSender = Effect.fnUntraced(function* ({ body, isWhole }: Complaint) {
     if (!isWhole) return undefined
-    const { from, signatures } = readSignedMail(body, clock.currentTimeMillisUnsafe())
+    const { from, signaturesOf } = readSignedMail(body, clock.currentTimeMillisUnsafe())
     const sender = from === undefined ? undefined : addressIn(from)
     if (sender === undefined || !isComplaintSender(sender, complaintSenders)) return undefined
-    for (const { domain, keyName, verifies } of signatures) {
-      if (!isAligned(domain, sender)) continue
+    for (const { keyName, verifies } of signaturesOf((domain) => isAligned(domain, sender))) {
       const answer = yield* dns.txt(keyName)
       if (answer._tag === "found" && answer.texts.some(verifies)) return sender.toLowerCase()
     }

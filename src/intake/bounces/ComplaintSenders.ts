@@ -43,14 +43,27 @@ export const isComplaintSender = (address: string, added: ReadonlyArray<string>)
   )
 }
 
-/** Whether a signing domain may sign for an address: it is the domain of the address, a parent, or a subdomain. */
+/** Second-level names under which the registries of countries register domains, such as `co.uk`. */
+const registries = /^(?:ac|co|com|edu|go|gob|gouv|gov|mil|ne|net|nom|or|org)\.[a-z]{2}$/
+
+/** Whether a domain can belong to a provider: it is neither a top-level domain nor a registry's second-level name. */
+const isRegistrable = (domain: string): boolean => domain.includes(".") && !registries.test(domain)
+
+/**
+ * Whether a signing domain, in lowercase, may sign for an address: it is the domain of the address, a subdomain, or a
+ * parent that can belong to a provider.
+ */
 export const isAligned = (signingDomain: string, address: string): boolean => {
   const domain = address.slice(address.lastIndexOf("@") + 1).toLowerCase()
-  return isWithin(domain, signingDomain) || isWithin(signingDomain, domain)
+  return isRegistrable(signingDomain) && (isWithin(domain, signingDomain) || isWithin(signingDomain, domain))
 }
+
+/** Maximum length of a field From that is read, so that a long field costs little time. */
+const maxFrom = 1_000
 
 /** Returns the only address in the value of a field From. Undefined for several, also in the display name. */
 export const addressIn = (from: string): string | undefined => {
+  if (from.length > maxFrom) return undefined
   const [address, ...others] = from.match(/[^\s<>()[\],;:"]+@[^\s<>()[\],;:"]+/g) ?? []
   return others.length === 0 ? address : undefined
 }

@@ -42,15 +42,17 @@ const rsaRecord = "v=DKIM1; k=rsa; p=MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDkHlO
 
 const now = Date.UTC(2026, 10, 29)
 const readMail = (text: string, at = now) => readSignedMail(Buffer.from(text, "latin1"), at)
+const signaturesIn = (text: string, at = now) => readMail(text, at).signaturesOf(() => true)
 const results = (text: string, at = now) =>
-  readMail(text, at).signatures.map(({ keyName, verifies }) => [keyName, verifies(ed25519Record), verifies(rsaRecord)])
+  signaturesIn(text, at).map(({ keyName, verifies }) => [keyName, verifies(ed25519Record), verifies(rsaRecord)])
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 1_024 })
 const record = `p=${publicKey.export({ format: "der", type: "spki" }).toString("base64")}`
 const mail = "From: a@fbl.example\r\nSubject:  A \r\n\tB\r\nTo: b@shop.example\r\n\r\nBody \t text \r\n\r\n\r\n"
-const signed = signMessage(Buffer.from(mail), { domain: "FBL.example", selector: "s1" }, privateKey).toString("latin1")
-const isValid = (text: string, by = record, at = now) =>
-  readMail(text, at).signatures.some(({ verifies }) => verifies(by))
+const signOf = (text: string) =>
+  signMessage(Buffer.from(text, "latin1"), { domain: "FBL.example", selector: "s1" }, privateKey).toString("latin1")
+const signed = signOf(mail)
+const isValid = (text: string, by = record, at = now) => signaturesIn(text, at).some(({ verifies }) => verifies(by))
 
 describe("readSignedMail", () => {
   it("verifies the signatures of RFC 8463 with their keys, and with no other key", () => {
@@ -62,7 +64,7 @@ describe("readSignedMail", () => {
   })
 
   it("rejects a mail whose body or signed header was changed", () => {
-    assert.deepStrictEqual(readMail(example.replace("hungry", "angry")).signatures, [])
+    assert.deepStrictEqual(signaturesIn(example.replace("hungry", "angry")), [])
     const changed = example.replace("dinner", "lunch")
     assert.deepStrictEqual(results(changed).map(([, ...valid]) => valid), [[false, false], [false, false]])
   })
@@ -80,16 +82,53 @@ describe("readSignedMail", () => {
   })
 
   it("reads no signature that leaves the sender or a part of the body uncovered", () => {
-    assert.deepStrictEqual(readMail(signed.replace(/from:from:/, "to:to:")).signatures, [])
-    assert.deepStrictEqual(readMail(signed.replace("v=1;", "v=1; l=4;")).signatures, [])
-    assert.deepStrictEqual(readMail(signed.replace("rsa-sha256", "rsa-sha1")).signatures, [])
-    assert.deepStrictEqual(readMail(signed.replace("s=s1", "s=a b/../c")).signatures, [])
+    assert.deepStrictEqual(signaturesIn(signed.replace(/from:from:/, "to:to:")), [])
+    assert.deepStrictEqual(signaturesIn(signed.replace("v=1;", "v=1; l=4;")), [])
+    assert.deepStrictEqual(signaturesIn(signed.replace("rsa-sha256", "rsa-sha1")), [])
+    assert.deepStrictEqual(signaturesIn(signed.replace("s=s1", "s=a b/../c")), [])
+  })
+
+  it("reads no signature of a mail that programs split into different fields", () => {
+    const report = "Content-Type: multipart/report; boundary=x\n\n--x\nContent-Type: message/feedback-report\n"
+    const bareReturn = report.replaceAll("\n", "\r")
+    const starts = [`X-A: b\n${report}\r\n`, `X-A: b\r${bareReturn}\r\n`, "\r\n", "X-A\r\n", "\xef\xbb\xbfX-A: b\r\n"]
+    for (const start of starts) {
+      assert.deepStrictEqual(signaturesIn(start + signed), [], JSON.stringify(start))
+      assert.isUndefined(readMail(start + signed).from)
+    }
+    assert.isTrue(isValid(`X-A: b\r\n${signed}`))
+    for (const body of ["Body\n.", "Body\r."]) {
+      assert.isFalse(isValid(signOf(mail.replace("Body", body))), JSON.stringify(body))
+    }
+  })
+
+  it("reads no signature that leaves a field of the structure uncovered", () => {
+    for (const field of ["Content-Type: text/plain", "content-type : text/plain", "MIME-Version: 1.0"]) {
+      assert.isFalse(isValid(`${field}\r\n${signed}`), field)
+      assert.isTrue(isValid(signOf(`${field}\r\n${mail}`)), field)
+      assert.isFalse(isValid(`${field}\r\n${signOf(`${field}\r\n${mail}`)}`), field)
+    }
+  })
+
+  it("reads no signature of a mail with more than 1,000 fields, or with more than 100 names", () => {
+    assert.isTrue(isValid("X-A: b\r\n".repeat(900) + signed))
+    assert.isFalse(isValid("X-A: b\r\n".repeat(1_000) + signed))
+    const fields = "a:\r\n".repeat(32 * 1_024)
+    const names = signed.replace("h=from:", `h=${"a:".repeat(64 * 1_024)}from:`)
+    assert.deepStrictEqual(signaturesIn(fields + names), [])
+    assert.deepStrictEqual(signaturesIn(signed.replace("h=from:", `h=${"a:".repeat(100)}from:`)), [])
+    assert.lengthOf(signaturesIn(signed.replace("h=from:", `h=${"a:".repeat(50)}from:`)), 1)
+  })
+
+  it("reads the signatures of accepted domains only", () => {
+    assert.lengthOf(readMail(signed).signaturesOf((domain) => domain === "fbl.example"), 1)
+    assert.deepStrictEqual(readMail(signed).signaturesOf((domain) => domain === "other.example"), [])
   })
 
   it("rejects an expired signature", () => {
     const expiring = example.replaceAll("t=1528637909;", "t=1528637909; x=1528637999;")
-    assert.lengthOf(readMail(expiring, 1_528_637_950_000).signatures, 2)
-    assert.lengthOf(readMail(expiring).signatures, 0)
+    assert.lengthOf(signaturesIn(expiring, 1_528_637_950_000), 2)
+    assert.lengthOf(signaturesIn(expiring), 0)
   })
 
   it("rejects records that are revoked, restricted, faulty or too weak", () => {
@@ -104,9 +143,9 @@ describe("readSignedMail", () => {
 
   it("reads at most five signatures of any mail", () => {
     const field = signed.slice(0, signed.indexOf("From:"))
-    assert.lengthOf(readMail(field.repeat(9) + mail).signatures, 5)
+    assert.lengthOf(signaturesIn(field.repeat(9) + mail), 5)
     for (const text of ["", "\r\n\r\n", "DKIM-Signature", "DKIM-Signature: b=;;=;d\r\n\r\n", ":\r\n :\r\n\r\nx"]) {
-      assert.deepStrictEqual(readMail(text).signatures, [], text)
+      assert.deepStrictEqual(signaturesIn(text), [], text)
     }
   })
 })

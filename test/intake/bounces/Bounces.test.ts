@@ -224,6 +224,7 @@ suiteOnTracking("Complaints by mail", (bench) => {
       signed(byIds(sent, "eve@mailbox.example"), "mailbox.example"),
       signed(byIds(sent), "mailbox.example"),
       signed(byIds(sent)).replace("Feedback-Type: abuse", "Feedback-Type: fraud"),
+      `X-A: b\n${byIds(sent).replaceAll("\r\n", "\n")}\r\n${signed(`From: ${loop}\r\n\r\nGenuine`)}`,
       byOwnPath,
       complaint([...fields, `Original-Mail-From: <${forgedPath}>`], { lines: enclosed(sent) }),
       complaint(["Feedback-Type: opt-out"], { lines: enclosed(sent) }),

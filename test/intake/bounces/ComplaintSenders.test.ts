@@ -48,6 +48,13 @@ describe("isAligned", () => {
       assert.isFalse(isAligned(domain, "feedback@arf.mail.yahoo.com"), domain)
     }
   })
+
+  it("rejects a parent under which anyone can register a domain", () => {
+    assert.isTrue(isAligned("cox.net", "x@fbl.cox.net"))
+    assert.isFalse(isAligned("net", "x@fbl.cox.net"))
+    assert.isTrue(isAligned("provider.co.uk", "x@fbl.provider.co.uk"))
+    for (const domain of ["co.uk", "uk"]) assert.isFalse(isAligned(domain, "x@fbl.provider.co.uk"), domain)
+  })
 })
 
 describe("addressIn", () => {
@@ -60,5 +67,9 @@ describe("addressIn", () => {
     assert.isUndefined(addressIn('"feedback@arf.mail.yahoo.com" <a@evil.example>'))
     assert.isUndefined(addressIn("a@b.example, c@d.example"))
     assert.isUndefined(addressIn("nobody"))
+  })
+
+  it("rejects a sender of more than 1,000 characters", () => {
+    assert.isUndefined(addressIn(`${"a".repeat(256 * 1_024)} <a@fbl.example>`))
   })
 })
