@@ -9,7 +9,7 @@ import { deliveriesIn, insist, newAsked, pause, restartablePostgres, sentBy, set
 import { hasDocker } from "./dockerEngine.ts"
 
 /** Messages of the largest case; the trial sends 20,000. */
-const wantedMessages = Number(process.env.DELIVER_MESSAGES ?? 200)
+const wantedMessages = Number(process.env.DELIVER_MESSAGES ?? 300)
 /** Messages that arrive between two kills, on average: at the ceiling, a hundredth of the seconds. */
 const perKill = Number(process.env.DELIVER_PER_KILL ?? 60)
 const ceiling = 100
@@ -133,7 +133,7 @@ const storm = (
               if (unique >= messages) return
               // Anywhere between two commits, not only right after an arrival.
               await pause(random() * 30)
-              if (restart !== undefined && unique > (restarts + 1) * messages / 3 && restarts < 2) {
+              if (restart !== undefined && kills > 0 && unique > (restarts + 1) * messages / 3 && restarts < 2) {
                 // Once for longer than the service may take to end, and than a lane is leased.
                 await (restarts++ === 0 ? restart("kill", 5000) : restart("stop", 0))
                 continue
