@@ -82,7 +82,8 @@ const inZone = (local: number, zone: string): number | undefined => {
 const goSuffix = /^([+-]\d{4}) (?:[A-Z]{2,5}|[+-]\d{2,4})(?: m=[+-]\d+\.\d+)?$/
 
 /**
- * Hours ahead of UTC of abbreviated zones: the zones of RFC 822, and others with one meaning. `IST` and `BST` have several.
+ * Hours ahead of UTC of abbreviated zones: the zones of RFC 822, where `CST` is North America's, and others with one meaning.
+ * `IST` and `BST` have several.
  */
 const shortZones: { readonly [zone: string]: number } = {
   EST: -5,
