@@ -1,6 +1,8 @@
 import type { CheckedImport } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
+import { checkSources } from "../rendering/CheckSources.ts"
 import {
+  atVariables,
   decodeImport,
   inputFaults,
   maxFormFaults,
@@ -9,33 +11,36 @@ import {
   withoutFaults,
 } from "../templates/ImportInput.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
-import { sourceFaults } from "./Liquid.ts"
+
+/** Maximum number of warnings of one import. */
+const maxWarnings = 1_000
 
 /**
- * Returns the faults of templates in addition to the faults of their form. Equal variants, which are frequent in large
- * imports, are checked once.
+ * Returns the faults of templates in addition to the faults of their form, and warnings. Equal variants, which are
+ * frequent in large imports, are checked once.
  */
-const faultsOf = (
-  templates: ReadonlyArray<TemplateLiquid>,
-  note: (pointer: string) => void,
-): ReadonlyArray<Fault> => {
+const check = (templates: ReadonlyArray<TemplateLiquid>, note: (pointer: string) => void) => {
   const sound = new Set<string>()
-  return inputFaults(templates, ({ formats = {}, vars }, at) => {
+  const warnings: Array<Fault> = []
+  const faults = inputFaults(templates, ({ formats = {}, vars }, at) => {
     note(at)
     const key = JSON.stringify([vars, formats])
     if (sound.has(key)) return []
-    const faults = sourceFaults({ vars, formats })
-    if (faults.length === 0) sound.add(key)
-    return faults
+    const checked = checkSources({ vars, formats })
+    if (checked.faults.length === 0) sound.add(key)
+    if (warnings.length < maxWarnings) warnings.push(...atVariables(checked.warnings, at))
+    return checked.faults
   })
+  return { faults, warnings }
 }
 
 /** Checks form and Liquid of the JSON of an import. `note` gets the pointer of each variant before its check. */
 export const checkJson = (json: unknown, note: (pointer: string) => void): CheckedImport<Fault> => {
   const { faults: ofForm, templates } = decodeImport(json)
-  if (ofForm.length >= maxFormFaults) return { templates: [], faults: ofForm }
-  const faults = [...ofForm, ...faultsOf(readLiquid(json), note)]
-  return { templates: withoutFaults(templates, faults), faults }
+  if (ofForm.length >= maxFormFaults) return { templates: [], faults: ofForm, warnings: [] }
+  const checked = check(readLiquid(json), note)
+  const faults = [...ofForm, ...checked.faults]
+  return { templates: withoutFaults(templates, faults), faults, warnings: checked.warnings }
 }
 
 /** Checks form and Liquid of a template file. `note` gets the place of each variant before its check. */
@@ -45,10 +50,11 @@ export const checkFile = (
   note: (place: TemplateFile.FileFault) => void,
 ): CheckedImport<TemplateFile.FileFault> => {
   const { faultAt, faults, json, templates } = TemplateFile.examine(text, fileName)
-  if (faults.length >= maxFormFaults) return { templates: [], faults }
-  const ofLiquid = faultsOf(readLiquid(json), (pointer) => note(faultAt({ pointer, detail: "" })))
+  if (faults.length >= maxFormFaults) return { templates: [], faults, warnings: [] }
+  const ofLiquid = check(readLiquid(json), (pointer) => note(faultAt({ pointer, detail: "" })))
   return {
-    templates: withoutFaults(templates, ofLiquid),
-    faults: TemplateFile.inOrder([...faults, ...ofLiquid.map(faultAt)]),
+    templates: withoutFaults(templates, ofLiquid.faults),
+    faults: TemplateFile.inOrder([...faults, ...ofLiquid.faults.map(faultAt)]),
+    warnings: TemplateFile.inOrder(ofLiquid.warnings.map(faultAt)),
   }
 }

@@ -9,7 +9,8 @@ import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import type { CheckKind, CheckRequest, Checks } from "../checking/Checks.ts"
 import { checkFile, checkJson } from "./Imports.ts"
-import { renderEach, sourceFaults } from "./Liquid.ts"
+import { checkSources } from "../rendering/CheckSources.ts"
+import { renderEach } from "./Liquid.ts"
 
 // Hostile texts have up to hundreds of thousands of faults, and a stack trace costs more than its fault.
 Error.stackTraceLimit = 0
@@ -32,7 +33,7 @@ const parsed = (text: string, name: string): Result.Result<unknown, Fault> => {
 
 const handlers: Handlers = {
   sources: ({ variants }, note) =>
-    variants.map((one, variant) => sourceFaults(one, (variable) => note({ variant, variable }))),
+    variants.map((one, variant) => checkSources(one, (variable) => note({ variant, variable }))),
   render: renderEach,
   import: ({ body }, note) => checkJson(Json.parse(body), note),
   file: ({ text }, note) => checkFile(text, "file", note),

@@ -22,25 +22,41 @@ export interface RenderRequest {
   readonly timeZone: string
   /** Number of characters kept of each rendered variable. Default: all. */
   readonly maxText?: number
+  /**
+   * How the sources are checked. A `draft` is checked as before saving. Faults that only prevent saving are warnings for
+   * `stored` sources. Default: no checks, no warnings.
+   */
+  readonly check?: "draft" | "stored"
+}
+
+/** Faults of a variant's sources, which prevent saving, and warnings, which do not. */
+export interface CheckedSources {
+  readonly faults: ReadonlyArray<SourceFault>
+  readonly warnings: ReadonlyArray<SourceFault>
 }
 
 /** A rendered variant, or the reason why its Liquid cannot be parsed (`source`) or rendered (`render`). */
 export type Rendered =
-  | { readonly vars: Readonly<Record<string, string>> }
+  | { readonly vars: Readonly<Record<string, string>>; readonly warnings: ReadonlyArray<SourceFault> }
   | { readonly stage: "source" | "render"; readonly faults: ReadonlyArray<SourceFault> }
 
 /** The templates of an import by index, with null for each template with a fault, and all faults. */
-export interface CheckedImport<F> {
+export interface ReadImport<F> {
   readonly templates: ReadonlyArray<TemplateInput | null>
   readonly faults: ReadonlyArray<F>
 }
 
+/** An import whose Liquid was checked. Warnings are no reason to refuse it. */
+export interface CheckedImport<F> extends ReadImport<F> {
+  readonly warnings: ReadonlyArray<F>
+}
+
 /** The work of the checking process, by kind. */
 export interface Checks {
-  /** Parses and renders the Liquid of variants, without fields. Returns faults by variant. */
+  /** Parses and renders the Liquid of variants, without fields. Returns faults and warnings by variant. */
   readonly sources: {
     readonly request: { readonly variants: ReadonlyArray<Sources> }
-    readonly answer: ReadonlyArray<ReadonlyArray<SourceFault>>
+    readonly answer: ReadonlyArray<CheckedSources>
   }
   readonly render: { readonly request: RenderRequest; readonly answer: ReadonlyArray<Rendered> }
   /** Decodes the JSON body of an import and checks its Liquid. */

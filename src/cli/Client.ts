@@ -1,4 +1,4 @@
-import { Context, Effect, flow, Layer, Redacted, Schema } from "effect"
+import { Console, Context, Effect, flow, Layer, Redacted, Schema } from "effect"
 import {
   FetchHttpClient,
   HttpClient,
@@ -25,6 +25,12 @@ export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandF
 export class ManagementClient extends Context.Service<ManagementClient, HttpApiClient.ForApi<typeof Api>>()(
   "parlance/cli/ManagementClient",
 ) {}
+
+/** Called with the warnings of a response that is not a failure. Default: prints each warning to standard error. */
+export const OnWarnings = Context.Reference("parlance/cli/OnWarnings", {
+  defaultValue: () => (warnings: ReadonlyArray<string>) =>
+    Effect.forEach(warnings, (warning) => Console.error(`warning: ${warning}`), { discard: true }),
+})
 
 /** Requests outside of the management API, to the service of the command: `fetch` with a path of the service. */
 export class ServiceFetch extends Context.Service<
@@ -100,7 +106,11 @@ export const clientFor = (
     const call = (endpoint: string) =>
       Effect.fnUntraced(function* (input: Input = {}): Effect.fn.Return<unknown, unknown> {
         const response = yield* execute(requestOf(endpoint, input))
-        if (response.status < 300) return yield* contentOf(response)
+        if (response.status < 300) {
+          const warnings = response.headers["parlance-warnings"]
+          if (warnings !== undefined) yield* (yield* OnWarnings)(warnings.split("; "))
+          return yield* contentOf(response)
+        }
         return yield* Effect.fail(namingToken(yield* failureOf(response), tokenFrom))
       })
     const client = Object.entries(endpoints).map(([group, members]) => [

@@ -3,7 +3,7 @@ import { Settings } from "../settings/Settings.ts"
 import { clientFor, ManagementClient, ServiceFetch } from "./Client.ts"
 import { remoteService } from "./Remote.ts"
 
-export { CommandFailed, ManagementClient, ServiceFetch } from "./Client.ts"
+export { CommandFailed, ManagementClient, OnWarnings, ServiceFetch } from "./Client.ts"
 
 /**
  * Provides the management API: of the service of `profile`, of `PARLANCE_URL` or of the last login (see

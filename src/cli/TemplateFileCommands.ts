@@ -1,14 +1,14 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { writeFileSync } from "node:fs"
-import type { CheckedImport } from "../checking/Checks.ts"
+import type { ReadImport } from "../checking/Checks.ts"
 import type { TemplateInput } from "../domain/Template.ts"
 import { withProgress } from "../runtime/Progress.ts"
 import type { TemplateChange } from "../templates/ImportPlan.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import { allTemplates } from "./allTemplates.ts"
 import { fieldText } from "./ChangesText.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { CommandFailed, ManagementClient, OnWarnings } from "./Connection.ts"
 import { argument, text, toggle } from "./Flags.ts"
 import { readText } from "./Inputs.ts"
 import { organization, printChange } from "./Root.ts"
@@ -18,12 +18,18 @@ type FileFault = TemplateFile.FileFault
 /** Exit status of `template diff` if an import of the file would change something. */
 const statusOfDifferences = 2
 
-const placed = (faults: ReadonlyArray<FileFault>) =>
-  new CommandFailed({
-    message: faults.map(({ column, file, line, message, path }) =>
-      `${file}:${line}:${column}: ${path === "" ? "" : `${path}: `}${message}`
-    ).join("\n"),
-  })
+const atPlace = ({ column, file, line, message, path }: FileFault) =>
+  `${file}:${line}:${column}: ${path === "" ? "" : `${path}: `}${message}`
+
+const placed = (faults: ReadonlyArray<FileFault>) => new CommandFailed({ message: faults.map(atPlace).join("\n") })
+
+/** Prints the warnings of the service at their places in the file. */
+const printWarnings = (faultAt: TemplateFile.ReadFile["faultAt"]) => (warnings: ReadonlyArray<string>) =>
+  Effect.forEach(warnings, (warning) => {
+    const [, pointer, detail] = /^(\/templates\/\S*): (.*)$/s.exec(warning) ?? []
+    const text = pointer === undefined ? warning : atPlace(faultAt({ pointer, detail: detail! }))
+    return Console.error(`warning: ${text}`)
+  }, { discard: true })
 
 const send = Effect.fnUntraced(function* (templates: ReadonlyArray<TemplateInput>, dryRun: boolean) {
   const client = yield* ManagementClient
@@ -38,7 +44,7 @@ const send = Effect.fnUntraced(function* (templates: ReadonlyArray<TemplateInput
  * The faults that the service finds in templates, at their places in the file. Empty if the service does not respond.
  */
 const faultsOfService = (
-  templates: CheckedImport<FileFault>["templates"],
+  templates: ReadImport<FileFault>["templates"],
   faultAt: TemplateFile.ReadFile["faultAt"],
 ) => {
   const sound = templates.flatMap((input, index) => input === null ? [] : [{ input, index }])
@@ -71,7 +77,9 @@ const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
     const ofService = yield* faultsOfService(checked.templates, faultAt)
     return yield* placed(TemplateFile.inOrder([...checked.faults, ...ofService]))
   }
-  const request = send(templates.flatMap((template) => template ?? []), dryRun)
+  const request = send(templates.flatMap((template) => template ?? []), dryRun).pipe(
+    Effect.provideService(OnWarnings, printWarnings(faultAt)),
+  )
   return yield* withProgress(`${dryRun ? "Comparing" : "Importing"} templates from ${file}`, () => request).pipe(
     Effect.mapError((error) =>
       error._tag === "InvalidRequest" && error.errors !== undefined

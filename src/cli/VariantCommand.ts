@@ -195,9 +195,12 @@ const preview = organizationCommand({
       })
     }),
   call: (client, { org, payload, template }) => client.variants.preview({ params: { org, template }, payload }),
-}).text(({ held_out, variants, vars }) =>
+}).text(({ held_out, variants, vars, warnings = [] }) =>
   [
     ...Object.entries(vars ?? {}).map(([name, text]) => `${name}:\n${text}\n`),
+    ...warnings.map(({ column, line, message, variable }) =>
+      `warning: ${variable}, line ${line}, column ${column}: ${message}\n`
+    ),
     tableOf({ variant: "id", eligible: "eligible", reason: ({ reason }) => reason ?? "" }, variants),
     ...(held_out === undefined ? [] : [`The user is ${held_out ? "" : "not "}held out`]),
   ].join("\n")

@@ -1,13 +1,14 @@
-import { Clock, Context, Effect, JsonPointer, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
 import type { Rendered, Sources } from "../checking/Checks.ts"
 import type { Attributes } from "../domain/Attributes.ts"
-import { type ChecksBusy, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
+import { type ChecksBusy, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Formats, Vars } from "../domain/Template.ts"
 import { Budget } from "../rendering/Budget.ts"
 import { LimitReached } from "../rendering/LimitReached.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
+import { atVariables } from "../templates/ImportInput.ts"
 import { TemplateCache, whyNotEligible } from "../templates/TemplateCache.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { NotRendered, targetingLimit } from "./Answer.ts"
@@ -26,6 +27,8 @@ export interface PreviewRequest {
 /** The rendered content, and the variants that are eligible for the sample request. */
 export interface Preview {
   readonly vars?: Readonly<Record<string, string>>
+  /** Parts of the sources that are probably not what the author means. Present with `vars`. */
+  readonly warnings?: ReadonlyArray<SourceFault>
   readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>
   /** Whether the user is held out. Absent without a user. */
   readonly held_out?: boolean
@@ -40,13 +43,9 @@ interface SampleOptions {
   readonly timeZone: string
   /** Number of characters kept of each rendered variable. Default: all. */
   readonly maxText?: number
+  /** How the sources are checked: see `RenderRequest`. */
+  readonly check?: "draft" | "stored"
 }
-
-const pointers = (faults: ReadonlyArray<SourceFault>): ReadonlyArray<Fault> =>
-  faults.map(({ column, line, message, variable }) => ({
-    pointer: `/vars/${JsonPointer.escapeToken(variable)}`,
-    detail: `line ${line}, column ${column}: ${message}`,
-  }))
 
 /**
  * Shows authors the content that would be sent and its recipients, without a decision. Renders in the checking process.
@@ -129,9 +128,10 @@ export class Previews extends Context.Service<Previews, {
           fields: JSON.stringify(ask.fields),
           strict: view.strict,
           timeZone: view.org.timeZone,
+          check: ask.vars === undefined ? "stored" : "draft",
         })
-        if ("vars" in rendered!) return { ...about, vars: rendered.vars }
-        if (rendered!.stage === "source") return yield* new InvalidInput({ faults: pointers(rendered!.faults) })
+        if ("vars" in rendered!) return { ...about, vars: rendered.vars, warnings: rendered.warnings }
+        if (rendered!.stage === "source") return yield* new InvalidInput({ faults: atVariables(rendered!.faults) })
         return yield* new NotRendered({
           templateId: view.id,
           copyId: ask.copyId ?? "",

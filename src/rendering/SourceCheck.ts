@@ -1,9 +1,10 @@
-import { Context, Effect, Layer, Result } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
-import type { Sources } from "../checking/Checks.ts"
+import type { CheckedSources, Sources } from "../checking/Checks.ts"
 import type { ChecksBusy } from "../domain/Errors.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
-import { LiquidFaults, parseVars } from "./Renderer.ts"
+import { checkSources } from "./CheckSources.ts"
+import { LiquidFaults } from "./Renderer.ts"
 import { hasLiquid } from "./Source.ts"
 
 /** The variant and the variable at which the process was stopped. */
@@ -12,23 +13,34 @@ interface Place {
   readonly variable: string
 }
 
+/** Texts without Liquid up to this length are checked at once, because that takes less than asking the process. */
+const plainLength = 131_072
+
+const isPlain = ({ vars }: Sources): boolean => {
+  const texts = Object.values(vars)
+  return !texts.some(hasLiquid) && texts.reduce((sum, { length }) => sum + length, 0) <= plainLength
+}
+
 const isPlace = (note: unknown): note is Place => typeof note === "object" && note !== null && "variable" in note
 
 /** Parses and renders the Liquid of authors before it is saved, in the checking process. */
 export class SourceCheck extends Context.Service<SourceCheck, {
   /**
    * Parses all variables of a variant and renders them once without fields. Unknown variables are not faults here.
-   * Fails with `LiquidFaults`, which has the faults of all variables, at most one for each, and with `ChecksBusy`.
+   * Returns the warnings. Fails with `LiquidFaults`, which has the faults of all variables, and with `ChecksBusy`.
    */
-  readonly check: (org: string, sources: Sources) => Effect.Effect<void, LiquidFaults | ChecksBusy>
+  readonly check: (
+    org: string,
+    sources: Sources,
+  ) => Effect.Effect<CheckedSources["warnings"], LiquidFaults | ChecksBusy>
   /**
-   * Checks several variants together, within 5 seconds, and returns the faults of each. Fails with `ChecksBusy` if too
+   * Checks several variants together, within 5 seconds, and returns the faults and warnings of each. Fails with `ChecksBusy` if too
    * many checks are waiting.
    */
   readonly checkAll: (
     org: string,
     variants: ReadonlyArray<Sources>,
-  ) => Effect.Effect<ReadonlyArray<ReadonlyArray<SourceFault>>, ChecksBusy>
+  ) => Effect.Effect<ReadonlyArray<CheckedSources>, ChecksBusy>
 }>()("parlance/rendering/SourceCheck") {
   static readonly layer = Layer.effect(
     SourceCheck,
@@ -36,13 +48,8 @@ export class SourceCheck extends Context.Service<SourceCheck, {
       const checking = yield* Checking
 
       const checkAll = Effect.fn("SourceCheck.checkAll")(function* (org: string, variants: ReadonlyArray<Sources>) {
-        // Texts without Liquid are parsed here, because it costs nothing.
-        const faults = variants.map(({ formats, vars }) => {
-          if (Object.values(vars).some(hasLiquid)) return undefined
-          const parsed = parseVars(vars, formats)
-          return Result.isSuccess(parsed) ? [] : parsed.failure.faults
-        })
-        const places = [...faults.keys()].filter((at) => faults[at] === undefined)
+        const plain = variants.map((one) => isPlain(one) ? checkSources(one) : undefined)
+        const places = [...plain.keys()].filter((at) => plain[at] === undefined)
         const checked = places.map((at) => variants[at]!)
         const answers = checked.length === 0 ? [] : yield* checking.run(
           org,
@@ -55,16 +62,18 @@ export class SourceCheck extends Context.Service<SourceCheck, {
               ? failure.note
               : { variant: 0, variable: Object.keys(checked[0]!.vars)[0] ?? "" }
             const stopped: SourceFault = { variable, line: 1, column: 1, message: stoppedFault(failure) }
-            return Effect.succeed(checked.map((_, at) => at === variant ? [stopped] : []))
+            return Effect.succeed(checked.map((_, at) => ({ faults: at === variant ? [stopped] : [], warnings: [] })))
           }),
         )
         const answered = new Map(places.map((at, index) => [at, answers[index]!]))
-        return faults.map((known, at) => known ?? answered.get(at)!)
+        return plain.map((known, at) => known ?? answered.get(at)!)
       })
 
       const check = Effect.fn("SourceCheck.check")(function* (org: string, sources: Sources) {
-        const [faults = []] = yield* checkAll(org, [sources])
+        const [checked] = yield* checkAll(org, [sources])
+        const { faults, warnings } = checked!
         if (faults.length > 0) return yield* new LiquidFaults({ faults })
+        return warnings
       })
       return SourceCheck.of({ check, checkAll })
     }),

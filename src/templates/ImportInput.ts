@@ -1,5 +1,5 @@
 import { JsonPointer, Result, Schema } from "effect"
-import type { CheckedImport } from "../checking/Checks.ts"
+import type { ReadImport } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
@@ -38,7 +38,7 @@ const decodeTemplate = decoder(TemplateInput)
 export const maxFormFaults = 100
 
 /** Decodes the templates of an import's JSON. Stops after the template at which the number of faults reaches 100. */
-export const decodeImport = (json: unknown): CheckedImport<Fault> => {
+export const decodeImport = (json: unknown): ReadImport<Fault> => {
   const list = isObject(json) ? json["templates"] : undefined
   if (!Array.isArray(list)) {
     const fault = isObject(json)
@@ -110,6 +110,13 @@ export const withoutFaults = (
   return templates.map((template, index) => faulty.has(index) ? null : template)
 }
 
+/** Returns faults or warnings of sources with pointers to their variables, below `at`. */
+export const atVariables = (faults: ReadonlyArray<SourceFault>, at = ""): ReadonlyArray<Fault> =>
+  faults.map(({ column, line, message, variable }) => ({
+    pointer: `${at}/vars/${JsonPointer.escapeToken(variable)}`,
+    detail: `line ${line}, column ${column}: ${message}`,
+  }))
+
 /** Returns the faults of a variant's Liquid and of formats without a variable, with pointers below `at`. */
 export const variantFaults = (
   variant: Pick<VariantInput, "formats"> & { readonly vars?: VariantInput["vars"] },
@@ -122,10 +129,7 @@ export const variantFaults = (
       pointer: `${at}/formats/${JsonPointer.escapeToken(name)}`,
       detail: "names no variable of this variant",
     })),
-  ...liquid.map(({ column, line, message, variable }) => ({
-    pointer: `${at}/vars/${JsonPointer.escapeToken(variable)}`,
-    detail: `line ${line}, column ${column}: ${message}`,
-  })),
+  ...atVariables(liquid, at),
 ]
 
 /** Returns a function that recognizes repeated ids. */

@@ -7,7 +7,8 @@ import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
 import type { SourceCheck } from "../rendering/SourceCheck.ts"
 import { tell } from "../store/ChangeTrail.ts"
-import { variantFaults, variantListFaults } from "./ImportInput.ts"
+import { tellWarnings } from "../store/WarningTrail.ts"
+import { atVariables, variantFaults, variantListFaults } from "./ImportInput.ts"
 import { inputContent, patchedContent, variantContent } from "./ImportPlan.ts"
 import { insertTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
 import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
@@ -75,18 +76,20 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     return variants.find((variant) => variant.id === id) ?? (yield* new VariantNotFound({ id }))
   })
 
-  /** Returns every fault of the variants of a new template, with pointers below `/variants`. */
+  /** Returns every fault of the variants of a new template, with pointers below `/variants`. Reports their warnings. */
   const faultsOf = Effect.fnUntraced(function* (org: OrgSlug, variants: ReadonlyArray<VariantInput>) {
     const liquid = yield* sources.checkAll(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
-    const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
+    yield* tellWarnings(liquid.flatMap(({ warnings }, index) => atVariables(warnings, `/variants/${index}`)))
+    const found = new Map(variants.map((variant, index) => [variant, liquid[index]!.faults]))
     return variantListFaults(variants, (variant) => found.get(variant)!, "/variants")
   })
 
-  const liquidFaults = (org: OrgSlug, variant: Pick<VariantPatch, "vars" | "formats">) =>
-    Effect.map(
-      sources.checkAll(org, [{ vars: variant.vars ?? {}, formats: variant.formats ?? {} }]),
-      ([liquid]) => variantFaults(variant, liquid!, ""),
-    )
+  /** Returns every fault of a variant. Reports its warnings. */
+  const liquidFaults = Effect.fnUntraced(function* (org: OrgSlug, variant: Pick<VariantPatch, "vars" | "formats">) {
+    const [liquid] = yield* sources.checkAll(org, [{ vars: variant.vars ?? {}, formats: variant.formats ?? {} }])
+    yield* tellWarnings(atVariables(liquid!.warnings))
+    return variantFaults(variant, liquid!.faults, "")
+  })
 
   /** Refuses a template with too many variants, including the one just added. */
   const roomFor = Effect.fnUntraced(function* (org: OrgSlug, template: string) {

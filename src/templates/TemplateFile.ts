@@ -1,5 +1,5 @@
 import { Result, Schema, SchemaIssue } from "effect"
-import type { CheckedImport } from "../checking/Checks.ts"
+import type { ReadImport } from "../checking/Checks.ts"
 import { pointerParts } from "../domain/Difference.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { expectedType } from "../text/FaultMessages.ts"
@@ -29,7 +29,7 @@ export interface ReadFile {
 }
 
 /** The readable parts of a file, with its faults. */
-interface ExaminedFile extends CheckedImport<FileFault> {
+interface ExaminedFile extends ReadImport<FileFault> {
   /** All values of the file. Undefined if the text is not YAML. */
   readonly json: unknown
   readonly faultAt: ReadFile["faultAt"]

@@ -10,6 +10,7 @@ import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { tellAll, tellApart } from "../store/ChangeTrail.ts"
+import { tellWarnings } from "../store/WarningTrail.ts"
 import { existingOrganization } from "../organizations/Existing.ts"
 import { contentWriter } from "./ContentWrite.ts"
 import { inputFaults, sizeFaults } from "./ImportInput.ts"
@@ -66,6 +67,12 @@ const fileStart = { file: "file", line: 1, column: 1 }
 
 /** Returns a fault without a position in the text of a file. */
 const placed = ({ detail, pointer }: Fault): FileFault => ({ ...fileStart, path: pointer, message: detail })
+
+/** Returns a warning of a file with its place in the text, such as `line 4, column 7`, in place of a pointer. */
+const unplaced = ({ column, line, message, path }: FileFault): Fault => ({
+  pointer: `line ${line}, column ${column}`,
+  detail: path === "" ? message : `${path}: ${message}`,
+})
 
 /** Plans every template. Reads the stored templates page by page, and keeps only their revisions. */
 const planner = (sql: SqlClient.SqlClient) =>
@@ -225,7 +232,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         { dryRun = false }: ImportOptions = {},
       ) {
         yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
-        const { faults, templates } = yield* checking.run(org, "import", { body: JSON.stringify(json) }).pipe(
+        const { faults, templates, warnings } = yield* checking.run(org, "import", { body: JSON.stringify(json) }).pipe(
           Effect.catchTag("WorkFailed", (failure) =>
             Effect.succeed<Checks["import"]["answer"]>({
               templates: [],
@@ -233,11 +240,13 @@ export class TemplateImports extends Context.Service<TemplateImports, {
                 pointer: typeof failure.note === "string" ? failure.note : "/templates",
                 detail: stopped(stoppedFault(failure)),
               }],
+              warnings: [],
             })),
         )
         if (faults.length > 0) {
           return yield* new InvalidInput({ faults: [...faults, ...yield* storedFaults(org, templates)] })
         }
+        yield* tellWarnings(warnings)
         return yield* store(org, whole(templates), dryRun)
       })
 
@@ -246,12 +255,13 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         text: string,
         { dryRun = false }: ImportOptions = {},
       ) {
-        const { faults, templates } = yield* checking.run(org, "file", { text }).pipe(
+        const { faults, templates, warnings } = yield* checking.run(org, "file", { text }).pipe(
           Effect.catchTag("WorkFailed", (failure) => {
             const place = (failure.note ?? { ...fileStart, path: "" }) as FileFault
             return Effect.succeed<Checks["file"]["answer"]>({
               templates: [],
               faults: [{ ...place, message: stopped(stoppedFault(failure)) }],
+              warnings: [],
             })
           }),
         )
@@ -260,6 +270,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
             faults: [...faults, ...(yield* storedFaults(org, templates)).map(placed)],
           })
         }
+        yield* tellWarnings(warnings.map(unplaced))
         return yield* Effect.catchTag(
           store(org, whole(templates), dryRun),
           "InvalidInput",
@@ -272,7 +283,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           const variants = inputs.flatMap(({ variants = [] }) => variants)
           const liquid = yield* sources.checkAll(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
           const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
-          const faults = [...sizeFaults(inputs), ...inputFaults(inputs, (variant) => found.get(variant) ?? [])]
+          const faults = [...sizeFaults(inputs), ...inputFaults(inputs, (variant) => found.get(variant)?.faults ?? [])]
           if (faults.length > 0) return yield* new InvalidInput({ faults })
           return yield* store(org, inputs)
         },

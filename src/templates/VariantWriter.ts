@@ -1,5 +1,6 @@
 import { DateTime, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { isDeepStrictEqual } from "node:util"
 import { AlreadyExists, type Fault, VariantChanged } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
@@ -78,13 +79,12 @@ export const variantWriter = (
   const updateVariant = Effect.fn("Templates.updateVariant")(
     function* (org: OrgSlug, template: string, id: string, patch: VariantPatch, base?: string) {
       const existing = yield* ownVariant(org, template, id)
-      // Sources and formats are checked in their combination after the change.
-      yield* refuse(
-        yield* liquidFaults(org, {
-          vars: patch.vars ?? existing.vars,
-          formats: patch.formats ?? existing.formats,
-        }),
-      )
+      // Sources and formats are checked in their combination after the change. Unchanged sources are not checked, so
+      // that a variant saved before a check existed can still be switched off.
+      const { formats = existing.formats, vars = existing.vars } = patch
+      if (!isDeepStrictEqual([vars, formats], [existing.vars, existing.formats])) {
+        yield* refuse(yield* liquidFaults(org, { vars, formats }))
+      }
       const now = yield* DateTime.nowAsDate
       return yield* write(
         org,

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 
 // Faults in texts that people write.
 
-/** A fault in the source of a variable. `line` and `column` begin at 1. Unit of columns: UTF-16 code units. */
+/** A fault or a warning in the source of a variable. `line` and `column` begin at 1. Unit of columns: UTF-16 code units. */
 export const SourceFault = Schema.Struct({
   variable: Schema.String,
   line: Schema.Int,

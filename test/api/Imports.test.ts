@@ -60,6 +60,36 @@ suiteOnService("Imports", (bench) => {
     assert.isAbove(old.revision, 0)
   })
 
+  it("names doubtful parts of saved content in the header Parlance-Warnings", async () => {
+    await bench.organization("doubts")
+    const send = async (method: string, path: string, body: unknown) => {
+      const { headers, status } = await bench.service.request(`/console/api/organizations/doubts${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${adminToken}`, "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+      })
+      assert.isBelow(status, 300, path)
+      return headers.get("parlance-warnings")
+    }
+    const vars = { s: "x", footer: "Stop:\n  {{ unsubscribeUrl }}" }
+    const template = { id: "t", name: "T", variants: [{ id: "plain", vars: { s: "x" } }, { id: "v", vars }] }
+    const inTemplate = /^\/variants\/1\/vars\/footer: line 2, column 3: "unsubscribeUrl" .* \{\{ unsubscribe_url \}\}/
+    assert.match((await send("POST", "/templates", template))!, inTemplate)
+    assert.match(
+      (await send("POST", "/templates/t/variants", { id: "w", vars }))!,
+      /^\/vars\/footer: line 2, column 3: /,
+    )
+    assert.match((await send("PATCH", "/templates/t/variants/plain", { vars }))!, /^\/vars\/footer: /)
+    assert.isNull(await send("PATCH", "/templates/t/variants/plain", { active: false }))
+    const imported = /^\/templates\/0\/variants\/1\/vars\/footer: line 2, column 3: /
+    assert.match((await send("POST", "/templates/import?dry_run=true", { templates: [template] }))!, imported)
+    assert.match((await send("POST", "/templates/import", { templates: [template] }))!, imported)
+    const many = Array.from({ length: 30 }, (_, at) => ({ id: `v${at}`, vars: { s: `${at} {{ unsubscribeUrl }}` } }))
+    const header = await send("POST", "/templates/import", { templates: [{ id: "m", name: "M", variants: many }] })
+    assert.match(header!, /; 20 more warnings\. A preview lists all$/)
+    assert.isBelow(header!.length, 3_500)
+  })
+
   it("reports every fault with its position, and writes nothing", async () => {
     const { call, take } = await organization("faults")
     const { body, status } = await take([

@@ -197,6 +197,7 @@ describe("Management", () => {
     const stored = await call("POST", path, { copy_id: "gold", fields: { n: "<1>" }, attrs: { tier: "Silver" } })
     assert.deepStrictEqual(stored.body, {
       vars: { s: "Gold <1>" },
+      warnings: [],
       variants: [
         { id: "gold", eligible: false, reason: 'targeting: requires tier is "gold"' },
         { id: "off", eligible: false, reason: "not active" },
@@ -209,6 +210,11 @@ describe("Management", () => {
     })
     assert.deepStrictEqual(written.body.vars, { h: "<b>&lt;1&gt;</b>" })
     assert.strictEqual((await call("POST", path, { vars: { h: "{{" } })).body.errors[0].pointer, "/vars/h")
+    const doubtful = await call("POST", path, { vars: { s: "x", h: "To stop:\n{{ unsubscribeUrl }}" } })
+    assert.strictEqual(doubtful.status, 200)
+    const [{ message, ...place }] = doubtful.body.warnings
+    assert.deepStrictEqual(place, { variable: "h", line: 2, column: 1 })
+    assert.include(message, "{{ unsubscribe_url }}")
     assert.strictEqual((await call("POST", path, { copy_id: "none" })).status, 404)
   })
 })

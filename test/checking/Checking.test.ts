@@ -111,10 +111,10 @@ describe("the checking process", () => {
 
   it.live("reports which of several variants exceeded the deadline", () =>
     Effect.gen(function* () {
-      const faults = yield* SourceCheck.use((check) =>
+      const checked = yield* SourceCheck.use((check) =>
         check.checkAll("acme", ["{{ a }}", "plain", "{{ hang }}"].map((v) => ({ vars: { v }, formats: {} })))
       )
-      assert.deepStrictEqual(faults.map((all) => all.map(({ message }) => message)), [[], [], [
+      assert.deepStrictEqual(checked.map(({ faults }) => faults.map(({ message }) => message)), [[], [], [
         "takes longer than 500ms to check",
       ]])
     }).pipe(Effect.provide(layerWith({ deadline: "500 millis" }))))

@@ -15,5 +15,5 @@ await answerAsProcess((request: CheckRequest, note) => {
   if (text.includes("hang")) { for (;;); }
   if (text.includes("exit")) Deno.exit(1)
   const message = text.includes("permissions") ? permitted.join() : `${Deno.pid}`
-  return [[{ variable: "v", line: 1, column: 1, message }]]
+  return [{ faults: [{ variable: "v", line: 1, column: 1, message }], warnings: [] }]
 })

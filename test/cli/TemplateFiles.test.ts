@@ -82,6 +82,21 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       assert.include(refused.output, 'The key has the scopes templates:write; this request needs "admin"')
     }))
 
+  it.effect("are imported with warnings about doubtful content at its place in the file", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const key = yield* Effect.promise(() => makeOrganization(service, "ci-warnings", ["templates:write"]))
+      const path = join(folder, "doubtful.yaml")
+      const own = { PARLANCE_URL: service.url, PARLANCE_KEY: key, DATA_DIR: join(folder, "unused") }
+      yield* Effect.sync(() => writeFileSync(path, file("Stop: {{ unsubscribeUrl }}")))
+      for (const flags of [["--dry-run"], []]) {
+        const { code, output } = yield* Effect.promise(() => runCommand(["template", "import", ...flags, path], own))
+        assert.strictEqual(code, 0, output)
+        assert.include(output, `warning: ${path}:6:16: templates[0].variants[0].vars.subject: line 1, column 7: `)
+        assert.include(output, "Write {{ unsubscribe_url }}")
+      }
+    }))
+
   it.effect("are rejected with the position of every fault in one run", () =>
     Effect.gen(function* () {
       const { folder, service } = yield* Place

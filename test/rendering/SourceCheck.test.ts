@@ -107,10 +107,10 @@ describe("SourceCheck", () => {
     it.effect("checks several variants together and reports the faults of each", () =>
       Effect.gen(function* () {
         const sources = ["plain", "{{ x", "{{ x }}", "a".repeat(70_000), "{{ x | nope }}"]
-        const faults = yield* SourceCheck.use((check) =>
+        const checked = yield* SourceCheck.use((check) =>
           check.checkAll("acme", sources.map((v) => ({ vars: { v }, formats: {} })))
         )
-        assert.deepStrictEqual(faults.map((all) => all.map(({ message }) => message)), [
+        assert.deepStrictEqual(checked.map(({ faults }) => faults.map(({ message }) => message)), [
           [],
           ['output "{{ x" not closed'],
           [],

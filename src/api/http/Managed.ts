@@ -6,12 +6,14 @@ import type { OrganizationNotFound } from "../../domain/Errors.ts"
 import { type Decode, decoder } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
+import { withWarnings } from "../../store/WarningTrail.ts"
 import type { AdminRequired } from "../admission/AdminRequired.ts"
 import { ServedApi } from "../Api.ts"
 import type * as Problems from "../Problems.ts"
 import { type DomainErrorOf, problemOf } from "./DomainProblems.ts"
 import type { ReadParameter, ValuesOf } from "./Parameters.ts"
 import { body, lookedUp, readQuery } from "./Requests.ts"
+import { ofContent, warn } from "./Warnings.ts"
 import { type Sendable, wireForm } from "./WireForm.ts"
 
 type Groups = typeof ServedApi extends HttpApi.HttpApi<string, infer G> ? G : never
@@ -150,7 +152,8 @@ const answerer = (
   })
 
   return (call: AnyCall) =>
-    answer(call).pipe(
+    withWarnings(answer(call)).pipe(
+      Effect.flatMap(({ value, warnings }) => Effect.as(warn(call.request, ofContent(warnings)), value)),
       Effect.map((value) => HttpServerResponse.isHttpServerResponse(value) ? value : form(value)),
       Effect.mapError((error) => problemOf(error, call.request)),
     )
@@ -158,7 +161,8 @@ const answerer = (
 
 /**
  * Serves a group of the management API. Decodes the path, the query and the body by the contract, looks up the
- * organization, turns domain errors into problems, and brings results into their wire form.
+ * organization, turns domain errors into problems, and brings results into their wire form. Warnings about saved content
+ * become the header `Parlance-Warnings`.
  */
 export const managed = <const Id extends HttpApiGroup.Identifier<Groups>, E, R>(
   group: Id,

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { Fault } from "../../domain/Errors.ts"
 import { named, namedAtMost } from "../../domain/WarningText.ts"
 
 /** Returns the value of the header `Parlance-Warnings`. `?` replaces characters other than printable ASCII. */
@@ -36,6 +37,19 @@ export const ofMembers = (pointers: ReadonlyArray<string>): ReadonlyArray<string
  */
 export const ofUnread = (pointers: ReadonlyArray<string>): ReadonlyArray<string> =>
   pointers.slice(0, namedAtMost).map((pointer) => `the member "${named(pointer)}" could not be read, see the verdict`)
+
+/** Maximum length of a warning about content. Proxies limit the length of all headers, often to 4,096 bytes. */
+const maxLength = 240
+
+/** Returns the first warnings about content that was saved, and the number of the others. */
+export const ofContent = (warnings: ReadonlyArray<Fault>): ReadonlyArray<string> => {
+  const shown = warnings.slice(0, namedAtMost).map(({ detail, pointer }) => {
+    const text = `${pointer}: ${detail}`.replaceAll(";", ",")
+    return text.length > maxLength ? `${text.slice(0, maxLength)}...` : text
+  })
+  const more = warnings.length - shown.length
+  return more === 0 ? shown : [...shown, `${more} more warnings. A preview lists all`]
+}
 
 /** Adds warnings to the header `Parlance-Warnings` of a request's response, after earlier warnings. */
 export const warn = (

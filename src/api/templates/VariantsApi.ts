@@ -4,6 +4,7 @@ import { reads, writes } from "../../accounts/Access.ts"
 import { UserId } from "../../domain/Ids.ts"
 import { ProposedTemplate, ProposedVariant, WaitingChange } from "../../domain/Proposal.ts"
 import { Formats, Template, Variant, VariantInput, VariantPatch, VariantSwitch, Vars } from "../../domain/Template.ts"
+import { SourceFault } from "../../text/TextFaults.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 import { waiting } from "../reviews/Proposed.ts"
@@ -33,6 +34,9 @@ const Preview = Schema.Struct({
     eligible: Schema.Boolean,
     reason: Schema.optionalKey(Schema.String),
   })),
+  warnings: Schema.optionalKey(Schema.Array(SourceFault)).annotate({
+    description: "Parts of the content that are probably not what the author means; present with `vars`",
+  }),
   held_out: Schema.optionalKey(Schema.Boolean).annotate({
     description: "Whether the user is held out and gets the content of the holdout; present with `user_id`",
   }),

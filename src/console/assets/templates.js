@@ -25,27 +25,29 @@ if (form !== null) {
     return excerpt
   }
 
-  /** Puts what the preview found wrong beside the fields it is about, and takes away what is no longer wrong. */
+  /** Shows the faults and warnings of the preview at their fields, and removes earlier ones. */
   const place = (faults) => {
     for (const error of form.querySelectorAll("[data-error-of]")) {
       const found = faults.filter(({ at }) => at === error.dataset.errorOf)
       const control = form.elements[error.dataset.errorOf]
-      if (found.length === 0) control?.removeAttribute("aria-invalid")
+      if (found.every(({ isWarning }) => isWarning)) control?.removeAttribute("aria-invalid")
       else control?.setAttribute("aria-invalid", "true")
       const text = found.map(({ detail }) => detail).join("\n")
       if (error.dataset.shown === text) continue
       error.dataset.shown = text
-      control?.dispatchEvent(new CustomEvent("faults", { detail: found.map(({ detail }) => detail) }))
-      error.replaceChildren(...found.flatMap(({ detail }) => {
+      control?.dispatchEvent(new CustomEvent("faults", { detail: found }))
+      error.replaceChildren(...found.flatMap(({ detail, isWarning }) => {
         const line = document.createElement("p")
-        line.className = "error"
+        line.className = isWarning ? "caution" : "error"
         line.textContent = detail
         // The editor underlines the place in the text itself.
         const excerpt = control?.hidden === true ? undefined : excerptAt(control?.value ?? "", detail)
         return excerpt === undefined ? [line] : [line, excerpt]
       }))
     }
-    status.textContent = faults.length === 0 ? "" : `To correct: ${faults.length}`
+    const warnings = faults.filter(({ isWarning }) => isWarning).length
+    status.textContent = [["To correct", faults.length - warnings], ["To check", warnings]]
+      .flatMap(([word, count]) => count === 0 ? [] : [`${word}: ${count}`]).join(". ")
   }
 
   /** Shows the warning about content that cannot be sent, as the preview has it. */
@@ -105,9 +107,10 @@ if (form !== null) {
       const shown = body.querySelector("main.preview")
       if (shown === null) return
       warn(shown.dataset.warning)
-      place([...body.querySelectorAll("[data-fault]")].map(({ dataset }) => ({
-        at: dataset.fault,
+      place([...body.querySelectorAll("[data-fault], [data-caution]")].map(({ dataset }) => ({
+        at: dataset.fault ?? dataset.caution,
         detail: dataset.detail,
+        isWarning: dataset.fault === undefined,
       })))
     })
     button.formTarget = next.name

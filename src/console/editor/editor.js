@@ -1,6 +1,6 @@
 // Replaces the text areas of Liquid sources by CodeMirror. A text area stays the control of the form: it has the text at
-// any time, and its `input` events tell of changes. Two events of the text area come the other way: `faults` (detail: texts
-// such as `line 2, column 5: there is no filter "x"`) and `replaced`, after a script has set its value.
+// any time, and its `input` events tell of changes. Two events of the text area come the other way: `faults` (detail: faults
+// and warnings such as `{detail: 'line 2, column 5: there is no filter "x"', isWarning: false}`) and `replaced`, after a script has set its value.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionStatus } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
 import { html } from "@codemirror/lang-html"
@@ -54,9 +54,11 @@ const isDark = () => {
   return theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark"
 }
 
-/** Texts such as `line 2, column 5: …` of the faults that the page showed when it was loaded. */
+/** The faults that the page showed when it was loaded. */
 const shownFaults = (id) =>
-  [...document.querySelectorAll(`[data-error-of="${CSS.escape(id)}"] .error`)].map(({ textContent }) => textContent)
+  [...document.querySelectorAll(`[data-error-of="${CSS.escape(id)}"] .error`)].map(({ textContent }) => ({
+    detail: textContent,
+  }))
 
 const mount = (area) => {
   const { form, id } = area
@@ -71,7 +73,7 @@ const mount = (area) => {
       tabindex: "0",
       "aria-labelledby": label.id,
       "aria-describedby": `editor-keys ${area.dataset.describedBy}`,
-      ...(faults.length === 0 ? {} : { "aria-invalid": "true" }),
+      ...(faults.every(({ isWarning }) => isWarning) ? {} : { "aria-invalid": "true" }),
     })
   area.dataset.describedBy = area.getAttribute("aria-describedby") ?? ""
   label.id = `${id}-label`
@@ -114,7 +116,7 @@ const mount = (area) => {
   area.before(view.dom)
 
   const show = (faults) => {
-    const diagnostics = faults.flatMap((text) => diagnosticOf(view.state.doc, text) ?? [])
+    const diagnostics = faults.flatMap((fault) => diagnosticOf(view.state.doc, fault) ?? [])
     view.dispatch(setDiagnostics(view.state, diagnostics))
     view.dispatch({ effects: attributes.reconfigure(attributesFor(faults)) })
   }

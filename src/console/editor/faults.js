@@ -9,12 +9,13 @@ const endOf = (text, column) => {
   return column + (word ?? rest.slice(0, 1)).length
 }
 
-/** The part of a document that a text such as `line 2, column 5: there is no filter "x"` is about. */
-export const diagnosticOf = (doc, text) => {
+/** The diagnostic of a text such as `line 2, column 5: there is no filter "x"`, a fault or a warning. */
+export const diagnosticOf = (doc, { detail: text, isWarning = false }) => {
+  const severity = isWarning ? "warning" : "error"
   const [, line, column, message] = /^line (\d+), column (\d+): (.*)$/s.exec(text) ?? []
-  if (line === undefined) return { from: 0, to: doc.line(1).to, severity: "error", message: text }
+  if (line === undefined) return { from: 0, to: doc.line(1).to, severity, message: text }
   if (Number(line) > doc.lines) return undefined
   const { from, text: shown } = doc.line(Number(line))
   const at = Math.min(Number(column) - 1, shown.length)
-  return { from: from + at, to: from + endOf(shown, at), severity: "error", message }
+  return { from: from + at, to: from + endOf(shown, at), severity, message }
 }

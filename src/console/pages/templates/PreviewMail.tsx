@@ -1,5 +1,6 @@
 import type { ContentFinding } from "../../../delivery/ContentFindings.ts"
 import type { MailPreview } from "../../../delivery/MailPreviews.ts"
+import type { Fault } from "../../../domain/Errors.ts"
 import type { Formats } from "../../../domain/Template.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { counted } from "../../Format.ts"
@@ -107,6 +108,24 @@ export const MailCard = ({ look, mail }: { readonly mail: MailPreview; readonly 
     </section>
   </>
 )
+
+/** Warnings about the content, at their controls. A script places them next to these as well. */
+export const ContentWarnings = ({ labels, warnings }: {
+  readonly labels: Readonly<Record<string, string>>
+  readonly warnings: ReadonlyArray<Fault>
+}) =>
+  warnings.length === 0 ? null : (
+    <section class="findings" aria-label="Warnings">
+      <h2>Warnings</h2>
+      <ul class="finding-list">
+        {warnings.map(({ detail, pointer }) => (
+          <li data-caution={pointer.slice(1)} data-detail={detail}>
+            <Badge kind="warn">check</Badge> <b>{labels[pointer.slice(1)] ?? "This variant"}</b> {detail}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
 
 /** Why the variables make no e-mail. Generate returns them all the same. */
 export const NoMailNote = ({ reason }: { readonly reason: string }) => (

@@ -11,6 +11,7 @@ import type { VariantPatch } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import * as LocalTime from "../../../templates/LocalTime.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
+import { atVariables } from "../../../templates/ImportInput.ts"
 import * as Targeting from "../../../templates/Targeting.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
@@ -20,7 +21,7 @@ import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sam
 import { pages } from "../../Pages.ts"
 import { framed, message, type PageRequest } from "../../RawRoutes.tsx"
 import { opened } from "./EditorPage.tsx"
-import { MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
+import { ContentWarnings, MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { inTime, inWords, NotPreviewed, NotPreviewedNote, PagePatience } from "./PreviewInTime.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
@@ -87,7 +88,7 @@ const Audience = ({ attrs, now, org, variant }: {
 /** A JSON text for the sample where nothing was given. */
 const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
 
-/** The rendered variables, and faults of the others at their controls. */
+/** The rendered variables with warnings, and faults of the others, at their controls. */
 const rendered = Effect.fnUntraced(
   function* (
     org: Organization,
@@ -119,7 +120,11 @@ const rendered = Effect.fnUntraced(
       )
     const ask: PreviewRequest = { vars, formats, copyId: undefined, ...sample }
     const first = yield* show(ask)
-    if (first.faults.length === 0) return { vars: first.preview?.vars ?? {}, faults: [] }
+    const shownOf = ({ preview }: { readonly preview: Preview | undefined }) => ({
+      vars: preview?.vars ?? {},
+      warnings: placed(draft, atVariables(preview?.warnings ?? [])),
+    })
+    if (first.faults.length === 0) return { ...shownOf(first), faults: [] }
     // The variables without a fault are shown.
     const faulty = new Set(
       first.faults.map(({ pointer }) => pointer.slice("/vars/".length).replaceAll("~1", "/").replaceAll("~0", "~")),
@@ -127,7 +132,7 @@ const rendered = Effect.fnUntraced(
     const rest = Object.fromEntries(Object.entries(vars).filter(([name]) => !faulty.has(name)))
     const kept = Object.fromEntries(Object.entries(formats).filter(([name]) => !faulty.has(name)))
     const second = yield* show({ ...ask, vars: rest, formats: kept })
-    return { vars: second.preview?.vars ?? {}, faults: placed(draft, first.faults) }
+    return { ...shownOf(second), faults: placed(draft, first.faults) }
   },
 )
 
@@ -170,7 +175,7 @@ const preview = Effect.fnUntraced(
       attrs,
     }))
     const isMissing = shown instanceof NotPreviewed
-    const { faults, vars } = isMissing ? { faults: [], vars: {} } : shown
+    const { faults, vars, warnings } = isMissing ? { faults: [], vars: {}, warnings: [] } : shown
     const { formats } = sourcesOf(draft)
     const mail = isMissing ? undefined : yield* mailOf(org, template, { vars, formats })
     // The name does not change the preview.
@@ -205,6 +210,7 @@ const preview = Effect.fnUntraced(
         {isMissing && <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} />}
         {mail !== undefined &&
           ("reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} />)}
+        <ContentWarnings labels={labels} warnings={warnings} />
         <VariableTexts
           vars={vars}
           formats={formats}

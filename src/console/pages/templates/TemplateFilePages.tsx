@@ -9,7 +9,9 @@ import { Learning } from "../../../learning/Learning.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
 import { type Imported, TemplateImports } from "../../../templates/TemplateImports.ts"
 import { Templates } from "../../../templates/Templates.ts"
+import { withWarnings } from "../../../store/WarningTrail.ts"
 import { assets } from "../../Assets.ts"
+import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
@@ -141,8 +143,27 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
 /** Templates whose changes a preview shows. */
 const shownTemplates = 50
 
-/** The changes that an import would make, with the file to import. */
-const previewOf = ({ org }: Visit, text: string, { changes, unchanged }: Imported) =>
+/** Warnings about the content of a file, at their places. */
+const warningCard = (warnings: ReadonlyArray<Fault>) =>
+  warnings.length !== 0 && (
+    <Card title={`Warnings: ${warnings.length}`}>
+      <ul class="finding-list">
+        {warnings.slice(0, shownFaults).map(({ detail, pointer }) => (
+          <li>
+            <Badge kind="warn">check</Badge> <b>{pointer}</b> {detail}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+
+/** The changes that an import would make, with its warnings and the file to import. */
+const previewOf = (
+  { org }: Visit,
+  text: string,
+  { changes, unchanged }: Imported,
+  warnings: ReadonlyArray<Fault>,
+) =>
   view(
     {
       title: "Changes of the file",
@@ -151,6 +172,7 @@ const previewOf = ({ org }: Visit, text: string, { changes, unchanged }: Importe
         counted(changes.length, "template")
       } to create or change, ${unchanged.length} unchanged. Nothing has been imported yet.`,
     },
+    warningCard(warnings),
     changes.slice(0, shownTemplates).map(({ outcome, template_id, ...difference }) => (
       <Card title={`${outcome === "created" ? "Create" : "Change"} ${template_id}`}>
         <DifferenceView changes={difference} />
@@ -174,7 +196,9 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { org } = visit
   const { edit, preview: isPreview, text } = importFields(fields)
   if (edit) return yield* Effect.andThen(noteNothing, importForm(visit, fields))
-  const done = yield* (yield* TemplateImports).importFile(org.slug, text, { dryRun: isPreview }).pipe(
+  const { value: done, warnings } = yield* withWarnings(
+    (yield* TemplateImports).importFile(org.slug, text, { dryRun: isPreview }),
+  ).pipe(
     Effect.catchTag("FileRefused", ({ faults }) =>
       new InvalidInput({
         faults: faults.map(({ column, line, message, path }) => ({
@@ -183,7 +207,7 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
         })),
       })),
   )
-  if (isPreview) return yield* Effect.as(noteNothing, previewOf(visit, text, done))
+  if (isPreview) return yield* Effect.as(noteNothing, previewOf(visit, text, done, warnings))
   const isEmpty = done.created.length + done.updated.length + done.unchanged.length === 0
   for (const id of done.relearned) yield* (yield* Learning).wake(org.slug, id, true)
   const part = (title: string, ids: ReadonlyArray<string>) =>
@@ -205,6 +229,7 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
       back: { href: listPath(org.slug), label: "Templates" },
     },
     isEmpty && <Note>The file contains no templates.</Note>,
+    warningCard(warnings),
     part("Created", done.created),
     part("Changed", done.updated),
     part("Unchanged", done.unchanged),

@@ -5,6 +5,7 @@ import { SourceCheck } from "../../../rendering/SourceCheck.ts"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { type Template, type Variant, VariantInput } from "../../../domain/Template.ts"
+import { atVariables } from "../../../templates/ImportInput.ts"
 import { Drafts, newIdOf } from "../../../templates/Drafts.ts"
 import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -89,11 +90,7 @@ const allFaults = Effect.fnUntraced(function* (org: string, draft: Draft, faults
     Effect.as([]),
     Effect.catchTag(
       "LiquidFaults",
-      (error) =>
-        Effect.succeed(error.faults.map(({ column, line, message, variable }) => ({
-          pointer: `/vars/${variable.replaceAll("~", "~0").replaceAll("/", "~1")}`,
-          detail: `line ${line}, column ${column}: ${message}`,
-        }))),
+      (error) => Effect.succeed(atVariables(error.faults)),
     ),
   )
   return new InvalidInput({ faults: [...faults, ...placed(draft, liquid)] })

@@ -1,0 +1,41 @@
+import { Result } from "effect"
+import type { CheckedSources, Sources } from "../checking/Checks.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
+import { Budget } from "./Budget.ts"
+import * as Renderer from "./Renderer.ts"
+import { sourceWarnings } from "./SourceWarnings.ts"
+
+/** Only steps decide whether Liquid is refused. The deadline of the process bounds the time. */
+export const stepsOnly = () => new Budget(1, () => 0)
+
+/** Called before each variable, so that the service knows at which variable the process was stopped. */
+type NoteVariable = (variable: string) => void
+
+/** Returns the members of a fault of a source, without the members of a rendering. */
+export const plainFault = ({ column, line, message, variable }: SourceFault): SourceFault => ({
+  column,
+  line,
+  message,
+  variable,
+})
+
+/** Returns the faults of parsing, at most one for each variable. Without any, the faults of rendering without fields. */
+const liquidFaults = ({ formats, vars }: Sources, note: NoteVariable): ReadonlyArray<SourceFault> => {
+  const faults: Array<SourceFault> = []
+  for (const [variable, source] of Object.entries(vars)) {
+    note(variable)
+    const parsed = Renderer.parseVars(Object.fromEntries([[variable, source]]), formats)
+    if (Result.isFailure(parsed)) faults.push(...parsed.failure.faults)
+  }
+  if (faults.length > 0) return faults
+  const parsed = Renderer.parseVars(vars, formats)
+  if (Result.isFailure(parsed)) return parsed.failure.faults
+  const rendered = Renderer.render(parsed.success, {}, { strict: false, now: Date.now(), budget: stepsOnly() })
+  return Result.isSuccess(rendered) ? [] : rendered.failure.faults.map(plainFault)
+}
+
+/** Checks the sources of a variant before they are saved. */
+export const checkSources = (sources: Sources, note: NoteVariable = () => {}): CheckedSources => ({
+  faults: liquidFaults(sources, note),
+  warnings: sourceWarnings(sources.vars, sources.formats),
+})

@@ -1,0 +1,30 @@
+import type { Format, Formats, Vars } from "../domain/Template.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
+import { linkFields } from "./dialects/LinkFields.ts"
+import type { SourceFinding } from "./SourceFinding.ts"
+import { placeOf } from "./Source.ts"
+
+/** Checks one source as its author wrote it, in linear time. The message names the part and says what to write. */
+type Check = (source: string, format: Format) => ReadonlyArray<SourceFinding>
+
+/** The checks of every source that is saved, imported or previewed. */
+const checks: ReadonlyArray<Check> = [linkFields]
+
+/** Maximum number of warnings about one variable. */
+const maxWarnings = 20
+
+/** Returns findings as warnings or faults of a variable, in the order of their places. */
+export const atPlaces = (
+  variable: string,
+  source: string,
+  findings: ReadonlyArray<SourceFinding>,
+): Array<SourceFault> =>
+  [...findings].sort((a, b) => a.begin - b.begin).slice(0, maxWarnings)
+    .map(({ begin, message }) => ({ variable, ...placeOf(source, begin), message }))
+
+/** Returns warnings about the sources of a variant: at most 20 for each variable. They do not prevent saving. */
+export const sourceWarnings = (vars: Vars, formats: Formats): ReadonlyArray<SourceFault> =>
+  Object.entries(vars).flatMap(([variable, source]) => {
+    const format = Object.hasOwn(formats, variable) ? formats[variable]! : "text"
+    return atPlaces(variable, source, checks.flatMap((check) => check(source, format)))
+  })
