@@ -24,6 +24,6 @@ describe.runIf(python !== undefined)("The Python client", () => {
         })
       )
       assert.strictEqual(code, 0, output)
-      assert.match(output, /Ran 13 tests/)
+      assert.match(output, /Ran 18 tests/)
     })))
 })

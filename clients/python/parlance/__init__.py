@@ -5,7 +5,7 @@ equal methods for asyncio.
 """
 
 from ._client import AsyncParlance, Parlance
-from ._errors import Fault, ParlanceProblem, ParlanceUnavailable
+from ._errors import Fault, ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable
 from ._types import DelayTime, EventAnswer, EventVerdict, Generated, Queued
 from ._webhooks import verify_webhook
 
@@ -17,6 +17,7 @@ __all__ = [
     "Fault",
     "Generated",
     "Parlance",
+    "ParlanceInvalidValue",
     "ParlanceProblem",
     "ParlanceUnavailable",
     "Queued",

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from . import _requests as r
-from ._errors import ParlanceProblem, ParlanceUnavailable
+from ._errors import ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable
 from ._types import DelayTime, EventAnswer, Generated, Queued
 
 Attributes = Mapping[str, Any]
@@ -22,8 +22,9 @@ class Parlance:
     `timeout` is the timeout of each attempt, in seconds. It applies separately to connecting, to sending and to the answer. A late
     answer ends with its next part, which arrives within another `timeout`. `retries` is the maximum number of retries of a call
     that got no answer, or an answer after which a retry may succeed. Retries have the same tracking id, event id or idempotency
-    key, so that the service carries out the call once. Methods raise `ParlanceProblem` if the service refuses a request, and
-    `ParlanceUnavailable` if no answer arrived.
+    key, so that the service carries out the call once. Methods raise `ParlanceProblem` if the service refuses a request,
+    `ParlanceUnavailable` if no answer arrived, and `ParlanceInvalidValue` for an argument that has no form in JSON, before
+    anything is sent.
     """
 
     def __init__(
@@ -94,20 +95,20 @@ class Parlance:
     ) -> Generated:
         """Selects and renders the variant that works best for this user. Requires the scope `generate`.
 
-        With `fallback`, returns these variables if the service is unavailable or has no variant that it can render, and
-        raises only if the request is faulty or unauthorized. Waits at most `timeout` before a retry then, even if
-        `Retry-After` is longer.
+        With `fallback`, returns these variables if the service is unavailable or has no variant that it can render, or if a
+        value has no form in JSON, and raises only if the service refuses the request as faulty or unauthorized. Waits at most
+        `timeout` before a retry then, even if `Retry-After` is longer.
         """
         tracking_id = tracking_id or r.new_id()
-        call = self._requests.generate(
-            r.LONGEST_PAUSE if fallback is None else self._timeout,
-            template_id=template_id, user_id=user_id, tracking_id=tracking_id, fields=fields, attrs=attrs
-        )
         try:
+            call = self._requests.generate(
+                r.LONGEST_PAUSE if fallback is None else self._timeout,
+                template_id=template_id, user_id=user_id, tracking_id=tracking_id, fields=fields, attrs=attrs
+            )
             found: Generated | Exception = r.generated_of(self._send(call).body)
-        except (ParlanceProblem, ParlanceUnavailable) as error:
+        except (ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable) as error:
             found = error
-        return r.with_fallback(tracking_id, found, fallback)
+        return r.with_fallback(str(tracking_id), found, fallback)
 
     def generate_batch(
         self,
@@ -199,8 +200,8 @@ class AsyncParlance:
 
     `timeout` is the timeout of each attempt, in seconds. `retries` is the maximum number of retries of a call that got no answer,
     or an answer after which a retry may succeed. Retries have the same tracking id, event id or idempotency key, so that the
-    service carries out the call once. Methods raise `ParlanceProblem` if the service refuses a request, and
-    `ParlanceUnavailable` if no answer arrived.
+    service carries out the call once. Methods raise `ParlanceProblem` if the service refuses a request, `ParlanceUnavailable` if no
+    answer arrived, and `ParlanceInvalidValue` for an argument that has no form in JSON, before anything is sent.
     """
 
     def __init__(
@@ -272,20 +273,20 @@ class AsyncParlance:
     ) -> Generated:
         """Selects and renders the variant that works best for this user. Requires the scope `generate`.
 
-        With `fallback`, returns these variables if the service is unavailable or has no variant that it can render, and
-        raises only if the request is faulty or unauthorized. Waits at most `timeout` before a retry then, even if
-        `Retry-After` is longer.
+        With `fallback`, returns these variables if the service is unavailable or has no variant that it can render, or if a
+        value has no form in JSON, and raises only if the service refuses the request as faulty or unauthorized. Waits at most
+        `timeout` before a retry then, even if `Retry-After` is longer.
         """
         tracking_id = tracking_id or r.new_id()
-        call = self._requests.generate(
-            r.LONGEST_PAUSE if fallback is None else self._timeout,
-            template_id=template_id, user_id=user_id, tracking_id=tracking_id, fields=fields, attrs=attrs
-        )
         try:
+            call = self._requests.generate(
+                r.LONGEST_PAUSE if fallback is None else self._timeout,
+                template_id=template_id, user_id=user_id, tracking_id=tracking_id, fields=fields, attrs=attrs
+            )
             found: Generated | Exception = r.generated_of((await self._send(call)).body)
-        except (ParlanceProblem, ParlanceUnavailable) as error:
+        except (ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable) as error:
             found = error
-        return r.with_fallback(tracking_id, found, fallback)
+        return r.with_fallback(str(tracking_id), found, fallback)
 
     async def generate_batch(
         self,

@@ -45,3 +45,13 @@ class ParlanceProblem(Exception):
 
 class ParlanceUnavailable(Exception):
     """Every attempt failed without an answer of the service. `__cause__` is the failure of the last attempt."""
+
+
+class ParlanceInvalidValue(Exception):
+    """An argument has a value that has no form in JSON. The client sent no request."""
+
+    def __init__(self, path: str, detail: str) -> None:
+        self.path = path
+        """The place of the value in the arguments, such as `fields.price` or `events[0].value`."""
+        self.detail = detail
+        super().__init__(f"{path} {detail}")

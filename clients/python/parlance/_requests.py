@@ -6,7 +6,7 @@ import random
 import time
 import uuid
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -14,8 +14,9 @@ from urllib.parse import quote
 
 import httpx
 
-from ._errors import ParlanceProblem, ParlanceUnavailable
+from ._errors import ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable
 from ._types import DelayTime, EventAnswer, EventVerdict, Generated, Queued
+from ._values import parameter, plain
 
 LONGEST_PAUSE = 30.0
 """Maximum pause between two attempts, in seconds. If the service requests a longer pause, the call fails."""
@@ -67,8 +68,26 @@ def _is_delivery(body: Body) -> bool:
     return isinstance(body.get("id"), str)
 
 
-def _without_none(members: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
+
+
+def _query(parameters: Mapping[str, Any]) -> dict[str, str]:
+    return {name: parameter(value, name) for name, value in _without_none(parameters).items()}
+
+
+def _objects(items: Iterable[Any], path: str) -> list[dict[str, Any]]:
+    """Returns items as JSON objects. Raises `ParlanceInvalidValue` for an item without members."""
+    if not isinstance(items, Iterable) or isinstance(items, (str, bytes, Mapping)):
+        raise ParlanceInvalidValue(path, "must be a list")
+    found = []
+    for index, item in enumerate(items):
+        place = f"{path}[{index}]"
+        converted = plain(item, place)
+        if not isinstance(converted, dict):
+            raise ParlanceInvalidValue(place, "must be a mapping or a dataclass")
+        found.append(_without_none(converted))
+    return found
 
 
 def new_id() -> str:
@@ -94,45 +113,51 @@ class Requests:
 
     def generate(self, longest_pause: float, **members: Any) -> Call:
         path = f"/api/generate/{self.org}"
-        return Call("POST", path, _is_content, _without_none(members), longest_pause=longest_pause)
+        return Call("POST", path, _is_content, plain(_without_none(members)), longest_pause=longest_pause)
 
     def batches(self, requests: Sequence[Mapping[str, Any]], **shared: Any) -> Iterator[Call]:
-        named = [{"tracking_id": new_id(), **_without_none(request)} for request in requests]
+        named = [{"tracking_id": new_id(), **request} for request in _objects(requests, "requests")]
+        for index, request in enumerate(named):
+            if not isinstance(request.get("template_id"), str):
+                raise ParlanceInvalidValue(f"requests[{index}].template_id", "must be the id of a template")
         if len({request["template_id"] for request in named}) < len(named):
             raise ValueError("A batch must name each template once, because its result has one entry for each")
+        common = plain(_without_none(shared))
         for at in range(0, len(named), BATCH_SIZE):
             group = named[at : at + BATCH_SIZE]
 
             def is_answer(body: Body, group: Sequence[Mapping[str, Any]] = group) -> bool:
                 return all(_is_content(body.get(request["template_id"])) for request in group)
 
-            body = {**_without_none(shared), "requests": group}
+            body = {**common, "requests": group}
             yield Call("POST", f"/api/batch-generate/{self.org}", is_answer, body)
 
     def delay(self, **parameters: Any) -> Call:
         def is_answer(body: Body) -> bool:
             return any(_is_delay_time(value) for value in body.values())
 
-        return Call("GET", f"/api/delay/{self.org}", is_answer, query=_without_none(parameters))
+        return Call("GET", f"/api/delay/{self.org}", is_answer, query=_query(parameters))
 
-    def deliver(self, idempotency_key: str | None, **members: Any) -> Call:
-        headers = {"Idempotency-Key": idempotency_key or new_id()}
+    def deliver(self, idempotency_key: Any, **members: Any) -> Call:
+        key = new_id() if idempotency_key in (None, "") else parameter(idempotency_key, "idempotency_key")
+        if not all(" " <= character <= "~" for character in key):
+            raise ParlanceInvalidValue("idempotency_key", "must have only letters, digits and signs of ASCII")
         path = f"/api/deliver/{self.org}"
-        return Call("POST", path, lambda body: body.get("status") == "ok", _without_none(members), headers=headers)
+        body = plain(_without_none(members))
+        return Call("POST", path, lambda body: body.get("status") == "ok", body, headers={"Idempotency-Key": key})
 
     def deliveries(self, **parameters: Any) -> Call:
-        query = {name: str(value) for name, value in _without_none(parameters).items()}
         path = f"/api/deliveries/{self.org}"
-        return Call("GET", path, lambda body: isinstance(body.get("deliveries"), list), query=query)
+        return Call("GET", path, lambda body: isinstance(body.get("deliveries"), list), query=_query(parameters))
 
-    def delivery(self, id: str) -> Call:
-        return Call("GET", f"/api/deliveries/{quote(id, safe='')}/{self.org}", _is_delivery)
+    def delivery(self, id: Any) -> Call:
+        return Call("GET", f"/api/deliveries/{quote(parameter(id, 'id'), safe='')}/{self.org}", _is_delivery)
 
-    def cancel_delivery(self, id: str) -> Call:
-        return Call("POST", f"/api/deliveries/{quote(id, safe='')}/cancel/{self.org}", _is_delivery)
+    def cancel_delivery(self, id: Any) -> Call:
+        return Call("POST", f"/api/deliveries/{quote(parameter(id, 'id'), safe='')}/cancel/{self.org}", _is_delivery)
 
     def events(self, events: Sequence[Mapping[str, Any]]) -> Call:
-        named = [{"event_id": new_id(), **_without_none(event)} for event in events]
+        named = [{"event_id": new_id(), **event} for event in _objects(events, "events")]
         path = f"/api/webhook/events/{self.org}"
         return Call("POST", path, lambda body: isinstance(body.get("items"), list), named)
 
@@ -220,7 +245,7 @@ def with_fallback(
             return found
         return Generated(tracking_id, None, fallback, found.message, fallback=Exception(found.message))
     # 422: no variant can be rendered with these fields.
-    helps = isinstance(found, ParlanceUnavailable) or (
+    helps = isinstance(found, (ParlanceUnavailable, ParlanceInvalidValue)) or (
         isinstance(found, ParlanceProblem) and (found.status in PASSING or found.status == 422 or found.status >= 500)
     )
     if fallback is None or not helps:

@@ -1,5 +1,6 @@
 import { type Answer, type Call, isObject, isPassing, send, type Transport } from "./http.ts"
-import { ParlanceProblem, type ParlanceUnavailable } from "./errors.ts"
+import { ParlanceInvalidValue, ParlanceProblem, type ParlanceUnavailable } from "./errors.ts"
+import { members, parameter } from "./values.ts"
 import type {
   BatchRequest,
   CallOptions,
@@ -48,11 +49,12 @@ const checkOptions = ({ apiKey, org, url }: ParlanceOptions): void => {
 }
 
 /**
- * Whether the fallback replaces the content: the service is unavailable, or cannot render a variant with these fields
- * (422).
+ * Whether the fallback replaces the content: the service is unavailable, cannot render a variant with these fields
+ * (422), or a value cannot be sent.
  */
-const hasNoContent = (error: unknown): error is ParlanceProblem | ParlanceUnavailable =>
-  isPassing(error) || (error instanceof ParlanceProblem && error.status === 422)
+const hasNoContent = (error: unknown): error is ParlanceInvalidValue | ParlanceProblem | ParlanceUnavailable =>
+  isPassing(error) || error instanceof ParlanceInvalidValue ||
+  (error instanceof ParlanceProblem && error.status === 422)
 
 /** Maximum number of requests in one batch. */
 const batchSize = 20
@@ -83,10 +85,25 @@ const isDelayTime = (value: unknown): boolean => isObject(value) && typeof value
 
 const isDelivery: Call["isAnswer"] = ({ id }) => typeof id === "string"
 
-const queryOf = (parameters: Readonly<Record<string, string | undefined>>): string => {
+const queryOf = (parameters: object): string => {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value)
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== null) query.set(name, parameter(value, name))
+  }
   return query.size === 0 ? "" : `?${query}`
+}
+
+/** Returns an idempotency key as a header, by default a new one. Refuses characters that a header cannot have. */
+const keyOf = (idempotencyKey: unknown): string => {
+  const key = parameter(idempotencyKey ?? crypto.randomUUID(), "idempotencyKey")
+  if (/^[\x20-\x7e]+$/.test(key)) return key
+  throw new ParlanceInvalidValue("idempotencyKey", "must have only letters, digits and signs of ASCII")
+}
+
+/** Returns items as JSON objects. `path` names the list in errors. */
+const objectsOf = <A extends object>(items: Iterable<A>, path: string): ReadonlyArray<A> => {
+  if (typeof items?.[Symbol.iterator] !== "function") throw new ParlanceInvalidValue(path, "must be a list")
+  return Array.from(items, (item, index) => members(item, `${path}[${index}]`))
 }
 
 /** The API of the service for one organization, with one API key. */
@@ -118,10 +135,11 @@ export class Parlance {
   /**
    * Selects and renders the variant that works best for this user. Requires the scope `generate`. Fails with
    * `ParlanceProblem` or `ParlanceUnavailable`. With `fallback`, returns the fallback if the service is unavailable or
-   * has no variant that it can render, and waits at most `timeout` before a retry, even if `Retry-After` is longer.
+   * has no variant that it can render, or if a value cannot be sent, and waits at most `timeout` before a retry, even if
+   * `Retry-After` is longer.
    */
   async generate(request: GenerateRequest, { fallback, ...options }: GenerateOptions = {}): Promise<Generated> {
-    const tracking_id = request.tracking_id ?? crypto.randomUUID()
+    const tracking_id = request?.tracking_id ?? crypto.randomUUID()
     const instead = (reason: Error, message?: string): Generated => ({
       tracking_id,
       copy_id: undefined,
@@ -133,8 +151,9 @@ export class Parlance {
     try {
       const patience = fallback === undefined ? {} : { longestPause: options.timeout ?? this.#transport.timeout }
       const call = { isAnswer: isContent, ...patience }
-      const { body } = await this.#post(`/api/generate/${this.#org}`, { ...request, tracking_id }, call, options)
-      const generated = generatedOf(body as unknown as WireContent)
+      const body = members({ ...request, tracking_id })
+      const answer = await this.#post(`/api/generate/${this.#org}`, body, call, options)
+      const generated = generatedOf(answer.body as unknown as WireContent)
       if (fallback === undefined || generated.copy_id !== undefined || generated.held_out) return generated
       return instead(new Error(generated.message), generated.message)
     } catch (error) {
@@ -151,14 +170,18 @@ export class Parlance {
     { requests, ...shared }: BatchRequest,
     options?: CallOptions,
   ): Promise<Readonly<Record<string, Generated>>> {
-    const named = requests.map((item) => ({ ...item, tracking_id: item.tracking_id ?? crypto.randomUUID() }))
+    const common = members(shared)
+    const named = objectsOf(requests, "requests").map((item) => ({
+      ...item,
+      tracking_id: item.tracking_id ?? crypto.randomUUID(),
+    }))
     if (new Set(named.map((item) => item.template_id)).size < named.length) {
       throw new TypeError("A batch must name each template once, because its result has one entry for each")
     }
     const answers = await Promise.all(
       groupsOf(named, batchSize).map((group) => {
         const isAnswer: Call["isAnswer"] = (body) => group.every(({ template_id }) => isContent(body[template_id]))
-        return this.#post(`/api/batch-generate/${this.#org}`, { ...shared, requests: group }, { isAnswer }, options)
+        return this.#post(`/api/batch-generate/${this.#org}`, { ...common, requests: group }, { isAnswer }, options)
       }),
     )
     return Object.fromEntries(
@@ -172,7 +195,7 @@ export class Parlance {
   async delay(request: DelayRequest, options?: CallOptions): Promise<DelayTime> {
     // The setting SERVICE_WORDS of the service names the member.
     const isAnswer: Call["isAnswer"] = (body) => Object.values(body).some(isDelayTime)
-    const { body } = await this.#get(`/api/delay/${this.#org}${queryOf({ ...request })}`, isAnswer, options)
+    const { body } = await this.#get(`/api/delay/${this.#org}${queryOf(request)}`, isAnswer, options)
     return Object.values(body).find(isDelayTime) as DelayTime
   }
 
@@ -182,8 +205,8 @@ export class Parlance {
    * no messages.
    */
   async deliver(request: DeliverRequest, { idempotencyKey, ...options }: DeliverOptions = {}): Promise<Queued> {
-    const { headers } = await this.#post(`/api/deliver/${this.#org}`, request, {
-      headers: { "idempotency-key": idempotencyKey ?? crypto.randomUUID() },
+    const { headers } = await this.#post(`/api/deliver/${this.#org}`, members(request), {
+      headers: { "idempotency-key": keyOf(idempotencyKey) },
       isAnswer: ({ status }) => status === "ok",
     }, options)
     return {
@@ -206,7 +229,7 @@ export class Parlance {
     } = {},
     options?: CallOptions,
   ): Promise<{ readonly deliveries: ReadonlyArray<Delivery>; readonly next: string | null }> {
-    const query = queryOf({ ...filter, limit: filter.limit?.toString() })
+    const query = queryOf(filter)
     const isAnswer: Call["isAnswer"] = ({ deliveries }) => Array.isArray(deliveries)
     const { body } = await this.#get(`/api/deliveries/${this.#org}${query}`, isAnswer, options)
     return body as unknown as { deliveries: ReadonlyArray<Delivery>; next: string | null }
@@ -214,7 +237,7 @@ export class Parlance {
 
   /** Returns one delivery. Fails with a `ParlanceProblem` of the type `delivery-not-found` if it does not exist. */
   async delivery(id: string, options?: CallOptions): Promise<Delivery> {
-    const path = `/api/deliveries/${encodeURIComponent(id)}/${this.#org}`
+    const path = `/api/deliveries/${encodeURIComponent(parameter(id, "id"))}/${this.#org}`
     return (await this.#get(path, isDelivery, options)).body as Delivery
   }
 
@@ -222,7 +245,7 @@ export class Parlance {
    * Cancels a queued delivery. Fails with a `ParlanceProblem` of the type `delivery-fixed` if it is no longer queued.
    */
   async cancelDelivery(id: string, options?: CallOptions): Promise<Delivery> {
-    const path = `/api/deliveries/${encodeURIComponent(id)}/cancel/${this.#org}`
+    const path = `/api/deliveries/${encodeURIComponent(parameter(id, "id"))}/cancel/${this.#org}`
     return (await this.#post(path, undefined, { isAnswer: isDelivery }, options)).body as Delivery
   }
 
@@ -232,7 +255,10 @@ export class Parlance {
    * that lists the faults.
    */
   async sendEvents(events: ReadonlyArray<Event>, options?: CallOptions): Promise<EventAnswer> {
-    const named = events.map((event) => ({ ...event, event_id: event.event_id ?? crypto.randomUUID() }))
+    const named = objectsOf(events, "events").map((event) => ({
+      ...event,
+      event_id: event.event_id ?? crypto.randomUUID(),
+    }))
     const isAnswer: Call["isAnswer"] = ({ items }) => Array.isArray(items)
     const { body } = await this.#post(`/api/webhook/events/${this.#org}`, named, { isAnswer }, options)
     return body as unknown as EventAnswer

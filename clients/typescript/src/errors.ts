@@ -76,6 +76,20 @@ export class ParlanceUnavailable extends Error {
   override readonly name = "ParlanceUnavailable"
 }
 
+/** A request contains a value that has no form in JSON. The client sent no request. */
+export class ParlanceInvalidValue extends Error {
+  override readonly name = "ParlanceInvalidValue"
+  /** The place of the value in the request, such as `fields.price` or `events[0].value`. */
+  readonly path: string
+  readonly detail: string
+
+  constructor(path: string, detail: string, options?: ErrorOptions) {
+    super(`${path} ${detail}`, options)
+    this.path = path
+    this.detail = detail
+  }
+}
+
 /** Whether an error is a problem. With `type`, the problem must have this type. */
 export const isProblem = (error: unknown, type?: ProblemType): error is ParlanceProblem =>
   error instanceof ParlanceProblem && (type === undefined || error.type === type)

@@ -4,7 +4,7 @@
  */
 export { Parlance } from "./client.ts"
 export type { ParlanceOptions } from "./client.ts"
-export { isProblem, ParlanceProblem, ParlanceUnavailable } from "./errors.ts"
+export { isProblem, ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable } from "./errors.ts"
 export type { Fault, ProblemType } from "./errors.ts"
 export type {
   Attributes,

@@ -1,7 +1,8 @@
+/** A value for targeting. */
+type Attribute = string | number | bigint | boolean | Date | URL
+
 /** Values for targeting: compared in lowercase by the service. */
-export type Attributes = Readonly<
-  Record<string, string | number | boolean | null | ReadonlyArray<string | number | boolean>>
->
+export type Attributes = Readonly<Record<string, Attribute | null | undefined | ReadonlyArray<Attribute>>>
 
 /** Options of every call. They override the options of the client. */
 export interface CallOptions {
@@ -89,10 +90,10 @@ export interface DeliverRequest {
   readonly use_cache?: boolean
   readonly epsilon?: number
   /** Earliest time to send: ISO 8601 with an offset, at most 7 days ahead. */
-  readonly send_at?: string
+  readonly send_at?: string | Date
   readonly optimize_send_time?: boolean
   /** Latest time to send: ISO 8601 with an offset. A message that was not sent by then fails. */
-  readonly expires_at?: string
+  readonly expires_at?: string | Date
   /** `transactional` messages are sent before all `bulk` messages. */
   readonly priority?: "transactional" | "bulk"
 }
@@ -143,7 +144,7 @@ export interface Event {
   /** Id of the event: each id counts once. Default: a new id, which covers retries of this call. */
   readonly event_id?: string
   /** Time of the event, ISO 8601. */
-  readonly occurred_at?: string
+  readonly occurred_at?: string | Date
   readonly [member: string]: unknown
 }
 
