@@ -108,7 +108,7 @@ class GenerateGroup extends HttpApiGroup.make("generate")
         }),
         fields: Schema.optionalKey(Schema.String).annotate({
           description:
-            'One JSON object, `fields={"name":"Ann"}`, or one key each, `fields[name]=Ann` or `fields.name=Ann`',
+            'One JSON object, `fields={"name":"Ann"}`, or one key each, `fields[user][name]=Ann` or `fields.user.name=Ann`',
         }),
         attrs: Schema.optionalKey(Schema.String).annotate({
           description:

@@ -19,6 +19,7 @@ import { type Decode, decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { NameCost } from "../../json/NameCost.ts"
 import { collectPlaceholders, collectSuspects, type Placeholder } from "../../text/Placeholders.ts"
 import { separatorFaults } from "../http/QueryFaults.ts"
+import { addNested, put } from "./NestedParameters.ts"
 
 // Bodies and parameters of Generate and Batch generate. `null` counts as absent, because platforms send it for unknown
 // values. Members that are not declared here are ignored, with a warning.
@@ -296,27 +297,25 @@ export const batchBody: Decode<BatchGenerateRequest> = Object.assign(decodeBatch
 
 /**
  * Matches `attrs[tier]` and `attrs.tier`, which name the key `tier`. `attrs[tier][]` is an array, even with a single
- * value.
+ * value. Attributes have no members, so `attrs.a.b` names the key `a.b`.
  */
-const keyed = /^(fields|attrs)(?:\[(.*)\]|\.(.+))$/s
+const keyed = /^(attrs)(?:\[(.*)\]|\.(.+))$/s
 
 const parameters = ["template_id", "user_id", "tracking_id", "fields", "attrs"]
 
 /** Whether Generate by GET has a parameter with this name. */
-export const isGenerateParameter = (name: string): boolean => parameters.includes(name) || keyed.test(name)
+export const isGenerateParameter = (name: string): boolean =>
+  parameters.includes(name) || keyed.test(name) || /^fields[[.]/.test(name)
 
 /**
  * Decodes the query of Generate by GET. `fields` and `attrs` are JSON objects, or have a parameter for each key, such
- * as `attrs[tier]=gold` or `attrs.tier=gold`. A repeated key forms an array. Single keys override members of the JSON
- * object. The pointer of a fault is the name of its parameter.
+ * as `attrs[tier]=gold` or `attrs.tier=gold`. Keys of `fields` have any depth: see `addNested`. A repeated key forms an
+ * array. Single keys override members of the JSON object. The pointer of a fault is the name of its parameter.
  */
 export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> => {
   const faults: Array<Fault> = [...separatorFaults(query)]
   const body: Record<string, unknown> = {}
   const objects: Record<string, Record<string, unknown>> = {}
-  const put = (target: Record<string, unknown>, key: string, value: unknown) =>
-    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
-
   for (const name of parameters) {
     const values = query.getAll(name)
     if (values.length > 1) faults.push({ pointer: name, detail: "is given more than once" })
@@ -364,6 +363,9 @@ export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> 
       break
     }
   }
+  const fields = objects["fields"] ?? {}
+  faults.push(...addNested(query, "fields", fields))
+  if (Object.keys(fields).length > 0) objects["fields"] = fields
   Object.assign(body, objects)
   const decoded = generateBody(body)
   if (Result.isSuccess(decoded) && faults.length === 0) {
@@ -380,8 +382,11 @@ export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> 
   return Result.fail([...faults, ...named.filter(({ pointer }) => !known.has(pointer))])
 }
 
-/** Returns the name of the parameter at a pointer, such as `attrs[tier]` for `/attrs/tier/0`. */
+/**
+ * Returns the name of the parameter at a pointer: `attrs[tier]` for `/attrs/tier/0`, `fields[user][name]` for
+ * `/fields/user/name`.
+ */
 const parameterOf = (pointer: string): string => {
-  const [name = "", key] = pointer.slice(1).split("/").map(JsonPointer.unescapeToken)
-  return key === undefined ? name : `${name}[${key}]`
+  const [name = "", ...keys] = pointer.slice(1).split("/").map(JsonPointer.unescapeToken)
+  return name + keys.slice(0, name === "fields" ? keys.length : 1).map((key) => `[${key}]`).join("")
 }
