@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
 import * as Json from "../json/Json.ts"
+import { type EncodingFault, encodingFault, guessText } from "../text/Encodings.ts"
+import { textOfUtf8 } from "../text/Utf8.ts"
 
 /** Decodes the input of a command. Fails with `CommandFailed`, whose message has one line for each fault. */
 export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
@@ -20,19 +22,30 @@ export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
 export const bodyOf = <A>(body: unknown): A => body as A
 
 /** Reads standard input until its end. */
-export const StandardInput = Context.Reference<() => string>("parlance/cli/StandardInput", {
-  defaultValue: () => () => readFileSync(0, "utf8"),
+export const StandardInput = Context.Reference<() => Uint8Array>("parlance/cli/StandardInput", {
+  defaultValue: () => () => readFileSync(0),
 })
 
-/** Reads a file, or standard input for `-`. */
+const notUtf8 = (file: string, fault: EncodingFault) =>
+  new CommandFailed({
+    message: `${file}:${fault.line}:${fault.column}: the file is not UTF-8${guessText(fault)}. Save it as UTF-8`,
+  })
+
+/**
+ * Reads a file in UTF-8, or standard input for `-`. Fails with `CommandFailed`, which names the place of the first byte
+ * in another encoding. Removes a byte order mark.
+ */
 export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
   Effect.flatMap(StandardInput, (readInput) =>
     Effect.try({
-      try: () => file === "-" ? readInput() : readFileSync(file, "utf8"),
+      try: () => file === "-" ? readInput() : readFileSync(file),
       catch: (cause) =>
         new CommandFailed({
           message: `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
         }),
+    })).pipe(Effect.flatMap((bytes) => {
+      const fault = encodingFault(bytes)
+      return fault === undefined ? Effect.succeed(textOfUtf8(bytes)!) : notUtf8(file, fault)
     }))
 
 /** Parses the JSON value of `flag`. Fails with `CommandFailed`. */

@@ -16,10 +16,12 @@ import { isSandbox } from "../domain/Sandbox.ts"
 import * as Body from "../api/http/Body.ts"
 import { compressed } from "../api/http/Compression.ts"
 import { Refusals } from "../api/admission/Refusals.ts"
+import { encodingFaults } from "../api/http/QueryFaults.ts"
 import { lookedUp } from "../api/http/Requests.ts"
 import { Notifications } from "../accounts/notifications/Notifications.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
+import { textOfUtf8 } from "../text/Utf8.ts"
 import { Alone } from "./components/Alone.tsx"
 import { Document, type Theme, toHtml } from "./components/Document.tsx"
 import { Frame } from "./components/Frame.tsx"
@@ -152,18 +154,20 @@ export const ownPath = (path: string | undefined | null): string | undefined =>
 /** Most names and values of a form. The longest, of a variant, has fewer than 1,000. */
 const maxFields = 2_000
 
-/** A form has more fields than any form of the console. */
-class TooManyFields extends Schema.TaggedError<TooManyFields>()("TooManyFields", {}) {}
+/** A form has more fields than any form of the console, or is not UTF-8. */
+class UnreadableForm extends Schema.TaggedError<UnreadableForm>()("UnreadableForm", {}) {}
 
 /**
  * The fields of a posted form. Of a name that is sent several times, the values joined by line breaks. Fails past `maxBytes`,
  * 1 MiB unless given.
  */
 export const fieldsOf = (request: Request, maxBytes = maxFormBytes) =>
-  Effect.flatMap(Body.raw(request, maxBytes), (bytes): Effect.Effect<Fields, TooManyFields> => {
-    const text = new TextDecoder().decode(bytes)
+  Effect.flatMap(Body.raw(request, maxBytes), (bytes): Effect.Effect<Fields, UnreadableForm> => {
+    const text = textOfUtf8(bytes)
     // Checked before parsing: names chosen by an attacker may take long to store.
-    if (text.split("&", maxFields + 1).length > maxFields) return Effect.fail(new TooManyFields())
+    if (text === undefined || text.split("&", maxFields + 1).length > maxFields || encodingFaults(text).length > 0) {
+      return Effect.fail(new UnreadableForm())
+    }
     const fields: Record<string, string> = Object.create(null)
     for (const [name, value] of new URLSearchParams(text)) {
       fields[name] = name in fields ? `${fields[name]}\n${value}` : value
@@ -201,7 +205,7 @@ const unknownOrganization = (id: string): View =>
   problem(404, "Organization not found", `No organization has the id ${JSON.stringify(id)} here.`)
 
 const tooLarge = (): View =>
-  problem(413, "The form is too large", "The form holds more than 1 MiB or 2,000 fields. Shorten it.")
+  problem(413, "The form is too large", "The form has more than 1 MiB or 2,000 fields, or is not UTF-8. Shorten it.")
 
 const outOfDate = (): View =>
   problem(403, "The form is out of date", "You have signed in again since it was opened. Open the page again.")

@@ -4,6 +4,7 @@ import * as Json from "../json/Json.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { wrapperKeys } from "./CustomEvents.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
+import { bodyEncodingFault } from "../text/Encodings.ts"
 
 // Counts the items of a webhook body for the response. Parsing a body of 8 MiB takes up to a second and would delay all
 // other requests. This scan only skips over the bytes, and yields to other requests after each 64 KiB. A request needs
@@ -254,13 +255,13 @@ class Scan {
 export const countItems = Effect.fnUntraced(function* (
   body: Uint8Array,
 ): Effect.fn.Return<{ readonly items: number } | NotUnderstood> {
-  if (!isUtf8(body)) return { reason: "The body is not valid UTF-8" }
+  if (!isUtf8(body)) return { reason: bodyEncodingFault(body)! }
   const scan = new Scan(body)
   try {
     while (!scan.advance()) yield* letOthersRun
   } catch (fault) {
     if (!(fault instanceof Fault)) throw fault
-    return { reason: `The body is not valid JSON: ${fault.message}` }
+    return { reason: bodyEncodingFault(body) ?? `The body is not valid JSON: ${fault.message}` }
   }
   return { items: scan.items() }
 })

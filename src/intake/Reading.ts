@@ -5,6 +5,7 @@ import { readAddress } from "../text/AddressText.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import { nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
+import { bodyEncodingFault } from "../text/Encodings.ts"
 import { textOfUtf8 } from "../text/Utf8.ts"
 import { trackingIdOf } from "./LinkParameters.ts"
 
@@ -40,11 +41,11 @@ export const isBlank = (body: Uint8Array): boolean =>
 /** Parses a body as JSON, or returns why it is not JSON. */
 export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnderstood => {
   const text = textOfUtf8(body)
-  if (text === undefined) return { reason: "The body is not valid UTF-8" }
+  if (text === undefined) return { reason: bodyEncodingFault(body)! }
   try {
     return { json: Json.parse(text) }
   } catch (error) {
-    return { reason: `The body ${Json.explain(error)}` }
+    return { reason: bodyEncodingFault(body) ?? `The body ${Json.explain(error)}` }
   }
 }
 

@@ -85,7 +85,11 @@ suiteOnService("Generate", (bench) => {
           vars: { s: "{{ a }}|{{ b }}|{{ c | join: '+' }}" },
           targeting: [{ attribute: "tier", op: "is", values: ["gold"] }],
         },
-        { id: "other", vars: { s: "-" }, targeting: [{ attribute: "tier", op: "is_not", values: ["gold"] }] },
+        {
+          id: "other",
+          vars: { s: "-{{ user.name }}" },
+          targeting: [{ attribute: "tier", op: "is_not", values: ["gold"] }],
+        },
       ],
     })
     const cases: ReadonlyArray<readonly [query: string, copy: Json]> = [
@@ -102,6 +106,9 @@ suiteOnService("Generate", (bench) => {
       ["attrs.tier=gold&fields.a=dot", { id: "gold", vars: { s: "dot||" } }],
       ["attrs[tier][]=gold&fields[c][]=p", { id: "gold", vars: { s: "||p" } }],
       ["attrs[tier]=silver&attrs.tier=gold", { id: "gold", vars: { s: "||" } }],
+      ["attrs[tier]=gold&fields.c.0=p&fields[c][1]=q", { id: "gold", vars: { s: "||p+q" } }],
+      ["fields.user.name=Ann", { id: "other", vars: { s: "-Ann" } }],
+      ["fields[user].name=Ann", { id: "other", vars: { s: "-Ann" } }],
       ["attrs={}&fields={}&unknown=1&epsilon=x&template=y&fieldsx[a]=1", { id: "other", vars: { s: "-" } }],
       ["", { id: "other", vars: { s: "-" } }],
     ]
@@ -128,6 +135,8 @@ suiteOnService("Generate", (bench) => {
       ["template_id=t&attrs[]=gold", ["attrs[]"]],
       ["template_id=t&attrs=[1]&fields=null", ["attrs", "fields"]],
       [`template_id=t&attrs={"a":{"b":1}}`, ["attrs[a]"]],
+      ["template_id=t&fields[city]=K%F6ln&user_id=M%FCller", ["fields[city]", "user_id"]],
+      ["template_id=t&fields.user=x&fields.user.name=y", ["fields.user.name"]],
       ["template_id=t&tracking_id=%00&user_id=", ["tracking_id", "user_id"]],
       [`attrs={&fields=1&tracking_id=${"x".repeat(201)}`, ["attrs", "fields", "template_id", "tracking_id"]],
     ]

@@ -89,7 +89,7 @@ describe("countItems", () => {
         reason: "The body is not valid JSON: expected a name in quotes at character 8",
       })
       assert.deepStrictEqual(yield* countItems(new Uint8Array([0x22, 0xff, 0x22])), {
-        reason: "The body is not valid UTF-8",
+        reason: "The body is not valid UTF-8 at line 1, column 2. Send it as UTF-8",
       })
     }))
 

@@ -50,7 +50,7 @@ const runHere = async (
           error: printError,
           warn: printError,
         }),
-        Effect.provideService(StandardInput, () => input),
+        Effect.provideService(StandardInput, () => new TextEncoder().encode(input)),
         Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: environment }))),
       ),
     )

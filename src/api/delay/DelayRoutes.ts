@@ -8,7 +8,7 @@ import { delayQuery, type DelayRequest, isDelayParameter } from "./DelayApi.ts"
 import { type InvalidRequest, VariantNotFound } from "../Problems.ts"
 import { type Decoded, type PublicCall, type RequestParts, responding } from "../http/PublicCall.ts"
 import { PublicCalls } from "../http/PublicCalls.ts"
-import { invalid, query } from "../http/Requests.ts"
+import { invalid, queryIn } from "../http/Requests.ts"
 import { ofParameters } from "../http/Warnings.ts"
 
 // Responses are for one person at one moment and must not be cached.
@@ -33,7 +33,9 @@ const warningsOf = (given: URLSearchParams): ReadonlyArray<string> => {
 type Refused = InvalidRequest | VariantNotFound
 
 const decode = (parts: RequestParts): Decoded<DelayRequest, Refused> => {
-  const given = query(parts)
+  const readable = queryIn(parts)
+  if (Result.isFailure(readable)) return { input: Result.fail(readable.failure), warnings: [] }
+  const given = readable.success
   const input = delayQuery(given)
   return Result.isFailure(input)
     ? { input: Result.fail(invalid(input.failure)), warnings: [] }

@@ -12,7 +12,7 @@ import * as Problems from "../Problems.ts"
 import { unmatched } from "../http/Envelope.ts"
 import { type CallResponse, type Decoded, type PublicCall, type RequestParts, responding } from "../http/PublicCall.ts"
 import { PublicCalls } from "../http/PublicCalls.ts"
-import { bodyIn, invalid, query } from "../http/Requests.ts"
+import { bodyIn, invalid, queryIn } from "../http/Requests.ts"
 import { notRendered } from "../http/DomainProblems.ts"
 import { ofParameters, ofQuery } from "../http/Warnings.ts"
 import { headersOf, reused, toWire, toWireBatch, warningsOfBatch } from "./GenerateAnswer.ts"
@@ -44,7 +44,9 @@ const bodyOf = <A>(decode: Decode<A>) => (parts: RequestParts): Decoded<A, Refus
 }
 
 const queryOf = (parts: RequestParts): Decoded<GenerateRequest, Refused> => {
-  const given = query(parts)
+  const readable = queryIn(parts)
+  if (Result.isFailure(readable)) return { input: Result.fail(readable.failure), warnings: [] }
+  const given = readable.success
   const input = generateQuery(given)
   if (Result.isFailure(input)) return { input: Result.fail(invalid(input.failure)), warnings: [] }
   // Repeated keys form an array, so only unknown parameters cause warnings.

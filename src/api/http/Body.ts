@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks"
 import { controlFault } from "../../json/ControlNames.ts"
 import * as Json from "../../json/Json.ts"
 import { SlotSet, type Slotted } from "../../domain/ShortLived.ts"
+import { bodyEncodingFault } from "../../text/Encodings.ts"
 import { textOfUtf8 } from "../../text/Utf8.ts"
 import { CurrentArrival, type RequestArrival } from "./RequestArrival.ts"
 import { codingOf, codings, inflate, type InflateFailure, isGzip } from "./Inflate.ts"
@@ -339,11 +340,13 @@ export const none: RawJson = { bytes: noBytes, json: undefined }
 
 const parsed = (bytes: Uint8Array): RawJson | InvalidRequest => {
   const text = textOfUtf8(bytes)
-  if (text === undefined) return invalid("The body is not valid UTF-8")
+  if (text === undefined) return invalid(bodyEncodingFault(bytes)!)
   try {
     return { bytes, json: Json.parseRequest(text) }
   } catch (error) {
-    return notParsed(error)
+    // UTF-16 of ASCII text is valid UTF-8.
+    const encoding = bodyEncodingFault(bytes)
+    return encoding === undefined ? notParsed(error) : invalid(encoding)
   }
 }
 
@@ -433,6 +436,18 @@ export const raw = (
   limit: number,
 ): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable> =>
   (lengthOf(request) ?? 0) > limit ? tooLarge(limit) : bytesOf(limit)
+
+/**
+ * Reads the request's body as text of at most 1 MiB in UTF-8, without a byte order mark. Fails as `raw` does, and with
+ * `InvalidRequest` for another encoding.
+ */
+export const text = (
+  request: HttpServerRequest.HttpServerRequest,
+): Effect.Effect<string, InvalidRequest | PayloadTooLarge | Unavailable> =>
+  Effect.flatMap(raw(request, maxBodyBytes), (bytes) => {
+    const fault = bodyEncodingFault(bytes)
+    return fault === undefined ? Effect.succeed(textOfUtf8(bytes)!) : invalid(fault)
+  })
 
 /** Reads the request's body as JSON of at most 1 MiB, without keeping the bytes. Fails as `rawJson` does. */
 export const json = (

@@ -11,7 +11,7 @@ import * as Body from "./Body.ts"
 import * as Problems from "../Problems.ts"
 import type { Decoded } from "./PublicCall.ts"
 import type { ReadParameter, ValuesOf } from "./Parameters.ts"
-import { separatorFaults } from "./QueryFaults.ts"
+import { encodingFaults, separatorFaults } from "./QueryFaults.ts"
 import { ofMembers, ofParameters, warn } from "./Warnings.ts"
 
 /** Returns a 400 that lists every fault. */
@@ -88,10 +88,21 @@ export const body = <A>(
       : Effect.as(Effect.andThen(note(raw.json), warn(request, warnings)), input.success)
   })
 
+const searchOf = ({ url }: { readonly url: string }): string => {
+  const at = url.indexOf("?")
+  return at === -1 ? "" : url.slice(at + 1)
+}
+
 /** The parameters of a URL's query. */
-export const query = (request: { readonly url: string }): URLSearchParams => {
-  const at = request.url.indexOf("?")
-  return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
+export const query = (request: { readonly url: string }): URLSearchParams => new URLSearchParams(searchOf(request))
+
+/** The parameters of a URL's query, or the problem of a query that is not UTF-8. */
+export const queryIn = (
+  request: { readonly url: string },
+): Result.Result<URLSearchParams, Problems.InvalidRequest> => {
+  const search = searchOf(request)
+  const faults = encodingFaults(search)
+  return faults.length > 0 ? Result.fail(invalid(faults)) : Result.succeed(new URLSearchParams(search))
 }
 
 /** Reads the parameters of a query. Fails with every fault. Warns about parameters without effect. */
@@ -99,7 +110,9 @@ export const readQuery = <P extends { readonly [name: string]: { readonly read: 
   request: HttpServerRequest.HttpServerRequest,
   parameters: P,
 ): Effect.Effect<ValuesOf<P>, Problems.InvalidRequest> => {
-  const given = query(request)
+  const readable = queryIn(request)
+  if (Result.isFailure(readable)) return Effect.fail(readable.failure)
+  const given = readable.success
   const faults: Array<Errors.Fault> = []
   const values: Record<string, unknown> = {}
   for (const [name, { read }] of Object.entries(parameters)) {

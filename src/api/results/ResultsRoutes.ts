@@ -13,7 +13,7 @@ import { SendTimes } from "../../results/SendTimes.ts"
 import { Series } from "../../results/Series.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { managed } from "../http/Managed.ts"
-import { invalid, query } from "../http/Requests.ts"
+import { invalid, queryIn } from "../http/Requests.ts"
 import { resultsQuery } from "./ResultsQuery.ts"
 
 /** Returns the faults of the attributes of a comparison. */
@@ -105,7 +105,7 @@ export const layer = managed(
         readonly request: HttpServerRequest.HttpServerRequest
         readonly slug: OrgSlug
       }) {
-        const options = resultsQuery(query(request))
+        const options = resultsQuery(yield* Effect.fromResult(queryIn(request)))
         if (Result.isFailure(options)) return yield* invalid(options.failure)
         return yield* found(slug, ask(slug, params.template, options.success))
       })

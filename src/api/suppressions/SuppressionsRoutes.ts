@@ -30,8 +30,6 @@ const withEmail = (input: unknown): unknown => {
   return { ...others, email: address }
 }
 
-const utf8 = new TextDecoder()
-
 /** Number of entries that an export reads with one query. */
 const exportedAtOnce = 1_000
 
@@ -111,7 +109,7 @@ export const layer = managed(
       importSuppressions: {
         inSteps: Effect.fnUntraced(function* ({ org, request }) {
           const slug = yield* org
-          const done = yield* imports.importCsv(slug, utf8.decode(yield* Body.raw(request, Body.maxBodyBytes)))
+          const done = yield* imports.importCsv(slug, yield* Body.text(request))
           yield* note(done)
           return done
         }),

@@ -141,7 +141,22 @@ for (const input of document.querySelectorAll("input[type=file][data-into]")) {
   input.closest("[data-upload]").hidden = false
   input.addEventListener("change", async () => {
     const [file] = input.files
-    if (file !== undefined) into.value = await file.text()
+    if (file === undefined) return
+    const text = await file.text()
+    // Bytes that are not UTF-8 are U+FFFD in the text, and UTF-16 has NUL characters.
+    const at = text.search(/[\ufffd\0]/)
+    input.setCustomValidity(
+      at < 0
+        ? ""
+        : `Line ${
+          text.slice(0, at).split("\n").length
+        } of ${file.name} is not UTF-8. Save the file as UTF-8, then choose it again.`,
+    )
+    if (at < 0) into.value = text
+    else {
+      input.reportValidity()
+      input.value = ""
+    }
   })
 }
 

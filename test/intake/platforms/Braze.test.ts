@@ -360,7 +360,7 @@ describe("Braze: Currents", () => {
 
   it("explains why a body was not understood", () => {
     assert.deepInclude(normalize(new Uint8Array([0xff, 0x7b]), {}, receivedAt), {
-      reason: "The body is not valid UTF-8",
+      reason: "The body is not valid UTF-8 at line 1, column 1. Send it as UTF-8",
     })
     const result = normalize(bytes("{"), {}, receivedAt)
     assert.include("reason" in result ? result.reason : "", "not valid JSON")

@@ -253,7 +253,9 @@ describe("Iterable", () => {
       const result = normalize(bytes(body), {}, receivedAt)
       assert.include("reason" in result ? result.reason : "", "not valid JSON")
     }
-    assert.deepStrictEqual(normalize(new Uint8Array([0xff]), {}, receivedAt), { reason: "The body is not valid UTF-8" })
+    assert.deepStrictEqual(normalize(new Uint8Array([0xff]), {}, receivedAt), {
+      reason: "The body is not valid UTF-8 at line 1, column 1. Send it as UTF-8",
+    })
   })
 
   it("never throws, and reports every item", () => {
