@@ -1,6 +1,6 @@
 import { largestValue } from "../domain/Event.ts"
-import { currenciesOf } from "./Currency.ts"
-import type { ReadValue } from "./Given.ts"
+import { currenciesOf } from "../text/Currency.ts"
+import type { ReadValue } from "../text/ReadValue.ts"
 
 /** An amount of money, and the currencies that its text may mean. Negative amounts are refunds. */
 interface StatedAmount {

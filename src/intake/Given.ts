@@ -1,8 +1,6 @@
 import type { MemberFault } from "../domain/Event.ts"
+import type { ReadValue } from "../text/ReadValue.ts"
 import { isItem, type Item } from "./Reading.ts"
-
-/** The value of a member, or its fault and the expected form, such as `is no number: send …`. */
-export type ReadValue<A> = { readonly value: A } | { readonly wrong: string }
 
 /** An object that may contain a member, and its JSON pointer within the item. */
 export interface EventLevel {

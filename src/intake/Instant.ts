@@ -1,6 +1,7 @@
 import type { MemberFault } from "../domain/Event.ts"
 import * as LocalTime from "../templates/LocalTime.ts"
-import { type EventLevel, given, type ReadValue } from "./Given.ts"
+import type { ReadValue } from "../text/ReadValue.ts"
+import { type EventLevel, given } from "./Given.ts"
 import { isItem } from "./Reading.ts"
 
 /** Maximum length of a text that is read as a time. Unit: characters. */

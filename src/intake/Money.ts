@@ -1,7 +1,7 @@
 import type { MemberFault } from "../domain/Event.ts"
 import type { EventName } from "../domain/EventKinds.ts"
 import { readAmount } from "./Amount.ts"
-import { readCurrency } from "./Currency.ts"
+import { readCurrency } from "../text/Currency.ts"
 import { type EventLevel, given, memberFault } from "./Given.ts"
 
 /** The value of a conversion or refund, and the resulting event: a conversion with a negative value is a refund. */

@@ -3,7 +3,8 @@ import type { MemberFault } from "../domain/Event.ts"
 import { nameOf } from "../domain/EventKeys.ts"
 import { type EventName, isSuppressing } from "../domain/EventKinds.ts"
 import { isTimeZone } from "../templates/LocalTime.ts"
-import { type EventLevel, given, type ReadValue } from "./Given.ts"
+import type { ReadValue } from "../text/ReadValue.ts"
+import { type EventLevel, given } from "./Given.ts"
 
 // Reads the members of an event that describe its person, and reports invalid ones.
 

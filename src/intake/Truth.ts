@@ -1,5 +1,6 @@
 import type { MemberFault } from "../domain/Event.ts"
-import { type EventLevel, memberFault, type ReadValue } from "./Given.ts"
+import type { ReadValue } from "../text/ReadValue.ts"
+import { type EventLevel, memberFault } from "./Given.ts"
 
 /** Texts of boolean values, lowercase, as in JSON, Python, Liquid, SQL exports and forms. */
 const truths: ReadonlyMap<string, boolean> = new Map([

@@ -18,7 +18,7 @@ import {
 import { MappingWork, maxText, ParsedTexts, TooMuchWork } from "./MappingWork.ts"
 import { keyOf, messageKeyOf, nameOf } from "../../domain/EventKeys.ts"
 import { optIn, optInNames } from "../../domain/Recipient.ts"
-import { readCurrency } from "../Currency.ts"
+import { readCurrency } from "../../text/Currency.ts"
 import { faultsIn } from "../Given.ts"
 import { parameterOf } from "../LinkParameters.ts"
 import { bounceIn } from "../BounceMembers.ts"

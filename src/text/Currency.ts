@@ -1,4 +1,4 @@
-import type { ReadValue } from "./Given.ts"
+import type { ReadValue } from "./ReadValue.ts"
 
 // Notations of currencies. Codes come from the runtime (Intl, CLDR). Signs are the narrow and plain symbols of CLDR for
 // English, with additional spellings used by shops.

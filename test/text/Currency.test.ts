@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { readCurrency } from "../../src/intake/Currency.ts"
+import { readCurrency } from "../../src/text/Currency.ts"
 
 describe("readCurrency", () => {
   it("reads codes in any case, and the signs and words of one currency", () => {
