@@ -2,6 +2,7 @@ import { Result } from "effect"
 import * as Json from "../json/Json.ts"
 import { checkSources, plainFault, stepsOnly } from "../rendering/CheckSources.ts"
 import * as Renderer from "../rendering/Renderer.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
 import type { Rendered, RenderRequest } from "../checking/Checks.ts"
 
 type Fields = Readonly<Record<string, unknown>>
@@ -18,7 +19,14 @@ export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
     if (check === "draft" && faults.length > 0) return { stage: "source", faults }
     const parsed = Renderer.parseVars(vars, formats)
     if (Result.isFailure(parsed)) return { stage: "source", faults: parsed.failure.faults }
-    const rendered = Renderer.render(parsed.success, fields, { strict, now, timeZone, budget: stepsOnly() })
+    const unusable: Array<SourceFault> = []
+    const rendered = Renderer.render(parsed.success, fields, {
+      strict,
+      now,
+      timeZone,
+      budget: stepsOnly(),
+      warn: (warning) => unusable.push(warning),
+    })
     if (Result.isFailure(rendered)) {
       // A variant that exceeds the limits in a rendering could not be saved either.
       const limits = rendered.failure.faults.filter(({ kind }) => kind === "limit")
@@ -27,6 +35,6 @@ export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
         : { stage: "render", faults: rendered.failure.faults.map(plainFault) }
     }
     const shown = maxText === undefined ? rendered.success : cutTo(rendered.success, maxText)
-    return { vars: shown, warnings: [...faults, ...warnings] }
+    return { vars: shown, warnings: [...faults, ...warnings, ...unusable] }
   })
 }

@@ -1,12 +1,14 @@
 import { Result } from "effect"
 import type { CopyId } from "../domain/Ids.ts"
+import { inHeader, named, namedAtMost } from "../domain/WarningText.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { LimitReached } from "../rendering/LimitReached.ts"
 import { tagLinks } from "../rendering/Links.ts"
 import * as Renderer from "../rendering/Renderer.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
 import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
-import { type Answer, NotRendered } from "./Answer.ts"
+import { type Answer, NotRendered, withWarnings } from "./Answer.ts"
 
 /** The values with which a variant is rendered, and the budget for it. */
 interface RenderInput {
@@ -50,17 +52,21 @@ const faultsOf = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault): Not
 const refused = (view: TemplateView, variant: VariantView, faults: NotRendered["faults"]): NotRendered =>
   new NotRendered({ templateId: view.id, copyId: variant.id, faults })
 
-/** Returns the rendered variables, or the faults that prevent rendering. */
+const warningOf = ({ column, line, message, variable }: SourceFault): string =>
+  inHeader(`"${named(variable)}", line ${line}, column ${column}: ${message}`)
+
+/** Returns the rendered variables, or the faults that prevent rendering. `warn` receives unusable values. */
 const render = (
   view: TemplateView,
   variant: VariantView,
   { budget, fields }: RenderInput,
   now: number,
   trackingId: string,
+  warn: (warning: SourceFault) => void,
 ): Readonly<Record<string, string>> | NotRendered => {
   const parsed = Renderer.parseVars(variant.vars, variant.formats)
   if (Result.isFailure(parsed)) return refused(view, variant, faultsOf(parsed.failure))
-  const options = { strict: view.strict, now, timeZone: view.org.timeZone, budget }
+  const options = { strict: view.strict, now, timeZone: view.org.timeZone, budget, warn }
   const rendered = Renderer.render(parsed.success, fields, options)
   if (Result.isFailure(rendered)) return refused(view, variant, faultsOf(rendered.failure))
   if (view.linkDomains.length === 0) return rendered.success
@@ -77,10 +83,14 @@ const renderVariant = (
   trackingId: string,
   trace: unknown,
 ): Answer => {
-  const rendered = render(view, variant, request, now, trackingId)
-  return rendered instanceof NotRendered
-    ? { _tag: "NotRendered", trackingId, error: rendered }
-    : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered, durable: true, trace }
+  let warnings: Array<string> | undefined
+  const rendered = render(view, variant, request, now, trackingId, (warning) => {
+    warnings ??= []
+    if (warnings.length < namedAtMost) warnings.push(warningOf(warning))
+  })
+  if (rendered instanceof NotRendered) return { _tag: "NotRendered", trackingId, error: rendered }
+  const answer = { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered, durable: true, trace } as const
+  return warnings === undefined ? answer : withWarnings<Answer>(answer, warnings)
 }
 
 /** A request for a template, at one moment. */

@@ -15,3 +15,6 @@ export const named = (name: string): string => {
   }
   return text
 }
+
+/** A sentence in characters that a header allows, without the separator of warnings. */
+export const inHeader = (sentence: string): string => sentence.replaceAll(";", ",").replaceAll(/[^\x20-\x7e]/g, escaped)

@@ -12,7 +12,7 @@ import { escaped, filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
 import { Refused } from "./Refused.ts"
 import type { Run } from "./Run.ts"
-import { blank, contains, empty, equals, integer, isNothing, isTrue, Markup, member, order, plain } from "./Values.ts"
+import { blank, compare, contains, empty, equals, integer, isNothing, isTrue, Markup, member, plain } from "./Values.ts"
 
 /**
  * liquidjs parses, and this module evaluates. The evaluation of liquidjs cannot be bounded from outside:
@@ -79,8 +79,8 @@ const compileRange = (token: RangeToken, depth: number): Evaluate => {
   const low = compilePlain(token.lhs, false, depth + 1)
   const high = compilePlain(token.rhs, false, depth + 1)
   return (run) => {
-    const from = integer(low(run), run)
-    const length = integer(high(run), run) - from + 1
+    const from = integer(low(run), run, "range", 0)
+    const length = integer(high(run), run, "range", 0) - from + 1
     if (length <= 0) return []
     run.spend(length)
     return Array.from({ length }, (_, index) => from + index)
@@ -133,10 +133,10 @@ const binary: Record<string, Operate> = {
   "==": equals,
   "!=": (left, right, run) => !equals(left, right, run),
   "<>": (left, right, run) => !equals(left, right, run),
-  ">": (left, right, run) => order(left, right, run) > 0,
-  "<": (left, right, run) => order(left, right, run) < 0,
-  ">=": (left, right, run) => order(left, right, run) >= 0,
-  "<=": (left, right, run) => order(left, right, run) <= 0,
+  ">": (left, right, run) => compare(left, right, run) > 0,
+  "<": (left, right, run) => compare(left, right, run) < 0,
+  ">=": (left, right, run) => compare(left, right, run) >= 0,
+  "<=": (left, right, run) => compare(left, right, run) <= 0,
   contains,
   and: (left, right) => isTrue(left) && isTrue(right),
   or: (left, right) => isTrue(left) || isTrue(right),

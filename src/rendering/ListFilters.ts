@@ -1,19 +1,7 @@
 import { SeededMap } from "../json/SeededMap.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
 import type { Run } from "./Run.ts"
-import { elements, equals, isNothing, isTrue, list, member, number, order, text } from "./Values.ts"
-
-/** Returns the member of an element at a path such as `price.amount`. Without a path, the element itself. */
-const at = (path: unknown, run: Run): (element: unknown) => unknown => {
-  if (isNothing(path)) return (element) => element
-  const whole = text(path, run)
-  run.scan(whole.length, 2)
-  const keys = whole.split(".")
-  return (element) => {
-    run.spend(keys.length)
-    return keys.reduce((value: unknown, key) => member(value, key, run), element)
-  }
-}
+import { elements, equals, isNothing, isNumeric, isTrue, list, memberAt, order, text } from "./Values.ts"
 
 const onList = (
   needs: number,
@@ -22,7 +10,7 @@ const onList = (
 
 /** Whether an element's member equals the expected value or, without one, is true. */
 const holds = ([path, expected]: ReadonlyArray<unknown>, run: Run): (element: unknown) => boolean => {
-  const value = at(path, run)
+  const value = memberAt(path, run)
   return expected === undefined
     ? (element) => isTrue(value(element))
     : (element) => equals(value(element), expected, run)
@@ -32,15 +20,18 @@ const sorted = (
   parts: ReadonlyArray<unknown>,
   keyOf: (element: unknown) => unknown,
   run: Run,
-): ReadonlyArray<unknown> =>
-  parts
-    .map((element) => ({ element, key: keyOf(element) }))
+): ReadonlyArray<unknown> => {
+  const keyed = parts.map((element) => ({ element, key: keyOf(element) }))
+  // Texts are sorted as numbers only if all of them are numbers. Otherwise 2, 10 and "1a" would have no order.
+  const isText = !keyed.every(({ key }) => isNothing(key) || isNumeric(key))
+  return keyed
     .sort((left, right) =>
       isNothing(left.key) || isNothing(right.key)
         ? Number(isNothing(left.key)) - Number(isNothing(right.key))
-        : order(left.key, right.key, run) || 0
+        : order(left.key, right.key, run, isText) || 0
     )
     .map(({ element }) => element)
+}
 
 const first = (text: string): string => Array.from(text.slice(0, 2))[0] ?? ""
 const last = (text: string): string => Array.from(text.slice(-2)).at(-1) ?? ""
@@ -93,22 +84,18 @@ export const listFilters: Record<string, FilterEntry> = {
   },
   reverse: onList(0, (parts) => parts.toReversed()),
   compact: onList(0, (parts, [path], run) => {
-    const value = at(path, run)
+    const value = memberAt(path, run)
     return parts.filter((element) => !isNothing(value(element)))
   }),
-  uniq: onList(0, (parts, [path], run) => grouped(parts, at(path, run), run).map(({ items }) => items[0])),
-  map: onList(1, (parts, [path], run) => parts.map(at(path, run))),
-  sum: onList(0, (parts, [path], run) => {
-    const value = at(path, run)
-    return parts.reduce((total: number, element) => total + number(value(element), run), 0)
-  }),
+  uniq: onList(0, (parts, [path], run) => grouped(parts, memberAt(path, run), run).map(({ items }) => items[0])),
+  map: onList(1, (parts, [path], run) => parts.map(memberAt(path, run))),
   /**
-   * Sorts by number or text. Elements without the member come last, and elements that cannot be compared keep their
-   * places.
+   * Sorts by text, or by number if all of the elements are numbers or their texts. Elements without the member come
+   * last, and elements that cannot be compared keep their places.
    */
-  sort: onList(0, (parts, [path], run) => sorted(parts, at(path, run), run)),
+  sort: onList(0, (parts, [path], run) => sorted(parts, memberAt(path, run), run)),
   sort_natural: onList(0, (parts, [path], run) => {
-    const value = at(path, run)
+    const value = memberAt(path, run)
     return sorted(parts, (element) => {
       const key = value(element)
       if (isNothing(key)) return key
@@ -136,7 +123,7 @@ export const listFilters: Record<string, FilterEntry> = {
   group_by: {
     needs: 1,
     apply: (input, [path], run) => {
-      const value = at(path, run)
+      const value = memberAt(path, run)
       const parts = elements(input, run)
       run.spend(parts.length)
       return grouped(parts, value, run)

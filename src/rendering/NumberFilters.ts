@@ -1,58 +1,92 @@
+import { currenciesOf } from "../text/Currency.ts"
+import { readNumber } from "../text/DecimalText.ts"
+import type { ReadValue } from "../text/ReadValue.ts"
+import * as Decimals from "./Decimals.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
+import { readLocale } from "./Locales.ts"
 import type { Run } from "./Run.ts"
-import { isNothing, number, text } from "./Values.ts"
+import { isNothing, readDecimal, text } from "./Values.ts"
 
-const formats = new Map<string, Intl.NumberFormat>()
-
-/**
- * Returns a format of money, or undefined if the currency or locale does not exist. Cached, because creation is slow.
- */
-const formatOf = (currency: string | undefined, locale: string, run: Run): Intl.NumberFormat | undefined => {
-  const key = `${locale} ${currency ?? ""}`
-  const kept = formats.get(key)
-  if (kept !== undefined) return kept
-  run.spend(2_000)
-  try {
-    const made = new Intl.NumberFormat(
-      locale,
-      currency === undefined
-        ? { minimumFractionDigits: 2, maximumFractionDigits: 2 }
-        : { style: "currency", currency, currencyDisplay: "narrowSymbol" },
-    )
-    if (formats.size >= 100) formats.clear()
-    formats.set(key, made)
-    return made
-  } catch {
-    return undefined
+/** Reads an ISO 4217 code in any case. The fault of a sign or a word names the codes that it may mean. */
+export const readCurrencyCode = (written: string): ReadValue<string> => {
+  const codes = currenciesOf(written) ?? []
+  const [code] = codes
+  if (code === written.toUpperCase()) return { value: code }
+  const examples = codes.length === 0 ? ["EUR"] : codes.slice(0, 3)
+  return {
+    wrong: codes.length === 1
+      ? `is no currency code: write "${code}"`
+      : `is no currency code: write an ISO 4217 code, such as ${examples.map((one) => `"${one}"`).join(", ")}`,
   }
 }
 
-const decimal = /^\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)\s*$/
+const formats = new Map<string, Intl.NumberFormat>()
 
-/** An amount in its currency's main unit. A text that is not a number is returned unchanged. */
+/** Returns a format of money, or the reason why it cannot be created. Cached, because creation is slow. */
+const formatOf = (currency: string | undefined, locale: string, run: Run): ReadValue<Intl.NumberFormat> => {
+  const key = `${locale} ${currency ?? ""}`
+  const kept = formats.get(key)
+  if (kept !== undefined) return { value: kept }
+  run.spend(2_000)
+  const code = currency === undefined ? undefined : readCurrencyCode(currency)
+  if (code !== undefined && "wrong" in code) return { wrong: `${JSON.stringify(currency)} ${code.wrong}` }
+  const tag = readLocale(locale)
+  if ("wrong" in tag) return { wrong: `${JSON.stringify(locale)} ${tag.wrong}` }
+  const made = new Intl.NumberFormat(tag.value, {
+    // Half a cent of debt is written as 0, not as -0.
+    signDisplay: "negative",
+    ...(code === undefined
+      ? { minimumFractionDigits: 2, maximumFractionDigits: 2 }
+      : { style: "currency", currency: code.value, currencyDisplay: "narrowSymbol" }),
+  })
+  if (formats.size >= 100) formats.clear()
+  formats.set(key, made)
+  return { value: made }
+}
+
+/** The text of an argument. Undefined for nothing and a blank text, as systems send a field without a value. */
+const given = (argument: unknown, run: Run): string | undefined => {
+  const written = text(argument, run).slice(0, 64).trim()
+  return written === "" ? undefined : written
+}
+
+/** An amount in its currency's main unit. A value that is not a number is returned unchanged. */
 const money = (name: string, withCode: boolean): FilterEntry => ({
   needs: withCode ? 1 : 0,
   apply: (input, [currency, locale], run) => {
     if (isNothing(input)) return input
-    if (typeof input !== "number" && !(typeof input === "string" && input.length <= 100 && decimal.test(input))) {
-      run.complain(`${name}: the value is not a number`)
+    const read = readDecimal(input, run)
+    if ("wrong" in read || typeof input === "boolean") {
+      run.complain(`${name}: ${"wrong" in read ? read.wrong : "the value is not a number"}`)
       return input
     }
-    const code = isNothing(currency) ? undefined : text(currency, run).slice(0, 10).toUpperCase()
-    const place = isNothing(locale) ? "en-US" : text(locale, run).slice(0, 64)
-    const format = formatOf(code, place, run)
-    if (format === undefined) {
-      const requested = JSON.stringify([code, place].filter((part) => part !== undefined).join(", "))
-      run.complain(`${name}: there is no such currency or locale: ${requested}`)
+    const code = given(currency, run)
+    const format = formatOf(code, given(locale, run) ?? "en-US", run)
+    if ("wrong" in format) {
+      run.complain(`${name}: ${format.wrong}`)
       return input
     }
     run.spend(100)
-    const amount = format.format(number(input, run))
-    return withCode ? `${amount} ${code}` : amount
+    // A text is rounded as the decimal that it shows: 1.005 is 1.01.
+    const amount = format.value.format(Decimals.write(read.value) as `${number}`)
+    return withCode && code !== undefined ? `${amount} ${code.toUpperCase()}` : amount
   },
 })
 
-const digits = /^([-+]?)(\d+)(?:\.(\d+))?$/
+const digits = /^(-?)(\d+)(?:\.(\d+))?$/
+
+/** The digits of a number, with the decimals of its text. Undefined for other values. */
+const digitsOf = (name: string, input: unknown, run: Run): string | undefined => {
+  const read = readDecimal(input, run)
+  if ("wrong" in read) {
+    run.complain(`${name}: ${read.wrong}`)
+    return undefined
+  }
+  const written = typeof input === "string" ? readNumber(input) : undefined
+  return written !== undefined && "value" in written && digits.test(written.value)
+    ? written.value
+    : Decimals.write(read.value)
+}
 
 /** The filters of numbers and money. */
 export const numberFilters: Record<string, FilterEntry> = {
@@ -60,17 +94,18 @@ export const numberFilters: Record<string, FilterEntry> = {
   money: money("money", false),
   /** Like `money`, with the currency's code at the end: `$1,234.50 USD`. */
   money_with_currency: money("money_with_currency", true),
-  /** Groups digits by three: `1234567.5` becomes `1,234,567.5`. A text that is not a number is returned unchanged. */
+  /** Groups digits by three: `1234567.5` becomes `1,234,567.5`. A value that is not a number is returned unchanged. */
   number_with_delimiter: {
     needs: 0,
     apply: (input, [delimiter, separator], run) => {
-      const source = text(input, run)
+      if (isNothing(input)) return input
+      const source = digitsOf("number_with_delimiter", input, run)
+      if (source === undefined) return input
       const comma = isNothing(delimiter) ? "," : text(delimiter, run)
       const point = isNothing(separator) ? "." : text(separator, run)
       run.scan(source.length * (1 + comma.length), 1)
       run.room(source.length * (1 + comma.length) + point.length)
-      const [, sign, whole, fraction] = digits.exec(source) ?? []
-      if (whole === undefined) return input
+      const [, sign = "", whole = "", fraction] = digits.exec(source)!
       const first = whole.length % 3 || 3
       let grouped = whole.slice(0, first)
       for (let index = first; index < whole.length; index += 3) grouped += comma + whole.slice(index, index + 3)
@@ -81,5 +116,13 @@ export const numberFilters: Record<string, FilterEntry> = {
    * Returns the first argument for 1, otherwise the second: `{{ count | pluralize: "item", "items" }}`. Does not write
    * the number.
    */
-  pluralize: { needs: 2, apply: (input, [one, many], run) => number(input, run) === 1 ? one : many },
+  pluralize: {
+    needs: 2,
+    apply: (input, [one, many], run) => {
+      const read = readDecimal(input, run)
+      if ("value" in read) return Decimals.compare(read.value, 1) === 0 ? one : many
+      run.complain(`pluralize: ${read.wrong}`)
+      return many
+    },
+  },
 }

@@ -56,6 +56,8 @@ interface ParsedVars {
 export interface RenderOptions extends RunOptions {
   /** Budget of rendering. Default: the budget of a request for one template. */
   readonly budget?: Budget
+  /** Receives the values that filters could not use, without strict mode. Default: no receiver. */
+  readonly warn?: (warning: SourceFault) => void
 }
 
 // Sources are equal on every node and for every render, so one cache serves the process.
@@ -117,7 +119,7 @@ export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVar
  *
  * Synchronous and bounded: at most 1,048,576 characters for a variable and 2,097,152 for a variant, within
  * `options.budget` (default: 500,000 steps and 50 ms). Past a limit, it fails with `limit` faults. Without `strict`,
- * nothing else fails: unknown variables, and results of filters with unusable input, are nothing.
+ * nothing else fails: unknown variables are nothing, and unusable values are reported to `options.warn`.
  */
 export const render = (
   parsed: ParsedVars,
@@ -146,9 +148,12 @@ export const render = (
       faults.push({ variable, ...limitOf(error), ...placeOf(source, run.at) })
     }
     run.end()
-    if (run.missing !== undefined || run.complaints !== undefined) {
+    if (options.strict && (run.missing !== undefined || run.complaints !== undefined)) {
       ;(faults ??= []).push(...strictFaults(variable, source, run))
-    } else put(rendered, variable, run.out)
+      continue
+    }
+    if (run.complaints !== undefined) warnAbout(variable, source, run.complaints, options)
+    put(rendered, variable, run.out)
   }
   return faults === undefined ? Result.succeed(rendered) : Result.fail(new RenderFault({ faults }))
 }
@@ -181,6 +186,16 @@ const limitOf = (error: unknown): Pick<VariableFault, "kind" | "message" | "unde
     : "cannot be rendered",
   undefinedVariables: [],
 })
+
+const warnAbout = (
+  variable: string,
+  source: string,
+  complaints: NonNullable<Run["complaints"]>,
+  { warn }: RenderOptions,
+): void => {
+  if (warn === undefined) return
+  for (const { begin, message } of complaints) warn({ variable, message, ...placeOf(source, begin) })
+}
 
 const strictFaults = (variable: string, source: string, run: Run): ReadonlyArray<VariableFault> => {
   const faults: Array<VariableFault> = (run.complaints ?? []).map(({ begin, message }) => ({

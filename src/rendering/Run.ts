@@ -9,7 +9,10 @@ export type Jump = typeof Jump[keyof typeof Jump]
 
 /** Options of `render` that all variables of one variant share. */
 export interface RunOptions {
-  /** Whether every unknown variable and unusable value is a fault. Otherwise they are rendered as nothing. */
+  /**
+   * Whether every unknown variable and unusable value is a fault. Otherwise unknown variables are rendered as nothing,
+   * and unusable values are warnings.
+   */
   readonly strict: boolean
   /** Time of `"now" | date`. Unit: Unix milliseconds. */
   readonly now: number
@@ -17,7 +20,7 @@ export interface RunOptions {
   readonly timeZone?: string
 }
 
-/** One fault in strict mode, with its offset in the source. */
+/** A value that cannot be used, with the offset of its use in the source. */
 interface Complaint {
   readonly message: string
   readonly begin: number
@@ -165,10 +168,9 @@ export class Run {
     if (missing.size < Limits.complaints && !missing.has(name)) missing.set(name, begin)
   }
 
-  /** Records a value that a filter cannot use in strict mode. Otherwise the filter follows its documentation. */
+  /** Records a value that a filter cannot use: a fault in strict mode, otherwise a warning. */
   complain(message: string): void {
     this.spend(5)
-    if (!this.options.strict) return
     const complaints = this.complaints ??= []
     if (complaints.length >= Limits.complaints) return
     if (complaints.some((other) => other.message === message && other.begin === this.at)) return

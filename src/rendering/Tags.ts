@@ -28,7 +28,7 @@ import { asPlain, type CompiledValue, compileOperand, compileValue, type Evaluat
 import { Refused } from "./Refused.ts"
 import { Remark } from "./Remark.ts"
 import { Jump, type Run } from "./Run.ts"
-import { elements, equals, integer, isNothing, isTrue, Loop, Markup, number, text } from "./Values.ts"
+import { elements, equals, integer, isTrue, Loop, Markup, text } from "./Values.ts"
 
 /** Renders one text, output or tag into the run. */
 export type Render = (run: Run) => void
@@ -181,15 +181,12 @@ const compileCase = (template: CaseTag, begin: number, body: Body): Render => {
   }
 }
 
-/** An argument such as `limit: 3`. Undefined if it is missing or nothing. */
+/** An argument such as `limit: 3`. Undefined if it is missing, nothing, or not a number. */
 const argument = (hash: Hash, name: string): (run: Run) => number | undefined => {
   const token = Object.hasOwn(hash.hash, name) ? hash.hash[name] : undefined
   if (token === undefined) return () => undefined
   const evaluate = compileOperand(token)
-  return (run) => {
-    const value = evaluate(run)
-    return isNothing(value) ? undefined : Math.trunc(number(value, run))
-  }
+  return (run) => integer(evaluate(run), run, name, undefined)
 }
 
 const compileFor = (template: ForTag, begin: number, body: Body): Render => {
@@ -287,7 +284,7 @@ const compileCycle = (template: CycleTag, begin: number, html: boolean): Render 
 const count = (name: string, step: 1 | -1, begin: number): Render => (run) => {
   run.at = begin
   const field = Object.hasOwn(run.fields, name) ? (run.fields as Record<string, unknown>)[name] : undefined
-  const before = run.counters.get(name) ?? (typeof field === "number" ? integer(field, run) : 0)
+  const before = run.counters.get(name) ?? (typeof field === "number" ? Math.trunc(field) : 0)
   run.counters.set(name, before + step)
   run.write(String(step === 1 ? before : before + step))
 }

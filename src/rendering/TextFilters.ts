@@ -184,7 +184,7 @@ export const textFilters: Record<string, FilterEntry> = {
       const source = text(input, run)
       const mark = isNothing(end) ? "..." : text(end, run)
       run.scan(source.length + mark.length, 2)
-      return truncate(source, integer(length, run, 50), mark)
+      return truncate(source, integer(length, run, "truncate", 50), mark)
     },
   },
   truncatewords: {
@@ -192,7 +192,7 @@ export const textFilters: Record<string, FilterEntry> = {
     apply: (input, [words, end], run) => {
       const source = text(input, run)
       run.scan(source.length, 0)
-      return truncatewords(source, integer(words, run, 15), isNothing(end) ? "..." : text(end, run))
+      return truncatewords(source, integer(words, run, "truncatewords", 15), isNothing(end) ? "..." : text(end, run))
     },
   },
   number_of_words: onText(0, (_, source, mode) => countWords(source, mode), 0),
@@ -202,7 +202,7 @@ export const textFilters: Record<string, FilterEntry> = {
     apply: (input, [begin, length], run) => {
       const source = Array.isArray(input) ? list(input, run) : text(input, run)
       run.scan(source.length, 2)
-      return slice(source, integer(begin, run), integer(length, run, 1))
+      return slice(source, integer(begin, run, "slice", 0), integer(length, run, "slice", 1))
     },
   },
   slugify: onText(0, (_, source, mode = "default") => slugify(source, slugs.has(mode) ? mode : "default"), 0),

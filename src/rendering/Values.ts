@@ -1,3 +1,7 @@
+import { readNumber } from "../text/DecimalText.ts"
+import type { ReadValue } from "../text/ReadValue.ts"
+import type { Decimal } from "./Decimals.ts"
+import * as Decimals from "./Decimals.ts"
 import { LimitReached } from "./LimitReached.ts"
 import * as Limits from "./Limits.ts"
 import type { Run } from "./Run.ts"
@@ -118,7 +122,7 @@ export const text = (value: unknown, run: Run, depth = 0): string => {
     case "string":
       return value
     case "number":
-      return Number.isFinite(value) ? String(value) : ""
+      return Number.isFinite(value) ? Decimals.write(value) : ""
     case "boolean":
       return value ? "true" : "false"
     case "object": {
@@ -176,29 +180,56 @@ export const json = (value: unknown, run: Run, indent = 0): string => {
   return made
 }
 
-/** Reads a text as a number. NaN for other text, and for any text longer than `Limits.numberLength`. */
-const numberOf = (text: string, run: Run): number => {
-  if (text.length > Limits.numberLength) return NaN
+/** The first characters of a text in quotes, for a message. */
+const quoted = (text: string): string => JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
+
+/**
+ * Reads a text as a number. Any other text is `wrong`, and so is any text longer than `Limits.numberLength` or with a
+ * number beyond the doubles.
+ */
+const numberOf = (text: string, run: Run): ReadValue<Decimal> => {
+  const shortened = text.length > Limits.numberLength ? "" : text
   // The longest text costs a microsecond, because rounding needs all of its digits.
-  run.scan(text.length, 5)
-  return Number(text)
+  run.scan(shortened.length, 5)
+  if (isShortNumber(shortened)) return { value: Number(shortened) }
+  run.spend(20)
+  const written = readNumber(shortened)
+  if ("wrong" in written) return { wrong: `${quoted(text)} ${written.wrong}` }
+  const value = Decimals.read(written.value)
+  return value === undefined ? { wrong: `${quoted(text)} is a number beyond 1.8e308` } : { value }
 }
 
-/** Converts to a number: 0 for values that are not numbers. Text is read as a decimal number. */
-export const number = (value: unknown, run: Run): number => {
-  const read = typeof value === "number"
-    ? value
-    : typeof value === "string"
-    ? numberOf(value, run)
-    : value === true
-    ? 1
-    : 0
-  return Number.isFinite(read) ? read : 0
+const plainDigits = /^-?\d+(?:\.\d+)?$/
+
+/** Whether a text is a plain number that its double represents exactly. Nearly all numbers in texts are. */
+const isShortNumber = (text: string): boolean => text.length <= 15 && plainDigits.test(text)
+
+/**
+ * Reads a number: a finite number, a text with a number, 1 for `true`, and 0 for `false` and nothing. Any other value
+ * is `wrong`.
+ */
+export const readDecimal = (value: unknown, run: Run): ReadValue<Decimal> => {
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? { value } : { wrong: "the value is not a finite number" }
+  }
+  if (typeof value === "string") return numberOf(value, run)
+  if (value === true) return { value: 1 }
+  return value === false || isNothing(value)
+    ? { value: 0 }
+    : { wrong: `${Array.isArray(value) ? "a list" : "the value"} is not a number` }
 }
 
-/** Converts to an integer, rounded towards zero, or to `otherwise` for nothing. */
-export const integer = (value: unknown, run: Run, otherwise = 0): number =>
-  isNothing(value) ? otherwise : Math.trunc(number(value, run))
+/**
+ * Converts to an integer, rounded towards zero, or to `otherwise` for nothing and for values that are not numbers. The
+ * latter are recorded with the name of the filter or tag.
+ */
+export const integer = <A>(value: unknown, run: Run, name: string, otherwise: A): number | A => {
+  if (isNothing(value)) return otherwise
+  const read = readDecimal(value, run)
+  if ("value" in read) return Math.trunc(Decimals.toNumber(read.value))
+  run.complain(`${name}: ${read.wrong}`)
+  return otherwise
+}
 
 /** Whether two values are equal in Liquid. Charges every compared element. */
 export const equals = (left: unknown, right: unknown, run: Run, depth = 0): boolean => {
@@ -219,26 +250,42 @@ export const equals = (left: unknown, right: unknown, run: Run, depth = 0): bool
   return left === right
 }
 
-/** Negative, zero or positive if `left` sorts before, with or after `right`. NaN if the two cannot be compared. */
-export const order = (left: unknown, right: unknown, run: Run): number => {
+const isPlainNumber = (text: string): boolean => text.length <= Limits.numberLength && plainDigits.test(text)
+
+/** Whether a value is sorted as a number: a number, or a text of digits, with a point and a sign if it has them. */
+export const isNumeric = (value: unknown): boolean =>
+  typeof value === "number" || (typeof value === "string" && isPlainNumber(value))
+
+/**
+ * Negative, zero or positive if `left` sorts before, with or after `right`. NaN if the two cannot be compared. Two texts
+ * are compared by their characters, unless both are numbers. `isText`: they are, even if both are numbers.
+ */
+export const order = (left: unknown, right: unknown, run: Run, isText = false): number => {
   run.spend(1)
   if (typeof left === "string" && typeof right === "string") {
     run.scan(Math.min(left.length, right.length), 8)
-    return left < right ? -1 : left > right ? 1 : 0
-  }
-  const first = scalar(left, run)
-  const second = scalar(right, run)
-  return first === second ? 0 : first - second
+    if (isText || !isPlainNumber(left) || !isPlainNumber(right)) return left < right ? -1 : left > right ? 1 : 0
+  } else if (typeof left === "number" && typeof right === "number") return left === right ? 0 : left - right
+  if (!isScalar(left) || !isScalar(right)) return NaN
+  const first = readDecimal(left, run)
+  const second = readDecimal(right, run)
+  return "value" in first && "value" in second ? Decimals.compare(first.value, second.value) : NaN
 }
 
-const scalar = (value: unknown, run: Run): number =>
-  typeof value === "number"
-    ? value
-    : typeof value === "string"
-    ? numberOf(value, run)
-    : typeof value === "boolean"
-    ? Number(value)
-    : NaN
+const isScalar = (value: unknown): boolean =>
+  typeof value === "number" || typeof value === "string" || typeof value === "boolean"
+
+/** Like `order`, and records a text that is compared with a number and is neither a number nor blank. */
+export const compare = (left: unknown, right: unknown, run: Run): number => {
+  const ordered = order(left, right, run)
+  if (!Number.isNaN(ordered)) return ordered
+  const word = typeof left === "number" ? right : typeof right === "number" ? left : undefined
+  if (typeof word === "string" && word.trim() !== "") {
+    const read = readDecimal(word, run)
+    if ("wrong" in read) run.complain(`comparison: ${read.wrong}`)
+  }
+  return ordered
+}
 
 /** Whether the list has an equal element, or the text contains the other text. */
 export const contains = (whole: unknown, part: unknown, run: Run): boolean => {
@@ -272,6 +319,18 @@ export const member = (value: unknown, key: unknown, run: Run): unknown => {
   if (!isRecord(value)) return undefined
   if (Object.hasOwn(value, key)) return value[key]
   return key === "size" ? keys(value, run).length : undefined
+}
+
+/** Returns the member of an element at a path such as `price.amount`. Without a path, the element itself. */
+export const memberAt = (path: unknown, run: Run): (element: unknown) => unknown => {
+  if (isNothing(path)) return (element) => element
+  const whole = text(path, run)
+  run.scan(whole.length, 2)
+  const keys = whole.split(".")
+  return (element) => {
+    run.spend(keys.length)
+    return keys.reduce((value: unknown, key) => member(value, key, run), element)
+  }
 }
 
 /** The values of a loop: a list's elements, an object's `[key, value]` pairs, or a non-empty text once. */

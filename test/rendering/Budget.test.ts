@@ -161,7 +161,7 @@ describe("Rendering within a budget", () => {
       return budget.spent
     }
     const short = spentOn("{{ l | sum }}", { l: Array.from({ length: 100 }, () => "9") })
-    const long = spentOn("{{ l | sum }}", { l: Array.from({ length: 100 }, () => "9".repeat(400)) })
+    const long = spentOn("{{ l | sum }}", { l: Array.from({ length: 100 }, () => "9".repeat(300)) })
     assert.isAtLeast(long - short, 1_000)
     for (
       const source of ["{{ a | plus: 1 }}", "{{ 1 | times: a }}", "{% if a < 2 %}{% endif %}", "{{ (1..a) | size }}"]
@@ -170,7 +170,7 @@ describe("Rendering within a budget", () => {
       assert.isAtLeast(spentOn(source, longer) - spentOn(source, { a: "0.1" }), 10, source)
     }
     const sum = Result.getOrThrow(renderVars({ v: "{{ l | sum }}" }, { l: ["1", "9".repeat(401), 2] }))
-    assert.strictEqual(sum["v"], "3")
+    assert.strictEqual(sum["v"], "")
   })
 })
 

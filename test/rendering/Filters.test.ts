@@ -86,12 +86,11 @@ describe("text filters", () => {
 })
 
 describe("number filters", () => {
-  it("calculate with numbers and numeric texts, and treat other values as 0", () =>
+  it("calculate with numbers and numeric texts, and with nothing as 0", () =>
     holds({ t: "12.5", l: [1], o: {} }, [
       ["t | plus: 1", "13.5"],
-      ["'abc' | plus: 1", "1"],
-      ["l | plus: 1", "1"],
-      ["o | times: 2", "0"],
+      ["missing | plus: 1", "1"],
+      ["1 | plus: missing", "1"],
       ["5 | minus: t", "-7.5"],
       ["10 | divided_by: 4", "2.5"],
       ["10 | divided_by: 4, true", "2"],
@@ -104,6 +103,19 @@ describe("number filters", () => {
       ["1234 | round: -2", "1200"],
       ["3 | at_least: 5 | at_most: 4", "4"],
       ["'7.9' | to_integer", "7"],
+    ]))
+
+  it("leave a text that is not a number as it is, and return nothing for other values and arguments", () =>
+    holds({ word: "abc", empty: "", l: [1], o: {}, price: "1,234" }, [
+      ["word | plus: 1", "abc"],
+      ["empty | plus: 1", ""],
+      ["price | times: 2", "1,234"],
+      ["word | round", "abc"],
+      ["word | to_integer", "abc"],
+      ["5 | times: word", ""],
+      ["5 | divided_by: word | default: '-'", "-"],
+      ["l | plus: 1", ""],
+      ["o | times: 2", ""],
     ]))
 
   it("return nothing if there is no numeric result", () =>
@@ -152,9 +164,11 @@ describe("filters that format numbers", () => {
   it("report invalid input in strict mode", () => {
     const messages = (source: string) =>
       faultOf(source, { word: "free" }, { strict: true }).faults.map(({ message }) => message)
-    assert.deepStrictEqual(messages("{{ word | money }}"), ["money: the value is not a number"])
+    assert.deepStrictEqual(messages("{{ word | money }}"), [
+      'money: "free" is not a number: send a number, or a text such as 1234.50',
+    ])
     assert.deepStrictEqual(messages("{{ 1 | money: 'nonsense' }}"), [
-      'money: there is no such currency or locale: "NONSENSE, en-US"',
+      'money: "nonsense" is no currency code: write an ISO 4217 code, such as "EUR"',
     ])
   })
 })
