@@ -1,5 +1,5 @@
 // Measures the gain of send times in simulated worlds, and the cost of a response: deno task bench delay [--seeds 20]
-// [--from 1] [--people 2000] [--only worlds|speed] [--quick].
+// [--from 1] [--people 2000] [--reading preferences|looks] [--only worlds|speed] [--quick].
 import { parseArgs } from "node:util"
 import { delaySpeed } from "./support/delaySpeed.ts"
 import { bounds, type Group, groups, runSendTimes, sendTimePolicies, shareOf } from "./simulation/SendTimePolicies.ts"
@@ -12,6 +12,7 @@ const { values: flags } = parseArgs({
     seeds: { type: "string", default: "20" },
     from: { type: "string", default: "1" },
     people: { type: "string", default: "2000" },
+    reading: { type: "string", default: "preferences" },
     only: { type: "string" },
     quick: { type: "boolean", default: false },
   },
@@ -24,12 +25,18 @@ if (![count, from, people].every(Number.isInteger) || count < 1 || people < 1) {
   Deno.exit(1)
 }
 
+const reading = flags.reading
+if (reading !== "preferences" && reading !== "looks") {
+  console.error("--reading is preferences or looks")
+  Deno.exit(1)
+}
+
 const worlds = () => {
   const shares = new Map<string, Map<Group, Array<number>>>()
   const messages = new Map<string, Map<Group, number>>()
   const began = performance.now()
   for (let seed = from; seed < from + count; seed++) {
-    const world = sendTimeWorld(seed, people)
+    const world = sendTimeWorld(seed, people, reading)
     const limits = bounds(world)
     for (const policy of sendTimePolicies) {
       const captured = runSendTimes(world, limits, policy, seed)

@@ -77,10 +77,31 @@ const habitsOf = ({ gamma, normal, uniform }: Chance, level: number): Float64Arr
 }
 
 /**
+ * Returns the week of a person who reads at one to three fixed hours of the day and at no other time. At weekends, these
+ * hours are up to four hours later, equally for all of them.
+ */
+const looksOf = ({ gamma, uniform }: Chance, level: number): Float64Array => {
+  const later = Math.floor(5 * uniform())
+  const looks = 1 + Math.floor(3 * uniform())
+  const habits = new Float64Array(foldedHours)
+  for (let n = 0; n < looks; n++) {
+    const hour = 6 + Math.floor(16 * uniform())
+    const rate = 8 * level * (0.5 + gamma(2) / 4)
+    habits[hour] = rate
+    habits[24 + (hour + later) % 24] = rate
+  }
+  return habits
+}
+
+/** How the people of a world read: at any waking hour with preferences, or at a few fixed hours only. */
+export type Reading = "preferences" | "looks"
+
+/**
  * Returns the world of a seed: 120 days across the changes to summer time. 45 % of the people live in other time zones,
  * one in six changes habits half-way, and one in seven gets messages only in the last weeks.
  */
-export const sendTimeWorld = (seed: number, size = 2000): SendTimeWorld => {
+export const sendTimeWorld = (seed: number, size = 2000, reading: Reading = "preferences"): SendTimeWorld => {
+  const habitsIn = reading === "looks" ? looksOf : habitsOf
   const random = chance(seedOf(seed, "send times"))
   const { gamma, normal, uniform } = random
   const from = Date.UTC(2026, 0, 15)
@@ -92,7 +113,7 @@ export const sendTimeWorld = (seed: number, size = 2000): SendTimeWorld => {
     const zone = uniform() < 0.55 ? organizationZone : otherZones[Math.floor(uniform() * otherZones.length)]!
     const clocks = Clocks.of(zone)
     const level = 0.05 * Math.exp(0.8 * normal())
-    const habits = habitsOf(random, level)
+    const habits = habitsIn(random, level)
     const changes = uniform() < 1 / 6
     const isNewcomer = uniform() < 1 / 7
     const person: Person = {
@@ -100,7 +121,7 @@ export const sendTimeWorld = (seed: number, size = 2000): SendTimeWorld => {
       isNewcomer,
       clocks,
       habits,
-      laterHabits: changes ? habitsOf(random, level) : undefined,
+      laterHabits: changes ? habitsIn(random, level) : undefined,
       changesAt: changes ? from + (40 + 40 * uniform()) * dayMillis : Infinity,
     }
     people.push(person)
