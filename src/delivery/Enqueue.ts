@@ -103,8 +103,8 @@ const findEarlier = Effect.fnUntraced(function* (
 })
 
 /**
- * The send time: the recipient's best time, or the earliest allowed time if the message would expire before the best
- * time.
+ * The send time: the recipient's best allowed time before the message expires. Without an allowed time before, the
+ * earliest requested time.
  */
 const adviseSendAt = (
   { sendTime }: EnqueueServices,
@@ -120,6 +120,7 @@ const adviseSendAt = (
       email,
       trace: false,
       ...(sendAt === undefined ? {} : { notBefore: sendAt }),
+      ...(expiresAt === Infinity ? {} : { before: expiresAt }),
     }).pipe(
       Effect.map(({ at }) => at < expiresAt ? at : sendAt),
       // The variant was removed after the decision, so it has no send times.

@@ -12,7 +12,7 @@ export const foldedHours = 48
 export const taus = [2, 4, 8, 16, 32] as const
 
 /** Default of tau without data. Unit: hours. */
-const defaultTau = 8
+export const defaultTau = 8
 
 /** Half-life of a touch. Unit: days. */
 const halfLifeDays = 60
@@ -30,6 +30,12 @@ const fold = Uint8Array.from({ length: weekHours }, (_, hour) => {
 
 /** The folded hour of a local hour, counted from 1970-01-01T00:00 on local clocks. */
 export const foldedHour = (localHour: number): number => fold[((localHour % weekHours) + weekHours) % weekHours]!
+
+/** Whether a folded hour is at night: from 22:00 to 7:00. */
+export const isNight = (k: number): boolean => k % 24 >= 22 || k % 24 < 7
+
+/** Attention of people of whom nothing is known, as a ratio to its mean. */
+export const beforeData = Float64Array.from({ length: foldedHours }, (_, k) => isNight(k) ? 0.3 : 1.42)
 
 /** Freshness after 0, 1, … 71 hours. */
 export const freshness = (tau: number): Float64Array =>
@@ -346,12 +352,12 @@ export const smooth = (histogram: Histogram, wider?: Float64Array): Histogram =>
 }
 
 /**
- * Attention of the whole organization, given its smoothed histogram. An hour without exposure has the mean rate: with a
- * higher rate, the first recommendations would all go to it.
+ * Attention of the whole organization, given its smoothed histogram. Hours without exposure have the mean rate of the
+ * day or of the night: with a higher rate, the first recommendations would all go to them.
  */
 export const everybody = (smoothed: Histogram): Float64Array => {
   const rate = meanRate(smoothed)
-  return Float64Array.from(smoothed.engaged, (count, k) => (count + rate) / (smoothed.exposed[k]! + 1))
+  return beforeData.map((usual, k) => (smoothed.engaged[k]! + rate * usual) / (smoothed.exposed[k]! + 1))
 }
 
 /** Attention of a group within a wider one, given its smoothed histogram. */

@@ -30,13 +30,15 @@ export interface SendTimeRequest {
   readonly now?: number
   /** Earliest time, at which the horizon begins. Unit: Unix milliseconds. Default: `now`. */
   readonly notBefore?: number
+  /** The horizon ends at this time at the latest. Unit: Unix milliseconds. Default: not limited. */
+  readonly before?: number
 }
 
 /** The data behind a recommendation. */
 interface AdviceTrace {
   readonly basis: Basis
   readonly explored: boolean
-  /** Whether no time within the horizon was allowed, so that the result is in the first allowed hour after it. */
+  /** Whether the result is after the horizon, which has no allowed time, or none but at night. */
   readonly after_horizon: boolean
   readonly time_zone: string
   readonly time_zone_of: "user" | "organization"
@@ -89,14 +91,22 @@ const aboutOf = (template: TemplateView, copy: string): About => {
 /** The last window by the organization's settings and time zone. */
 const windows = new WeakMap<OrganizationView, Map<string, { readonly from: number; readonly window: SendWindow }>>()
 
-const windowOf = (settings: OrganizationView, clocks: Clocks.Clocks, start: number): SendWindow => {
+const windowOf = (
+  settings: OrganizationView,
+  clocks: Clocks.Clocks,
+  start: number,
+  before: number | undefined,
+): SendWindow => {
   let byZone = windows.get(settings)
   if (byZone === undefined) windows.set(settings, byZone = new Map())
   // Results are whole seconds, so all requests within one second share a window.
   const from = Math.ceil(start / 1000) * 1000
+  const until = from + settings.delayHorizonHours * hourMillis - (from === start ? 0 : 1000)
+  if (before !== undefined && before < until) {
+    return sendWindow(from, before, clocks, permissionOf(settings), { isFinal: true })
+  }
   const known = byZone.get(clocks.zone)
   if (known?.from === from) return known.window
-  const until = from + settings.delayHorizonHours * hourMillis - (from === start ? 0 : 1000)
   const window = sendWindow(from, until, clocks, permissionOf(settings))
   byZone.set(clocks.zone, { from, window })
   return window
@@ -162,7 +172,7 @@ export class SendTime extends Context.Service<SendTime, {
             ? levels!.variant.attention
             : personal(histogram, levels!.variant.attention)
         }
-        const window = windowOf(settings, clocks, Math.max(now, ask.notBefore ?? now))
+        const window = windowOf(settings, clocks, Math.max(now, ask.notBefore ?? now), ask.before)
         const chosen = choose({
           attention,
           tau: timing?.tau ?? 1,

@@ -123,6 +123,13 @@ export const secondAt = (slot: Slot, share: number): number => {
   return slot.pieces[slot.pieces.length - 1]![1] - 1
 }
 
+/** Start of the local day after the one that contains an instant. Unit: Unix milliseconds. */
+export const endOfDay = (instantMs: number, clocks: Clocks): number => {
+  let at = slotStart(instantMs, clocks) + hourMillis
+  while (clocks.localHour(at) % 24 !== 0) at += hourMillis
+  return at
+}
+
 /** Number of days searched beyond the horizon if no time within it is allowed. */
 const searchedDays = 15
 

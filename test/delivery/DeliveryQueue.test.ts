@@ -7,6 +7,7 @@ import { Connections } from "../../src/delivery/Connections.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Inbox } from "../../src/journal/inbox/Inbox.ts"
 import { Intake } from "../../src/intake/Intake.ts"
+import { Organizations } from "../../src/organizations/Organizations.ts"
 import { Profiles } from "../../src/profiles/Profiles.ts"
 import { makeOrg, org, tallies } from "../intake/support.ts"
 import { settle as learn } from "../learning/support.ts"
@@ -343,6 +344,22 @@ describe("DeliveryQueue", () => {
         assert.strictEqual(later!.dueAt.getTime(), at)
         assert.deepStrictEqual(past!.dueAt, past!.queuedAt)
         assert.include(yield* Queue.takeAll(due), org("scheduled"))
+      }))
+
+    it.effect("sets the due time to an allowed time before the expiry if the send time is optimized", () =>
+      Effect.gen(function* () {
+        yield* furnish(org("nightly"))
+        // Quiet for 40 minutes from now on, and then for all but 20 minutes of the day.
+        const minute = 60_000
+        const openAt = Math.ceil(Date.now() / minute) * minute + 40 * minute
+        const clock = (at: number) => new Date(at).toISOString().slice(11, 16)
+        yield* (yield* Organizations).update(org("nightly"), {
+          quiet_hours: { from: clock(openAt + 20 * minute), to: clock(openAt) },
+        })
+        const expiresAt = openAt + 10 * minute
+        yield* enqueue("nightly", "ann@example.com", { optimizeSendTime: true, expiresAt })
+        const [message] = yield* deliveriesOf(org("nightly"))
+        assert.isTrue(message!.dueAt.getTime() >= openAt && message!.dueAt.getTime() < expiresAt)
       }))
   })
 })

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import {
   addTouches,
+  beforeData,
   Cells,
   emptyHistogram,
   everybody,
@@ -158,13 +159,15 @@ describe("attention", () => {
     const nothing = emptyHistogram()
     narrowed(nothing, wider).forEach((rate, k) => near(rate, wider[k]!))
     personal(nothing, wider).forEach((rate, k) => near(rate, wider[k]!))
-    everybody(nothing).forEach((rate) => near(rate, 0.1))
+    everybody(nothing).forEach((rate, k) => near(rate, 0.1 * beforeData[k]!))
+    near(total(beforeData), 48, "a ratio to the mean")
     const morning = emptyHistogram()
     morning.exposed[9] = 300
     morning.engaged[9] = 9
     const seen = everybody(smooth(morning))
-    assert.closeTo(seen[40]!, 9 / 301, 1e-3, "an hour nobody has seen a message in is worth what others are")
+    assert.closeTo(seen[40]!, 1.42 * 9 / 301, 1e-3, "an hour nobody has seen a message in is worth what others are")
     assert.isBelow(Math.max(...seen.subarray(14)), 1.05 * seen[40]!)
+    assert.isBelow(seen[3]!, seen[14]! / 3, "less at night")
   })
 
   it("approaches a person's own habits with more messages", () => {

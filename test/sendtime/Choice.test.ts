@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
+import { beforeData, isNight } from "../../src/sendtime/Attention.ts"
 import { candidatesOf, choose, explorationShare, sendWindow } from "../../src/sendtime/Choice.ts"
 import * as Clocks from "../../src/sendtime/Clocks.ts"
 import { allowedShare, type Permission, secondsOf, slots } from "../../src/sendtime/Slots.ts"
@@ -178,24 +179,89 @@ describe("choose", () => {
     assert.strictEqual(new Date(at(0.9999999)).toISOString(), "2026-06-10T20:59:59.000Z")
   })
 
-  it("returns the first allowed second without data", () => {
+  it("sends at once without data if that is allowed", () => {
     const from = Date.parse("2026-06-10T22:10:00.250Z")
-    const at = (permission: Permission) =>
-      new Date(
-        choose({
-          attention: undefined,
-          tau: 8,
-          window: sendWindow(from, from + 24 * hour, Clocks.of("UTC"), permission),
-          draws: [0.5, 0.5, 0.5],
-        }).at,
-      ).toISOString()
-    assert.strictEqual(at({ quiet: undefined, days: undefined }), "2026-06-10T22:10:01.000Z")
-    assert.strictEqual(at({ quiet: { from: 21 * 60, to: 8 * 60 }, days: undefined }), "2026-06-11T08:00:00.000Z")
-    assert.strictEqual(
-      at({ quiet: { from: 21 * 60, to: 8 * 60 }, days: new Set(["mon"]) }).slice(0, 13),
-      "2026-06-15T08",
-      "beyond the horizon, somewhere in the first allowed hour",
+    const window = sendWindow(from, from + 24 * hour, Clocks.of("UTC"), { quiet: undefined, days: undefined })
+    const { at } = choose({ attention: undefined, tau: 8, window, draws: [0.5, 0.5, 0.5] })
+    assert.strictEqual(new Date(at).toISOString(), "2026-06-10T22:10:01.000Z")
+  })
+
+  it("never sends at night after closed hours, unless the data or the settings leave no other time", () => {
+    const few = new Float64Array(48).fill(0.001)
+    fc.assert(
+      fc.property(cases, fc.constantFrom("nothing", "little"), (one, known) => {
+        const clocks = Clocks.of(one.zone)
+        const attention = known === "nothing" ? undefined : few.map((rate, k) => rate * beforeData[k]!)
+        const window = sendWindow(one.now, one.now + one.hours * hour, clocks, one.permission)
+        const { at } = choose({ attention, tau: one.tau, window, draws: one.draws })
+        const hourOf = (millis: number) => clocks.localHour(millis) % 24
+        const hasDay = window.slots.some(({ pieces }) => !isNight(hourOf(pieces[0]![0] * 1000)))
+        if (window.waits && hasDay) {
+          assert.isFalse(isNight(hourOf(at)), `${new Date(at).toISOString()} in ${one.zone}`)
+        }
+      }),
+      { seed: 6, numRuns: 1500 },
     )
+  })
+
+  it("finds an hour of the day within two days of the first allowed hour, whatever the horizon is", () => {
+    const sunday = Date.parse("2026-06-07T01:00Z")
+    const hoursOf = (permission: Permission, horizon = 24, from = sunday) => {
+      const clocks = Clocks.of("UTC")
+      const window = sendWindow(from, from + horizon * hour, clocks, permission)
+      const times = Array.from(
+        { length: 20 },
+        (_, n) => choose({ attention: undefined, tau: 8, window, draws: [0.5, 0.5, n / 20] }).at,
+      )
+      return [...new Set(times.map((at) => new Date(at).toISOString().slice(8, 13)))]
+    }
+    const monday = ["08T07", "08T08", "08T09", "08T10", "08T11", "08T12", "08T13", "08T14"]
+    assert.deepStrictEqual(
+      hoursOf({ quiet: undefined, days: new Set(["mon"]) }),
+      monday,
+      "an hour of it in the horizon",
+    )
+    assert.deepStrictEqual(hoursOf({ quiet: undefined, days: new Set(["mon"]) }, 1), monday, "beyond the horizon")
+    assert.deepStrictEqual(
+      hoursOf({ quiet: { from: 22 * 60, to: 9 * 60 }, days: new Set(["wed", "thu"]) }).map((one) => one.slice(0, 2)),
+      ["10", "10", "10", "10", "10", "10", "10"],
+    )
+    assert.deepStrictEqual(
+      hoursOf({ quiet: { from: 20 * 60, to: 23 * 60 }, days: undefined }, 2, sunday + 21 * hour),
+      monday,
+      "the day after an evening that ends closed",
+    )
+    assert.deepStrictEqual(
+      hoursOf({ quiet: { from: 7 * 60, to: 22 * 60 }, days: undefined }, 24, sunday + 9 * hour),
+      ["08T05", "08T06"],
+      "nothing is allowed but the night",
+    )
+  })
+
+  it("sends at the best hour of the next open day if there are data, also at night", () => {
+    const sunday = Date.parse("2026-06-07T12:00Z")
+    const at = (best: number, share: number) => {
+      const attention = beforeData.map((usual, k) => k === best ? 3 : 0.01 * usual)
+      const window = sendWindow(sunday, sunday + 6 * hour, Clocks.of("UTC"), {
+        quiet: undefined,
+        days: new Set(["mon"]),
+      })
+      const chosen = choose({ attention, tau: 2, window, draws: [0.5, 0.5, share] })
+      assert.isTrue(chosen.late)
+      assert.strictEqual(candidatesOf(window, chosen).length, 24)
+      return new Date(chosen.at).toISOString()
+    }
+    assert.deepStrictEqual([at(18, 0), at(18, 0.999999)], ["2026-06-08T18:00:00.000Z", "2026-06-08T18:59:59.000Z"])
+    assert.strictEqual(at(3, 0), "2026-06-08T03:00:00.000Z")
+  })
+
+  it("stays within a final horizon, at night if no other hour is allowed", () => {
+    const sunday = Date.parse("2026-06-07T01:00Z")
+    const of = (until: number) =>
+      sendWindow(sunday, until, Clocks.of("UTC"), { quiet: undefined, days: new Set(["mon"]) }, { isFinal: true })
+    const at = (window: ReturnType<typeof of>) => choose({ attention: undefined, tau: 8, window, draws: [1, 0, 0] })
+    assert.isBelow(at(of(sunday + 24 * hour)).at, sunday + 24 * hour)
+    assert.isTrue(at(of(sunday + 12 * hour)).late)
   })
 
   it("explores uniformly over all allowed seconds", () => {

@@ -255,7 +255,7 @@ describe("SendTime", () => {
         assert.strictEqual((yield* settled({ org: "habits", now })).basis, "variant", "nobody in particular")
       }))
 
-    it.effect("advises to send at once, or at the end of quiet hours, without data", () =>
+    it.effect("advises to send at once, or in the day after quiet hours, without data", () =>
       Effect.gen(function* () {
         yield* oneTemplate("blank")
         const now = dayAt(0, 22) + 1234
@@ -266,7 +266,7 @@ describe("SendTime", () => {
         const organizations = yield* Organizations
         yield* organizations.update(org("blank"), { quiet_hours: { from: "21:00", to: "08:00" } })
         const morning = yield* settled({ org: "blank", userId: "ann", now })
-        assert.strictEqual(iso(morning.at), iso(dayAt(-1, 8)))
+        assert.isTrue(morning.at >= dayAt(-1, 8) && morning.at < dayAt(-1, 15), iso(morning.at))
         // Five minutes of the day before yesterday's weekday are all that is left, beyond the horizon.
         const weekday =
           (["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const)[new Date(now - 2 * day).getUTCDay()]!
@@ -332,7 +332,7 @@ describe("SendTime", () => {
         assert.strictEqual(other.best!.hour, limited.best!.hour)
       }))
 
-    it.effect("advises no time before the requested start", () =>
+    it.effect("advises no time before the requested start, and an allowed one before the expiry", () =>
       Effect.gen(function* () {
         yield* oneTemplate("before")
         const now = dayAt(0, 10)
@@ -341,6 +341,13 @@ describe("SendTime", () => {
         assert.isTrue(at >= notBefore && at < notBefore + day)
         const { at: other } = yield* advise({ org: "before", userId: "bob", now, notBefore: now - day })
         assert.isAtLeast(other, now)
+        const organizations = yield* Organizations
+        yield* organizations.update(org("before"), { quiet_hours: { from: "20:00", to: "08:00" } })
+        const night = dayAt(0, 22)
+        const expiring = yield* advise({ org: "before", userId: "ann", now: night, before: dayAt(-1, 9) })
+        assert.isTrue(expiring.at >= dayAt(-1, 8) && expiring.at < dayAt(-1, 9), iso(expiring.at))
+        const tooLate = yield* advise({ org: "before", userId: "ann", now: night, before: dayAt(-1, 7) })
+        assert.isAtLeast(tooLate.at, dayAt(-1, 7))
       }))
 
     it.effect("repeats its advice within an hour, and explores once in fifty", () =>

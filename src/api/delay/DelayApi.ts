@@ -91,15 +91,16 @@ export const delayQuery = (query: URLSearchParams): Result.Result<DelayRequest, 
 const DelayTrace = Schema.Struct({
   basis: described(
     Schema.Literals(["user", "variant", "template", "organization", "default"]),
-    "The narrowest level with data; `default`: no level has data, and the message is sent as soon as allowed",
+    "The narrowest level with data; `default`: no level has data, and the message is sent now if that is allowed",
   ),
   explored: described(
     Schema.Boolean,
-    "Whether the time was drawn uniformly from all allowed times, as in 2 % of responses",
+    "Whether the time was drawn uniformly from all allowed times, as in 2 % of responses. Messages that have to wait " +
+      "are drawn from 7:00 to 22:00, if possible",
   ),
   after_horizon: described(
     Schema.Boolean,
-    "No time within the horizon is allowed: the result is the first allowed hour after it",
+    "No time within the horizon is allowed, or none but at night: the result is at a good hour of the next open day",
   ),
   time_zone: Schema.String,
   time_zone_of: described(
@@ -118,7 +119,7 @@ const DelayTrace = Schema.Struct({
   ),
   curve: described(
     Schema.Array(Schema.Struct({ from: Schema.String, local_hour: Schema.Finite, value: Schema.Finite })),
-    "The engagements expected of a message sent in each allowed hour of the horizon",
+    "The engagements expected of a message sent in each allowed hour of the horizon, or of the next open day",
   ),
 }).annotate({ identifier: "DelayTrace" })
 
@@ -148,7 +149,8 @@ export class DelayGroup extends HttpApiGroup.make("delay")
             delay_time: described(
               Schema.String,
               "ISO 8601 in UTC, never in the past, within the organization's `delay_horizon_hours`, outside its " +
-                "`quiet_hours` and on its `allowed_days`. If they exclude the whole horizon: the first allowed time after it",
+                "`quiet_hours` and on its `allowed_days`. If they exclude the whole horizon, or its hours from 7:00 to " +
+                "22:00: at a good hour of the next open day",
             ),
             trace: Schema.optionalKey(DelayTrace),
           }),
