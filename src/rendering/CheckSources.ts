@@ -3,7 +3,7 @@ import type { CheckedSources, Sources } from "../checking/Checks.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { Budget } from "./Budget.ts"
 import * as Renderer from "./Renderer.ts"
-import { sourceWarnings } from "./SourceWarnings.ts"
+import { foreignFaults, sourceWarnings } from "./SourceWarnings.ts"
 
 /** Only steps decide whether Liquid is refused. The deadline of the process bounds the time. */
 export const stepsOnly = () => new Budget(1, () => 0)
@@ -19,11 +19,15 @@ export const plainFault = ({ column, line, message, variable }: SourceFault): So
   variable,
 })
 
-/** Returns the faults of parsing, at most one for each variable. Without any, the faults of rendering without fields. */
+/** Returns the notations of other platforms and the faults of parsing. Without any, the faults of rendering without fields. */
 const liquidFaults = ({ formats, vars }: Sources, note: NoteVariable): ReadonlyArray<SourceFault> => {
   const faults: Array<SourceFault> = []
   for (const [variable, source] of Object.entries(vars)) {
     note(variable)
+    const foreign = foreignFaults(variable, source)
+    faults.push(...foreign)
+    // A notation of another platform explains the fault of the parser.
+    if (foreign.length > 0) continue
     const parsed = Renderer.parseVars(Object.fromEntries([[variable, source]]), formats)
     if (Result.isFailure(parsed)) faults.push(...parsed.failure.faults)
   }

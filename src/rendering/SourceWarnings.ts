@@ -1,5 +1,6 @@
 import type { Format, Formats, Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
+import { foreignNotations, probablyForeign } from "./dialects/Dialects.ts"
 import { linkFields } from "./dialects/LinkFields.ts"
 import type { SourceFinding } from "./SourceFinding.ts"
 import { placeOf } from "./Source.ts"
@@ -8,9 +9,9 @@ import { placeOf } from "./Source.ts"
 type Check = (source: string, format: Format) => ReadonlyArray<SourceFinding>
 
 /** The checks of every source that is saved, imported or previewed. */
-const checks: ReadonlyArray<Check> = [linkFields]
+const checks: ReadonlyArray<Check> = [linkFields, probablyForeign]
 
-/** Maximum number of warnings about one variable. */
+/** Maximum number of warnings, or of notations of other platforms, in one variable. */
 const maxWarnings = 20
 
 /** Returns findings as warnings or faults of a variable, in the order of their places. */
@@ -28,3 +29,7 @@ export const sourceWarnings = (vars: Vars, formats: Formats): ReadonlyArray<Sour
     const format = Object.hasOwn(formats, variable) ? formats[variable]! : "text"
     return atPlaces(variable, source, checks.flatMap((check) => check(source, format)))
   })
+
+/** Returns the parts of a source that are written for another platform, at most 20. They prevent saving. */
+export const foreignFaults = (variable: string, source: string): ReadonlyArray<SourceFault> =>
+  atPlaces(variable, source, foreignNotations(source))

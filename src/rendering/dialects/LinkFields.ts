@@ -1,34 +1,47 @@
 import type { SourceFinding } from "../SourceFinding.ts"
+import { passLink } from "./Notation.ts"
 
-/** Names of fields in which other platforms pass the link to unsubscribe, in lower case without `_`. */
-const unsubscribeNames: ReadonlyMap<string, string> = new Map([
-  ["hostedunsubscribeurl", "Iterable"],
-  ["unsubscribemessagetypeurl", "Iterable"],
-  ["unsubscribe", "Brevo or SendGrid"],
-  ["unsubscribelink", "HubSpot"],
-  ["unsubscribelinkall", "HubSpot"],
-  ["unsubscribeurl", "Iterable or listmonk"],
-  ["unsub", "Mandrill"],
-  ["unsuburl", "another platform"],
-  ["unsubcenterurl", "Marketing Cloud"],
-  ["setusertounsubscribedurl", "Braze"],
-  ["optouturl", "another platform"],
-  ["optoutlink", "another platform"],
+const unsubscribe = "the link to unsubscribe. Write {{ unsubscribe_url }}"
+const preferences = "the link to the preferences. Write {{ unsubscribe_url }}"
+const browser = `the link to the message in a browser. ${passLink}`
+
+/** Names of fields in which other platforms pass links, in lower case without `_`, with the platform. */
+const linkNames: ReadonlyMap<string, readonly [platform: string, meaning: string]> = new Map([
+  ["unsubscribeurl", ["Iterable or listmonk", unsubscribe]],
+  ["hostedunsubscribeurl", ["Iterable", unsubscribe]],
+  ["unsubscribemessagetypeurl", ["Iterable", unsubscribe]],
+  ["unsubscribe", ["Brevo or SendGrid", unsubscribe]],
+  ["unsubscribelink", ["HubSpot or Klaviyo", unsubscribe]],
+  ["unsubscribelinkall", ["HubSpot", unsubscribe]],
+  ["unsub", ["Mandrill", unsubscribe]],
+  ["unsuburl", ["another platform", unsubscribe]],
+  ["unsublink", ["another platform", unsubscribe]],
+  ["unsubcenterurl", ["Marketing Cloud", unsubscribe]],
+  ["optout", ["another platform", unsubscribe]],
+  ["optouturl", ["another platform", unsubscribe]],
+  ["optoutlink", ["another platform", unsubscribe]],
+  ["unsubscribepreferences", ["SendGrid", preferences]],
+  ["managepreferenceslink", ["Klaviyo", preferences]],
+  ["managesubscriptionpreferencesurl", ["Customer.io", preferences]],
+  ["subscriptioncenterurl", ["Marketing Cloud", preferences]],
+  ["viewinbrowserurl", ["Iterable or Customer.io", browser]],
+  ["viewaspageurl", ["HubSpot", browser]],
+  ["webviewlink", ["Klaviyo", browser]],
+  ["webversion", ["Campaign Monitor", browser]],
+  ["weblink", ["SendGrid", browser]],
+  ["messageurl", ["listmonk", browser]],
+  ["mirror", ["Brevo", browser]],
 ])
 
 /** An output of one name, such as `{{ unsubscribeUrl }}`, with or without filters. */
-const output = /\{\{-?\s*(?<name>[A-Za-z_]\w*)\s*(?:\||-?\}\})/g
+const output = /\{\{-?\s*(?:(?:params|system|contact)\.)?(?<name>[A-Za-z_]\w*)\s*(?:\||-?\}\})/g
 
-/** Warns of fields whose name is the link to unsubscribe of another platform. */
+/** Warns of fields whose name is a link of another platform. */
 export const linkFields = (source: string): ReadonlyArray<SourceFinding> =>
   [...source.matchAll(output)].flatMap(({ groups, index }) => {
     const name = groups!["name"]!
-    const platform = name === "unsubscribe_url"
-      ? undefined
-      : unsubscribeNames.get(name.toLowerCase().replaceAll("_", ""))
-    return platform === undefined ? [] : [{
-      begin: index,
-      message: `"${name}" is the name of ${platform} for the link to unsubscribe. Write {{ unsubscribe_url }}, ` +
-        `or pass the field "${name}" with every request`,
-    }]
+    const known = name === "unsubscribe_url" ? undefined : linkNames.get(name.toLowerCase().replaceAll("_", ""))
+    if (known === undefined) return []
+    const [platform, meaning] = known
+    return [{ begin: index, message: `"${name}" is the name of ${platform} for ${meaning}` }]
   })
