@@ -1,29 +1,42 @@
 import "../src/runtime/leakGuard.ts"
+import type { Schema } from "effect"
 import { writeFileSync } from "node:fs"
 import { Api } from "../src/api/Api.ts"
 
 // Writes src/cli/Endpoints.ts: deno run -A --unstable-no-legacy-abort scripts/writeEndpoints.ts
 
+/** The words after the path of an endpoint: `json` or the media type of a body. None without a body. */
+const bodyOf = (payload: ReadonlyMap<string, unknown>): ReadonlyArray<string> =>
+  [...payload.keys()].map((type) => type === "application/json" ? "json" : type)
+
+/** The names of the query's members. */
+const queryOf = (query: Schema.Constraint | undefined): ReadonlyArray<string> =>
+  query?.ast._tag === "Objects" ? query.ast.propertySignatures.map(({ name }) => String(name)) : []
+
 /**
- * Returns the endpoints of the management API by group: method, path and, for bodies other than JSON, the media type.
+ * Returns the operations of the management API by name. An operation with a body also names the members of its query.
  */
-export const endpointsOf = (): Record<string, Record<string, string>> => {
-  const groups: Record<string, Record<string, string>> = {}
-  for (const [group, { endpoints }] of Object.entries(Api.groups)) {
-    for (const [name, { method, path, payload }] of Object.entries(endpoints)) {
+export const endpointsOf = (): Record<string, string> => {
+  const operations: Record<string, string> = {}
+  for (const { endpoints } of Object.values(Api.groups)) {
+    for (const [name, { method, path, payload, query }] of Object.entries(endpoints)) {
       if (!path.startsWith("/console/api/")) continue
-      const media = [...payload.keys()].filter((type) => type !== "application/json")
-      ;(groups[group] ??= {})[name] = [method, path, ...media].join(" ")
+      const names = payload.size === 0 ? [] : queryOf(query)
+      operations[name] = [
+        method,
+        path + names.map((one, i) => (i === 0 ? "?" : "&") + one).join(""),
+        ...bodyOf(payload),
+      ].join(" ")
     }
   }
-  return groups
+  return operations
 }
 
 if (import.meta.main) {
   writeFileSync(
     new URL("../src/cli/Endpoints.ts", import.meta.url),
     "// Written by scripts/writeEndpoints.ts. A test compares it with the API.\n\n" +
-      "/** Endpoints of the management API: method, path and, for bodies other than JSON, the media type. */\n" +
+      "/** Operations of the management API: method, path, and for a request with a body, its query and media type. */\n" +
       `export const endpoints = ${JSON.stringify(endpointsOf(), null, 2)} as const\n`,
   )
 }

@@ -1,18 +1,16 @@
-import { Effect, Option } from "effect"
-import { Command } from "effect/cli"
 import type { AuditEntry } from "../accounts/Audit.ts"
+import { commandGroup, steps } from "./ApiCommand.ts"
 import { changesText } from "./ChangesText.ts"
-import { ManagementClient } from "./Connection.ts"
 import { given, optionalWhole, text, toggle } from "./Flags.ts"
-import { organization, print } from "./Root.ts"
+import { organization } from "./Root.ts"
 import { changesFlag } from "./TemplateIndexCommands.ts"
 
 /** The largest number of entries in one response. */
 const atOnce = 200
 
-const list = Command.make(
-  "list",
-  {
+/** `parlance audit …` */
+export const auditCommand = commandGroup("audit", "The audit log", {
+  list: steps("List changes and their authors, newest first", {
     installation: toggle(
       "installation",
       "Show entries outside any organization: accounts, sessions and created organizations",
@@ -27,32 +25,22 @@ const list = Command.make(
     since: text("since", "Only entries of this time or later, such as 2026-05-04 or 2026-05-04T09:30:00Z"),
     until: text("until", "Only entries before this time"),
     limit: optionalWhole("limit", "Maximum number of entries. Default: all"),
-  },
-  Effect.fnUntraced(function* ({ changes, installation, limit, ...filters }) {
-    const client = yield* ManagementClient
+  }, function* (client, { changes: _, installation, limit = Infinity, ...filters }) {
     const org = installation ? undefined : yield* organization
-    const most = Option.getOrElse(limit, () => Infinity)
     const entries: Array<AuditEntry> = []
-    let cursor: number | undefined
+    let before: string | undefined
     do {
-      const query = {
-        ...given(filters),
-        limit: String(Math.max(1, Math.min(atOnce, most - entries.length))),
-        ...(cursor === undefined ? {} : { before: String(cursor) }),
-      }
+      const query = given({
+        ...filters,
+        limit: String(Math.max(1, Math.min(atOnce, limit - entries.length))),
+        before,
+      })
       const page = yield* org === undefined
-        ? client.accounts.listInstallationAudit({ query })
-        : client.accounts.listAudit({ params: { org }, query })
+        ? client.listInstallationAudit({ query })
+        : client.listAudit({ params: { org }, query })
       entries.push(...page.entries)
-      cursor = page.next ?? undefined
-    } while (cursor !== undefined && entries.length < most)
-    const shown = entries.slice(0, most)
-    yield* print(shown, shown.length === 0 ? "No matching entries" : changesText(shown, changes))
-  }),
-).pipe(Command.withDescription("List changes and their authors, newest first"))
-
-/** `parlance audit …` */
-export const auditCommand = Command.make("audit").pipe(
-  Command.withDescription("The audit log"),
-  Command.withSubcommands([list]),
-)
+      before = page.next === null ? undefined : String(page.next)
+    } while (before !== undefined && entries.length < limit)
+    return entries.slice(0, limit)
+  }).text((entries, { changes }) => entries.length === 0 ? "No matching entries" : changesText(entries, changes)),
+})

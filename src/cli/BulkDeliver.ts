@@ -1,9 +1,9 @@
-import { Effect, type Option } from "effect"
+import { Effect } from "effect"
 import { filterDescriptions, type FilterMembers } from "../delivery/DeliveryFilter.ts"
 import type { BulkActionResource, BulkResult } from "../api/deliveries/BulkActionsApi.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { given, text, toggle } from "./Flags.ts"
-import { organization, print } from "./Root.ts"
+import { organization } from "./Root.ts"
 import { table } from "./Table.ts"
 
 const filter = (name: string, description: string) => text(name, description.replaceAll("`", ""))
@@ -13,16 +13,16 @@ export const filterFlags = {
   since: filter("since", filterDescriptions.since),
   until: filter("until", filterDescriptions.until),
   reason: filter("reason", filterDescriptions.reason),
-  template: filter("template", filterDescriptions.template_id),
+  template_id: filter("template", filterDescriptions.template_id),
   connection: filter("connection", filterDescriptions.connection),
   email: filter("email", filterDescriptions.email),
 }
 
-type Given = { readonly [name in keyof typeof filterFlags]: Option.Option<string> }
+type Given = { readonly [name in keyof typeof filterFlags]: string | undefined }
 
 /** The members of a filter, for the flags that are present. */
-export const membersGiven = ({ template, ...filters }: Given): FilterMembers =>
-  given({ ...filters, template_id: template })
+export const membersGiven = ({ connection, email, reason, since, template_id, until }: Given): FilterMembers =>
+  given({ since, until, reason, template_id, connection, email })
 
 /** The flags of a command that changes many deliveries. */
 export const bulkFlags = {
@@ -62,7 +62,7 @@ const describeAction = ({ changed, id, kind, matched }: BulkActionResource) =>
   `${words[kind].done}: ${changed} of ${messages(matched)} (bulk action ${id})` +
   (changed < matched ? "\n\nThe rest had already been sent or changed." : "")
 
-/** Prints a preview of a bulk action, or carries the action out and waits until it ends. */
+/** Makes a preview of a bulk action, or carries the action out and waits until it ends. Returns the shown value and text. */
 export const bulk = Effect.fnUntraced(function* (
   kind: keyof typeof words,
   { all, yes, ...filters }: Given & { readonly all: boolean; readonly yes: boolean },
@@ -76,16 +76,16 @@ export const bulk = Effect.fnUntraced(function* (
   }
   const client = yield* ManagementClient
   const org = yield* organization
-  const { action, ...preview } = yield* client.bulkActions[kind === "retry" ? "retryDeliveries" : "cancelDeliveries"]({
+  const { action, ...preview } = yield* client[kind === "retry" ? "retryDeliveries" : "cancelDeliveries"]({
     params: { org },
     headers: {},
     payload: { ...members, dry_run: !yes },
   })
-  if (action === null) return yield* print(preview, describePreview(kind, { action, ...preview }))
+  if (action === null) return { shown: preview, text: describePreview(kind, { action, ...preview }) }
   let current = action
   while (current.state === "running") {
     yield* Effect.sleep("1 second")
-    current = yield* client.bulkActions.getBulkAction({ params: { org, action: current.id } })
+    current = yield* client.getBulkAction({ params: { org, action: current.id } })
   }
   if (current.state === "failed") {
     return yield* new CommandFailed({
@@ -93,5 +93,5 @@ export const bulk = Effect.fnUntraced(function* (
         "Repeat the command to continue.",
     })
   }
-  yield* print(current, describeAction(current))
+  return { shown: current, text: describeAction(current) }
 })

@@ -7,7 +7,7 @@ import {
   type HttpClientResponse,
   type HttpMethod,
 } from "effect/http"
-import type { HttpApiClient } from "effect/http-api"
+import type { HttpApi, HttpApiClient, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { Api } from "../api/Api.ts"
 import { endpoints } from "./Endpoints.ts"
 import { jsonOf } from "./ResponseJson.ts"
@@ -21,10 +21,26 @@ export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandF
   message: Schema.String,
 }) {}
 
-/** A client of the management API, of this process or of a service elsewhere. */
-export class ManagementClient extends Context.Service<ManagementClient, HttpApiClient.ForApi<typeof Api>>()(
-  "parlance/cli/ManagementClient",
-) {}
+type Groups = typeof Api extends HttpApi.HttpApi<infer _Id, infer Groups> ? Groups : never
+
+/** The name of an operation of the management API. */
+export type Operation = keyof typeof endpoints
+
+/** The response of an operation. */
+export type ResponseOf<Name extends Operation> = HttpApiEndpoint.SuccessWithIdentifier<
+  HttpApiGroup.Endpoints<Groups>,
+  Name
+>
+
+type MethodOf<Name extends Operation, Group> = Group extends { readonly [name in Name]: infer Method } ? Method : never
+
+type ByGroup = HttpApiClient.ForApi<typeof Api>
+
+/** A client of the management API, of this process or of a service elsewhere: a method for each operation. */
+export class ManagementClient extends Context.Service<
+  ManagementClient,
+  { readonly [Name in Operation]: MethodOf<Name, ByGroup[keyof ByGroup]> }
+>()("parlance/cli/ManagementClient") {}
 
 /** Called with the warnings of a response that is not a failure. Default: prints each warning to standard error. */
 export const OnWarnings = Context.Reference("parlance/cli/OnWarnings", {
@@ -65,15 +81,45 @@ const failureOf = Effect.fnUntraced(function* (response: HttpClientResponse.Http
   })
 })
 
+/** The parts of an endpoint. */
+const partsOf = (endpoint: string) => {
+  const [method, target, media] = endpoint.split(" ") as [HttpMethod.HttpMethod, string, string | undefined]
+  const [path, query = ""] = target.split("?") as [string, string?]
+  return { method, path, query: query.split("&"), media }
+}
+
+/** Whether the path of an operation has the organization. */
+export const namesOrganization = (operation: Operation): boolean => /:org\b/.test(endpoints[operation])
+
+/**
+ * Distributes the members of a request over its path, query and body. Members without a value are omitted, and false in
+ * a query. The member `if-match` is a header.
+ */
+export const inputOf = (operation: Operation, members: Readonly<Record<string, unknown>>) => {
+  const { media, path, query: ofQuery } = partsOf(endpoints[operation])
+  const params: Record<string, string> = {}
+  const query: Record<string, string> = {}
+  const headers: Record<string, string> = {}
+  const body: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(members)) {
+    if (value === undefined) continue
+    if (name === "if-match") headers[name] = `"${value}"`
+    else if (new RegExp(`:${name}\\b`).test(path)) params[name] = String(value)
+    else if (media !== undefined && !ofQuery.includes(name)) body[name] = value
+    else if (value !== false) query[name] = String(value)
+  }
+  return { params, query, headers, payload: media === undefined ? undefined : body }
+}
+
 const requestOf = (endpoint: string, { headers = {}, params = {}, payload, query = {} }: Input) => {
-  const [method, path, media] = endpoint.split(" ") as [HttpMethod.HttpMethod, string, string | undefined]
+  const { media, method, path } = partsOf(endpoint)
   const url = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
   const request = HttpClientRequest.make(method)(url).pipe(
     HttpClientRequest.setUrlParams(query),
     HttpClientRequest.setHeaders(headers),
   )
   if (payload === undefined) return request
-  return media === undefined
+  return media === "json"
     ? HttpClientRequest.bodyJsonUnsafe(request, payload)
     : HttpClientRequest.bodyText(request, String(payload), media)
 }
@@ -113,11 +159,7 @@ export const clientFor = (
         }
         return yield* Effect.fail(namingToken(yield* failureOf(response), tokenFrom))
       })
-    const client = Object.entries(endpoints).map(([group, members]) => [
-      group,
-      Object.fromEntries(Object.entries(members).map(([name, endpoint]) => [name, call(endpoint)])),
-    ])
-    return Object.fromEntries(client)
+    return Object.fromEntries(Object.entries(endpoints).map(([name, endpoint]) => [name, call(endpoint)])) as never
   }).pipe(
     Effect.provide(
       fetch === undefined

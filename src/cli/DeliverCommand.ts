@@ -1,11 +1,11 @@
 import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument } from "effect/cli"
 import type { DeliveryResource } from "../api/deliveries/DeliveryResource.ts"
+import { call, commandGroup, steps } from "./ApiCommand.ts"
 import { bulk, bulkFlags, filterFlags, membersGiven } from "./BulkDeliver.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { argument, given, text, whole } from "./Flags.ts"
-import { organizationCommand } from "./ManagementCommand.ts"
-import { organization, print } from "./Root.ts"
+import { CommandFailed } from "./Connection.ts"
+import { argument, text, whole } from "./Flags.ts"
+import { organization } from "./Root.ts"
 import { type TableColumns, tableOf } from "./Table.ts"
 
 const ids = Argument.String("id").pipe(
@@ -25,101 +25,66 @@ const columns: TableColumns<DeliveryResource> = {
   reason: ({ reason }) => reason?.slice(0, 120) ?? null,
 }
 
-const list = organizationCommand({
-  name: "list",
-  description: "List deliveries, newest first",
-  flags: {
-    state: text("state", "queued, sending, sent, failed or cancelled"),
-    ...filterFlags,
-    limit: whole("limit", "1 to 500", 50),
-  },
-  call: (client, { limit, org, state, ...filter }) =>
-    client.delivery.listDeliveries({
-      params: { org },
-      query: { limit: String(limit), ...given({ state }), ...membersGiven(filter) },
-    }),
-  result: ({ deliveries }) => deliveries,
-}).table(columns, "No matching deliveries")
-
-const show = organizationCommand({
-  name: "show",
-  description: "Show a delivery with its content",
-  flags: { id: argument("id", "Id of a delivery") },
-  call: (client, { id, org }) => client.delivery.getDelivery({ params: { org, delivery: id } }),
-}).text((delivery) =>
-  [
-    tableOf(columns, [delivery]),
-    ...(delivery.expires_at === null ? [] : [`expires: ${delivery.expires_at}`]),
-    ...Object.entries(delivery.vars ?? {}).map(([name, text]) => `${name}:\n${text}`),
-  ].join("\n\n")
-)
-
-const each = (
-  command: "cancelDelivery" | "retryDelivery",
-  name: "cancel" | "retry",
-  description: string,
-) =>
-  Command.make(
-    name,
-    { ids, ...bulkFlags },
-    Effect.fnUntraced(function* ({ ids, ...flags }) {
-      if (ids.length === 0) return yield* bulk(name, flags)
-      if (flags.all || Object.keys(membersGiven(flags)).length > 0) {
-        return yield* new CommandFailed({
-          message: "Use either ids of deliveries or flags that select them, not both.",
-        })
-      }
-      const client = yield* ManagementClient
-      const org = yield* organization
-      const changed: Array<DeliveryResource> = []
-      for (const id of ids) changed.push(yield* client.delivery[command]({ params: { org, delivery: id } }))
-      yield* print(changed, tableOf(columns, changed))
-    }),
-  ).pipe(Command.withDescription(description))
-
-const status = organizationCommand({
-  name: "status",
-  description: "Show counts by state, the age of the oldest due message, and the current rate",
-  call: (client, { org }) => client.delivery.deliverySummary({ params: { org } }),
-}).table({
-  queued: "queued",
-  scheduled: "scheduled",
-  sending: "sending",
-  sent: "sent",
-  failed: "failed",
-  cancelled: "cancelled",
-  "oldest due s": ({ oldest_due_seconds }) => Math.round(oldest_due_seconds),
-  "sent per s": ({ sent_per_second }) => Math.round(sent_per_second * 10) / 10,
-})
+/** A command that changes deliveries: each of the ids, or in the background all that match the flags. */
+const changing = (kind: "cancel" | "retry", description: string) =>
+  steps(description, { ids, ...bulkFlags }, function* (client, { ids, ...flags }) {
+    if (ids.length === 0) return yield* bulk(kind, flags)
+    if (flags.all || Object.keys(membersGiven(flags)).length > 0) {
+      return yield* new CommandFailed({
+        message: "Use either ids of deliveries or flags that select them, not both.",
+      })
+    }
+    const org = yield* organization
+    const change = kind === "cancel" ? client.cancelDelivery : client.retryDelivery
+    const shown = yield* Effect.forEach(ids, (delivery) => change({ params: { org, delivery } }))
+    return { shown, text: tableOf(columns, shown) }
+  })
+    .result(({ shown }): unknown => shown)
+    .text((_, __, { text }) => text)
 
 const perMinute = (count: number, minutes: number) => Math.round(10 * count / minutes) / 10
 
-const rates = organizationCommand({
-  name: "rates",
-  description: "Show messages sent, failed and retried per minute, and the queue length, over time",
-  flags: { hours: whole("hours", "Length of the period, 1 to 840 hours", 1) },
-  call: (client, { hours, org }) =>
-    client.delivery.deliverySeries({ params: { org }, query: { hours: String(hours) } }),
-}).text(({ points }) =>
-  tableOf({
-    from: ({ complete, start }) => `${start.slice(0, 16).replace("T", " ")}${complete ? "" : " *"}`,
-    "sent per min": ({ minutes, sent }) => perMinute(sent, minutes),
-    "failed per min": ({ failed, minutes }) => perMinute(failed, minutes),
-    "retried per min": ({ minutes, retried }) => perMinute(retried, minutes),
-    waiting: "queued",
-    "oldest waits s": ({ oldest_due_seconds: age }) => age === null ? null : Math.round(age),
-  }, points) + "\n\nUTC. * Not ended yet."
-)
-
 /** `parlance deliver …` */
-export const deliverCommand = Command.make("deliver").pipe(
-  Command.withDescription("Show queued, running and finished deliveries"),
-  Command.withSubcommands([
-    list,
-    show,
-    each("cancelDelivery", "cancel", "Cancel queued messages: by their ids, or all that match the flags"),
-    each("retryDelivery", "retry", "Queue failed messages again: by their ids, or all that match the flags"),
-    status,
-    rates,
-  ]),
-)
+export const deliverCommand = commandGroup("deliver", "Show queued, running and finished deliveries", {
+  list: call("listDeliveries", "List deliveries, newest first", {
+    state: text("state", "queued, sending, sent, failed or cancelled"),
+    ...filterFlags,
+    limit: whole("limit", "1 to 500", 50),
+  }).result(({ deliveries }) => deliveries).table(columns, "No matching deliveries"),
+
+  show: call("getDelivery", "Show a delivery with its content", { delivery: argument("id", "Id of a delivery") })
+    .text((delivery) =>
+      [
+        tableOf(columns, [delivery]),
+        ...(delivery.expires_at === null ? [] : [`expires: ${delivery.expires_at}`]),
+        ...Object.entries(delivery.vars ?? {}).map(([name, text]) => `${name}:\n${text}`),
+      ].join("\n\n")
+    ),
+  cancel: changing("cancel", "Cancel queued messages: by their ids, or all that match the flags"),
+  retry: changing("retry", "Queue failed messages again: by their ids, or all that match the flags"),
+
+  status: call("deliverySummary", "Show counts by state, the age of the oldest due message, and the current rate")
+    .table({
+      queued: "queued",
+      scheduled: "scheduled",
+      sending: "sending",
+      sent: "sent",
+      failed: "failed",
+      cancelled: "cancelled",
+      "oldest due s": ({ oldest_due_seconds }) => Math.round(oldest_due_seconds),
+      "sent per s": ({ sent_per_second }) => Math.round(sent_per_second * 10) / 10,
+    }),
+
+  rates: call("deliverySeries", "Show messages sent, failed and retried per minute, and the queue length, over time", {
+    hours: whole("hours", "Length of the period, 1 to 840 hours", 1),
+  }).text(({ points }) =>
+    tableOf({
+      from: ({ complete, start }) => `${start.slice(0, 16).replace("T", " ")}${complete ? "" : " *"}`,
+      "sent per min": ({ minutes, sent }) => perMinute(sent, minutes),
+      "failed per min": ({ failed, minutes }) => perMinute(failed, minutes),
+      "retried per min": ({ minutes, retried }) => perMinute(retried, minutes),
+      waiting: "queued",
+      "oldest waits s": ({ oldest_due_seconds: age }) => age === null ? null : Math.round(age),
+    }, points) + "\n\nUTC. * Not ended yet."
+  ),
+})

@@ -63,7 +63,7 @@ export const lineOf = (event: ListedEvent): string =>
 
 const listPage = Effect.fnUntraced(function* (query: Readonly<Record<string, string>>) {
   const client = yield* ManagementClient
-  return yield* client.sources.listEvents({ params: { org: yield* organization }, query })
+  return yield* client.listEvents({ params: { org: yield* organization }, query })
 })
 
 /** Reads all events after a cursor, page by page. */

@@ -1,5 +1,6 @@
 import { Option } from "effect"
 import { Argument, Flag } from "effect/cli"
+import { readJson } from "./Inputs.ts"
 
 /** A required argument. */
 export const argument = (name: string, description: string) =>
@@ -9,12 +10,24 @@ export const argument = (name: string, description: string) =>
 export const text = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
+/** An optional flag with a text that `parse` turns into a value. */
+export const parsed = <A>(name: string, description: string, parse: (text: string) => A) =>
+  text(name, description).pipe(Flag.map(Option.map(parse)))
+
+/** An optional flag with JSON, which is parsed when the command runs. */
+export const json = (name: string, description: string) =>
+  parsed(name, description, (text) => readJson(`--${name}`, text))
+
 /** An optional flag with one of the `choices`. */
 export const choice = <const Choices extends ReadonlyArray<string>>(
   name: string,
   choices: Choices,
   description: string,
 ) => Flag.Literals(name, choices).pipe(Flag.withDescription(description), Flag.optional)
+
+/** An optional flag with the text `true` or `false`. */
+export const truth = (name: string, description: string) =>
+  choice(name, ["true", "false"], description).pipe(Flag.map(Option.map((text) => text === "true")))
 
 /** An optional flag with a number. */
 export const number = (name: string, description: string) =>
@@ -36,15 +49,22 @@ export const toggle = (name: string, description: string) =>
 export const switchable = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.optional)
 
-/** A flag that may be repeated. */
+/** The values of a repeated flag, or undefined if it is absent. */
+export const orAbsent = <A>(values: ReadonlyArray<A>) => values.length === 0 ? undefined : values
+
+/** A flag that may be repeated. Its value is undefined if it is absent. */
 export const texts = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.atLeast(0))
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.atLeast(0), Flag.map(orAbsent))
+
+/** A flag that may be repeated and replaces a list. An empty text clears the list. */
+export const list = (name: string, description: string) =>
+  texts(name, description).pipe(Flag.map((values) => values?.filter((value) => value !== "")))
 
 /** The argument of most commands about templates. */
 export const template = argument("template", "The template's id")
 
-/** The values of the flags that are present, by name. */
-export const given = <Values extends Readonly<Record<string, Option.Option<unknown>>>>(values: Values) =>
-  Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => Option.isSome(value) ? [[name, value.value]] : []),
-  ) as { readonly [Name in keyof Values]?: Option.Option.Value<Values[Name]> }
+/** The values that are present, by name. */
+export const given = <Values extends object>(values: Values) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    readonly [Name in keyof Values]?: Exclude<Values[Name], undefined>
+  }

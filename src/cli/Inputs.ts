@@ -1,5 +1,5 @@
-import { Context, Effect, Option, Result, Schema } from "effect"
-import { readFileSync } from "node:fs"
+import { Context, Effect, Result, Schema } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
 import * as Json from "../json/Json.ts"
@@ -48,16 +48,19 @@ export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
       return fault === undefined ? Effect.succeed(textOfUtf8(bytes)!) : notUtf8(file, fault)
     }))
 
+/** Writes a file that only this user can read. */
+export const writeText = (file: string, text: string): Effect.Effect<void, CommandFailed> =>
+  Effect.try({
+    try: () => writeFileSync(file, text, { mode: 0o600 }),
+    catch: (cause) =>
+      new CommandFailed({
+        message: `${file} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,
+      }),
+  })
+
 /** Parses the JSON value of `flag`. Fails with `CommandFailed`. */
 export const readJson = (flag: string, text: string): Effect.Effect<unknown, CommandFailed> =>
   Effect.try({
     try: (): unknown => Json.parse(text),
     catch: () => new CommandFailed({ message: `${flag} must be JSON, such as '{"name":"Ann"}'` }),
   })
-
-/** Parses the JSON value of an optional `flag`. Fails with `CommandFailed`. */
-export const readJsonFlag = (
-  flag: string,
-  text: Option.Option<string>,
-): Effect.Effect<Option.Option<unknown>, CommandFailed> =>
-  Option.isNone(text) ? Effect.succeedNone : Effect.asSome(readJson(flag, text.value))

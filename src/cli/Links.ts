@@ -14,3 +14,7 @@ export const linkTo = Effect.fnUntraced(function* (path: string) {
   const running = Option.isNone(database) ? LocalAddress.read(dataDir) : undefined
   return (running ?? `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`) + path
 })
+
+/** Replaces the path of a response by its link. */
+export const withLink = <Response extends { readonly path: string }>({ path, ...response }: Response) =>
+  Effect.map(linkTo(path), (link) => ({ ...response, link }))

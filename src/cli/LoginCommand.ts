@@ -43,7 +43,7 @@ export const loginCommand = Command.make(
     const base = yield* baseUrlOf(url)
     const token = yield* askToken
     const client = yield* clientFor(base, token)
-    const { organizations } = yield* client.organizations.listOrganizations()
+    const { organizations } = yield* client.listOrganizations()
     const slugs = organizations.map(({ slug }) => slug as string)
     if (Option.isSome(org) && !slugs.includes(org.value)) {
       return yield* new CommandFailed({ message: `This token has no organization ${org.value}: ${slugs.join(", ")}` })
@@ -53,7 +53,7 @@ export const loginCommand = Command.make(
     const stored = addProfile(yield* storedProfiles, name, {
       url: base,
       token: Redacted.value(token),
-      ...given({ org }),
+      ...given({ org: Option.getOrUndefined(org) }),
     })
     yield* Effect.sync(() => writeProfiles(file, stored))
     yield* print(

@@ -1,17 +1,17 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 
-/** Reads the items of all pages. `read` returns the page at a cursor, or the first page for `undefined`. */
+/** Reads the items of all pages. `read` returns the page at a cursor, or the first page without a cursor. */
 export const allPages = Effect.fnUntraced(function* <Item, E, R>(
   read: (
-    cursor: Option.Option<string>,
+    cursor: string | undefined,
   ) => Effect.Effect<{ readonly items: ReadonlyArray<Item>; readonly next: string | number | null }, E, R>,
 ) {
   const all: Array<Item> = []
-  let cursor = Option.none<string>()
+  let cursor: string | undefined
   do {
     const page = yield* read(cursor)
     all.push(...page.items)
-    cursor = Option.map(Option.fromNullOr(page.next), String)
-  } while (Option.isSome(cursor))
+    cursor = page.next === null ? undefined : String(page.next)
+  } while (cursor !== undefined)
   return all
 })

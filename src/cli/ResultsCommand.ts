@@ -1,7 +1,7 @@
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { given, number, template, text, toggle } from "./Flags.ts"
+import { given, number, orAbsent, template, text, toggle } from "./Flags.ts"
 import { sendTimesText } from "./SendTimesText.ts"
 import { resultsText } from "./ResultsText.ts"
 import { segmentsText } from "./SegmentsText.ts"
@@ -31,57 +31,37 @@ export const resultsCommand = Command.make(
     ),
     segments: toggle("segments", "Also print a table for each attribute value"),
   },
-  Effect.fnUntraced(function* (flags) {
-    const {
-      against,
-      by,
-      compare,
-      csv,
-      lookbackDays,
-      offsetDays,
-      segment,
-      segments,
-      sendTimes,
-      series,
-      template,
-      variant,
-    } = flags
+  Effect.fnUntraced(function* ({ against, by, segment, template, variant, ...flags }) {
     const client = yield* ManagementClient
-    if (!compare && (Option.isSome(variant) || Option.isSome(against) || by.length > 0)) {
+    if (!flags.compare && (Option.isSome(variant) || Option.isSome(against) || by.length > 0)) {
       return yield* new CommandFailed({ message: "--variant, --against and --by need --compare" })
     }
-    const asked = {
-      params: { org: yield* organization, template },
-      query: {
-        ...given({
-          lookback_days: Option.map(lookbackDays, String),
-          offset_days: Option.map(offsetDays, String),
-        }),
-        ...(segment.length > 0 ? { segment } : {}),
-      },
-    }
-    if (compare) {
-      const found = yield* client.results.compareSegments({
-        params: asked.params,
-        query: {
-          ...given({ variant, against }),
-          ...(by[0] === undefined ? {} : { attribute: by[0] }),
-          ...(by[1] === undefined ? {} : { second_attribute: by[1] }),
-        },
+    const params = { org: yield* organization, template }
+    if (flags.compare) {
+      const [attribute, second_attribute] = by
+      const compared = { variant: Option.getOrUndefined(variant), against: Option.getOrUndefined(against) }
+      const found = yield* client.compareSegments({
+        params,
+        query: given({ ...compared, attribute, second_attribute }),
       })
       return yield* print(found, segmentsText(found))
     }
-    if (sendTimes) {
-      const found = yield* client.results.templateSendTimes({ params: asked.params })
+    if (flags.sendTimes) {
+      const found = yield* client.templateSendTimes({ params })
       return yield* print(found, sendTimesText(found))
     }
-    if (series) {
-      const found = yield* client.results.templateSeries(asked)
+    const query = given({
+      lookback_days: Option.getOrUndefined(Option.map(flags.lookbackDays, String)),
+      offset_days: Option.getOrUndefined(Option.map(flags.offsetDays, String)),
+      segment: orAbsent(segment),
+    })
+    if (flags.series) {
+      const found = yield* client.templateSeries({ params, query })
       return yield* print(found, seriesText(found))
     }
-    if (csv) return yield* Console.log((yield* client.results.exportResults(asked)).trimEnd())
-    const results = yield* client.results.templateResults(asked)
-    yield* print(results, resultsText(results, { segments }))
+    if (flags.csv) return yield* Console.log((yield* client.exportResults({ params, query })).trimEnd())
+    const results = yield* client.templateResults({ params, query })
+    yield* print(results, resultsText(results, flags))
   }),
 ).pipe(
   Command.withDescription("Show the results of the variants of a template and the winner, if there is one"),

@@ -1,12 +1,11 @@
-import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Flag } from "effect/cli"
 import type { ProposalDetail } from "../domain/Proposal.ts"
+import { call, commandGroup, steps } from "./ApiCommand.ts"
 import { fieldText } from "./ChangesText.ts"
-import { given, optionalWhole, text } from "./Flags.ts"
-import { organizationCommand } from "./ManagementCommand.ts"
-import { allPages } from "./Pages.ts"
+import { optionalWhole, text } from "./Flags.ts"
+import { organization } from "./Root.ts"
 
-const id = Argument.Int("proposal").pipe(Argument.withDescription("The number of the proposed change"))
+const proposal = Argument.Int("proposal").pipe(Argument.withDescription("The number of the proposed change"))
 
 const comment = Flag.String("comment").pipe(Flag.withDescription("A comment for the author"), Flag.withDefault(""))
 
@@ -25,89 +24,51 @@ const detailText = (proposal: ProposalDetail): string =>
     ]),
   ].join("\n")
 
-const list = organizationCommand({
-  name: "list",
-  description: "List changes that wait for approval",
-  flags: {
+/** `parlance review …` */
+export const reviewCommand = commandGroup("review", "Changes to live templates that wait for approval", {
+  list: call("listProposals", "List changes that wait for approval", {
     state: Flag.Literals("state", ["requested", "approved", "rejected", "withdrawn", "all"]).pipe(
       Flag.withDescription("Only changes in this state"),
       Flag.withDefault("requested" as const),
     ),
     template: text("template", "Only changes of this template"),
-  },
-  call: (client, { org, state, template }) =>
-    allPages((before) =>
-      Effect.map(
-        client.reviews.listProposals({
-          params: { org },
-          query: { state, limit: "200", ...given({ template, before }) },
-        }),
-        ({ next, proposals }) => ({ items: proposals, next }),
-      )
-    ),
-}).table({
-  id: "id",
-  template: "template_id",
-  kind: "kind",
-  state: "state",
-  author: "author",
-  proposed: "created_at",
-  "decided by": ({ decided_by }) => decided_by ?? "",
-})
+  }).pages("proposals", "before").table({
+    id: "id",
+    template: "template_id",
+    kind: "kind",
+    state: "state",
+    author: "author",
+    proposed: "created_at",
+    "decided by": ({ decided_by }) => decided_by ?? "",
+  }),
 
-const show = organizationCommand({
-  name: "show",
-  description: "Show a proposed change, each field before and after",
-  flags: { id },
-  call: (client, { id, org }) => client.reviews.getProposal({ params: { org, proposal: String(id) } }),
-}).text(detailText)
+  show: call("getProposal", "Show a proposed change, each field before and after", { proposal }).text(detailText),
 
-const approve = organizationCommand({
-  name: "approve",
-  description: "Approve a change of somebody else, which goes live",
-  flags: {
-    id,
+  approve: steps("Approve a change of somebody else, which goes live", {
+    proposal,
     version: optionalWhole("version", "The version that you read. Default: the current version"),
     comment,
-  },
-  call: (client, { comment, id, org, version }) =>
-    Effect.gen(function* () {
-      const params = { org, proposal: String(id) }
-      const seen = Option.isSome(version) ? version.value : (yield* client.reviews.getProposal({ params })).version
-      return yield* client.reviews.approveProposal({ params, payload: { version: seen, comment } })
-    }),
-}).text(({ template_id }) => `Approved: the change of ${template_id} is live`)
+  }, function* (client, { comment, proposal, version }) {
+    const params = { org: yield* organization, proposal: String(proposal) }
+    const seen = version ?? (yield* client.getProposal({ params })).version
+    return yield* client.approveProposal({ params, payload: { version: seen, comment } })
+  }).text(({ template_id }) => `Approved: the change of ${template_id} is live`),
 
-const reject = organizationCommand({
-  name: "reject",
-  description: "Reject a change of somebody else",
-  flags: { id, comment },
-  call: (client, { comment, id, org }) =>
-    client.reviews.rejectProposal({ params: { org, proposal: String(id) }, payload: { comment } }),
-}).text(({ template_id }) => `Rejected the change of ${template_id}`)
+  reject: call("rejectProposal", "Reject a change of somebody else", { proposal, comment })
+    .text(({ template_id }) => `Rejected the change of ${template_id}`),
 
-const withdraw = organizationCommand({
-  name: "withdraw",
-  description: "Withdraw a proposed change",
-  flags: { id },
-  call: (client, { id, org }) => client.reviews.withdrawProposal({ params: { org, proposal: String(id) } }),
-}).text(({ template_id }) => `Withdrew the change of ${template_id}`)
+  withdraw: call("withdrawProposal", "Withdraw a proposed change", { proposal })
+    .text(({ template_id }) => `Withdrew the change of ${template_id}`),
 
-const update = organizationCommand({
-  name: "update",
-  description: "Bring a proposed change of yours up to date with the live template, or add a message",
-  flags: { id, note: text("note", "A message to reviewers; the change stays as it is") },
-  call: (client, { id, note, org }) =>
-    client.reviews.reviseProposal({
-      params: { org, proposal: String(id) },
-      payload: Option.isSome(note) ? { note: note.value } : { update: true },
-    }),
-}).text(({ template_id }, { note }) =>
-  Option.isSome(note) ? "The message is saved" : `The change of ${template_id} is up to date`
-)
-
-/** `parlance review …` */
-export const reviewCommand = Command.make("review").pipe(
-  Command.withDescription("Changes to live templates that wait for approval"),
-  Command.withSubcommands([list, show, approve, reject, withdraw, update]),
-)
+  update: call(
+    "reviseProposal",
+    "Bring a proposed change of yours up to date with the live template, or add a message",
+    {
+      proposal,
+      note: text("note", "A message to reviewers; the change stays as it is"),
+    },
+  ).sends(({ note, proposal }) => note === undefined ? { proposal, update: true } : { proposal, note })
+    .text(({ template_id }, { note }) =>
+      note === undefined ? `The change of ${template_id} is up to date` : "The message is saved"
+    ),
+})

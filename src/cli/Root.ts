@@ -12,7 +12,7 @@ export const organization = Effect.gen(function* () {
   const named = Option.orElse(org, () => Option.flatMap(remote, ({ org }) => org))
   if (Option.isSome(named)) return named.value as OrgSlug
   const client = yield* ManagementClient
-  const { organizations } = yield* client.organizations.listOrganizations()
+  const { organizations } = yield* client.listOrganizations()
   if (organizations.length === 1) return organizations[0]!.slug
   return yield* new CommandFailed({
     message: organizations.length === 0

@@ -66,7 +66,7 @@ const readDecisions = Effect.fnUntraced(function* (options: {
   let asked = 0
   let cursor: string | undefined
   do {
-    const page = yield* client.learning.listDecisions({
+    const page = yield* client.listDecisions({
       params: { org: options.org, template: options.template },
       query: {
         limit: String(Math.min(pageSize, options.limit - asked)),
@@ -100,7 +100,7 @@ export const replayLog = Effect.fnUntraced(
   function* (template: string, lookbackDays: Option.Option<number>, limit: number) {
     const client = yield* ManagementClient
     const org = yield* organization
-    const { objective } = yield* client.templates.getTemplate({ params: { org, template } })
+    const { objective } = yield* client.getTemplate({ params: { org, template } })
     if (weightsOf(objective).revenue !== 0) {
       return yield* new CommandFailed({
         message:

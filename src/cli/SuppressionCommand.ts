@@ -1,15 +1,14 @@
 import { Console, Effect, Option } from "effect"
 import { Command } from "effect/cli"
-import { writeFileSync } from "node:fs"
-import type { SuppressionInput, SuppressionResource } from "../api/suppressions/SuppressionsApi.ts"
+import type { SuppressionResource } from "../api/suppressions/SuppressionsApi.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
-import { csvRows, maxRows } from "../suppressions/SuppressionCsv.ts"
 import { withProgress } from "../runtime/Progress.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { argument, choice, given, text, whole } from "./Flags.ts"
-import { bodyOf, readText } from "./Inputs.ts"
-import { organizationCommand } from "./ManagementCommand.ts"
-import { organization, print } from "./Root.ts"
+import { csvRows, maxRows } from "../suppressions/SuppressionCsv.ts"
+import { call, commandGroup, steps } from "./ApiCommand.ts"
+import { ManagementClient } from "./Connection.ts"
+import { argument, choice, text, whole } from "./Flags.ts"
+import { readText, writeText } from "./Inputs.ts"
+import { organization } from "./Root.ts"
 import { type TableColumns, tableOf } from "./Table.ts"
 
 const columns: TableColumns<SuppressionResource> = {
@@ -19,49 +18,9 @@ const columns: TableColumns<SuppressionResource> = {
   source: "source",
 }
 
-const address = argument("address", "An e-mail address; case does not matter")
+const email = argument("address", "An e-mail address; case does not matter")
 
 const reason = (description: string) => choice("reason", SuppressionReason.literals, description)
-
-const list = organizationCommand({
-  name: "list",
-  description: "List suppressed addresses, newest first",
-  flags: { reason: reason("Only entries with this reason"), limit: whole("limit", "1 to 1,000", 100) },
-  call: (client, { limit, org, reason }) =>
-    client.suppressions.listSuppressions({ params: { org }, query: { limit: String(limit), ...given({ reason }) } }),
-  result: ({ suppressions }) => suppressions,
-}).table(columns, "No matching entries")
-
-const show = organizationCommand({
-  name: "show",
-  description: "Show whether an address is suppressed, and why",
-  flags: { address },
-  call: (client, { address, org }) =>
-    client.suppressions.findSuppression({ params: { org }, query: { email: address } }),
-}).text(({ suppressed, suppressions }, { address }) =>
-  suppressed ? tableOf(columns, suppressions) : `${address} is not suppressed`
-)
-
-const add = organizationCommand({
-  name: "add",
-  description: "Add an address to the suppression list and cancel its queued messages",
-  flags: { address, reason: reason("Default: manual") },
-  call: (client, { address, org, reason }) =>
-    client.suppressions.addSuppression({
-      params: { org },
-      payload: bodyOf<typeof SuppressionInput.Type>({ email: address, ...given({ reason }) }),
-    }),
-  result: ({ suppressions }) => suppressions,
-}).table(columns)
-
-const remove = organizationCommand({
-  name: "remove",
-  description: "Remove an address from the suppression list",
-  flags: { address, reason: reason("Remove only entries with this reason. Default: all") },
-  call: (client, { address, org, reason }) =>
-    client.suppressions.removeSuppression({ params: { org }, query: { email: address, ...given({ reason }) } }),
-  result: (_, { address }) => ({ removed: address }),
-}).text(({ removed }) => `Removed ${removed} from the suppression list`)
 
 /**
  * Largest number of UTF-16 code units in one request. In UTF-8 they are at most 750,000 bytes of the limit of 1 MiB.
@@ -95,57 +54,65 @@ export const partsOf = (text: string): ReadonlyArray<string> => {
   return [...parts, part]
 }
 
-const importFile = Command.make(
-  "import",
-  { file: argument("file", "A CSV file, or - for standard input") },
-  Effect.fnUntraced(function* ({ file }) {
-    const client = yield* ManagementClient
-    const org = yield* organization
-    const sum = { added: 0, present: 0, skipped: 0 }
-    const parts = partsOf(yield* readText(file))
-    yield* withProgress(
-      "Importing suppressions",
-      (report) =>
-        Effect.forEach(parts, (payload, index) =>
-          Effect.gen(function* () {
-            yield* report({ done: index, total: parts.length, unit: "requests" })
-            const done = yield* client.suppressions.importSuppressions({ params: { org }, payload })
-            sum.added += done.added
-            sum.present += done.present
-            sum.skipped += done.skipped
-          }), { discard: true }),
-    )
-    yield* print(
-      sum,
-      `Added ${sum.added} entries; ${sum.present} were on the list already, ${sum.skipped} rows have no address`,
-    )
-  }),
-).pipe(
-  Command.withDescription(
-    "Import addresses from CSV with a column address (or email) and, optionally, reason, source and suppressed_at",
-  ),
-)
-
 const exportFile = Command.make(
   "export",
   { out: text("out", "File to write. Default: standard output") },
   Effect.fnUntraced(function* ({ out }) {
     const client = yield* ManagementClient
-    const csv = yield* client.suppressions.exportSuppressions({ params: { org: yield* organization } })
+    const csv = yield* client.exportSuppressions({ params: { org: yield* organization } })
     if (Option.isNone(out)) return yield* Console.log(csv.trimEnd())
-    yield* Effect.try({
-      try: () => writeFileSync(out.value, csv, { mode: 0o600 }),
-      catch: (cause) =>
-        new CommandFailed({
-          message: `${out.value} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,
-        }),
-    })
+    yield* writeText(out.value, csv)
     yield* Console.log(`Wrote the suppression list to ${out.value}`)
   }),
 ).pipe(Command.withDescription("Write the suppression list as CSV"))
 
 /** `parlance suppression …` */
-export const suppressionCommand = Command.make("suppression").pipe(
-  Command.withDescription("Addresses that get no messages"),
-  Command.withSubcommands([list, show, add, remove, importFile, exportFile]),
-)
+export const suppressionCommand = commandGroup("suppression", "Addresses that get no messages", {
+  list: call("listSuppressions", "List suppressed addresses, newest first", {
+    reason: reason("Only entries with this reason"),
+    limit: whole("limit", "1 to 1,000", 100),
+  }).result(({ suppressions }) => suppressions).table(columns, "No matching entries"),
+
+  show: call("findSuppression", "Show whether an address is suppressed, and why", { email })
+    .text(({ suppressed, suppressions }, { email }) =>
+      suppressed ? tableOf(columns, suppressions) : `${email} is not suppressed`
+    ),
+
+  add: call("addSuppression", "Add an address to the suppression list and cancel its queued messages", {
+    email,
+    reason: reason("Default: manual"),
+  }).result(({ suppressions }) => suppressions).table(columns),
+
+  remove: call("removeSuppression", "Remove an address from the suppression list", {
+    email,
+    reason: reason("Remove only entries with this reason. Default: all"),
+  }).result((_, { email }) => ({ removed: email }))
+    .text(({ removed }) => `Removed ${removed} from the suppression list`),
+
+  import: steps(
+    "Import addresses from CSV with a column address (or email) and, optionally, reason, source and suppressed_at",
+    { file: argument("file", "A CSV file, or - for standard input") },
+    function* (client, { file }) {
+      const params = { org: yield* organization }
+      const sum = { added: 0, present: 0, skipped: 0 }
+      const parts = partsOf(yield* readText(file))
+      const importPart = Effect.fnUntraced(function* (payload: string) {
+        const done = yield* client.importSuppressions({ params, payload })
+        sum.added += done.added
+        sum.present += done.present
+        sum.skipped += done.skipped
+      })
+      yield* withProgress("Importing suppressions", (report) =>
+        Effect.forEach(
+          parts,
+          (part, index) =>
+            Effect.andThen(report({ done: index, total: parts.length, unit: "requests" }), importPart(part)),
+          { discard: true },
+        ))
+      return sum
+    },
+  ).text(({ added, present, skipped }) =>
+    `Added ${added} entries; ${present} were on the list already, ${skipped} rows have no address`
+  ),
+  export: exportFile,
+})

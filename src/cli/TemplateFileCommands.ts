@@ -33,7 +33,7 @@ const printWarnings = (faultAt: TemplateFile.ReadFile["faultAt"]) => (warnings: 
 
 const send = Effect.fnUntraced(function* (templates: ReadonlyArray<TemplateInput>, dryRun: boolean) {
   const client = yield* ManagementClient
-  return yield* client.templates.importTemplates({
+  return yield* client.importTemplates({
     params: { org: yield* organization },
     query: dryRun ? { dry_run: "true" } : {},
     payload: { templates },
@@ -179,7 +179,7 @@ export const exportFile = Command.make(
     const org = yield* organization
     const templates = ids.length === 0
       ? yield* allTemplates(org, "all")
-      : yield* Effect.forEach(ids, (template) => client.templates.getTemplate({ params: { org, template } }))
+      : yield* Effect.forEach(ids, (template) => client.getTemplate({ params: { org, template } }))
     const text = TemplateFile.format(templates.map(TemplateFile.inputOf), format)
     if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
     const file = out.value

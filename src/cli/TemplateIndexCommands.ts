@@ -1,10 +1,8 @@
-import { Effect } from "effect"
 import { Argument } from "effect/cli"
 import { problemKinds } from "../api/templates/TemplateListShape.ts"
+import { call } from "./ApiCommand.ts"
 import { changesText } from "./ChangesText.ts"
-import { argument, choice, given, template, text, toggle } from "./Flags.ts"
-import { organizationCommand } from "./ManagementCommand.ts"
-import { allPages } from "./Pages.ts"
+import { argument, choice, template, text, toggle } from "./Flags.ts"
 
 /** The flag that selects archived templates. */
 export const archivedFlag = toggle("archived", "Archived templates instead of templates in use")
@@ -28,29 +26,11 @@ const filters = {
 }
 
 /** `parlance template find [TEXT]` */
-export const find = organizationCommand({
-  name: "find",
-  description: "Find templates by name, id, state, goal, tag, owner, winner or problems",
-  flags: {
-    text: argument("text", "Part of the name, the id or a tag").pipe(Argument.optional),
-    archived: archivedFlag,
-    ...filters,
-  },
-  call: (client, { archived, failing, goal, org, owner, sort, state, tag, text, winner }) =>
-    allPages((after) =>
-      Effect.map(
-        client.templateIndex.findTemplates({
-          params: { org },
-          query: {
-            ...given({ search: text, state, goal, tag, owner, winner, failing, sort, after }),
-            archived: String(archived),
-            limit: "200",
-          },
-        }),
-        ({ next, templates }) => ({ items: templates, next }),
-      )
-    ),
-}).table({
+export const find = call("findTemplates", "Find templates by name, id, state, goal, tag, owner, winner or problems", {
+  search: argument("text", "Part of the name, the id or a tag").pipe(Argument.optional),
+  archived: archivedFlag,
+  ...filters,
+}).pages("templates", "after").table({
   id: "id",
   name: "name",
   state: "state",
@@ -68,18 +48,9 @@ export const find = organizationCommand({
 export const changesFlag = toggle("changes", "Show each field before and after instead of a table")
 
 /** `parlance template history ID` */
-export const history = organizationCommand({
-  name: "history",
-  description: "List the changes of a template and their authors, newest first",
-  flags: { template, whole: changesFlag },
-  call: (client, { org, template }) =>
-    allPages((before) =>
-      Effect.map(
-        client.templateIndex.templateHistory({
-          params: { org, template },
-          query: { limit: "200", ...given({ before }) },
-        }),
-        ({ changes, next }) => ({ items: changes, next }),
-      )
-    ),
-}).text((changes, { whole }) => changesText(changes, whole))
+export const history = call("templateHistory", "List the changes of a template and their authors, newest first", {
+  template,
+  whole: changesFlag,
+}).sends(({ template }) => ({ template }))
+  .pages("changes", "before")
+  .text((changes, { whole }) => changesText(changes, whole))

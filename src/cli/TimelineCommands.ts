@@ -1,10 +1,9 @@
-import { Effect, Option } from "effect"
 import { Argument } from "effect/cli"
 import type { TimelineResource } from "../api/timelines/TimelinesApi.ts"
 import { listOfSources } from "../domain/Source.ts"
+import { call } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
-import { argument, given, text, whole } from "./Flags.ts"
-import { organizationCommand } from "./ManagementCommand.ts"
+import { argument, text, whole } from "./Flags.ts"
 import { tableOf } from "./Table.ts"
 
 const percent = (share: number | null) => share === null ? "–" : `${(share * 100).toFixed(1)} %`
@@ -55,45 +54,33 @@ const eventsText = (events: TimelineResource["loose"]) =>
   tableOf({ occurred: "occurred_at", source: "source", event: "event", effect: "effect", why: "reason" }, events)
 
 /** `parlance person show` */
-export const personShow = organizationCommand({
-  name: "show",
-  description: "Show everything about a person: traits, decisions with reasons, messages, events and their effect",
-  flags: {
-    user: text("user", "The user's id in requests of callers"),
+export const personShow = call(
+  "findStory",
+  "Show everything about a person: traits, decisions with reasons, messages, events and their effect",
+  {
+    user_id: text("user", "The user's id in requests of callers"),
     email: text("email", "The e-mail address"),
     after: text("after", "The value that the previous page printed"),
     limit: whole("limit", "Decisions, 1 to 100", 20),
   },
-  payload: ({ email, user }) =>
-    Option.isSome(user) !== Option.isSome(email)
-      ? Effect.void
-      : new CommandFailed({ message: "Select the person with either --user or --email." }),
-  call: (client, { after, email, limit, org, user }) =>
-    client.stories.findStory({
-      params: { org },
-      query: { ...given({ user_id: user, email, after }), limit: String(limit) },
-    }),
-}).text(textOf)
+).sends((values) =>
+  (values.user_id === undefined) !== (values.email === undefined)
+    ? values
+    : new CommandFailed({ message: "Select the person with either --user or --email." })
+).text(textOf)
 
 /** `parlance event story` */
-export const eventStory = organizationCommand({
-  name: "story",
-  description:
-    "Show everything about a tracking id: the decision with its reason, the message, events and their effect",
-  flags: { trackingId: Argument.String("tracking-id") },
-  call: (client, { org, trackingId }) =>
-    client.stories.findStory({ params: { org }, query: { tracking_id: trackingId } }),
-}).text(textOf)
+export const eventStory = call(
+  "findStory",
+  "Show everything about a tracking id: the decision with its reason, the message, events and their effect",
+  { tracking_id: Argument.String("tracking-id") },
+).text(textOf)
 
 /** `parlance webhook events` */
-export const webhookEvents = organizationCommand({
-  name: "events",
-  description: "List the latest events of a source",
-  flags: { sourceId: argument("source", `One of ${listOfSources}`), limit: whole("limit", "1 to 200", 50) },
-  call: (client, { limit, org, sourceId }) =>
-    client.stories.recentEvents({ params: { org, segment: sourceId }, query: { limit: String(limit) } }),
-  result: ({ events }) => events,
-}).table({
+export const webhookEvents = call("recentEvents", "List the latest events of a source", {
+  segment: argument("source", `One of ${listOfSources}`),
+  limit: whole("limit", "1 to 200", 50),
+}).result(({ events }) => events).table({
   occurred: "occurred_at",
   event: "event",
   machine: "automated",

@@ -1,25 +1,18 @@
-import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
-import type {
-  EndpointInput,
-  EndpointPatch,
-  ReplayInput,
-  SentEvent,
-  WebhookEndpoint,
-} from "../api/endpoints/EndpointsApi.ts"
+import { Flag } from "effect/cli"
+import type { SentEvent, WebhookEndpoint } from "../api/endpoints/EndpointsApi.ts"
+import { call, commandGroup } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
-import { argument, given, text, toggle, whole } from "./Flags.ts"
-import { bodyOf } from "./Inputs.ts"
-import { organizationCommand } from "./ManagementCommand.ts"
+import { argument, orAbsent, text, toggle, whole } from "./Flags.ts"
 import { table, type TableColumns, tableOf } from "./Table.ts"
 
-const id = argument("id", "Id of the webhook endpoint")
+const endpoint = argument("id", "Id of the webhook endpoint")
 
 const events = Flag.String("event").pipe(
   Flag.withDescription(
     "A type of event that the endpoint gets, such as delivery.failed. Repeat the option for several. Default: all",
   ),
   Flag.between(0, 50),
+  Flag.map(orAbsent),
 )
 
 const description = text("description", "Purpose of the endpoint")
@@ -37,94 +30,9 @@ const columns: TableColumns<WebhookEndpoint> = {
   description: "description",
 }
 
-const list = organizationCommand({
-  name: "list",
-  description: "List webhook endpoints with their state",
-  call: (client, { org }) => client.endpoints.listWebhookEndpoints({ params: { org } }),
-  result: ({ endpoints }) => endpoints,
-}).table(columns, "No webhook endpoints. Add one with `parlance webhook-endpoint create URL`.")
-
-const show = organizationCommand({
-  name: "show",
-  description: "Show a webhook endpoint",
-  flags: { id },
-  call: (client, { id, org }) => client.endpoints.getWebhookEndpoint({ params: { org, endpoint: id } }),
-}).table(columns)
-
 const secretText = (secret: string) => `Signing secret, shown only this once:\n${secret}`
 
-const create = organizationCommand({
-  name: "create",
-  description: "Add a webhook endpoint; its signing secret is shown once",
-  examples: [
-    "parlance webhook-endpoint create https://example.com/hook --event delivery.failed --event winner.found",
-  ],
-  flags: {
-    url: argument("url", "Where events are sent, such as https://example.com/hook"),
-    description,
-    events,
-  },
-  call: (client, { description, events, org, url }) =>
-    client.endpoints.createWebhookEndpoint({
-      params: { org },
-      payload: bodyOf<typeof EndpointInput.Type>({ url, events, ...given({ description }) }),
-    }),
-}).text((made) => `${tableOf(columns, [made])}\n\n${secretText(made.secret)}`)
-
-const update = organizationCommand({
-  name: "update",
-  description: "Change, enable or disable a webhook endpoint",
-  flags: {
-    id,
-    url: text("url", "Where events are sent"),
-    description,
-    events,
-    allEvents: toggle("all-events", "Send all types of events"),
-    enable: toggle("enable", "Send events again, also after the service has disabled the endpoint"),
-    disable: toggle("disable", "Send no events"),
-  },
-  payload: ({ allEvents, description, disable, enable, events, url }) => {
-    if (enable && disable) return new CommandFailed({ message: "Use either --enable or --disable." })
-    if (allEvents && events.length > 0) return new CommandFailed({ message: "Use either --event or --all-events." })
-    const change = {
-      ...given({ url, description }),
-      ...(events.length > 0 || allEvents ? { events } : {}),
-      ...(enable || disable ? { enabled: enable } : {}),
-    }
-    return Object.keys(change).length > 0
-      ? Effect.succeed(bodyOf<typeof EndpointPatch.Type>(change))
-      : new CommandFailed({
-        message: "Name a change: --url, --description, --event, --all-events, --enable or --disable.",
-      })
-  },
-  call: (client, { id, org, payload }) =>
-    client.endpoints.updateWebhookEndpoint({ params: { org, endpoint: id }, payload }),
-}).table(columns)
-
-const remove = organizationCommand({
-  name: "remove",
-  description: "Remove a webhook endpoint with its events",
-  flags: { id },
-  call: (client, { id, org }) => client.endpoints.deleteWebhookEndpoint({ params: { org, endpoint: id } }),
-  result: (_, { id }) => ({ id, removed: true }),
-}).text(({ id }) => `Removed ${id} and its events`)
-
-const rotate = organizationCommand({
-  name: "rotate",
-  description: "Replace the signing secret",
-  flags: { id },
-  call: (client, { id, org }) => client.endpoints.rotateWebhookSecret({ params: { org, endpoint: id } }),
-}).text(({ secret }) => `${secretText(secret)}\n\nThe previous secret signs as well, for 24 hours.`)
-
-const test = organizationCommand({
-  name: "test",
-  description: "Send an event `ping`",
-  flags: { id },
-  call: (client, { id, org }) => client.endpoints.pingWebhookEndpoint({ params: { org, endpoint: id } }),
-}).text(({ event_id }, { id }) =>
-  `The event ${event_id} (ping) is sent within seconds. ` +
-  `\`parlance webhook-endpoint events ${id}\` shows the response.`
-)
+const refused = (message: string) => new CommandFailed({ message })
 
 /** The rows of an event: one for each attempt, or one row without an attempt. */
 const rowsOf = ({ attempts, created_at, id, next_attempt_at, state, type }: SentEvent) => {
@@ -134,48 +42,78 @@ const rowsOf = ({ attempts, created_at, id, next_attempt_at, state, type }: Sent
     : attempts.map(({ at, milliseconds, reason, status }) => [...about, at, status, milliseconds, reason])
 }
 
-const sent = organizationCommand({
-  name: "events",
-  description: "List the events of an endpoint with their attempts, newest first",
-  flags: {
-    id,
-    before: text("before", "The value that the previous page printed"),
-    limit: whole("limit", "1 to 100 events", 25),
-  },
-  call: (client, { before, id, limit, org }) =>
-    client.endpoints.listWebhookEvents({
-      params: { org, endpoint: id },
-      query: { limit: String(limit), ...given({ before }) },
-    }),
-}).text(({ events, next }) =>
-  events.length === 0 ? "No events in the last 30 days" : [
-    table(["event", "type", "state", "attempt at", "status", "ms", "response"], events.flatMap(rowsOf)),
-    ...(next === null ? [] : ["", `More with --before ${next}`]),
-  ].join("\n")
-)
-
-const replay = organizationCommand({
-  name: "replay",
-  description: "Send events again: one, or all since a time",
-  flags: {
-    id,
-    eventId: text("event-id", "One event"),
-    since: text("since", "All events since this time, such as 2026-05-04T09:30:00Z"),
-  },
-  payload: ({ eventId, since }) =>
-    Option.isSome(eventId) === Option.isSome(since)
-      ? new CommandFailed({ message: "Select the events with either --event-id or --since." })
-      : Effect.succeed(bodyOf<typeof ReplayInput.Type>(given({ event_id: eventId, since }))),
-  call: (client, { id, org, payload }) =>
-    client.endpoints.replayWebhookEvents({ params: { org, endpoint: id }, payload }),
-}).text(({ replayed }) =>
-  replayed === 0
-    ? "No event was sent again. Events that wait for an attempt are not repeated."
-    : `${replayed} events are sent again, with the same ids`
-)
-
 /** `parlance webhook-endpoint …` */
-export const webhookEndpointCommand = Command.make("webhook-endpoint").pipe(
-  Command.withDescription("Servers that receive events, such as failed deliveries"),
-  Command.withSubcommands([list, show, create, update, remove, rotate, sent, replay, test]),
+export const webhookEndpointCommand = commandGroup(
+  "webhook-endpoint",
+  "Servers that receive events, such as failed deliveries",
+  {
+    list: call("listWebhookEndpoints", "List webhook endpoints with their state")
+      .result(({ endpoints }) => endpoints)
+      .table(columns, "No webhook endpoints. Add one with `parlance webhook-endpoint create URL`."),
+
+    show: call("getWebhookEndpoint", "Show a webhook endpoint", { endpoint }).table(columns),
+
+    create: call("createWebhookEndpoint", "Add a webhook endpoint; its signing secret is shown once", {
+      url: argument("url", "Where events are sent, such as https://example.com/hook"),
+      description,
+      events,
+    }).examples(
+      "parlance webhook-endpoint create https://example.com/hook --event delivery.failed --event winner.found",
+    ).text((made) => `${tableOf(columns, [made])}\n\n${secretText(made.secret)}`),
+
+    update: call("updateWebhookEndpoint", "Change, enable or disable a webhook endpoint", {
+      endpoint,
+      url: text("url", "Where events are sent"),
+      description,
+      events,
+      allEvents: toggle("all-events", "Send all types of events"),
+      enable: toggle("enable", "Send events again, also after the service has disabled the endpoint"),
+      disable: toggle("disable", "Send no events"),
+    }).sends(({ allEvents, description, disable, enable, endpoint, events, url }) => {
+      if (enable && disable) return refused("Use either --enable or --disable.")
+      if (allEvents && events !== undefined) return refused("Use either --event or --all-events.")
+      const enabled = enable || disable ? enable : undefined
+      const change = { url, description, events: allEvents ? [] : events, enabled }
+      return Object.values(change).some((value) => value !== undefined)
+        ? { endpoint, ...change }
+        : refused("Name a change: --url, --description, --event, --all-events, --enable or --disable.")
+    }).table(columns),
+
+    remove: call("deleteWebhookEndpoint", "Remove a webhook endpoint with its events", { endpoint })
+      .result((_, { endpoint }) => ({ id: endpoint, removed: true }))
+      .text(({ id }) => `Removed ${id} and its events`),
+
+    rotate: call("rotateWebhookSecret", "Replace the signing secret", { endpoint })
+      .text(({ secret }) => `${secretText(secret)}\n\nThe previous secret signs as well, for 24 hours.`),
+
+    events: call("listWebhookEvents", "List the events of an endpoint with their attempts, newest first", {
+      endpoint,
+      before: text("before", "The value that the previous page printed"),
+      limit: whole("limit", "1 to 100 events", 25),
+    }).text(({ events, next }) =>
+      events.length === 0 ? "No events in the last 30 days" : [
+        table(["event", "type", "state", "attempt at", "status", "ms", "response"], events.flatMap(rowsOf)),
+        ...(next === null ? [] : ["", `More with --before ${next}`]),
+      ].join("\n")
+    ),
+
+    replay: call("replayWebhookEvents", "Send events again: one, or all since a time", {
+      endpoint,
+      event_id: text("event-id", "One event"),
+      since: text("since", "All events since this time, such as 2026-05-04T09:30:00Z"),
+    }).sends((values) =>
+      (values.event_id === undefined) === (values.since === undefined)
+        ? refused("Select the events with either --event-id or --since.")
+        : values
+    ).text(({ replayed }) =>
+      replayed === 0
+        ? "No event was sent again. Events that wait for an attempt are not repeated."
+        : `${replayed} events are sent again, with the same ids`
+    ),
+
+    test: call("pingWebhookEndpoint", "Send an event `ping`", { endpoint }).text(({ event_id }, { endpoint }) =>
+      `The event ${event_id} (ping) is sent within seconds. ` +
+      `\`parlance webhook-endpoint events ${endpoint}\` shows the response.`
+    ),
+  },
 )

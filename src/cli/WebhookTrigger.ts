@@ -78,7 +78,7 @@ const source = Effect.fnUntraced(function* (name: string) {
   if (sourceId === undefined) {
     return yield* new CommandFailed({ message: `There is no source ${name}. Sources are ${listOfSources}.` })
   }
-  const { webhooks } = yield* client.sources.listSources({ params: { org: yield* organization } })
+  const { webhooks } = yield* client.listSources({ params: { org: yield* organization } })
   const found = webhooks.find(({ segment }) => segment === sourceId)
   if (found === undefined || (!found.set_up && sourceId !== "events") || !found.enabled) {
     return yield* new CommandFailed({
@@ -117,7 +117,7 @@ const trackingIdOf = Effect.fnUntraced(function* (
 
 const storyOf = Effect.fnUntraced(function* (trackingId: string) {
   const client = yield* ManagementClient
-  return yield* client.stories.findStory({
+  return yield* client.findStory({
     params: { org: yield* organization },
     query: { tracking_id: trackingId },
   })

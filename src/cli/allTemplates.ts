@@ -8,7 +8,7 @@ export const allTemplates = Effect.fnUntraced(function* (org: string, archived: 
   const client = yield* ManagementClient
   return yield* allPages((after) =>
     Effect.map(
-      client.templates.listTemplates({ params: { org }, query: { archived, limit: "1000", ...given({ after }) } }),
+      client.listTemplates({ params: { org }, query: { archived, limit: "1000", ...given({ after }) } }),
       ({ next, templates }) => ({ items: templates, next }),
     )
   )

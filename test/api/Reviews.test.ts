@@ -105,11 +105,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
 
   const live = (slug: string) => manage("GET", `/organizations/${slug}/templates/welcome`)
 
-  const methods = new Map(
-    Object.values(endpoints).flatMap((group) =>
-      Object.entries(group).map(([name, endpoint]) => [name, (endpoint as string).split(" ")[0]!])
-    ),
-  )
+  const methods = new Map(Object.entries(endpoints).map(([name, endpoint]) => [name, endpoint.split(" ")[0]!]))
 
   const propose = async (slug: string, by: Record<string, string>, name: string): Promise<Answer> => {
     const { body, path } = samples[name]!
@@ -129,10 +125,8 @@ suiteOnService("Approval of changes to live templates", (bench) => {
       action !== undefined && scope === "templates:write" ? [name] : []
     )
     assert.sameMembers(writing, [...Object.keys(samples), ...others])
-    const ofTemplates = Object.entries(endpoints).flatMap(([, group]) =>
-      Object.entries(group).flatMap(([name, endpoint]) =>
-        /^(?!GET)\w+ .*\/templates/.test(endpoint as string) ? [name] : []
-      )
+    const ofTemplates = Object.entries(endpoints).flatMap(([name, endpoint]) =>
+      /^(?!GET)\w+ .*\/templates/.test(endpoint) ? [name] : []
     )
     assert.sameMembers(ofTemplates, [
       ...Object.keys(samples),

@@ -19,7 +19,7 @@ const said = Effect.fnUntraced(function* (status: number, headers: OutgoingHttpH
   )
   const { port } = server.address() as AddressInfo
   const env = { PARLANCE_URL: `http://127.0.0.1:${port}`, ADMIN_TOKEN: adminToken }
-  const error = yield* Effect.flatMap(Connection.ManagementClient, (client) => client.organizations.listOrganizations())
+  const error = yield* Effect.flatMap(Connection.ManagementClient, (client) => client.listOrganizations())
     .pipe(
       Effect.provide(Layer.provide(Connection.layer, layerSettings(env))),
       Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))),

@@ -119,20 +119,18 @@ describe("parlance simulate", () => {
       yield* TestClock.setTime(start + decisions.length * 200_000 + 15 * 86_400_000)
       const pages: Array<string | undefined> = []
       const stub = {
-        organizations: { listOrganizations: () => Effect.succeed({ organizations: [{ slug: "acme" }] }) },
-        templates: { getTemplate: () => Effect.succeed({ objective: "click" }) },
-        learning: {
-          listDecisions: ({ query }: { readonly query: { readonly after?: string; readonly limit: string } }) => {
-            pages.push(query.after)
-            const from = query.after === undefined
-              ? 0
-              : decisions.findIndex(({ tracking_id }) => tracking_id === query.after) + 1
-            const page = decisions.slice(from, from + 1_000)
-            return Effect.succeed({
-              decisions: page,
-              next: from + 1_000 < decisions.length ? page.at(-1)!.tracking_id : null,
-            })
-          },
+        listOrganizations: () => Effect.succeed({ organizations: [{ slug: "acme" }] }),
+        getTemplate: () => Effect.succeed({ objective: "click" }),
+        listDecisions: ({ query }: { readonly query: { readonly after?: string; readonly limit: string } }) => {
+          pages.push(query.after)
+          const from = query.after === undefined
+            ? 0
+            : decisions.findIndex(({ tracking_id }) => tracking_id === query.after) + 1
+          const page = decisions.slice(from, from + 1_000)
+          return Effect.succeed({
+            decisions: page,
+            next: from + 1_000 < decisions.length ? page.at(-1)!.tracking_id : null,
+          })
         },
       }
       const output = yield* runner(stub as unknown as ManagementClient["Service"])("replay", "--org", "acme", "--json")

@@ -59,7 +59,7 @@ const LoggedDecision = Schema.Struct({
 }).annotate({ identifier: "Decision" })
 
 /** The result of a rebuild. `differences` is empty if all counts were right. */
-const RebuildResult = Schema.Struct({
+export const RebuildResult = Schema.Struct({
   decisions: Schema.Int,
   templates: Schema.Int,
   written: Schema.Boolean,
