@@ -30,22 +30,28 @@ export interface Diagnosis {
   readonly remedy: string | null
 }
 
-const made =
-  (status: Diagnosis["status"]) =>
-  (check: Diagnosis["check"], subject: string, detail: string, remedy: string | null = null): Diagnosis => ({
+/** Makes the conclusions of a check about a subject. Default: about the installation. */
+export const about = (check: Diagnosis["check"], subject = "") => {
+  const made = (status: Diagnosis["status"]) => (detail: string, remedy: string | null = null): Diagnosis => ({
     check,
     subject,
     status,
     detail,
     remedy,
   })
+  return {
+    /** A finding that needs no action. */
+    ok: made("ok"),
+    /** A finding that something may not work as intended. */
+    warning: made("warning"),
+    /** A finding that something does not work. */
+    fault: made("fault"),
+  }
+}
 
-/** Returns a finding that needs no action. */
-export const ok = made("ok")
-/** Returns a finding that something may not work as intended. */
-export const warning = made("warning")
-/** Returns a finding that something does not work. */
-export const fault = made("fault")
+const clock = about("clock")
+const store = about("store")
+const mail = about("mail")
 
 /** The differences between two clocks at which a warning and a fault begin. Unit: milliseconds. */
 const clockLimits = { warning: 2_000, fault: 60_000 }
@@ -53,13 +59,11 @@ const clockLimits = { warning: 2_000, fault: 60_000 }
 /** Judges the difference between the clocks of this machine and of the service or database. */
 export const clockDiagnosis = (other: string, differenceMillis: number): Diagnosis => {
   const size = Math.abs(differenceMillis)
-  if (size < clockLimits.warning) return ok("clock", "", `The clocks of this machine and ${other} agree.`)
+  if (size < clockLimits.warning) return clock.ok(`The clocks of this machine and ${other} agree.`)
   const detail = `The clock of ${other} is ${Math.round(size / 1000)} s ${
     differenceMillis > 0 ? "ahead of" : "behind"
   } this machine's.`
-  return (size < clockLimits.fault ? warning : fault)(
-    "clock",
-    "",
+  return (size < clockLimits.fault ? clock.warning : clock.fault)(
     detail,
     "Synchronize both clocks by NTP. Signatures of webhooks are valid for 300 s, and seasons and send times follow the clock.",
   )
@@ -70,17 +74,13 @@ export const schemaDiagnosis = (
   address: string,
   { known, latest }: { readonly known: number; readonly latest: number },
 ) => {
-  if (latest === known) return ok("store", "", `The database at ${address} has schema version ${latest}.`)
+  if (latest === known) return store.ok(`The database at ${address} has schema version ${latest}.`)
   return latest < known
-    ? warning(
-      "store",
-      "",
+    ? store.warning(
       `The database at ${address} has schema version ${latest}, and this release has ${known}.`,
       "Start the service or run `parlance migrate`, which apply the pending migrations.",
     )
-    : warning(
-      "store",
-      "",
+    : store.warning(
       `The database at ${address} has schema version ${latest}, and this release knows versions up to ${known}.`,
       "Use the release that migrated the database.",
     )
@@ -91,9 +91,7 @@ const longMailWait = 300
 
 /** Judges the mail server of the service by a test of its settings. */
 export const mailServerDiagnosis = (test: TestResult): Diagnosis =>
-  test.ok ? ok("mail", "", `Mail of the service: ${test.detail}`) : fault(
-    "mail",
-    "",
+  test.ok ? mail.ok(`Mail of the service: ${test.detail}`) : mail.fault(
     `Mail of the service: ${test.detail}`,
     "Correct MAIL_URL or MAIL_CA, then start the service again.",
   )
@@ -105,17 +103,13 @@ export const mailBacklogDiagnoses = (
   const why = reason === null ? "" : ` The oldest failed: ${reason}`
   return [
     ...(pending > 0 && oldestSeconds > longMailWait
-      ? [fault(
-        "mail",
-        "",
+      ? [mail.fault(
         `${pending} mails of the service wait to be sent, the oldest for ${Math.round(oldestSeconds / 60)} min.${why}`,
         "Check that a node with MAIL_URL runs, and its logs.",
       )]
       : []),
     ...(failed > 0
-      ? [warning(
-        "mail",
-        "",
+      ? [mail.warning(
         `${failed} mails of the service were given up in the last 7 days.${why}`,
         "Send links of invitations and passwords by other means: the console shows them when they are made.",
       )]
@@ -145,14 +139,12 @@ export const sourceDiagnoses = (
   source: WebhookSource,
   refused: number,
 ): ReadonlyArray<Diagnosis> => {
-  const subject = `${org} / ${source.platform}`
+  const { fault, ok, warning } = about("source", `${org} / ${source.platform}`)
   if (!source.enabled) return []
   const findings: Array<Diagnosis> = []
   if (refused > 0) {
     // Anyone can send such requests, so they are a fault only if the source sends no valid request.
     findings.push((source.last_received_at === null ? fault : warning)(
-      "source",
-      subject,
       `Webhooks with a wrong signature that were refused in the last 24 hours: ${refused}.`,
       `Compare the secret on the platform with the one set here. \`parlance webhook set ${source.platform} --secret-stdin\` ` +
         "replaces it.",
@@ -160,32 +152,24 @@ export const sourceDiagnoses = (
   }
   if (source.lag_seconds > longLag) {
     findings.push(fault(
-      "source",
-      subject,
       `${source.pending} bodies wait to be read, the oldest for ${Math.round(source.lag_seconds)} s.`,
       "Check that a node of the service runs, and its logs.",
     ))
   }
   if (source.not_understood > 0) {
     findings.push(warning(
-      "source",
-      subject,
       `${source.not_understood} bodies of the last 24 hours could not be read, in whole or in part.`,
       `\`parlance inbox list ${source.platform}\` shows the reasons. Fix the source, then replay them.`,
     ))
   }
   if (source.last_received_at === null && source.set_up) {
     findings.push(warning(
-      "source",
-      subject,
       "No webhook was received in the last 24 hours.",
       `Check that the platform sends to ${source.path}. \`parlance webhook trigger ${source.platform} click\` sends a trial.`,
     ))
   }
   if (findings.length > 0) return findings
   return source.last_received_at === null ? [] : [ok(
-    "source",
-    subject,
     `${source.events} events in the last 24 hours, the last body at ${source.last_received_at}.`,
   )]
 }
@@ -196,14 +180,14 @@ export const trackingIdDiagnoses = (
   templates: ReadonlyArray<Pick<FoundTemplate, "id" | "repeated_tracking_ids">>,
 ): ReadonlyArray<Diagnosis> =>
   templates.flatMap(({ id, repeated_tracking_ids: requests }) =>
-    requests === 0 ? [] : [warning(
-      "template",
-      `${org} / ${id}`,
-      `${requests} requests of the last 24 hours repeated a tracking id for another person or message, and got the variant ` +
-        "that was decided first.",
-      "Send a tracking id of its own for each message to each person, or leave tracking_id out. The header Parlance-Warnings of " +
-        "such responses names what differs.",
-    )]
+    requests === 0 ? [] : [
+      about("template", `${org} / ${id}`).warning(
+        `${requests} requests of the last 24 hours repeated a tracking id for another person or message, and got the variant ` +
+          "that was decided first.",
+        "Send a tracking id of its own for each message to each person, or leave tracking_id out. The header Parlance-Warnings of " +
+          "such responses names what differs.",
+      ),
+    ]
   )
 
 /** Judges unfilled placeholders in the requests for a template of the last 24 hours. */
@@ -212,13 +196,13 @@ export const placeholderDiagnoses = (
   templates: ReadonlyArray<Pick<FoundTemplate, "id" | "unfilled_requests">>,
 ): ReadonlyArray<Diagnosis> =>
   templates.flatMap(({ id, unfilled_requests: requests }) =>
-    requests === 0 ? [] : [warning(
-      "template",
-      `${org} / ${id}`,
-      `${requests} requests of the last 24 hours had a placeholder that nobody filled in, such as {{customer.tier}} or null.`,
-      "Let the system that sends them fill the value in, or leave the member out. The template's page in the console and the " +
-        "header Parlance-Warnings of such responses name the member.",
-    )]
+    requests === 0 ? [] : [
+      about("template", `${org} / ${id}`).warning(
+        `${requests} requests of the last 24 hours had a placeholder that nobody filled in, such as {{customer.tier}} or null.`,
+        "Let the system that sends them fill the value in, or leave the member out. The template's page in the console and the " +
+          "header Parlance-Warnings of such responses name the member.",
+      ),
+    ]
   )
 
 /** Judges a connection by its state and a test of its settings. */
@@ -227,19 +211,15 @@ export const connectionDiagnoses = (
   { enabled, name, paused, trouble }: Pick<ConnectionResource, "enabled" | "name" | "paused" | "trouble">,
   test: { readonly ok: boolean; readonly detail: string; readonly warnings: ReadonlyArray<string> },
 ): ReadonlyArray<Diagnosis> => {
-  const subject = `${org} / ${name}`
+  const { fault, ok, warning } = about("connection", `${org} / ${name}`)
   if (!enabled) return []
   return [
-    test.ok ? ok("connection", subject, test.detail) : fault(
-      "connection",
-      subject,
+    test.ok ? ok(test.detail) : fault(
       test.detail,
       `Correct the settings or secrets with \`parlance connection set ${name}\`, then run \`parlance connection test ${name}\`.`,
     ),
     ...(trouble === null ? [] : [
       (trouble.state === "slow-down" ? warning : fault)(
-        "connection",
-        subject,
         `It sends no messages since ${trouble.since}: ${trouble.reason}`,
         trouble.until === null
           ? `Fix the cause, then run \`parlance connection resume ${name}\`.`
@@ -249,22 +229,19 @@ export const connectionDiagnoses = (
     ...(trouble === null && paused
       ? [
         warning(
-          "connection",
-          subject,
           "It is paused, so due messages wait.",
           `Run \`parlance connection resume ${name}\`.`,
         ),
       ]
       : []),
-    ...test.warnings.map((text) => warning("connection", subject, text, "Change the variant or the settings.")),
+    ...test.warnings.map((text) => warning(text, "Change the variant or the settings.")),
   ]
 }
 
 /** The diagnosis of a DNS record. Its remedy is the record to publish, if the finding has one. */
 export const recordDiagnosis = (org: string, connection: string, { check, detail, record, status }: RecordFinding) =>
-  made(status === "ok" ? "ok" : status === "unknown" ? "warning" : "fault")(
-    "dns",
-    `${org} / ${connection} / ${check}`,
-    detail,
-    status === "ok" || record === null ? null : `Publish the record: ${record.name} ${record.type} "${record.value}"`,
-  )
+  about("dns", `${org} / ${connection} / ${check}`)
+    [status === "ok" ? "ok" : status === "unknown" ? "warning" : "fault"](
+      detail,
+      status === "ok" || record === null ? null : `Publish the record: ${record.name} ${record.type} "${record.value}"`,
+    )

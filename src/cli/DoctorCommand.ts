@@ -19,20 +19,18 @@ import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import { ManagementClient } from "./Client.ts"
 import * as Connection from "./Connection.ts"
 import {
+  about,
   clockDiagnosis,
   connectionDiagnoses,
   type Diagnosis,
-  fault,
   mailBacklogDiagnoses,
   mailServerDiagnosis,
-  ok,
   placeholderDiagnoses,
   recordDiagnosis,
   refusedBySource,
   schemaDiagnosis,
   sourceDiagnoses,
   trackingIdDiagnoses,
-  warning,
 } from "./DoctorChecks.ts"
 import { type RemoteService, remoteService } from "./Remote.ts"
 import { messageOf } from "./Report.ts"
@@ -65,14 +63,14 @@ const checkSettings = Effect.gen(function* () {
     ),
   )
   if (Exit.isSuccess(built)) {
-    return { settings: built.value, found: [ok("configuration", "", "All settings are valid.")] }
+    return { settings: built.value, found: [about("configuration").ok("All settings are valid.")] }
   }
   const error = Cause.squash(built.cause)
   const faults = error instanceof SettingsFaulty ? error.faults : [yield* messageOf(error)]
   return {
     settings: undefined,
     found: faults.map((text) =>
-      fault("configuration", "", text, "Correct the environment variable, then start the service again.")
+      about("configuration").fault(text, "Correct the environment variable, then start the service again.")
     ),
   }
 })
@@ -97,7 +95,10 @@ const checkStore = (settings: Settings["Service"]) =>
     Effect.scoped,
     (checks) =>
       orFault(checks, (text) =>
-        fault("store", "", text, "Check that the database of DATABASE_URL or DATA_DIR runs and accepts connections.")),
+        about("store").fault(
+          text,
+          "Check that the database of DATABASE_URL or DATA_DIR runs and accepts connections.",
+        )),
   )
 
 /** Checks the mail server of the service, if `MAIL_URL` is set. */
@@ -120,27 +121,27 @@ const checkService = ({ url }: RemoteService) =>
       // The header is truncated to seconds, so the real time is half a second later on average.
       const difference = date === null ? undefined : Date.parse(date) + 500 - (before + after) / 2
       return [
-        status === 200 && reasons.length === 0 ? ok("service", "", `The service at ${url} is ready.`) : fault(
-          "service",
-          "",
-          `The service at ${url} is not ready: ${reasons.join(". ") || `status ${status}`}.`,
-          "Read its logs. docs/operations/runbook.md lists the causes.",
-        ),
+        status === 200 && reasons.length === 0
+          ? about("service").ok(`The service at ${url} is ready.`)
+          : about("service").fault(
+            `The service at ${url} is not ready: ${reasons.join(". ") || `status ${status}`}.`,
+            "Read its logs. docs/operations/runbook.md lists the causes.",
+          ),
         ...(difference === undefined ? [] : [clockDiagnosis("the service", difference)]),
       ]
     }),
     (text) =>
-      fault("service", "", `The service at ${url} did not respond: ${text}`, "Check its address and that it runs."),
+      about("service").fault(`The service at ${url} did not respond: ${text}`, "Check its address and that it runs."),
   )
 
 const checkSources = Effect.fnUntraced(function* (org: OrgSlug) {
   const client = yield* ManagementClient
-  const { webhooks } = yield* client.sources.listSources({ params: { org } })
+  const { webhooks } = yield* client.listSources({ params: { org } })
   const entries = []
   let cursor: string | undefined
   const since = (yield* Clock.currentTimeMillis) - dayMillis
   for (let page = 0; page < auditPages; page++) {
-    const { entries: some, next } = yield* client.accounts.listAudit({
+    const { entries: some, next } = yield* client.listAudit({
       params: { org },
       query: { limit: "200", ...(cursor === undefined ? {} : { before: cursor }) },
     })
@@ -156,7 +157,7 @@ const checkSources = Effect.fnUntraced(function* (org: OrgSlug) {
 const checkTemplates = Effect.fnUntraced(function* (org: OrgSlug) {
   const client = yield* ManagementClient
   const failing = (kind: ProblemKind) =>
-    client.templateIndex.findTemplates({ params: { org }, query: { failing: kind, archived: "all", limit: "200" } })
+    client.findTemplates({ params: { org }, query: { failing: kind, archived: "all", limit: "200" } })
   return [
     ...trackingIdDiagnoses(org, (yield* failing("tracking-ids")).templates),
     ...placeholderDiagnoses(org, (yield* failing("placeholders")).templates),
@@ -177,7 +178,7 @@ const checkRecords = Effect.fnUntraced(
     const returnDomain = typeof settings["bounce_domain"] === "string"
       ? domainToASCII(settings["bounce_domain"])
       : fromDomain
-    const { keys } = yield* client.deliverability.listDkimKeys({ params: { org, connection: name } })
+    const { keys } = yield* client.listDkimKeys({ params: { org, connection: name } })
     const signingKey = keys.find(({ signing }) => signing)
     const idle = keys.find(({ signing }) => !signing)
     const { dmarc, published, spf } = yield* Effect.all({
@@ -200,11 +201,11 @@ const checkRecords = Effect.fnUntraced(
 
 const checkConnections = Effect.fnUntraced(function* (txt: LookUpTxt, org: OrgSlug) {
   const client = yield* ManagementClient
-  const { connections } = yield* client.delivery.listConnections({ params: { org } })
+  const { connections } = yield* client.listConnections({ params: { org } })
   const each = yield* Effect.forEach(
     connections.filter(({ enabled }) => enabled),
     Effect.fnUntraced(function* (connection) {
-      const test = yield* client.delivery.testConnection({ params: { org, connection: connection.name } })
+      const test = yield* client.testConnection({ params: { org, connection: connection.name } })
       const records = connection.platform === "smtp" ? yield* checkRecords(txt, org, connection) : []
       return [...connectionDiagnoses(org, connection, test), ...records]
     }),
@@ -216,20 +217,16 @@ const checkConnections = Effect.fnUntraced(function* (txt: LookUpTxt, org: OrgSl
 /** Checks the sources and connections of one organization, or of all organizations. */
 const checkOrganizations = Effect.fnUntraced(function* (txt: LookUpTxt, only: Option.Option<string>) {
   const client = yield* ManagementClient
-  const { organizations } = yield* client.organizations.listOrganizations()
+  const { organizations } = yield* client.listOrganizations()
   const slugs = organizations.map(({ slug }) => slug).filter((slug) => Option.isNone(only) || slug === only.value)
   if (slugs.length === 0) {
     return [
       Option.isSome(only)
-        ? fault(
-          "configuration",
-          only.value,
+        ? about("configuration", only.value).fault(
           "There is no such organization, or the token has no access to it.",
           "Check --org.",
         )
-        : warning(
-          "configuration",
-          "",
+        : about("configuration").warning(
           "There is no organization yet.",
           "Create one with `parlance org create SLUG --name NAME`.",
         ),
@@ -237,9 +234,11 @@ const checkOrganizations = Effect.fnUntraced(function* (txt: LookUpTxt, only: Op
   }
   const each = yield* Effect.forEach(slugs, (org) =>
     Effect.all([
-      orFault(checkSources(org), (text) => fault("source", org, text, "The token needs the scope admin.")),
-      orFault(checkTemplates(org), (text) => fault("template", org, text, "The token needs the scope templates:read.")),
-      orFault(checkConnections(txt, org), (text) => fault("connection", org, text, "The token needs the scope admin.")),
+      orFault(checkSources(org), (text) => about("source", org).fault(text, "The token needs the scope admin.")),
+      orFault(checkTemplates(org), (text) =>
+        about("template", org).fault(text, "The token needs the scope templates:read.")),
+      orFault(checkConnections(txt, org), (text) =>
+        about("connection", org).fault(text, "The token needs the scope admin.")),
     ]))
   return each.flat(2)
 })
@@ -265,7 +264,7 @@ const diagnose: Effect.Effect<ReadonlyArray<Diagnosis>, unknown, Scope.Scope | C
     const txt = lookUpAt(here?.settings?.dnsServers ?? (yield* dnsServers))
     const more = yield* checkOrganizations(txt, org).pipe(
       Effect.provide(Connection.layerOf(profile)),
-      (checks) => orFault(checks, (text) => fault("service", "", text, "Check the token of the service.")),
+      (checks) => orFault(checks, (text) => about("service").fault(text, "Check the token of the service.")),
     )
     return [...found, ...more]
   })
