@@ -5,30 +5,15 @@ import { OrganizationHoldout } from "./Holdout.ts"
 import { DisplayName, OrgSlug } from "./Ids.ts"
 import { DayOfWeek } from "./Season.ts"
 import { OrganizationTracking, UnsubscribePage } from "./Tracking.ts"
-
-const zones = new Map<string, boolean>()
-
-const isTimeZone = (name: string): boolean => {
-  // Intl also accepts an offset such as +02:00, which is no IANA zone and has no daylight-saving time.
-  if (/^[+-]/.test(name)) return false
-  let known = zones.get(name)
-  if (known === undefined) {
-    try {
-      new Intl.DateTimeFormat("en", { timeZone: name })
-      known = true
-    } catch {
-      known = false
-    }
-    if (zones.size < 1000) zones.set(name, known)
-  }
-  return known
-}
+import { ianaZone, isIanaZone } from "./ZoneNames.ts"
 
 /** A time zone by its IANA name, such as `Europe/Berlin` or `UTC`. */
 const TimeZone = Schema.String.check(
-  Schema.makeFilter<string>((value) =>
-    isTimeZone(value) ? undefined : "must be an IANA time zone, such as Europe/Berlin or UTC"
-  ),
+  Schema.makeFilter<string>((value) => {
+    if (isIanaZone(value)) return undefined
+    const meant = ianaZone(value)
+    return `must be an IANA time zone, such as ${meant ?? "Europe/Berlin or UTC"}`
+  }),
 )
 
 /** Share of traffic for uniform exploration: 0 to 0.2, default 0.01. */

@@ -1,4 +1,5 @@
 import type { MemberFault } from "../domain/Event.ts"
+import { zoneAbbreviations } from "../domain/ZoneNames.ts"
 import * as LocalTime from "../templates/LocalTime.ts"
 import type { ReadValue } from "../text/ReadValue.ts"
 import { type EventLevel, given } from "./Given.ts"
@@ -82,44 +83,13 @@ const inZone = (local: number, zone: string): number | undefined => {
 /** Go's format of a time: the offset, the zone's abbreviation, and the monotonic clock. */
 const goSuffix = /^([+-]\d{4}) (?:[A-Z]{2,5}|[+-]\d{2,4})(?: m=[+-]\d+\.\d+)?$/
 
-/**
- * Hours ahead of UTC of abbreviated zones: the zones of RFC 822, where `CST` is North America's, and others with one meaning.
- * `IST` and `BST` have several.
- */
-const shortZones: { readonly [zone: string]: number } = {
-  EST: -5,
-  EDT: -4,
-  CST: -6,
-  CDT: -5,
-  MST: -7,
-  MDT: -6,
-  PST: -8,
-  PDT: -7,
-  AKST: -9,
-  AKDT: -8,
-  HST: -10,
-  WET: 0,
-  WEST: 1,
-  CET: 1,
-  CEST: 2,
-  EET: 2,
-  EEST: 3,
-  MSK: 3,
-  JST: 9,
-  KST: 9,
-  AEST: 10,
-  AEDT: 11,
-  NZST: 12,
-  NZDT: 13,
-}
-
 /** Converts a local time to Unix milliseconds. `zone` is an offset, the name of a zone, or both. */
 const zoned = (local: number, zone: string): number | undefined => {
   const [, start, name] = /^(.*?)\[([^\]]+)\]$/.exec(zone) ?? [undefined, zone]
   // Java writes the offset and the zone. The offset alone determines the instant.
   if (name !== undefined && start === "") return inZone(local, name)
   if (name !== undefined && !/^[A-Za-z0-9_+/-]+$/.test(name)) return undefined
-  const short = Object.hasOwn(shortZones, start!) ? shortZones[start!]! * 60 : undefined
+  const short = Object.hasOwn(zoneAbbreviations, start!) ? zoneAbbreviations[start!]! * 60 : undefined
   const offset = short ?? offsetMinutes(goSuffix.exec(start!)?.[1] ?? start!)
   return offset === undefined ? inZone(local, start!) : local - offset * 60_000
 }

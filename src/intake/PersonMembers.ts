@@ -2,7 +2,7 @@ import { readAddress } from "../text/AddressText.ts"
 import type { MemberFault } from "../domain/Event.ts"
 import { nameOf } from "../domain/EventKeys.ts"
 import { type EventName, isSuppressing } from "../domain/EventKinds.ts"
-import { isTimeZone } from "../templates/LocalTime.ts"
+import { ianaZone } from "../domain/ZoneNames.ts"
 import type { ReadValue } from "../text/ReadValue.ts"
 import { type EventLevel, given } from "./Given.ts"
 
@@ -24,10 +24,10 @@ export const addressFault = (
     ? given(levels, keys, readPerson, "It suppresses an address only if its message or user has one").fault
     : undefined
 
-const readZone = (value: unknown): ReadValue<string> =>
-  typeof value === "string" && isTimeZone(value.trim())
-    ? { value: value.trim() }
-    : { wrong: "is no IANA time zone: send one, such as Europe/Berlin" }
+const readZone = (value: unknown): ReadValue<string> => {
+  const zone = typeof value === "string" ? ianaZone(value) : undefined
+  return zone === undefined ? { wrong: "is no time zone: send an IANA name, such as Europe/Berlin" } : { value: zone }
+}
 
 /**
  * Reads the time zone of an event's user from the first of `keys` with a valid zone, with the fault if no valid zone is

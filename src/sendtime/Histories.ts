@@ -5,7 +5,7 @@ import { profileOfUser, profilesOfEmail } from "../profiles/ProfileRows.ts"
 import type { ZoneReport } from "../journal/Projection.ts"
 import { SeededMap } from "../json/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
-import { isTimeZone } from "../templates/LocalTime.ts"
+import { ianaZone } from "../domain/ZoneNames.ts"
 import { type Coded, digest } from "./Touch.ts"
 
 // Storage of touches: one row per person, so that a first request for a person costs one look-up.
@@ -134,7 +134,7 @@ export const applyTouches = Effect.fnUntraced(function* (
 })
 
 /**
- * Stores time zones named by events: for each person the latest valid IANA time zone. Runs inside the transaction of
+ * Stores time zones named by events: for each person the IANA name of the latest valid time zone. Runs inside the transaction of
  * the events.
  */
 export const applyZones = Effect.fnUntraced(function* (
@@ -145,8 +145,9 @@ export const applyZones = Effect.fnUntraced(function* (
   for (const report of reports) {
     const key = `${report.org}\0${report.person}`
     const known = latest.get(key)
-    if (isTimeZone(report.zone) && (known === undefined || known.occurredAt <= report.occurredAt)) {
-      latest.set(key, report)
+    const zone = ianaZone(report.zone)
+    if (zone !== undefined && (known === undefined || known.occurredAt <= report.occurredAt)) {
+      latest.set(key, { ...report, zone })
     }
   }
   if (latest.size === 0) return
@@ -213,7 +214,7 @@ const zonesOf = (sql: SqlClient.SqlClient, alias: string) =>
   sql.literal(`ARRAY[${zoneTraits.map((name) => `${alias}.traits ->> '${name}'`).join(", ")}]`)
 
 const zoneOf = (zones: ReadonlyArray<string | null> | null): string | undefined =>
-  zones?.find((zone): zone is string => zone !== null && isTimeZone(zone))
+  zones?.map((zone) => zone === null ? undefined : ianaZone(zone)).find((zone) => zone !== undefined)
 
 const joined = (a: Uint8Array | null, b: Uint8Array | null): Float64Array => {
   if (b === null) return a === null ? none : fromBytes(a)

@@ -223,6 +223,8 @@ describe("custom events: user and message of an event", () => {
       assert.deepStrictEqual(faults?.map((fault) => fault.member), [member], JSON.stringify(more))
     }
     assert.isUndefined(one({ ...click, time_zone: "europe/berlin", template_id: null, user_id: " " }).faults)
+    const windows = one({ ...click, time_zone: "W. Europe Standard Time" })
+    assert.deepStrictEqual([windows.timeZone, windows.faults], ["Europe/Berlin", undefined])
   })
 
   it("converts numbers to texts, and ignores values of other types", () => {

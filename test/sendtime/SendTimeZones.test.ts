@@ -26,6 +26,7 @@ describe("zones of send times", () => {
           report("tokyo", { timezone: "Asia/Tokyo" }),
           report("odd", { timezone: "Mars/Olympus", tz: "America/Lima" }),
           report("wrong", { time_zone: "+02:00" }),
+          report("rails", { time_zone: "Eastern Time (US & Canada)" }),
         ])
         // All users read at eight in the evening GMT. A stranger in Tokyo reads at other hours.
         for (const user of ["u1", "u2", "u3"]) yield* plantHabit("zones", user, 20)
@@ -35,6 +36,7 @@ describe("zones of send times", () => {
         assert.deepStrictEqual([tokyo.trace.time_zone, tokyo.trace.time_zone_of], ["Asia/Tokyo", "user"])
         around(tokyo, 11)
         assert.strictEqual((yield* of("odd")).trace.time_zone, "America/Lima")
+        assert.strictEqual((yield* of("rails")).trace.time_zone, "America/New_York")
         const wrong = yield* of("wrong")
         assert.strictEqual(wrong.trace.time_zone_of, "organization")
         around(wrong, 20)
