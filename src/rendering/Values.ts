@@ -1,3 +1,4 @@
+import type { Zone } from "../domain/ZoneNames.ts"
 import { readNumber } from "../text/DecimalText.ts"
 import type { ReadValue } from "../text/ReadValue.ts"
 import type { Decimal } from "./Decimals.ts"
@@ -44,8 +45,8 @@ export class Markup extends RichText {
 
 /** A date with the time zone that the filter `time_zone` has set for it. */
 export class ZonedTime extends RichText {
-  /** `instant` is in milliseconds since 1970, `zone` an IANA name. */
-  constructor(text: string, readonly instant: number, readonly zone: string) {
+  /** `millis` is in Unix milliseconds, `nanos` the nanoseconds after it. */
+  constructor(text: string, readonly millis: number, readonly nanos: number, readonly zone: Zone) {
     super(text)
   }
 }

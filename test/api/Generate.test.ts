@@ -42,6 +42,20 @@ suiteOnService("Generate", (bench) => {
     assert.deepStrictEqual(await org.decisions(), [{ trackingId: "x1", templateId: "t", copyId: "a", mode: "single" }])
   })
 
+  it("shows times in the zone of the organization, with a warning, if a field has an unknown zone", async () => {
+    const org = await bench.organization("odd-zone", { time_zone: "Europe/Berlin" })
+    await org.template({ id: "t", variants: [{ id: "a", vars: { s: "{{ at | time_zone: zone | date: '%H:%M' }}" } }] })
+    const answerFor = (zone: string) => org.post({ template_id: "t", fields: { at: "2026-07-14T20:00:00Z", zone } })
+    const odd = await answerFor("Mars/Base")
+    assert.strictEqual(odd.json.copy.vars.s, "22:00")
+    assert.strictEqual(
+      odd.headers.get("parlance-warnings"),
+      '"s", line 1, column 1: time_zone: there is no time zone "Mars/Base": send an IANA name, such as Europe/Berlin',
+    )
+    const windows = await answerFor("Eastern Standard Time")
+    assert.deepStrictEqual([windows.json.copy.vars.s, windows.headers.get("parlance-warnings")], ["16:00", null])
+  })
+
   it("creates a new UUID for every call without a tracking id, by either method", async () => {
     const org = await bench.organization("uuids")
     await org.template({ id: "t", variants: variants("a", "b") })
