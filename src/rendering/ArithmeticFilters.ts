@@ -58,7 +58,7 @@ export const arithmeticFilters: Record<string, FilterEntry> = {
   ceil: arithmetic("ceil", 0, Decimals.ceil),
   floor: arithmetic("floor", 0, Decimals.floor),
   /** Rounds half away from zero, to the number of decimals in the argument. Default: 0. */
-  round: arithmetic("round", 0, (value, places) => Decimals.round(value, placesOf(places))),
+  round: { ...arithmetic("round", 0, (value, places) => Decimals.round(value, placesOf(places))), takes: 1 },
   at_least: arithmetic("at_least", 1, (value, least) => Decimals.compare(value, least) < 0 ? least : value),
   at_most: arithmetic("at_most", 1, (value, most) => Decimals.compare(value, most) > 0 ? most : value),
   plus: arithmetic("plus", 1, Decimals.plus),
@@ -67,10 +67,13 @@ export const arithmeticFilters: Record<string, FilterEntry> = {
   /** The result has the sign of the divisor, as in Ruby. */
   modulo: division("modulo", Decimals.modulo),
   /** Keeps decimals (10 by 4 is 2.5) unless the second argument is true. */
-  divided_by: division("divided_by", (input, divisor, _, [, whole]) => {
-    const quotient = Decimals.dividedBy(input, divisor)
-    return isTrue(whole) ? Decimals.floor(quotient) : quotient
-  }),
+  divided_by: {
+    ...division("divided_by", (input, divisor, _, [, whole]) => {
+      const quotient = Decimals.dividedBy(input, divisor)
+      return isTrue(whole) ? Decimals.floor(quotient) : quotient
+    }),
+    takes: 2,
+  },
   to_integer: arithmetic("to_integer", 0, Decimals.truncate),
   /**
    * Adds the elements, or their members at a path. Nothing if one of them is not a number, because the total would be
@@ -78,6 +81,7 @@ export const arithmeticFilters: Record<string, FilterEntry> = {
    */
   sum: {
     needs: 0,
+    takes: 1,
     apply: (input, [path], run) => {
       const value = memberAt(path, run)
       let total: Decimal = 0

@@ -7,6 +7,18 @@ import type { Run } from "./Run.ts"
 export interface FilterEntry {
   /** Minimum number of arguments. */
   readonly needs: number
+  /** Maximum number of arguments. Default: `needs`. Checked when a source is saved. */
+  readonly takes?: number
+  /** Names of named arguments. Default: none. Checked when a source is saved. */
+  readonly named?: ReadonlyArray<string>
+  /**
+   * Returns why literal arguments can never work, and what to write. Called when a source is saved. Arguments that are
+   * known only when the source is rendered are undefined, and so is an input that is not a literal.
+   */
+  readonly faultOf?: (
+    args: ReadonlyArray<string | number | undefined>,
+    input: string | number | undefined,
+  ) => string | undefined
   /** Whether the input and the arguments may be `RichText`. Default: false, so that they are plain. */
   readonly rich?: boolean
   readonly apply: (

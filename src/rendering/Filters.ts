@@ -8,16 +8,30 @@ import { Emptiness, empty, integer, isTrue, json, plain } from "./Values.ts"
 
 const toJson: FilterEntry = {
   needs: 0,
+  takes: 1,
   apply: (input, [indent], run) => json(input, run, Math.min(Math.max(integer(indent, run, "json", 0), 0), 10)),
 }
 
 const otherFilters: Record<string, FilterEntry> = {
-  date: { needs: 0, rich: true, apply: (input, [format, zone], run) => date(input, plain(format), plain(zone), run) },
+  date: {
+    needs: 0,
+    takes: 2,
+    rich: true,
+    apply: (input, [format, zone], run) => date(input, plain(format), plain(zone), run),
+  },
   time_zone: { needs: 1, rich: true, apply: (input, [zone], run) => timeZone(input, plain(zone), run) },
   date_to_xmlschema: { needs: 0, apply: (input, _, run) => date(input, "%Y-%m-%dT%H:%M:%S%:z", undefined, run) },
   date_to_rfc822: { needs: 0, apply: (input, _, run) => date(input, "%a, %d %b %Y %H:%M:%S %z", undefined, run) },
-  date_to_string: { needs: 0, apply: (input, [type, style], run) => dateToString(input, "%b", type, style, run) },
-  date_to_long_string: { needs: 0, apply: (input, [type, style], run) => dateToString(input, "%B", type, style, run) },
+  date_to_string: {
+    needs: 0,
+    takes: 2,
+    apply: (input, [type, style], run) => dateToString(input, "%b", type, style, run),
+  },
+  date_to_long_string: {
+    needs: 0,
+    takes: 2,
+    apply: (input, [type, style], run) => dateToString(input, "%B", type, style, run),
+  },
 
   /**
    * Returns the argument instead of nothing, `false`, and an empty text, list or object. `allow_false: true` keeps
@@ -25,6 +39,7 @@ const otherFilters: Record<string, FilterEntry> = {
    */
   default: {
     needs: 1,
+    named: ["allow_false"],
     rich: true,
     apply: (input, [otherwise], run, named) => {
       if (input instanceof Emptiness || empty.matches(plain(input), run)) return otherwise

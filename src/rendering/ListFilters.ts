@@ -8,6 +8,14 @@ const onList = (
   make: (elements: ReadonlyArray<unknown>, args: ReadonlyArray<unknown>, run: Run) => unknown,
 ): FilterEntry => ({ needs, apply: (input, args, run) => make(list(input, run), args, run) })
 
+type Make = Parameters<typeof onList>[1]
+
+/** A filter of a list whose optional argument is the path of a member. */
+const byMember = (make: Make): FilterEntry => ({ ...onList(0, make), takes: 1 })
+
+/** A filter that tests a member of the elements, optionally against an expected value. */
+const testing = (make: Make): FilterEntry => ({ ...onList(1, make), takes: 2 })
+
 /** Whether an element's member equals the expected value or, without one, is true. */
 const holds = ([path, expected]: ReadonlyArray<unknown>, run: Run): (element: unknown) => boolean => {
   const value = memberAt(path, run)
@@ -83,18 +91,18 @@ export const listFilters: Record<string, FilterEntry> = {
     apply: (input) => Array.isArray(input) ? input.at(-1) : typeof input === "string" ? last(input) : "",
   },
   reverse: onList(0, (parts) => parts.toReversed()),
-  compact: onList(0, (parts, [path], run) => {
+  compact: byMember((parts, [path], run) => {
     const value = memberAt(path, run)
     return parts.filter((element) => !isNothing(value(element)))
   }),
-  uniq: onList(0, (parts, [path], run) => grouped(parts, memberAt(path, run), run).map(({ items }) => items[0])),
+  uniq: byMember((parts, [path], run) => grouped(parts, memberAt(path, run), run).map(({ items }) => items[0])),
   map: onList(1, (parts, [path], run) => parts.map(memberAt(path, run))),
   /**
    * Sorts by text, or by number if all of the elements are numbers or their texts. Elements without the member come
    * last, and elements that cannot be compared keep their places.
    */
-  sort: onList(0, (parts, [path], run) => sorted(parts, memberAt(path, run), run)),
-  sort_natural: onList(0, (parts, [path], run) => {
+  sort: byMember((parts, [path], run) => sorted(parts, memberAt(path, run), run)),
+  sort_natural: byMember((parts, [path], run) => {
     const value = memberAt(path, run)
     return sorted(parts, (element) => {
       const key = value(element)
@@ -109,17 +117,17 @@ export const listFilters: Record<string, FilterEntry> = {
   unshift: onList(1, (parts, [element]) => [element, ...parts]),
   pop: onList(0, (parts) => parts.slice(0, -1)),
   shift: onList(0, (parts) => parts.slice(1)),
-  where: onList(1, (parts, args, run) => parts.filter(holds(args, run))),
-  reject: onList(1, (parts, args, run) => {
+  where: testing((parts, args, run) => parts.filter(holds(args, run))),
+  reject: testing((parts, args, run) => {
     const holding = holds(args, run)
     return parts.filter((element) => !holding(element))
   }),
-  find: onList(1, (parts, args, run) => parts.find(holds(args, run))),
-  find_index: onList(1, (parts, args, run) => {
+  find: testing((parts, args, run) => parts.find(holds(args, run))),
+  find_index: testing((parts, args, run) => {
     const index = parts.findIndex(holds(args, run))
     return index === -1 ? undefined : index
   }),
-  has: onList(1, (parts, args, run) => parts.some(holds(args, run))),
+  has: testing((parts, args, run) => parts.some(holds(args, run))),
   group_by: {
     needs: 1,
     apply: (input, [path], run) => {

@@ -53,6 +53,7 @@ const given = (argument: unknown, run: Run): string | undefined => {
 /** An amount in its currency's main unit. A value that is not a number is returned unchanged. */
 const money = (name: string, withCode: boolean): FilterEntry => ({
   needs: withCode ? 1 : 0,
+  takes: 2,
   apply: (input, [currency, locale], run) => {
     if (isNothing(input)) return input
     const read = readDecimal(input, run)
@@ -97,6 +98,7 @@ export const numberFilters: Record<string, FilterEntry> = {
   /** Groups digits by three: `1234567.5` becomes `1,234,567.5`. A value that is not a number is returned unchanged. */
   number_with_delimiter: {
     needs: 0,
+    takes: 2,
     apply: (input, [delimiter, separator], run) => {
       if (isNothing(input)) return input
       const source = digitsOf("number_with_delimiter", input, run)

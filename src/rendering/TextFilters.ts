@@ -72,12 +72,19 @@ const replaceLast = (run: Run, source: string, found: string, replacement: strin
   return replaceAt(source, source.lastIndexOf(found), found, replacement)
 }
 
+/** A filter that replaces a text. Without a second argument, it removes the text. */
+const replacing = (make: typeof replace): FilterEntry => ({
+  ...onText(1, (run, source, found, replacement = "") => make(run, source, found, replacement)),
+  takes: 2,
+})
+
 const strip = (name: "strip" | "lstrip" | "rstrip"): FilterEntry => {
   const trim = borrowed(name)
   const chars = onText(0, (_, source, signs) => trim(source, signs === "" ? undefined : signs), 1)
   const space = onSpace((source) => String(trim(source)))
   return {
     needs: 0,
+    takes: 1,
     rich: true,
     apply: (input, args, run, named) =>
       args.length === 0 ? space.apply(input, args, run, named) : chars.apply(input, args, run, named),
@@ -168,9 +175,9 @@ export const textFilters: Record<string, FilterEntry> = {
   remove: onText(1, (run, source, found) => replace(run, source, found, "")),
   remove_first: onText(1, (run, source, found) => replaceFirst(run, source, found, "")),
   remove_last: onText(1, (run, source, found) => replaceLast(run, source, found, "")),
-  replace: onText(1, (run, source, found, replacement = "") => replace(run, source, found, replacement)),
-  replace_first: onText(1, (run, source, found, replacement = "") => replaceFirst(run, source, found, replacement)),
-  replace_last: onText(1, (run, source, found, replacement = "") => replaceLast(run, source, found, replacement)),
+  replace: replacing(replace),
+  replace_first: replacing(replaceFirst),
+  replace_last: replacing(replaceLast),
   split: onText(1, (run, source, separator) => {
     const parts = pieces(run, source, separator)
     // As in Ruby: no empty pieces at the end.
@@ -180,6 +187,7 @@ export const textFilters: Record<string, FilterEntry> = {
 
   truncate: {
     needs: 0,
+    takes: 2,
     apply: (input, [length, end], run) => {
       const source = text(input, run)
       const mark = isNothing(end) ? "..." : text(end, run)
@@ -189,23 +197,28 @@ export const textFilters: Record<string, FilterEntry> = {
   },
   truncatewords: {
     needs: 0,
+    takes: 2,
     apply: (input, [words, end], run) => {
       const source = text(input, run)
       run.scan(source.length, 0)
       return truncatewords(source, integer(words, run, "truncatewords", 15), isNothing(end) ? "..." : text(end, run))
     },
   },
-  number_of_words: onText(0, (_, source, mode) => countWords(source, mode), 0),
+  number_of_words: { ...onText(0, (_, source, mode) => countWords(source, mode), 0), takes: 1 },
   /** Characters or elements from `begin` on. Default length: 1. A negative `begin` counts from the end. */
   slice: {
     needs: 1,
+    takes: 2,
     apply: (input, [begin, length], run) => {
       const source = Array.isArray(input) ? list(input, run) : text(input, run)
       run.scan(source.length, 2)
       return slice(source, integer(begin, run, "slice", 0), integer(length, run, "slice", 1))
     },
   },
-  slugify: onText(0, (_, source, mode = "default") => slugify(source, slugs.has(mode) ? mode : "default"), 0),
+  slugify: {
+    ...onText(0, (_, source, mode = "default") => slugify(source, slugs.has(mode) ? mode : "default"), 0),
+    takes: 1,
+  },
 
   url_encode: onText(0, (_, source) => plus(encodeURIComponent(source.toWellFormed())), 1),
   cgi_escape: onText(
@@ -250,6 +263,7 @@ export const textFilters: Record<string, FilterEntry> = {
   /** The elements joined by the separator. Default: a space. Elements of inner lists count as elements. */
   join: {
     needs: 0,
+    takes: 1,
     rich: true,
     apply: (input, [separator], run) => {
       const parts = flat(list(input, run), run)
@@ -261,6 +275,7 @@ export const textFilters: Record<string, FilterEntry> = {
   },
   array_to_sentence_string: {
     needs: 0,
+    takes: 1,
     apply: (input, [connector], run) => {
       const parts = list(input, run)
       const last = parts.length - 1
