@@ -3,6 +3,7 @@ import type { CheckedSources, Sources } from "../checking/Checks.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { Budget } from "./Budget.ts"
 import * as Renderer from "./Renderer.ts"
+import { savingFaults } from "./SavingFaults.ts"
 import { foreignFaults, sourceWarnings } from "./SourceWarnings.ts"
 
 /** Only steps decide whether Liquid is refused. The deadline of the process bounds the time. */
@@ -19,7 +20,10 @@ export const plainFault = ({ column, line, message, variable }: SourceFault): So
   variable,
 })
 
-/** Returns the notations of other platforms and the faults of parsing. Without any, the faults of rendering without fields. */
+/**
+ * Returns the notations of other platforms, and the faults of sources that are not completely understood or cannot be
+ * parsed. Without any, the faults of rendering without fields.
+ */
 const liquidFaults = ({ formats, vars }: Sources, note: NoteVariable): ReadonlyArray<SourceFault> => {
   const faults: Array<SourceFault> = []
   for (const [variable, source] of Object.entries(vars)) {
@@ -28,7 +32,9 @@ const liquidFaults = ({ formats, vars }: Sources, note: NoteVariable): ReadonlyA
     faults.push(...foreign)
     // A notation of another platform explains the fault of the parser.
     if (foreign.length > 0) continue
-    const parsed = Renderer.parseVars(Object.fromEntries([[variable, source]]), formats)
+    const one = Object.fromEntries([[variable, source]])
+    const saving = savingFaults(one, formats)
+    const parsed = saving.length > 0 ? Result.fail({ faults: saving }) : Renderer.parseVars(one, formats)
     if (Result.isFailure(parsed)) faults.push(...parsed.failure.faults)
   }
   if (faults.length > 0) return faults

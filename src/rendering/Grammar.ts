@@ -11,6 +11,7 @@ import {
   Tag,
   type TagToken,
   type Template,
+  Tokenizer,
   type TopLevelToken,
   UnlessTag,
 } from "liquidjs"
@@ -127,6 +128,14 @@ const requireShallow = (source: string): void => {
     else if (depth > 0 && (sign === "]" || sign === ")")) depth--
   }
 }
+
+/** Splits a source into texts, tags and outputs. Throws errors of liquidjs. */
+export const tokensOf = (source: string): ReadonlyArray<TopLevelToken> =>
+  new Tokenizer(source, liquid.options.operators).readTopLevelTokens(liquid.options)
+
+/** Splits the inside of a `liquid` tag into tags. */
+export const linesOf = (source: string, begin: number, end: number): ReadonlyArray<TopLevelToken> =>
+  new Tokenizer(source, liquid.options.operators, undefined, [begin, end]).readLiquidTagTokens(liquid.options)
 
 /** Parses a source with a maximum length of `Limits.sourceLength`. Throws `Refused` or an error of liquidjs. */
 export const read = (source: string): ReadonlyArray<Template> => {

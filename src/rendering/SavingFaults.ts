@@ -1,0 +1,69 @@
+import type { Format, Formats, Vars } from "../domain/Template.ts"
+import type { SourceFault } from "../text/TextFaults.ts"
+import { filters } from "./Filters.ts"
+import * as Limits from "./Limits.ts"
+import type { SourceParts } from "./StrictReader.ts"
+import { readStrictly } from "./StrictReading.ts"
+import { Refused } from "./Refused.ts"
+import { type LiquidFault, placeOf } from "./Source.ts"
+
+// Faults that prevent saving, and never rendering: sources that were saved by earlier releases continue to render.
+
+/** A source that is about to be saved. */
+interface Saved {
+  readonly source: string
+  readonly format: Format
+  /** Reads the tags and outputs once, for all checks. Throws `Refused` if a part is not understood. */
+  readonly reading: () => SourceParts
+}
+
+/** Throws `Refused` if the source cannot be saved. */
+type SavingCheck = (saved: Saved) => void
+
+/** Refuses tags and outputs that are not completely understood. */
+const wholeSyntax: SavingCheck = ({ reading }) => void reading()
+
+/** Refuses arguments that a filter does not use, and literal arguments that can never work. */
+const filterArguments: SavingCheck = ({ reading }) => {
+  for (const { args, begin, input, name, named } of reading().filters) {
+    const entry = filters.get(name)
+    if (entry === undefined) continue
+    const takes = entry.takes ?? entry.needs
+    if (args.length > takes) {
+      const some = takes === 0 ? "no arguments" : takes === 1 ? "one argument" : `at most ${takes} arguments`
+      throw new Refused(`the filter ${name} takes ${some}, not ${args.length}`, args[takes]!.begin)
+    }
+    for (const [key, { begin }] of named) {
+      if (entry.named?.includes(key)) continue
+      throw new Refused(`the filter ${name} has no argument named ${key}: write only its value, without ${key}:`, begin)
+    }
+    const fault = entry.faultOf?.(args.map(({ literal }) => literal), input?.literal)
+    if (fault !== undefined) throw new Refused(`${name}: ${fault}`, begin)
+  }
+}
+
+/** All checks. The first that throws decides the fault. */
+const checks: ReadonlyArray<SavingCheck> = [wholeSyntax, filterArguments]
+
+/** Returns the first fault of a source. */
+const faultOf = (source: string, format: Format): LiquidFault | undefined => {
+  if (source.length > Limits.sourceLength) return undefined
+  try {
+    let read: SourceParts | undefined
+    for (const check of checks) check({ source, format, reading: () => read ??= readStrictly(source) })
+    return undefined
+  } catch (error) {
+    if (error instanceof Refused) return { message: error.message, ...placeOf(source, error.begin) }
+    throw error
+  }
+}
+
+/**
+ * Returns the faults that prevent the saving of variables, at most one for each. Faults of the parser, such as unknown
+ * filters and tags, are not among them.
+ */
+export const savingFaults = (vars: Vars, formats: Formats): ReadonlyArray<SourceFault> =>
+  Object.entries(vars).flatMap(([variable, source]) => {
+    const fault = faultOf(source, Object.hasOwn(formats, variable) ? formats[variable]! : "text")
+    return fault === undefined ? [] : [{ variable, ...fault }]
+  })
