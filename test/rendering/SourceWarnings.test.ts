@@ -14,6 +14,13 @@ describe("warnings about sources", () => {
     assert.lengthOf(sourceWarnings({ a: "{{ unsubscribeUrl }}".repeat(30) }, {}), 20)
   })
 
+  it("name a condition with or behind and, which Liquid groups to the right", () => {
+    const source = "{% if a and b or c %}{% elsif a or b and c %}{% elsif a == 1 and b or c and d or e %}{% endif %}"
+    const warnings = sourceWarnings({ a: source }, {})
+    assert.deepStrictEqual(warnings.map(({ column }) => column), [7, 55])
+    assert.include(warnings[0]!.message, "a and b or c holds if a holds, and b or c")
+  })
+
   it("leave names of our own alone", () => {
     for (
       const source of ["{{ unsubscribe_url }}", "{{ unsubscribe_url | default: '#' }}", "{{ url }}", "unsubscribeUrl"]
