@@ -1,6 +1,7 @@
 import { Result } from "effect"
 import * as Json from "../json/Json.ts"
 import { checkSources, plainFault, stepsOnly } from "../rendering/CheckSources.ts"
+import { previewWarnings } from "../rendering/PreviewWarnings.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import type { Rendered, RenderRequest } from "../checking/Checks.ts"
@@ -9,6 +10,16 @@ type Fields = Readonly<Record<string, unknown>>
 
 const cutTo = (vars: Readonly<Record<string, string>>, maxText: number): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(vars).map(([name, text]) => [name, text.slice(0, maxText)]))
+
+/** Returns the first warning of each place. */
+const firstOfPlaces = (warnings: ReadonlyArray<SourceFault>): ReadonlyArray<SourceFault> => {
+  const places = new Map<string, SourceFault>()
+  for (const warning of warnings) {
+    const place = `${warning.line} ${warning.column} ${warning.variable}`
+    if (!places.has(place)) places.set(place, warning)
+  }
+  return [...places.values()]
+}
 
 /** Renders each variant separately with sample fields. */
 export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
@@ -35,6 +46,9 @@ export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
         : { stage: "render", faults: rendered.failure.faults.map(plainFault) }
     }
     const shown = maxText === undefined ? rendered.success : cutTo(rendered.success, maxText)
-    return { vars: shown, warnings: [...faults, ...warnings, ...unusable] }
+    if (check === undefined) return { vars: shown, warnings: unusable }
+    const observed = Renderer.observe(parsed.success, fields, { now, timeZone, budget: stepsOnly() })
+    const found = [...faults, ...warnings, ...unusable, ...previewWarnings(observed, formats)]
+    return { vars: shown, warnings: firstOfPlaces(found) }
   })
 }

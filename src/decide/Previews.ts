@@ -34,6 +34,9 @@ export interface Preview {
   readonly held_out?: boolean
 }
 
+/** The address that `{{ unsubscribe_url }}` has in a preview. Deliver inserts the address of each message. */
+const sampleUnsubscribeUrl = "https://example.com/unsubscribe"
+
 /** Options for the rendering of sample content. */
 interface SampleOptions {
   /** A JSON object as text. */
@@ -125,7 +128,7 @@ export class Previews extends Context.Service<Previews, {
         if (vars === undefined) return about
         const formats = ask.formats ?? stored?.formats ?? {}
         const [rendered] = yield* render(org, [{ vars, formats }], {
-          fields: JSON.stringify(ask.fields),
+          fields: JSON.stringify({ unsubscribe_url: sampleUnsubscribeUrl, ...ask.fields }),
           strict: view.strict,
           timeZone: view.org.timeZone,
           check: ask.vars === undefined ? "stored" : "draft",

@@ -158,6 +158,40 @@ export const render = (
   return faults === undefined ? Result.succeed(rendered) : Result.fail(new RenderFault({ faults }))
 }
 
+/** A variable as it was rendered for sample values. Offsets of the source are those of tags and outputs. */
+export interface Observed {
+  readonly variable: string
+  readonly source: string
+  readonly text: string
+  /** Names without a value that the source uses without testing them, with the offset of their first use. */
+  readonly missing: ReadonlyMap<string, number>
+  /** Outputs without text: the offset in the source, and in the text. */
+  readonly empty: ReadonlyMap<number, number>
+}
+
+/** Renders like `render` and returns what authors may want to know. Variables past a limit are left out. */
+export const observe = (
+  parsed: ParsedVars,
+  fields: Readonly<Record<string, unknown>>,
+  options: Omit<RenderOptions, "strict">,
+): ReadonlyArray<Observed> => {
+  const budget = options.budget ?? new Budget()
+  const run = new Run(fields, { ...options, strict: true, recordsEmpty: true }, parsed.constantLength, budget)
+  return parsed.names.flatMap((variable, place): ReadonlyArray<Observed> => {
+    const { render, source } = parsed.parsed[place]!
+    if (typeof render === "string") return [{ variable, source, text: render, missing: new Map(), empty: new Map() }]
+    run.begin()
+    try {
+      render(run)
+    } catch {
+      return []
+    } finally {
+      run.end()
+    }
+    return [{ variable, source, text: run.out, missing: run.missing ?? new Map(), empty: run.empty ?? new Map() }]
+  })
+}
+
 /** Returns the fault of a variant whose text without Liquid alone exceeds the limit of an item of its request. */
 const tooLong = ({ names }: ParsedVars, { length }: Budget): RenderFault =>
   new RenderFault({

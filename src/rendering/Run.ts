@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly now: number
   /** IANA name of the zone in which dates are read and written. Default: UTC. */
   readonly timeZone?: string
+  /** Whether the places of outputs without text are recorded. Default: false. */
+  readonly recordsEmpty?: boolean
 }
 
 /** A value that cannot be used, with the offset of its use in the source. */
@@ -40,6 +42,8 @@ export class Run {
   missing: Map<string, number> | undefined
   /** Undefined without complaints. */
   complaints: Array<Complaint> | undefined
+  /** By the offset of an output without text in the source: its first offset in the text. Undefined if not recorded. */
+  empty: Map<number, number> | undefined
 
   // Created on first use, because most variables use none of them.
   #locals: Map<string, unknown> | undefined
@@ -102,6 +106,7 @@ export class Run {
   begin(): void {
     this.out = ""
     this.at = 0
+    this.empty = this.options.recordsEmpty === true ? new Map() : undefined
     this.#cap = Math.min(Limits.outputLength, this.#budget.length - this.#written)
     if (!this.#dirty) {
       this.#dirty = true
@@ -149,6 +154,7 @@ export class Run {
   }
 
   write(text: string): void {
+    if (text === "" && this.empty?.has(this.at) === false) this.empty.set(this.at, this.out.length)
     const length = this.out.length + text.length
     if (length > this.#cap) {
       throw new LimitReached(

@@ -134,9 +134,12 @@ const compileTemplate = (template: Template, html: boolean): Render | undefined 
 
 /** The captured text counts as a separate output: doubling it in a loop ends at the limit, not in gigabytes. */
 const capture = (name: string, body: Render, html: boolean): Render => (run) => {
-  const outside = run.out
+  const { empty, out: outside } = run
   run.out = ""
+  // Offsets within the captured text are no offsets of the output.
+  run.empty = undefined
   body(run)
+  run.empty = empty
   run.locals.set(name, html ? new Markup(run.out, run.out) : run.out)
   run.out = outside
 }

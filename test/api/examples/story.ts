@@ -96,7 +96,7 @@ const templates = async ({ call }: Stage) => {
   await call("GET", `${people}/silver`)
   await call("DELETE", `${people}/silver`)
   await call("POST", `${org}/templates/cart/preview`, {
-    body: { copy_id: "question", fields: { name: "Ann" }, attrs: { tier: "silver" } },
+    body: { vars: { subject: "{{ name }}, you left {{ item }}!" }, fields: { name: "Ann" }, attrs: { tier: "silver" } },
   })
   await call("POST", `${org}/templates/cart/switch-variants`, { body: { deactivate: ["gold"] } })
   await call("DELETE", `${variants}/gold`)

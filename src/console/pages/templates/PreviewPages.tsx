@@ -140,9 +140,6 @@ const rendered = Effect.fnUntraced(
 const notRendered = (reason: string): string =>
   `<p style="font:14px sans-serif">Not rendered: ${reason.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</p>`
 
-/** The address that `{{ unsubscribe_url }}` has in a preview; Deliver fills in one for each message. */
-const sampleUnsubscribeUrl = "https://example.com/unsubscribe"
-
 /** The e-mail made of the variables, or the reason why it cannot be shown. */
 const mailOf = (org: Organization, template: string, content: Pick<Message, "formats" | "vars">) =>
   Effect.flatMap(
@@ -171,7 +168,7 @@ const preview = Effect.fnUntraced(
       ? given.success
       : { attrs: new Map<string, ReadonlyArray<string>>(), at: undefined, fields: {} }
     const shown = yield* inTime(rendered(org, template, draft, {
-      fields: { unsubscribe_url: sampleUnsubscribeUrl, ...fields },
+      fields,
       attrs,
     }))
     const isMissing = shown instanceof NotPreviewed
@@ -207,10 +204,10 @@ const preview = Effect.fnUntraced(
             </ul>
           </div>
         )}
+        <ContentWarnings labels={labels} warnings={warnings} />
         {isMissing && <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} />}
         {mail !== undefined &&
           ("reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} />)}
-        <ContentWarnings labels={labels} warnings={warnings} />
         <VariableTexts
           vars={vars}
           formats={formats}

@@ -1,0 +1,84 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import type { Format } from "../../src/domain/Template.ts"
+import { previewWarnings } from "../../src/rendering/PreviewWarnings.ts"
+import { observe, parseVars } from "../../src/rendering/Renderer.ts"
+import type { Fields } from "./variants.ts"
+
+/** Warnings of one text as `column message`. */
+const warningsOf = (source: string, fields: Fields = {}, format: Format = "text"): ReadonlyArray<string> => {
+  const parsed = parseVars({ v: source }, { v: format })
+  if (Result.isFailure(parsed)) throw parsed.failure
+  return previewWarnings(observe(parsed.success, fields, { now: 0 }), { v: format })
+    .map(({ column, message }) => `${column} ${message}`)
+}
+
+const oneOf = (source: string, fields: Fields = {}, format: Format = "text"): string => {
+  const warnings = warningsOf(source, fields, format)
+  assert.lengthOf(warnings, 1, source)
+  return warnings[0]!
+}
+
+describe("warnings of a preview", () => {
+  it("name fields without a sample value at their place, with the text that people would read", () => {
+    const warning = oneOf("Hi {{ first_name }}, welcome")
+    assert.match(warning, /^4 "first_name" has no sample value: people would read "Hi , welcome"\. /)
+    assert.include(warning, '{{ first_name | default: "…" }}')
+    assert.include(oneOf("Hi {{ ['Loyalty Points'] }}!"), "{{ ['Loyalty Points'] | default")
+    assert.match(oneOf("Hi{% for item in items %} {{ item }}{% endfor %}"), /^18 "items" has no sample value\. Add it/)
+    assert.lengthOf(warningsOf("{{ a }} and {{ b }} and {{ a }}"), 2)
+  })
+
+  it("leave out fields with a default and fields that a condition tests", () => {
+    for (
+      const source of [
+        "Hi {{ first_name | default: 'there' }}!",
+        "Hi {{ first_name | default: '' }}!",
+        "Hi{% if first_name %} {{ first_name }}{% endif %}!",
+        "Hi{% unless first_name == blank %} {{ first_name }}{% endunless %}!",
+      ]
+    ) assert.deepStrictEqual(warningsOf(source), [], source)
+    assert.deepStrictEqual(warningsOf("Hi {{ first_name }}!", { first_name: "Ann" }), [])
+  })
+
+  it("name outputs whose empty value leaves a gap in the sentence", () => {
+    assert.match(
+      oneOf("Hi {{ name }}, welcome", { name: "" }),
+      /^4 \{\{ name \}\} is empty: people would read "Hi , welcome"/,
+    )
+    assert.include(oneOf("Dear {{ a.b }}!", { a: { b: null } }), '"Dear !"')
+    assert.include(oneOf("<p>Hello {{ name }} and <b>you</b></p>", { name: "" }, "html"), '"Hello  and')
+    assert.include(oneOf("Total: {{ total }}", { total: "" }), '"Total:"')
+    assert.include(oneOf("{{ greeting }}, Ann", { greeting: "" }), '", Ann"')
+    assert.include(oneOf("{% capture x %}{{ a }}{% endcapture %}Hi {{ x }}!", { a: "" }), "{{ x }} is empty")
+    assert.deepStrictEqual(warningsOf("{{ first }}{{ second }} x", { first: "a", second: "" }), [])
+  })
+
+  it("leave out empty values that leave no gap", () => {
+    assert.deepStrictEqual(warningsOf("<td>\n  {{ note }}\n</td><p>x</p>", { note: "" }, "html"), [])
+    assert.deepStrictEqual(warningsOf('<p class="{{ kind }}">x</p>', { kind: "" }, "html"), [])
+  })
+
+  it("name a text that is empty as a whole", () => {
+    assert.match(oneOf("{{ subject }}", { subject: "" }), /^1 The whole text is empty/)
+  })
+
+  it("name links without a target and images without an address in HTML", () => {
+    const links = [
+      '<a href="">x</a>',
+      "<a class='b' href='#'>x</a>",
+      '<a href="{{ url }}">x</a>',
+      '<a href="https://">x</a>',
+      '<a href="mailto:">x</a>',
+      '<v:roundrect href="">x</v:roundrect>',
+    ]
+    for (const link of links) assert.match(oneOf(link, { url: "" }, "html"), /A link has no target \(href=/, link)
+    assert.match(oneOf('<a title="t" href="{{ url }}">x</a>', { url: "" }, "html"), /^20 /)
+    for (const image of ['<img alt="a">', '<img src="">', '<img src="{{ url }}" alt="">']) {
+      assert.include(oneOf(image + "x", { url: "" }, "html"), "An image has no address", image)
+    }
+    const complete = '<a href="https://x.example">x</a> <a name="top">y</a> <a href="#top">z</a> <img src="cid:a">'
+    assert.deepStrictEqual(warningsOf(complete, {}, "html"), [])
+    assert.deepStrictEqual(warningsOf('<a href="">x</a>', {}, "text"), [])
+  })
+})
