@@ -71,8 +71,6 @@ export class Tracking extends Context.Service<Tracking, {
    * respond.
    */
   readonly open: (kind: TokenKind, text: string) => Effect.Effect<Token | undefined, SqlError>
-  /** Like `open`, with the key in memory. Also undefined if the key has not been loaded. */
-  readonly openKnown: (kind: TokenKind, text: string) => Token | undefined
   /**
    * Returns the settings of an organization from memory; undefined for an organization that this node does not know.
    */
@@ -144,11 +142,6 @@ export class Tracking extends Context.Service<Tracking, {
       const open = (kind: TokenKind, text: string) =>
         Effect.map(key.get, (secret) => readToken(secret, kind, text, orgsOf))
 
-      const openKnown = (kind: TokenKind, text: string) => {
-        const secret = key.known()
-        return secret && readToken(secret, kind, text, orgsOf)
-      }
-
       const returnPaths = (org: OrgSlug) =>
         Effect.map(key.get, (secret) => (id: string) => writeMailbox(secret, { org, delivery: id }))
 
@@ -164,7 +157,6 @@ export class Tracking extends Context.Service<Tracking, {
         complaintMailbox,
         openMailbox,
         open,
-        openKnown,
         organization: (org) => organizations.get(org),
       })
     }),

@@ -13,8 +13,6 @@ import { type HmacKey, hmacKey } from "../text/Hmac.ts"
 export class TrackingKey extends Context.Service<TrackingKey, {
   /** Reads the key, and creates it first if needed. Fails with `SqlError` if the database does not respond. */
   readonly get: Effect.Effect<HmacKey, SqlError>
-  /** Returns the key if it is in memory. */
-  readonly known: () => HmacKey | undefined
 }>()("parlance/tracking/TrackingKey") {
   static readonly layer = Layer.effect(
     TrackingKey,
@@ -26,7 +24,7 @@ export class TrackingKey extends Context.Service<TrackingKey, {
 
       // Loads the key, so that a later outage finds it in memory. A read-only database creates no key.
       yield* Effect.ignore(get)
-      return TrackingKey.of({ get, known: () => known })
+      return TrackingKey.of({ get })
     }),
   )
 }
