@@ -111,24 +111,6 @@ export interface MaturityCounts {
   readonly upTo: ReadonlyArray<number>
 }
 
-/** The counts of single clicks at `now` (Unix milliseconds). */
-export const delayCounts = (
-  clicks: Iterable<{ readonly sentAt: number; readonly delayHours: number }>,
-  now: number,
-): MaturityCounts => {
-  const within = new Array<number>(steps).fill(0)
-  const upTo = new Array<number>(steps).fill(0)
-  for (const { delayHours, sentAt } of clicks) {
-    const first = stepOf(delayHours)
-    if (first < 0) continue
-    for (let j = first; j < steps && (now - sentAt) / hourMillis >= delayEdges[j + 1]!; j++) {
-      upTo[j] = upTo[j]! + 1
-      if (j === first) within[j] = within[j]! + 1
-    }
-  }
-  return { within, upTo }
-}
-
 /**
  * Returns the delay curve from counts, shrunk towards `prior` with the weight of `priorClicks` (default 20). The
  * reverse hazard of each step is estimated from sends that are old enough for the step, and the curve is built

@@ -2,10 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { Contexts, encodeContext } from "../../src/bandit/Contexts.ts"
 import { fitVariant, workspace } from "../../src/bandit/VariantFit.ts"
-import { delayCounts, delayCurve, maturity } from "../../src/bandit/Maturity.ts"
+import { delayCurve, maturity } from "../../src/bandit/Maturity.ts"
 import type { FitInput } from "../../src/bandit/Fit.ts"
 import { posterior, rate } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
+import { delayCounts } from "./delayCounts.ts"
 import { adaptive, day, fitRows, hour, meanOf, normal, now, promptCurve, type Row } from "./Samples.ts"
 
 const today = Math.floor(now / day) * day

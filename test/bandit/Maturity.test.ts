@@ -3,7 +3,6 @@ import fc from "fast-check"
 import {
   delayClass,
   delayClasses,
-  delayCounts,
   delayCurve,
   delayEdges,
   Delays,
@@ -11,6 +10,7 @@ import {
   maturity,
   priorDelayCurve,
 } from "../../src/bandit/Maturity.ts"
+import { delayCounts } from "./delayCounts.ts"
 import { day, hour, normal, now, uniform } from "./Samples.ts"
 
 const clicks = fc.array(

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { delayCounts, delayCurve, delayEdges, type MaturityCounts } from "../../src/bandit/Maturity.ts"
+import { delayCurve, delayEdges, type MaturityCounts } from "../../src/bandit/Maturity.ts"
 import { variantCurves } from "../../src/bandit/VariantDelays.ts"
+import { delayCounts } from "./delayCounts.ts"
 import { adaptive, day, fitRows, hour, normal, now, type Row } from "./Samples.ts"
 
 /** The counts of clicks with log-normal delays, all of them of sends of 20 days ago. */

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { packedIndex } from "../../src/bandit/Cholesky.ts"
 import { dayTerms } from "../../src/bandit/HalfLife.ts"
-import { delayCounts, delayCurve, maturity } from "../../src/bandit/Maturity.ts"
+import { delayCurve, maturity } from "../../src/bandit/Maturity.ts"
+import { delayCounts } from "./delayCounts.ts"
 import { fitVariant, workspace } from "../../src/bandit/VariantFit.ts"
 import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
 
