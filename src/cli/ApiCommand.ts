@@ -1,7 +1,14 @@
 import { Effect, Option, type Schema } from "effect"
 import { Command } from "effect/cli"
 import type { WaitingChange } from "../domain/Proposal.ts"
-import { inputOf, ManagementClient, namesOrganization, type Operation, type ResponseOf } from "./Client.ts"
+import {
+  inputOf,
+  ManagementClient,
+  namesOrganization,
+  type Operation,
+  type ParameterOf,
+  type ResponseOf,
+} from "./Client.ts"
 import { decodeInput } from "./Inputs.ts"
 import { allPages } from "./Pages.ts"
 import { isProposed, organization, print, printProposed } from "./Root.ts"
@@ -208,12 +215,23 @@ class OperationCommand<Name extends Operation, Values> extends ApiCommand<Values
   }
 }
 
-/** A command that calls one operation of the management API. */
+/** Refuses flags that are not parameters of the operation. */
+type Named<Name extends Operation, F> = { readonly [Other in Exclude<keyof F, ParameterOf<Name>>]: never }
+
+/** A command that calls one operation of the management API. Its flags have the names of the operation's parameters. */
 export const call = <Name extends Operation, const F extends Flags = Record<never, never>>(
   operation: Name,
   description: string,
-  flags = {} as F,
-) => new OperationCommand<Name, FlagValues<F>>(operation, { description, flags })
+  flags?: F & Named<Name, F>,
+) => new OperationCommand<Name, FlagValues<F>>(operation, { description, flags: flags ?? {} })
+
+/** A command that calls one operation with the parameters that `sends` makes of its flags. */
+export const callWith = <Name extends Operation, const F extends Flags>(
+  operation: Name,
+  description: string,
+  flags: F,
+  sends: (values: FlagValues<F>) => unknown,
+) => new OperationCommand<Name, FlagValues<F>>(operation, { description, flags }, sends)
 
 /** A command that calls several operations of the management API. */
 export const steps = <Response, const F extends Flags>(

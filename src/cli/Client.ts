@@ -32,6 +32,17 @@ export type ResponseOf<Name extends Operation> = HttpApiEndpoint.SuccessWithIden
   Name
 >
 
+type EndpointOf<Name extends Operation> = Extract<HttpApiGroup.Endpoints<Groups>, { readonly identifier: Name }>
+
+type NamesOf<Members> = Members extends unknown ? keyof Members : never
+
+/** The names of an operation's parameters: of its path, query, header for conditions, and body. */
+export type ParameterOf<Name extends Operation> =
+  | NamesOf<EndpointOf<Name>["~Params"]["Type"]>
+  | NamesOf<EndpointOf<Name>["~Query"]["Type"]>
+  | NamesOf<EndpointOf<Name>["~Payload"]["Type"]>
+  | "if-match"
+
 type MethodOf<Name extends Operation, Group> = Group extends { readonly [name in Name]: infer Method } ? Method : never
 
 type ByGroup = HttpApiClient.ForApi<typeof Api>

@@ -2,7 +2,7 @@ import { call, commandGroup } from "./ApiCommand.ts"
 import { eventTail } from "./EventTail.ts"
 import { text, whole } from "./Flags.ts"
 import { tableOf } from "./Table.ts"
-import { eventStory } from "./TimelineCommands.ts"
+import { eventColumns, eventStory } from "./TimelineCommands.ts"
 
 /** `parlance event …` */
 export const eventCommand = commandGroup("event", "List events of messages, such as opens and clicks", {
@@ -12,17 +12,7 @@ export const eventCommand = commandGroup("event", "List events of messages, such
     limit: whole("limit", "1 to 1,000", 50),
   }).text(({ events, next }, { limit }) =>
     events.length === 0 ? "No events" : [
-      tableOf({
-        occurred: "occurred_at",
-        source: "source",
-        event: "event",
-        machine: "automated",
-        "tracking id": "tracking_id",
-        user: "user",
-        template: "template_id",
-        variant: "copy_id",
-        status: "status",
-      }, events),
+      tableOf({ occurred: "occurred_at", source: "source", ...eventColumns }, events),
       ...(events.length < limit ? [] : ["", `More with --after ${next}`]),
     ].join("\n")
   ),

@@ -1,7 +1,7 @@
 import { Context, Effect, Result, Schema } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
-import { CommandFailed } from "./Connection.ts"
+import { CommandFailed } from "./Client.ts"
 import * as Json from "../json/Json.ts"
 import { type EncodingFault, encodingFault, guessText } from "../text/Encodings.ts"
 import { textOfUtf8 } from "../text/Utf8.ts"

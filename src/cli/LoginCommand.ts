@@ -1,12 +1,12 @@
 import { Console, Effect, Option, Redacted } from "effect"
-import { Command, Prompt } from "effect/cli"
+import { Command } from "effect/cli"
 import { clientFor, CommandFailed } from "./Client.ts"
 import { argument, given } from "./Flags.ts"
-import { readText } from "./Inputs.ts"
 import { addProfile, profilesFile, removeProfile, writeProfiles } from "./Profiles.ts"
 import { storedProfiles } from "./Remote.ts"
 import { print } from "./Root.ts"
 import { root } from "./RootCommand.ts"
+import { askSecret } from "./Secrets.ts"
 import { table } from "./Table.ts"
 
 const defaultName = "default"
@@ -19,19 +19,10 @@ const baseUrlOf = (text: string) => {
   return Effect.succeed(url.href.replace(/\/+$/, ""))
 }
 
-const question = Prompt.Hidden({
-  message: "Admin token, or API key with a scope of the management API",
-  validate: (text) => text.trim() === "" ? Effect.fail("Enter the token") : Effect.succeed(text.trim()),
-})
-
-/** Reads the token: typed in a terminal, or from standard input. */
-const askToken = Effect.gen(function* () {
-  if (process.stdin.isTTY) return yield* Prompt.run(question)
-  const token = (yield* readText("-")).trim()
-  if (token !== "") return Redacted.make(token)
-  return yield* new CommandFailed({
-    message: 'Write the token to standard input: echo "$ADMIN_TOKEN" | parlance login URL',
-  })
+const askToken = askSecret({
+  question: "Admin token, or API key with a scope of the management API",
+  empty: "Enter the token",
+  missing: 'Write the token to standard input: echo "$ADMIN_TOKEN" | parlance login URL',
 })
 
 /** `parlance login` */

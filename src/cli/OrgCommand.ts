@@ -5,7 +5,7 @@ import { trackingInput, trackingText } from "../domain/Tracking.ts"
 import { Quota, type Usage } from "../domain/Usage.ts"
 import * as Json from "../json/Json.ts"
 import { formatBytes, parseBytes } from "../text/Bytes.ts"
-import { call, commandGroup } from "./ApiCommand.ts"
+import { call, callWith, commandGroup } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
 import { argument, choice, list, number, optionalWhole, parsed, text, truth } from "./Flags.ts"
 import type { TableColumns } from "./Table.ts"
@@ -146,12 +146,15 @@ export const orgCommand = commandGroup("org", "Organizations", {
 
   show: call("getOrganization", "Show an organization", { org: slug }).table(columns),
 
-  update: call("updateOrganization", "Change an organization", { org: slug, ...settings })
-    .sends(({ tracking, trackingUrl, ...values }) =>
+  update: callWith(
+    "updateOrganization",
+    "Change an organization",
+    { org: slug, ...settings },
+    ({ tracking, trackingUrl, ...values }) =>
       tracking === undefined && trackingUrl !== undefined
         ? new CommandFailed({ message: "--tracking-url needs --tracking, such as --tracking opens,clicks" })
-        : { ...values, tracking: tracking && { ...tracking, url: trackingUrl ?? null } }
-    )
+        : { ...values, tracking: tracking && { ...tracking, url: trackingUrl ?? null } },
+  )
     .checks(OrganizationPatch)
     .table(columns),
 

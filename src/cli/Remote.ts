@@ -1,6 +1,7 @@
 import { Config, Effect, Option, Redacted, Result } from "effect"
 import { CommandFailed } from "./Client.ts"
 import { profileName, profilesFile, readProfiles } from "./Profiles.ts"
+import { secretVariable } from "./Secrets.ts"
 
 /** A service elsewhere, to which commands send their requests. */
 export interface RemoteService {
@@ -12,10 +13,6 @@ export interface RemoteService {
   /** Slug of the organization for commands without `--org`. */
   readonly org: Option.Option<string>
 }
-
-// Compose files and unit files set an unset variable to an empty text.
-const secret = (name: string) =>
-  Config.option(Config.Redacted(name)).pipe(Config.map(Option.filter((value) => Redacted.value(value) !== "")))
 
 const text = (name: string) =>
   Config.option(Config.String(name)).pipe(Config.map(Option.filter((value) => value !== "")))
@@ -30,7 +27,7 @@ export const storedProfiles = Effect.suspend(() =>
 
 const fromEnvironment = Effect.fnUntraced(function* (url: URL) {
   for (const tokenFrom of ["ADMIN_TOKEN", "PARLANCE_KEY"]) {
-    const token = yield* secret(tokenFrom)
+    const token = yield* secretVariable(tokenFrom)
     if (Option.isSome(token)) {
       return { url: url.href.replace(/\/$/, ""), token: token.value, tokenFrom, org: Option.none() }
     }

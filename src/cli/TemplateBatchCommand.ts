@@ -1,6 +1,6 @@
 import { Argument } from "effect/cli"
 import { TemplateBatchInput } from "../domain/Template.ts"
-import { call } from "./ApiCommand.ts"
+import { callWith } from "./ApiCommand.ts"
 import { argument, choice, parsed, texts } from "./Flags.ts"
 
 /** The flag with the owner of a template. Its value is null for an empty text. */
@@ -24,7 +24,7 @@ const states = {
 } as const
 
 /** `parlance template change ID…` */
-export const changeMany = call(
+export const changeMany = callWith(
   "changeTemplates",
   "Activate, pause, archive, restore or tag several templates, or set their owner",
   {
@@ -34,6 +34,7 @@ export const changeMany = call(
     remove_tags: texts("remove-tag", "Tag to remove; may be repeated"),
     owner,
   },
-).sends(({ state, ...values }) => ({ ...values, ...(state === undefined ? {} : states[state]) }))
+  ({ state, ...values }) => ({ ...values, ...(state === undefined ? {} : states[state]) }),
+)
   .checks(TemplateBatchInput)
   .change(({ changed }) => `Changed templates: ${changed}`)

@@ -1,6 +1,6 @@
 import { Argument } from "effect/cli"
 import { problemKinds } from "../api/templates/TemplateListShape.ts"
-import { call } from "./ApiCommand.ts"
+import { call, callWith } from "./ApiCommand.ts"
 import { changesText } from "./ChangesText.ts"
 import { argument, choice, template, text, toggle } from "./Flags.ts"
 
@@ -48,9 +48,9 @@ export const find = call("findTemplates", "Find templates by name, id, state, go
 export const changesFlag = toggle("changes", "Show each field before and after instead of a table")
 
 /** `parlance template history ID` */
-export const history = call("templateHistory", "List the changes of a template and their authors, newest first", {
+export const history = callWith("templateHistory", "List the changes of a template and their authors, newest first", {
   template,
   whole: changesFlag,
-}).sends(({ template }) => ({ template }))
+}, ({ template }) => ({ template }))
   .pages("changes", "before")
   .text((changes, { whole }) => changesText(changes, whole))

@@ -76,12 +76,8 @@ export const eventStory = call(
   { tracking_id: Argument.String("tracking-id") },
 ).text(textOf)
 
-/** `parlance webhook events` */
-export const webhookEvents = call("recentEvents", "List the latest events of a source", {
-  segment: argument("source", `One of ${listOfSources}`),
-  limit: whole("limit", "1 to 200", 50),
-}).result(({ events }) => events).table({
-  occurred: "occurred_at",
+/** Columns of events, after the time and the source. */
+export const eventColumns = {
   event: "event",
   machine: "automated",
   "tracking id": "tracking_id",
@@ -89,4 +85,10 @@ export const webhookEvents = call("recentEvents", "List the latest events of a s
   template: "template_id",
   variant: "copy_id",
   status: "status",
-}, "No recent events")
+} as const
+
+/** `parlance webhook events` */
+export const webhookEvents = call("recentEvents", "List the latest events of a source", {
+  segment: argument("source", `One of ${listOfSources}`),
+  limit: whole("limit", "1 to 200", 50),
+}).result(({ events }) => events).table({ occurred: "occurred_at", ...eventColumns }, "No recent events")

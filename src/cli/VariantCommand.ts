@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { CopyId } from "../domain/Ids.ts"
 import { type Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
-import { call, commandGroup, steps } from "./ApiCommand.ts"
+import { call, callWith, commandGroup, steps } from "./ApiCommand.ts"
 import { ManagementClient } from "./Connection.ts"
 import { differenceText } from "./DraftCommand.ts"
 import { argument, json, parsed, switchable, template, text, texts, toggle } from "./Flags.ts"
@@ -102,21 +102,20 @@ export const variantCommand = commandGroup("variant", "Variants of a template", 
 
   show: call("getVariant", "Show a variant", { template, variant }).text((variant) => JSON.stringify(variant, null, 2)),
 
-  create: call("createVariant", "Add a variant", {
+  create: callWith("createVariant", "Add a variant", {
     template,
     id: Argument.String("variant").pipe(Argument.optional),
     ...content,
-  }).sends(contentOf)
-    .checks(VariantInput)
+  }, contentOf).checks(VariantInput)
     .examples('parlance variant create welcome warm --var subject="Hi {{ name }}"')
     .change(({ id }) => `Created variant ${id}`),
 
-  update: call("updateVariant", "Change a variant. Omitted options keep their values", {
+  update: callWith("updateVariant", "Change a variant. Omitted options keep their values", {
     template,
     variant,
     "if-match": base,
     ...content,
-  }).sends(contentOf).checks(VariantPatch).change((variant) => tableOf(columns, [variant])),
+  }, contentOf).checks(VariantPatch).change((variant) => tableOf(columns, [variant])),
 
   ship: steps(
     "Send all traffic to one variant: activate it and deactivate all others",

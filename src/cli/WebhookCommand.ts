@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Flag } from "effect/cli"
 import { listOfSources } from "../domain/Source.ts"
-import { call, commandGroup } from "./ApiCommand.ts"
+import { call, callWith, commandGroup } from "./ApiCommand.ts"
 import { argument, json, parsed, toggle } from "./Flags.ts"
 import { readJson, readText } from "./Inputs.ts"
 import { tableOf } from "./Table.ts"
@@ -35,7 +35,7 @@ export const webhookCommand = commandGroup("webhook", "Sources of events", {
   events: webhookEvents,
   trigger: webhookTrigger,
 
-  set: call("putSource", "Set up or change a source", {
+  set: callWith("putSource", "Set up or change a source", {
     segment,
     secret: toggle(
       "secret-stdin",
@@ -43,7 +43,7 @@ export const webhookCommand = commandGroup("webhook", "Sources of events", {
     ).pipe(Flag.map((read) => read ? Effect.map(readText("-"), (text) => text.trim()) : Effect.undefined)),
     settings: json("settings", 'Options of the platform as JSON, such as \'{"conversions":["order completed"]}\''),
     mapping: parsed("mapping", "File with a mapping of custom events, JSON; - for standard input", readMapping),
-  }).sends(({ mapping, settings, ...values }) => ({
+  }, ({ mapping, settings, ...values }) => ({
     ...values,
     enabled: true,
     settings: settings === undefined && mapping === undefined

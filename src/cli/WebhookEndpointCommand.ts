@@ -1,6 +1,6 @@
 import { Flag } from "effect/cli"
 import type { SentEvent, WebhookEndpoint } from "../api/endpoints/EndpointsApi.ts"
-import { call, commandGroup } from "./ApiCommand.ts"
+import { call, callWith, commandGroup } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
 import { argument, orAbsent, text, toggle, whole } from "./Flags.ts"
 import { table, type TableColumns, tableOf } from "./Table.ts"
@@ -61,7 +61,7 @@ export const webhookEndpointCommand = commandGroup(
       "parlance webhook-endpoint create https://example.com/hook --event delivery.failed --event winner.found",
     ).text((made) => `${tableOf(columns, [made])}\n\n${secretText(made.secret)}`),
 
-    update: call("updateWebhookEndpoint", "Change, enable or disable a webhook endpoint", {
+    update: callWith("updateWebhookEndpoint", "Change, enable or disable a webhook endpoint", {
       endpoint,
       url: text("url", "Where events are sent"),
       description,
@@ -69,7 +69,7 @@ export const webhookEndpointCommand = commandGroup(
       allEvents: toggle("all-events", "Send all types of events"),
       enable: toggle("enable", "Send events again, also after the service has disabled the endpoint"),
       disable: toggle("disable", "Send no events"),
-    }).sends(({ allEvents, description, disable, enable, endpoint, events, url }) => {
+    }, ({ allEvents, description, disable, enable, endpoint, events, url }) => {
       if (enable && disable) return refused("Use either --enable or --disable.")
       if (allEvents && events !== undefined) return refused("Use either --event or --all-events.")
       const enabled = enable || disable ? enable : undefined

@@ -1,5 +1,5 @@
-import { Clock, Config, Effect, Option, Redacted, Schedule } from "effect"
-import { Command, Flag, Prompt } from "effect/cli"
+import { Clock, Effect, Option, Redacted, Schedule } from "effect"
+import { Command, Flag } from "effect/cli"
 import { randomBytes } from "node:crypto"
 import type { TimelineResource } from "../api/timelines/TimelinesApi.ts"
 import { alternatives } from "../text/alternatives.ts"
@@ -7,10 +7,10 @@ import { countedEvents, type EventName } from "../domain/EventKinds.ts"
 import { listOfSources, type Platform, platforms, type SourceId, sourceIdOf } from "../domain/Source.ts"
 import { CommandFailed, ManagementClient, ServiceFetch } from "./Connection.ts"
 import { argument, text } from "./Flags.ts"
-import { readText } from "./Inputs.ts"
 import { reportedEvents, sampleBodies, type SampleMessage, signedHeaders } from "./PlatformSamples.ts"
 import { faultText } from "./Report.ts"
 import { organization, print } from "./Root.ts"
+import { askSecret, secretVariable } from "./Secrets.ts"
 import { table } from "./Table.ts"
 import * as Json from "../json/Json.ts"
 
@@ -19,23 +19,13 @@ const patience = { interval: "250 millis", times: 80 } as const
 
 type StoredEvent = TimelineResource["loose"][number]
 
-/** A variable of the environment. An empty variable counts as unset. */
-const variable = (name: string) =>
-  Effect.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
-
-const question = Prompt.Hidden({
-  message: "Secret of the source, or for custom events an API key with the scope events",
-  validate: (text) => text.trim() === "" ? Effect.fail("Enter the secret") : Effect.succeed(text.trim()),
-})
-
-/** Reads the secret: from `WEBHOOK_SECRET`, typed in a terminal, or from standard input. */
-const askSecret = Effect.gen(function* () {
-  const given = yield* variable("WEBHOOK_SECRET")
-  if (Option.isSome(given)) return given.value
-  if (process.stdin.isTTY) return yield* Prompt.run(question)
-  const secret = (yield* readText("-")).trim()
-  return secret !== "" ? Redacted.make(secret) : yield* new CommandFailed({
-    message:
+/** Reads the secret of the source: from `WEBHOOK_SECRET`, typed in a terminal, or from standard input. */
+const secretOfSource = Effect.gen(function* () {
+  const given = yield* secretVariable("WEBHOOK_SECRET")
+  return Option.isSome(given) ? given.value : yield* askSecret({
+    question: "Secret of the source, or for custom events an API key with the scope events",
+    empty: "Enter the secret",
+    missing:
       "The service never shows the secret of a source. Set WEBHOOK_SECRET, or write the secret to standard input.",
   })
 })
@@ -100,7 +90,7 @@ const trackingIdOf = Effect.fnUntraced(function* (
     })
   }
   if (Option.isSome(given)) return given.value
-  const key = yield* variable("PARLANCE_KEY")
+  const key = yield* secretVariable("PARLANCE_KEY")
   if (Option.isNone(key)) {
     return yield* new CommandFailed({
       message: "--template needs an API key with the scope generate in PARLANCE_KEY.",
@@ -200,7 +190,7 @@ export const webhookTrigger = Command.make(
     const platform = platforms[sourceId]
     const event = reportedEvents(platform).find((one) => one === name)
     if (event === undefined) return yield* notReported(platform, name)
-    const secret = Redacted.value(yield* askSecret)
+    const secret = Redacted.value(yield* secretOfSource)
     const trackingId = yield* trackingIdOf(given, template, user)
     const { decisions: [decision], loose } = yield* storyOf(trackingId)
     if (decision === undefined) {
