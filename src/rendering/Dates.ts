@@ -131,7 +131,7 @@ const read = (value: unknown, zone: Zone, run: Run): Instant | undefined => {
     return stated && placed(stated, 0, run)
   }
   if (typeof value !== "string") return undefined
-  run.spend(20)
+  run.spend(20 + Math.min(value.length, 100))
   if (isNow(value)) return { millis: run.options.now, nanos: 0 }
   const stated = readDate(value)
   return stated && placed(stated, zone, run)

@@ -1,4 +1,5 @@
 import { arithmeticFilters } from "./ArithmeticFilters.ts"
+import { dateFault, timeZoneFault } from "./DateFaults.ts"
 import { date, dateToString, timeZone } from "./Dates.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
 import { listFilters } from "./ListFilters.ts"
@@ -16,10 +17,16 @@ const otherFilters: Record<string, FilterEntry> = {
   date: {
     needs: 0,
     takes: 2,
+    faultOf: dateFault,
     rich: true,
     apply: (input, [format, zone], run) => date(input, plain(format), plain(zone), run),
   },
-  time_zone: { needs: 1, rich: true, apply: (input, [zone], run) => timeZone(input, plain(zone), run) },
+  time_zone: {
+    needs: 1,
+    faultOf: timeZoneFault,
+    rich: true,
+    apply: (input, [zone], run) => timeZone(input, plain(zone), run),
+  },
   date_to_xmlschema: { needs: 0, apply: (input, _, run) => date(input, "%Y-%m-%dT%H:%M:%S%:z", undefined, run) },
   date_to_rfc822: { needs: 0, apply: (input, _, run) => date(input, "%a, %d %b %Y %H:%M:%S %z", undefined, run) },
   date_to_string: {
