@@ -1,4 +1,3 @@
-import * as Limits from "./Limits.ts"
 import { Refused } from "./Refused.ts"
 import type { SourceFinding } from "./SourceFinding.ts"
 import { readStrictly } from "./StrictReading.ts"
@@ -14,7 +13,7 @@ const hasBoth = (source: string): boolean => {
  * `(a and b) or c`.
  */
 export const groupings = (source: string): ReadonlyArray<SourceFinding> => {
-  if (source.length > Limits.sourceLength || !hasBoth(source)) return []
+  if (!hasBoth(source)) return []
   try {
     return readStrictly(source).groupings.map((begin) => ({
       begin,

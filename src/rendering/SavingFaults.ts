@@ -1,7 +1,6 @@
 import type { Format, Formats, Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { filters } from "./Filters.ts"
-import * as Limits from "./Limits.ts"
 import type { SourceParts } from "./StrictReader.ts"
 import { readStrictly } from "./StrictReading.ts"
 import { Refused } from "./Refused.ts"
@@ -47,7 +46,6 @@ const checks: ReadonlyArray<SavingCheck> = [wholeSyntax, filterArguments]
 
 /** Returns the first fault of a source. */
 const faultOf = (source: string, format: Format): LiquidFault | undefined => {
-  if (source.length > Limits.sourceLength) return undefined
   try {
     let read: SourceParts | undefined
     for (const check of checks) check({ source, format, reading: () => read ??= readStrictly(source) })

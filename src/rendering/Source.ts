@@ -77,7 +77,7 @@ export const isParsed = (parsed: Parsed | LiquidFault): parsed is Parsed => "ren
 export const hasLiquid = (source: string): boolean => source.includes("{{") || source.includes("{%")
 
 /** Number of characters of a source within tags and outputs. An unclosed one extends to the end. */
-const liquidLengthOf = (source: string): number => {
+export const liquidLengthOf = (source: string): number => {
   let length = 0
   let from = 0
   for (;;) {

@@ -35,6 +35,7 @@ export type Purpose = "condition" | "value"
 
 const blank = /[\t-\r \u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 const wordSign = /[\w?-]/
+const asciiName = /[\w?-]*/y
 /** The place behind a value to which nothing can be added. */
 const complete = "behind a complete value"
 const comparisons = ["==", "!=", "<>", ">=", "<=", ">", "<", "contains"]
@@ -159,6 +160,8 @@ export class StrictReader {
   name(): string | undefined {
     this.skipBlank()
     const begin = this.#at
+    asciiName.lastIndex = begin
+    this.#at = Math.min(begin + asciiName.exec(this.source)![0].length, this.end)
     for (let sign = this.#sign(); this.#isNameSign(sign); sign = this.#sign()) {
       if (sign > "\u007f" && !canBeInName(sign)) return this.refuse(lookalikeFault(sign)!)
       this.#at += sign.length

@@ -3,13 +3,14 @@ import { linesOf, tokensOf } from "./Grammar.ts"
 import * as Limits from "./Limits.ts"
 import { lookalikeFault } from "./Lookalikes.ts"
 import { Refused } from "./Refused.ts"
-import { hasLiquid } from "./Source.ts"
+import { hasLiquid, liquidLengthOf } from "./Source.ts"
 import { type SourceParts, StrictReader } from "./StrictReader.ts"
 import { BlockOrder, forms, output } from "./StrictTags.ts"
 
 /** The beginning of a tag or output, written with other braces, or with invisible characters between its signs. */
 const otherBraces =
   /[{\uff5b\ufe5b\u2774][\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]*[{%\uff5b\ufe5b\u2774\uff05\ufe6a]/gu
+const anyBrace = /[{\uff5b\ufe5b\u2774]/
 const spacedOutput = /\{\s+\{\s*(?<inside>[\w.]+(?:\s*\|[^{}\n]*|\[["'][^"'\n]*["']\])?)\s*\}\s*\}/
 const spacedTag =
   /\{\s+%-?\s*(?<inside>(?:if|elsif|else|endif|for|endfor|unless|endunless|case|when|endcase|assign|capture|endcapture)\b)/
@@ -17,6 +18,7 @@ const spacedTag =
 /** Refuses a text that contains the beginning of a tag or output with wrong signs. */
 const checkText = (source: string, begin: number, end: number): void => {
   const text = source.slice(begin, end)
+  if (!anyBrace.test(text)) return
   for (const { 0: braces, index } of text.matchAll(otherBraces)) {
     const other = [...braces].find((sign) => sign !== "{" && sign !== "%")!
     throw new Refused(lookalikeFault(other)!, begin + index + braces.indexOf(other))
@@ -79,6 +81,8 @@ const checkUnclosed = (source: string, begin: number, found: SourceParts): void 
  */
 export const readStrictly = (source: string): SourceParts => {
   const found: SourceParts = { filters: [], groupings: [] }
+  // The parser refuses longer sources.
+  if (source.length > Limits.sourceLength || liquidLengthOf(source) > Limits.liquidLength) return found
   if (!hasLiquid(source)) {
     checkText(source, 0, source.length)
     return found
