@@ -24,6 +24,7 @@ export default defineConfig({
       "test/domain/JsonReferences.test.ts",
       "test/simulation/GroupCommitSchedules.test.ts",
       "test/simulation/LearnerSchedules.test.ts",
+      "test/sendtime/Weekends.test.ts",
     ],
     env: {
       KILLS: "50",
@@ -48,6 +49,7 @@ export default defineConfig({
       HOSTILE_PER_AREA: "1000",
       JSON_TEXTS: "2000000",
       SIMULATION_SCHEDULES: "50000",
+      WEEKEND_SEEDS: "20",
     },
     testTimeout: 3_600_000,
     // One after another, so that their figures are their own.

@@ -1,9 +1,9 @@
 // Measures the gain of send times in simulated worlds, and the cost of a response: deno task bench delay [--seeds 20]
-// [--from 1] [--people 2000] [--reading preferences|looks] [--only worlds|speed] [--quick].
+// [--from 1] [--people 2000] [--reading preferences|looks|office] [--only worlds|speed] [--quick].
 import { parseArgs } from "node:util"
 import { delaySpeed } from "./support/delaySpeed.ts"
 import { bounds, type Group, groups, runSendTimes, sendTimePolicies, shareOf } from "./simulation/SendTimePolicies.ts"
-import { sendTimeWorld } from "./simulation/SendTimeWorld.ts"
+import { readings, sendTimeWorld } from "./simulation/SendTimeWorld.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
 const { values: flags } = parseArgs({
@@ -25,9 +25,9 @@ if (![count, from, people].every(Number.isInteger) || count < 1 || people < 1) {
   Deno.exit(1)
 }
 
-const reading = flags.reading
-if (reading !== "preferences" && reading !== "looks") {
-  console.error("--reading is preferences or looks")
+const reading = readings.find((one) => one === flags.reading)
+if (reading === undefined) {
+  console.error(`--reading is ${readings.join(" or ")}`)
   Deno.exit(1)
 }
 

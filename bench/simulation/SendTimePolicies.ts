@@ -1,17 +1,11 @@
 import { dayMillis, hourMillis } from "../../src/bandit/Window.ts"
-import {
-  addTouches,
-  Cells,
-  emptyHistogram,
-  everybody,
-  freshness,
-  personal,
-  smooth,
-} from "../../src/sendtime/Attention.ts"
+import { Effect } from "effect"
+import { addTouches, emptyHistogram, personal } from "../../src/sendtime/Attention.ts"
+import { timingOf } from "../../src/sendtime/Groups.ts"
 import { choose, sendWindow } from "../../src/sendtime/Choice.ts"
 import { encode, epochMillis, noEngagement, quarterMillis } from "../../src/sendtime/Touch.ts"
 import { type Chance, chance, seedOf } from "../../src/simulation/Chance.ts"
-import { engagedAt, engagement, type Person, type SendTimeWorld, type Want } from "./SendTimeWorld.ts"
+import { engagedAt, engagement, organizationZone, type Person, type SendTimeWorld, type Want } from "./SendTimeWorld.ts"
 import * as Clocks from "../../src/sendtime/Clocks.ts"
 
 export const horizonHours = 24
@@ -167,26 +161,29 @@ const codesOf = (sent: ReadonlyArray<Sent>, now: number): Float64Array =>
 const attention = (name: string, isPersonal: boolean, zoned = true): SendTimePolicy => ({
   name,
   make: ({ of, people }, { uniform }) => {
-    const clocksOf = ({ clocks }: Person) => zoned ? clocks : Clocks.of("Europe/Berlin")
-    const learned = daily((now) => {
-      const cells = new Cells()
-      for (const person of people) {
-        for (const code of codesOf(of(person), now)) cells.add(code, clocksOf(person), now)
-      }
-      const tau = cells.tau()
-      return { tau, known: cells.count > 0, fresh: freshness(tau), everybody: everybody(smooth(cells.histogram(tau))) }
-    })
+    const clocksOf = ({ clocks }: Person) => zoned ? clocks : Clocks.of(organizationZone)
+    const learned = daily((now) =>
+      Effect.runSync(
+        timingOf(
+          people.map((person) => ({ zone: clocksOf(person).zone, codes: codesOf(of(person), now) })),
+          organizationZone,
+          now,
+          Effect.void,
+        ),
+      )
+    )
     return ({ at, person }) => {
       const all = learned(at)
       const clocks = clocksOf(person)
-      let own = all.everybody
+      const { attention: everybody } = all.levels([{ template: "t", variants: [], copy: "a" }]).organization
+      let own = all.inZone(everybody, clocks)
       if (isPersonal) {
         const histogram = emptyHistogram()
         addTouches(histogram, codesOf(of(person), at), clocks, all.fresh, at)
-        own = personal(histogram, all.everybody)
+        own = personal(histogram, own, all.individuality)
       }
       return choose({
-        attention: all.known ? own : undefined,
+        attention: all.touches > 0 ? own : undefined,
         tau: all.tau,
         window: sendWindow(at, at + horizonHours * hourMillis, clocks, { quiet: undefined, days: undefined }),
         draws: [uniform(), uniform(), uniform()],

@@ -15,7 +15,10 @@ const otherZones = ["America/New_York", "Asia/Kolkata", "Australia/Sydney", "Ame
 
 export interface Person {
   readonly id: number
+  /** The clocks of the person's zone. */
   readonly clocks: Clocks.Clocks
+  /** The clocks by which the person reads. */
+  readonly readingClocks: Clocks.Clocks
   /** Engagements per hour with a fresh message, by folded local hour, before a change of habits. */
   readonly habits: Float64Array
   /** The habits after the change. Undefined for most people. */
@@ -93,8 +96,12 @@ const looksOf = ({ gamma, uniform }: Chance, level: number): Float64Array => {
   return habits
 }
 
-/** How the people of a world read: at any waking hour with preferences, or at a few fixed hours only. */
-export type Reading = "preferences" | "looks"
+/**
+ * How the people of a world read: at any waking hour with preferences, at a few fixed hours only, or with preferences by
+ * the organization's clocks, as if their zones were wrong.
+ */
+export const readings = ["preferences", "looks", "office"] as const
+export type Reading = typeof readings[number]
 
 /**
  * Returns the world of a seed: 120 days across the changes to summer time. 45 % of the people live in other time zones,
@@ -120,6 +127,7 @@ export const sendTimeWorld = (seed: number, size = 2000, reading: Reading = "pre
       id,
       isNewcomer,
       clocks,
+      readingClocks: reading === "office" ? organization : clocks,
       habits,
       laterHabits: changes ? habitsIn(random, level) : undefined,
       changesAt: changes ? from + (40 + 40 * uniform()) * dayMillis : Infinity,
@@ -158,7 +166,7 @@ const fading = Float64Array.from({ length: followedHours }, (_, j) => Math.exp(-
 const rateAt = (person: Person, at: number, j: number): number => {
   const time = at + j * hourMillis
   const habits = time >= person.changesAt ? person.laterHabits! : person.habits
-  return habits[foldedHour(person.clocks.localHour(time))]! * fading[j]!
+  return habits[foldedHour(person.readingClocks.localHour(time))]! * fading[j]!
 }
 
 /** Returns the probability of an engagement with a message sent at `at`. */

@@ -253,13 +253,21 @@ const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
 const ownKind = 0.8
 const otherKind = 0.48
 
-/** Prior log odds that the weekends of a person are like the weekdays. */
-const alikePrior = 1
+/** How the people of an organization differ from each other, and their weekends from their weekdays. */
+export interface Individuality {
+  /** Weight of the group in a person's shape of the week. Unit: engagements. */
+  readonly shapePrior: number
+  /** Prior log odds that the weekends of a person are like the weekdays. */
+  readonly alikePrior: number
+}
+
+/** The individuality of people without data about it. */
+export const usualIndividuality: Individuality = { shapePrior: 6, alikePrior: 1 }
 
 /**
  * Log odds that weekends are like weekdays: the log likelihood of the weekends' engagements under the curve of the
- * weekdays, minus their log likelihood under the curve of the wider group. `prior` is the weight of the group in the
- * weekdays, in engagements.
+ * weekdays, minus their log likelihood under the curve of the wider group, plus `alikePrior`. `prior` is the weight of the
+ * group in the weekdays, in engagements.
  */
 const alikeOdds = (
   { engaged, exposed }: Histogram,
@@ -267,6 +275,7 @@ const alikeOdds = (
   wider: Float64Array,
   level: number,
   prior: number,
+  alikePrior: number,
 ): number => {
   const sum = total(wider)
   const priorExposed = prior / (sum * level)
@@ -308,10 +317,11 @@ const sharpen = (smoothed: Float64Array, values: Float64Array, share: number): v
 const smoothWithin = (
   histogram: Histogram,
   into: Histogram,
-  { level, prior, sharp, wider }: {
+  { alikePrior, level, prior, sharp, wider }: {
     readonly wider: Float64Array
     readonly level: number
     readonly prior: number
+    readonly alikePrior: number
     readonly sharp: number
   },
 ): void => {
@@ -321,7 +331,7 @@ const smoothWithin = (
     sharpen(into.engaged, histogram.engaged, sharp)
     sharpen(into.exposed, histogram.exposed, sharp)
   }
-  const other = otherKind / (1 + Math.exp(-alikeOdds(histogram, into, wider, level, prior)))
+  const other = otherKind / (1 + Math.exp(-alikeOdds(histogram, into, wider, level, prior, alikePrior)))
   mixKinds(into.engaged, other)
   mixKinds(into.exposed, other)
 }
@@ -346,6 +356,7 @@ export const smooth = (histogram: Histogram, wider?: Float64Array): Histogram =>
     wider: curve,
     level: levelOf(histogram, curve),
     prior: groupWeekPrior,
+    alikePrior: usualIndividuality.alikePrior,
     sharp: 0,
   })
   return smoothed
@@ -364,12 +375,8 @@ export const everybody = (smoothed: Histogram): Float64Array => {
 export const narrowed = ({ engaged, exposed }: Histogram, wider: Float64Array): Float64Array =>
   Float64Array.from(wider, (rate, k) => (engaged[k]! + groupPrior) / (exposed[k]! + groupPrior / rate))
 
-/**
- * Weights of a person's group in the person's estimate, for the level and for the shape of the week. Unit: engagements.
- */
+/** Weight of a person's group in the person's level. Unit: engagements. */
 const levelPrior = 2
-/** Weight of the group in a person's shape of the week. Unit: engagements. */
-export const shapePrior = 6
 
 /** Ratio of a person's engagements to the engagements expected from the group, shrunk towards 1. */
 const levelOf = ({ engaged, exposed }: Histogram, group: Float64Array): number => {
@@ -384,11 +391,15 @@ const sharpAfter = 200
 const own = emptyHistogram()
 
 /** Attention of a person within a group, given the unsmoothed histogram. */
-export const personal = (histogram: Histogram, group: Float64Array): Float64Array => {
+export const personal = (
+  histogram: Histogram,
+  group: Float64Array,
+  { alikePrior, shapePrior }: Individuality = usualIndividuality,
+): Float64Array => {
   const level = levelOf(histogram, group)
   const engagements = total(histogram.engaged)
   const sharp = engagements / (engagements + sharpAfter)
-  smoothWithin(histogram, own, { wider: group, level, prior: shapePrior, sharp })
+  smoothWithin(histogram, own, { wider: group, level, prior: shapePrior, alikePrior, sharp })
   const sum = total(group)
   const attention = new Float64Array(foldedHours)
   for (let k = 0; k < foldedHours; k++) {

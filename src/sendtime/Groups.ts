@@ -11,12 +11,15 @@ import {
   freshness,
   groupPrior,
   type Histogram,
+  type Individuality,
   narrowed,
   smooth,
   total,
 } from "./Attention.ts"
 import * as Clocks from "./Clocks.ts"
 import { readSample, type Sampled } from "./Histories.ts"
+import { HomeClocks, hoursAheadOf, inZone } from "./HomeClocks.ts"
+import { comparedPeople, Individualities } from "./Individualities.ts"
 import { addBlocks, addPerson, Ages, type Blocks, emptyBlocks, hoursDiffer } from "./HourDifferences.ts"
 import { delayOf, noEngagement, variantCode, variantOf } from "./Touch.ts"
 
@@ -25,6 +28,9 @@ const sampled = 20_000
 
 /** Number of people read and counted at once, so that the event loop is blocked for a few milliseconds only. */
 const page = 500
+
+/** Number of people compared at once, which takes longer. */
+const comparedPage = 50
 
 /**
  * Cache time of the levels: 200 times the duration of learning them, between 10 seconds and an hour. Unit:
@@ -74,6 +80,9 @@ interface OrganizationTiming {
   readonly tau: number
   readonly fresh: Float64Array
   readonly touches: number
+  readonly individuality: Individuality
+  /** Returns the attention of a group by the hours of a zone, given its attention by local hours of all zones. */
+  readonly inZone: (attention: Float64Array, clocks: Clocks.Clocks) => Float64Array
   readonly levels: (about: ReadonlyArray<About>) => Levels
   /** Returns the levels of a template and of all its variants, by id. */
   readonly template: (template: string, variants: ReadonlyArray<string>) => TemplateLevels
@@ -174,6 +183,51 @@ class VariantCounting {
 const rememberedLevels = 5_000
 
 /**
+ * Returns a function that adapts the attention of a group to a zone, by the evidence that people live by their own clocks
+ * or by the organization's.
+ */
+const homeOf = Effect.fnUntraced(function* (
+  people: ReadonlyArray<Sampled>,
+  { attention, nowMillis, tau, yielding, zone }: {
+    readonly zone: string
+    readonly tau: number
+    /** Attention of the organization by local hours. */
+    readonly attention: Float64Array
+    readonly nowMillis: number
+    readonly yielding: Effect.Effect<void>
+  },
+) {
+  const clocks = Clocks.of(zone)
+  const aheadOf = (own: Clocks.Clocks) => hoursAheadOf(own, clocks, nowMillis)
+  const away = people.filter((person) => person.zone !== undefined && aheadOf(Clocks.of(person.zone)) !== 0)
+  if (away.length === 0) return (rates: Float64Array, _own: Clocks.Clocks) => rates
+  const cells = new Cells()
+  for (let at = 0; at < people.length; at += page) {
+    for (const { codes } of people.slice(at, at + page)) for (const code of codes) cells.add(code, clocks, nowMillis)
+    yield* yielding
+  }
+  const curves = { own: attention, organization: everybody(smooth(cells.histogram(tau))) }
+  const homes = new HomeClocks(curves)
+  const fresh = freshness(tau)
+  for (let at = 0; at < away.length; at += page) {
+    for (const person of away.slice(at, at + page)) {
+      homes.add(person.codes, { own: Clocks.of(person.zone!), organization: clocks }, fresh, nowMillis)
+    }
+    yield* yielding
+  }
+  const own = homes.own()
+  const known = new WeakMap<Float64Array, Map<number, Float64Array>>()
+  return (rates: Float64Array, of: Clocks.Clocks) => {
+    const hours = aheadOf(of)
+    let byHours = known.get(rates)
+    if (byHours === undefined) known.set(rates, byHours = new Map())
+    let found = byHours.get(hours)
+    if (found === undefined) byHours.set(hours, found = inZone(rates, curves, own, hours))
+    return found
+  }
+})
+
+/**
  * Learns the timing of an organization from a sample of its people. `yielding` runs between pieces of work, so that
  * other fibers can run.
  */
@@ -211,6 +265,15 @@ export const timingOf = Effect.fnUntraced(function* (
     engagements: cells.engagements,
   }
   const organization = levelOf(whole, undefined)
+  const home = yield* homeOf(people, { zone, tau, attention: organization.attention, nowMillis, yielding })
+  const individualities = new Individualities()
+  for (let at = 0; at < people.length && individualities.count < comparedPeople; at += comparedPage) {
+    for (const person of people.slice(at, at + comparedPage)) {
+      const clocks = clocksOf(person)
+      individualities.add(person.codes, clocks, fresh, nowMillis, home(organization.attention, clocks))
+    }
+    yield* yielding
+  }
   // Requests concern one template, or a few if several templates have a variant with this id. The objects recur, so
   // they are cache keys.
   const known = new Map<About | string, Levels>()
@@ -243,7 +306,16 @@ export const timingOf = Effect.fnUntraced(function* (
       ),
     }
   }
-  return { tau, fresh, touches: whole.touches, levels, template } satisfies OrganizationTiming
+  const individuality = individualities.best()
+  return {
+    tau,
+    fresh,
+    touches: whole.touches,
+    individuality,
+    inZone: home,
+    levels,
+    template,
+  } satisfies OrganizationTiming
 })
 
 /** Whether a level has data. */

@@ -5,7 +5,7 @@ import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { Settings } from "../settings/Settings.ts"
 import { type OrganizationView, TemplateCache, type TemplateView } from "../templates/TemplateCache.ts"
 import { AdviceLog } from "./AdviceLog.ts"
-import { addTouches, emptyHistogram, personal, shapePrior } from "./Attention.ts"
+import { addTouches, emptyHistogram, personal, usualIndividuality } from "./Attention.ts"
 import { candidatesOf, choose, type SendWindow, sendWindow } from "./Choice.ts"
 import * as Clocks from "./Clocks.ts"
 import { type About, engagementsOf, expectedOf, Groups, isKnown, type Level } from "./Groups.ts"
@@ -168,9 +168,8 @@ export class SendTime extends Context.Service<SendTime, {
         let attention: Float64Array | undefined
         if (!isDefault) {
           addTouches(histogram, person.codes, clocks, timing.fresh, now)
-          attention = person.codes.length === 0
-            ? levels!.variant.attention
-            : personal(histogram, levels!.variant.attention)
+          const group = timing.inZone(levels!.variant.attention, clocks)
+          attention = person.codes.length === 0 ? group : personal(histogram, group, timing.individuality)
         }
         const window = windowOf(settings, clocks, Math.max(now, ask.notBefore ?? now), ask.before)
         const chosen = choose({
@@ -204,7 +203,7 @@ export class SendTime extends Context.Service<SendTime, {
           level: "user",
           touches: person.codes.length,
           engagements: engagementsOf(histogram),
-          weight: expected / (expected + shapePrior),
+          weight: expected / (expected + (timing?.individuality ?? usualIndividuality).shapePrior),
         }
         return {
           at: chosen.at,

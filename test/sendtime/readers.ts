@@ -108,7 +108,7 @@ export const adviseReaders = (readers: ReadonlyArray<Reader>, options: ReadersOp
     const clocks = Clocks.of(reader.zone)
     const histogram = emptyHistogram()
     addTouches(histogram, people[id]!.codes, clocks, timing.fresh, now)
-    const attention = personal(histogram, variant.attention)
+    const attention = personal(histogram, timing.inZone(variant.attention, clocks), timing.individuality)
     const first = localMidnight(clocks, now + dayMillis)
     return Array.from({ length: 7 }, (_, day): Advised => {
       const localDay = first + day * dayMillis
@@ -199,9 +199,11 @@ export const firstAdvice = (
       const histogram = emptyHistogram()
       addTouches(histogram, codes, clocks, fresh, now)
       const { at } = choose({
-        attention: touches + codes.length === 0
-          ? undefined
-          : personal(histogram, levels([{ template: "t", variants: ["a"], copy: "a" }]).variant.attention),
+        attention: touches + codes.length === 0 ? undefined : personal(
+          histogram,
+          timing!.inZone(levels([{ template: "t", variants: ["a"], copy: "a" }]).variant.attention, clocks),
+          timing!.individuality,
+        ),
         tau: learned,
         window: sendWindow(now, now + dayMillis, clocks, { quiet: undefined, days: undefined }),
         draws: [uniform(), uniform(), uniform()],
