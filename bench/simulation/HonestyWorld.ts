@@ -33,6 +33,18 @@ export interface HonestyWorld {
   readonly failing?: Failing
   /** People of whom some get much mail. Absent: decisions have no people. Variants differ only by `lift`. */
   readonly crowd?: MailCrowd
+  /** How rates change from day to day. Absent: they are constant. */
+  readonly moves?: Moves
+}
+
+/** Changes of log rates over the days of a world. */
+export interface Moves {
+  /** Standard deviation of the daily step of each variant's log rate. Default: 0. */
+  readonly walk?: number
+  /** Change of the log rate of the best variant from this day on, counted from 0. */
+  readonly fall?: { readonly day: number; readonly log: number }
+  /** Change of the log rates of all variants from this day on. */
+  readonly rise?: { readonly day: number; readonly log: number }
 }
 
 /** People of whom some get 100 times as many messages and have different tastes. */
@@ -134,6 +146,23 @@ const peopleOf = ({ crowd, fatigue, variants }: HonestyWorld): Pick<WorldPlan, "
 export const audienceRates = ({ crowd, lift = 0, rate, variants }: HonestyWorld): Float64Array | undefined =>
   crowd && Float64Array.from({ length: variants }, (_, arm) => arm === 0 ? rate * (1 + lift) : rate)
 
+/** Returns the changes of the log rates by day and variant. */
+const movesOf = (
+  { days, moves = {} }: HonestyWorld,
+  effects: ReadonlyArray<number>,
+  normal: () => number,
+): ReadonlyArray<ReadonlyArray<number>> => {
+  const { fall, rise, walk = 0 } = moves
+  const best = effects.indexOf(Math.max(...effects))
+  const walked = effects.map(() => 0)
+  return Array.from({ length: Math.ceil(days) }, (_, day) =>
+    effects.map((_, arm) => {
+      if (walk > 0 && day > 0) walked[arm]! += walk * normal()
+      return walked[arm]! + (fall !== undefined && arm === best && day >= fall.day ? fall.log : 0) +
+        (rise !== undefined && day >= rise.day ? rise.log : 0)
+    }))
+}
+
 /** Creates the world of a setting. A seed always creates the same world. */
 export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
   const world = makeWorld({
@@ -151,9 +180,10 @@ export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
         (_, arm) => setting.lift === undefined ? setting.sd * normal() : arm === 0 ? Math.log1p(setting.lift) : 0,
       )
       const bySegment = Array.from({ length: setting.variants * 3 }, () => (setting.segmentSd ?? 0) * normal())
+      const byDay = movesOf(setting, effects, normal)
       return {
         byValues: ([value = 0], arm) => Math.log(setting.rate) + effects[arm]! + bySegment[3 * arm + value]!,
-        byDay: () => 0,
+        byDay: (day, arm) => byDay[day]![arm]!,
       }
     },
   })

@@ -1,6 +1,7 @@
 import type { Contexts } from "./Contexts.ts"
 import { factor, invert, packedIndex, packedLength } from "./Cholesky.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
+import type { OtherModel } from "./Refit.ts"
 
 /**
  * Pseudo-clicks of the prior of the base rate's level, and of the prior of each effect of an attribute value; see
@@ -8,6 +9,9 @@ import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
  */
 const levelClicks = 1
 const effectClicks = 10
+
+/** Precision of a level that is held fixed. */
+const heldPrecision = 1e12
 
 /**
  * Uncertainty of the base rate and of the components' effects, and its consequence for the variants. The coefficients
@@ -27,7 +31,7 @@ export class BaseError {
   #root: Float64Array | undefined
 
   /** `leastSpread` is the minimum spread of components' effects. Default: 0. */
-  constructor(model: ModelSnapshot, contexts: Contexts, leastSpread = 0) {
+  constructor(model: OtherModel, contexts: Contexts, leastSpread = 0) {
     const { size } = contexts
     const { components } = model
     this.#precision = Float64Array.from(
@@ -40,6 +44,11 @@ export class BaseError {
     const prior = (i: number) => i === 0 ? levelClicks : i < size ? effectClicks : 1 / spreads[i - size]! ** 2
     const information = this.#informationOf(model)
     for (let i = 0; i < this.#size; i++) information[packedIndex(i, i)] = information[packedIndex(i, i)]! + prior(i)
+    // The levels of the last days include the error of the level, so the level is held fixed.
+    if (model.shared !== undefined) {
+      for (let i = 1; i < this.#size; i++) information[packedIndex(i, 0)] = 0
+      information[0] = heldPrecision
+    }
     const diagonal = Float64Array.from(
       { length: this.#size },
       (_, i) => Math.max(prior(i), information[packedIndex(i, i)]!),

@@ -4,6 +4,7 @@ import { packedIndex, packedLength } from "./Cholesky.ts"
 import { ComponentFit, type Composition } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
 import type { Fatigue } from "./Fatigue.ts"
+import { levelCases } from "./LocalLevel.ts"
 import type { EarlierDelays } from "./FasterReactions.ts"
 import type { DelayCurve } from "./Maturity.ts"
 import {
@@ -16,6 +17,7 @@ import {
 import { type Observations, observe, rowsOf } from "./Observations.ts"
 import { type PairEvidence, pairEvidence } from "./PairEvidence.ts"
 import { eta, fitVariant, workspace } from "./VariantFit.ts"
+import { hourMillis } from "./Window.ts"
 
 /** Rounds of the loop after a warm start, and after a cold start. */
 const warmRounds = 2
@@ -248,10 +250,91 @@ export const fit = (input: FitInput): ModelSnapshot => {
     learnShrinkage(state, ids, contexts, organization, input.holdShrinkage ?? false)
     recenter(state, seen, expected, binomial, active)
   }
+  const levels = window.mode === "adaptive"
+    ? keptLevels(input, seen, state) ?? levelsOf(seen, state, factors, binomial)
+    : undefined
   addUncertainExposure(seen, state)
   const widened = addUncertainFatigue(seen, state, input.fatigue)
   const evidence = pairEvidence(contexts, seen, state, expected, clicksOfPair)
-  return snapshot(input, seen, state, evidence, widened)
+  return snapshot(input, seen, state, evidence, widened, levels)
+}
+
+/** Growth of the outcomes within an hour from which the levels are computed again. */
+const muchMore = 1.1
+
+/**
+ * Returns the levels of the model from which the fit starts, if they are of this hour and about these outcomes. They
+ * take longer than the rest of a fit.
+ */
+const keptLevels = (
+  { fatigue, now, start }: FitInput,
+  seen: Observations,
+  { a0, beta }: State,
+): ModelSnapshot["levels"] => {
+  const { variants } = seen
+  if (start?.levels === undefined || Math.floor(start.fittedAt / hourMillis) !== Math.floor(now / hourMillis)) return
+  const known = new Map(start.variants.map((variant, v) => [variant.id, { ...variant, v }]))
+  const outcomes = (of: ReadonlyArray<{ readonly clicks: number }>) => of.reduce((sum, { clicks }) => sum + clicks, 0)
+  if (known.size !== variants.length || outcomes(variants) > muchMore * outcomes(start.variants)) return
+  // As in the snapshot, without the value of an outcome.
+  const lower = start.a0 - Math.log(start.worth ?? 1) - a0 - (fatigue === undefined ? 0 : meanFreshness(seen))
+  const moved = variants.map(({ id }, v) => {
+    const before = known.get(id)
+    return before && { v: before.v, by: lower + before.beta[0]! - beta[v]![0]! }
+  })
+  if (moved.includes(undefined)) return
+  return start.levels.map(({ common: [shift, variance, shared], variants: levels }) => ({
+    variants: moved.map((one) => {
+      const [shift, variance, shared] = levels[one!.v]!
+      return [shift + one!.by, variance, shared] as const
+    }),
+    common: [shift + lower, variance, shared] as const,
+  }))
+}
+
+/** Number of equally likely cases of the levels of the last days. */
+const levelsKept = 8
+
+/**
+ * Returns the levels of the last 14 days relative to the fit. The effects of attribute values are held fixed. The
+ * counts have equal weights: how fast the rates moved decides how much the older days say.
+ */
+const levelsOf = (
+  seen: Observations,
+  { a0, beta, components, f, fittedWith }: State,
+  factors: Float64Array,
+  binomial: number,
+): ModelSnapshot["levels"] => {
+  const days = seen.days.length
+  if (days === 0 || beta.length === 0) return undefined
+  contextFactors(seen.design, f, factors)
+  const zeros = () => beta.map(() => new Float64Array(days))
+  const outcomes = zeros()
+  const expected = zeros()
+  const weighted = new Float64Array(beta.length)
+  for (let v = 0, e = 0; v < beta.length; v++) {
+    const own = beta[v]!
+    for (; e < seen.entries && seen.pairOfEntry[e]! < seen.pairs[v + 1]!; e++) {
+      const context = seen.contextOfPair[seen.pairOfEntry[e]!]!
+      const day = seen.dayOfEntry[e]!
+      const rate = Math.exp(a0 + eta(seen.design, own, context) - own[0]!) * factors[context]! * binomial
+      outcomes[v]![day]! += seen.clicksOfEntry[e]! * binomial / seen.weightOfDay[day]!
+      expected[v]![day]! += seen.exposureOfEntry[e]! * rate / seen.weightOfDay[day]!
+      weighted[v]! += seen.exposureOfEntry[e]! * rate * Math.exp(own[0]!)
+    }
+    for (let d = 0; d < days; d++) outcomes[v]![d] = Math.max(0, outcomes[v]![d]!)
+  }
+  const shares = seen.trafficOfDay.slice()
+  if (shares.every((share) => share === 0)) shares[days - 1] = 1
+  const { tau0 } = fittedWith
+  const centers = seen.variants.map(({ id }) => components?.foretell(id).mean ?? 0)
+  return levelCases({ days: seen.days, shares, outcomes, expected, centers, tau0 }, levelsKept)
+    .map(({ common, variants }) => ({
+      variants: variants.map(({ mean, own, shared }, v) =>
+        [mean - beta[v]![0]!, own - 1 / (1 / tau0 ** 2 + weighted[v]!), shared] as const
+      ),
+      common: [common.mean, 0, common.shared] as const,
+    }))
 }
 
 /**
@@ -330,6 +413,7 @@ const snapshot = (
   state: State,
   evidence: ReadonlyArray<PairEvidence>,
   widened: ReadonlyArray<number>,
+  levels: ModelSnapshot["levels"],
 ): ModelSnapshot => {
   const variants: ReadonlyArray<VariantPosterior> = seen.variants.map((totals, v) => ({
     id: totals.id,
@@ -370,6 +454,7 @@ const snapshot = (
     ...(state.components === undefined ? {} : { components: state.components.snapshot() }),
     variants,
     clicksNext14Days: null,
+    ...(levels === undefined ? {} : { levels }),
     traffic: seen.traffic,
     firstSendAt: seen.firstSendAt,
   }

@@ -39,6 +39,10 @@ export const VariantPosterior = Schema.Struct({
 })
 export type VariantPosterior = typeof VariantPosterior.Type
 
+/** How the level of the last days differs from the model: shift, difference of the variance, shared deviation. */
+const LevelShift = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite])
+export type LevelShift = typeof LevelShift.Type
+
 /**
  * The part of the model of one template and window that decisions read. Plain data: survives JSON to the last bit.
  * Rates are values per send in the objective's unit (clicks, if one click is worth 1). Times are Unix milliseconds.
@@ -110,6 +114,16 @@ export const ModelSnapshot = Schema.Struct({
   traffic: Schema.Array(Schema.Struct({ cell: Schema.String, sends: Schema.Finite })),
   /** Start of the oldest known bucket, inside or outside the window. Null before any send. */
   firstSendAt: Schema.NullOr(Schema.Finite),
+  /**
+   * Equally likely cases of the rates of the last 14 days, for reports (see `LocalLevel`). A case has, for each of
+   * `variants` and for a variant without data: how much the log rate is higher than the model's, by how much the
+   * variance of the intercept differs, and the deviation that all variants share. Absent from models of a requested
+   * window and of earlier releases.
+   */
+  levels: Schema.optionalKey(Schema.Array(Schema.Struct({
+    variants: Schema.Array(LevelShift),
+    common: LevelShift,
+  }))),
   /** Present in the adaptive model. Absent from models of a requested window and of earlier releases. */
   verdict: Schema.optionalKey(VerdictState),
 })

@@ -55,6 +55,12 @@ export interface Observations {
   readonly pairOfEntry: Int32Array
   readonly dayOfEntry: Int32Array
   readonly exposureOfEntry: Float64Array
+  /** Weighted clicks of each entry. */
+  readonly clicksOfEntry: Float64Array
+  /** Weight of each day in the window, above 0. */
+  readonly weightOfDay: Float64Array
+  /** Share of the sends of the last 14 days, by day. All 0 without any. */
+  readonly trafficOfDay: Float64Array
   readonly clicksByCoefficient: Float64Array
   readonly clicksByDay: Float64Array
   readonly clicks: number
@@ -151,6 +157,9 @@ export const observe = (
   const pairOfEntry = new Int32Array(rows)
   const rawDayOfEntry = new Int32Array(rows)
   const exposureOfEntry = new Float64Array(rows)
+  const clicksOfEntry = new Float64Array(rows)
+  const weightByRawDay = new Float64Array(Math.ceil(hours / 24))
+  const trafficByRawDay = new Float64Array(Math.ceil(hours / 24))
   const clicksByRawDay = new Float64Array(Math.ceil(hours / 24))
   const dayUsed = new Uint8Array(clicksByRawDay.length)
   const clicksByCoefficient = new Float64Array(contexts.size)
@@ -177,6 +186,8 @@ export const observe = (
       const n = ns[i]!
       if (start >= now - trafficDays * dayMillis) {
         traffic += n
+        const day = Math.floor((start - base) / dayMillis)
+        trafficByRawDay[day] = trafficByRawDay[day]! + n
         if (start >= now - recentDays * dayMillis) lastSends += n
       }
       if (weight === 0) continue
@@ -225,14 +236,17 @@ export const observe = (
       clicksOfPair[pair] = clicksOfPair[pair]! + weighted
       const day = Math.floor((start - base) / dayMillis)
       dayUsed[day] = 1
+      weightByRawDay[day] = weight
       clicksByRawDay[day] = clicksByRawDay[day]! + weighted
       const exposure = share * weight * matured * (freshness?.(variant, start) ?? 1)
       if (entries > 0 && pairOfEntry[entries - 1] === pair && rawDayOfEntry[entries - 1] === day) {
         exposureOfEntry[entries - 1] = exposureOfEntry[entries - 1]! + exposure
+        clicksOfEntry[entries - 1] = clicksOfEntry[entries - 1]! + weighted
       } else {
         pairOfEntry[entries] = pair
         rawDayOfEntry[entries] = day
         exposureOfEntry[entries] = exposure
+        clicksOfEntry[entries] = weighted
         entries++
       }
     }
@@ -242,6 +256,9 @@ export const observe = (
 
   const days: Array<number> = []
   const dayIndex = Int32Array.from(dayUsed, (used, day) => used ? days.push(base + day * dayMillis) - 1 : -1)
+  const byDay = (raw: Float64Array) => Float64Array.from(days, (start) => raw[(start - base) / dayMillis]!)
+  const sendsOfDay = byDay(trafficByRawDay)
+  const sends = sendsOfDay.reduce((sum, n) => sum + n, 0)
   const stride = contexts.names.length
   const design: Design = { size: contexts.size, stride, coefficients: new Int32Array(coefficients.length * stride) }
   coefficients.forEach((list, row) => design.coefficients.set(list, row * stride))
@@ -265,12 +282,12 @@ export const observe = (
     pairOfEntry,
     dayOfEntry: rawDayOfEntry.map((day, entry) => entry < entries ? dayIndex[day]! : 0),
     exposureOfEntry,
+    clicksOfEntry,
+    weightOfDay: byDay(weightByRawDay),
+    trafficOfDay: sends > 0 ? sendsOfDay.map((n) => n / sends) : sendsOfDay,
     // An outcome with a cost can have a negative sum, which has no logarithm.
     clicksByCoefficient: clicksByCoefficient.map((y) => Math.max(0, y)),
-    clicksByDay: Float64Array.from(
-      days,
-      (start) => Math.max(0, clicksByRawDay[(start - base) / dayMillis]!),
-    ),
+    clicksByDay: byDay(clicksByRawDay).map((y) => Math.max(0, y)),
     clicks: Math.max(0, clicks),
     traffic: [...trafficByContext].sort(([a], [b]) => byCodeUnits(a, b)).map(([cell, sends]) => ({ cell, sends })),
     recent,

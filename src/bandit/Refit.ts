@@ -1,7 +1,7 @@
 import { factor, invert, packedIndex, packedLength, solve } from "./Cholesky.ts"
 import { type Contexts, contextsOf } from "./Contexts.ts"
 import { foretellings } from "./Components.ts"
-import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
+import type { LevelShift, ModelSnapshot, VariantPosterior } from "./Model.ts"
 import { excessOfMode } from "./PosteriorMean.ts"
 
 /** The prior that replaces the prior of a model. */
@@ -18,6 +18,12 @@ export interface OtherPrior {
 export interface OtherModel extends ModelSnapshot {
   /** Whether the coefficients are means, so that a rate is the mean of a log-normal distribution. */
   readonly byMean?: boolean
+  /**
+   * Deviation of the log rate that all variants share, by variant in the order of `variants`, and of a variant without
+   * data. Absent: the variants share the error of the base rate.
+   */
+  readonly shared?: ReadonlyArray<number>
+  readonly common?: LevelShift
 }
 
 /**

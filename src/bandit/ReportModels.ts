@@ -44,20 +44,60 @@ const quantile = (shares: ReadonlyArray<number>, p: number): number => {
   return spreads[shares.findIndex((share) => (sum += share) > p)] ?? spreads.at(-1)!
 }
 
+/** Minimum variance of an intercept. */
+const leastVariance = 1e-8
+
+/** Returns a model with the levels of one case. */
+const atLevel = (
+  model: OtherModel,
+  { common, variants }: NonNullable<ModelSnapshot["levels"]>[number],
+): OtherModel => ({
+  ...model,
+  common,
+  shared: variants.map(([, , shared]) => shared),
+  variants: model.variants.map((variant, v) => {
+    const [shift, variance] = variants[v]!
+    return {
+      ...variant,
+      beta: variant.beta.map((value, i) => i === 0 ? value + shift : value),
+      covariance: variant.covariance.map((value, i) => i === 0 ? Math.max(leastVariance, value + variance) : value),
+    }
+  }),
+})
+
+/** Returns the models, each with one of the cases of the levels. A single model is repeated up to `most` times. */
+const withLevels = (
+  { levels = [] }: ModelSnapshot,
+  models: ReadonlyArray<OtherModel>,
+  most: number,
+): ReadonlyArray<OtherModel> => {
+  if (levels.length === 0) return models
+  const [only] = models
+  const count = models.length === 1 ? Math.min(most, levels.length) : models.length
+  return Array.from({ length: count }, (_, m) => {
+    const place = models.length === 1 ? Math.floor((m + 0.5) * levels.length / count) : m * levelStride % levels.length
+    return atLevel(models[m] ?? only!, levels[place]!)
+  })
+}
+
+/** Step through the cases of the levels, so that they are combined with the spreads in many ways. */
+const levelStride = 5
+
+/** Number of models that a report can have within the budget. */
+const affordable = ({ scheme, variants }: ModelSnapshot): number =>
+  Math.max(1, Math.floor(2 * budget / Math.max(1, variants.length * contextsOf(scheme).size ** 3)))
+
 /**
- * Returns the models over which a report averages, equally likely: with other spreads of the effects of each attribute
- * and pair, as far as the data allow them, and with other effects of earlier exposures. Returns only the model itself
- * if it has neither, or comes from an earlier release. Templates with very many variants and attribute values get fewer
- * models.
+ * Returns the models with other spreads of the effects of each attribute and pair, and with other effects of earlier
+ * exposures. Returns only the model itself if it has neither, or comes from an earlier release.
  */
-export const reportModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> => {
-  const { attributes, names, size } = contextsOf(model.scheme)
+const otherModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> => {
+  const { attributes, names } = contextsOf(model.scheme)
   const { fittedWith, scheme, variants } = model
   const learned = names.flatMap((_, j) => j < scheme.keys.length || j >= attributes ? [j] : [])
   const hasFatigue = variants.some(({ fatigue }) => fatigue?.cases.length === fatigueModels)
   if (fittedWith === undefined || (learned.length === 0 && !hasFatigue)) return [model]
-  const affordable = Math.max(1, Math.floor(2 * budget / Math.max(1, variants.length * size ** 3)))
-  const count = Math.min(affordable, learned.length === 0 ? fatigueModels : mostModels)
+  const count = Math.min(affordable(model), learned.length === 0 ? fatigueModels : mostModels)
   const first = variants.toSorted((a, b) => b.clicks - a.clicks).slice(0, judges)
   const judge = new Refit(model, fittedWith, first)
   const shares = new Map(learned.map((j) => [j, likelihoods(judge, fittedWith.taus, j)]))
@@ -78,3 +118,12 @@ export const reportModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> =>
   })
   return models.every(({ logEvidence }) => logEvidence > -Infinity) ? models.map(({ model }) => model) : [model]
 }
+
+/**
+ * Returns the models over which a report averages, equally likely: with other spreads of the effects of each attribute
+ * and pair, as far as the data allow them, with other effects of earlier exposures, and with the levels of the last
+ * days in several cases. Returns only the model itself if it comes from an earlier release. Templates with very many
+ * variants and attribute values get fewer models.
+ */
+export const reportModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> =>
+  withLevels(model, otherModels(model), affordable(model))

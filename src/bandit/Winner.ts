@@ -3,6 +3,7 @@ import { type ContextKey, type Contexts, contextsOf } from "./Contexts.ts"
 import { factor, packedIndex, packedLength } from "./Cholesky.ts"
 import { foretellings, type Foretold } from "./Components.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
+import type { OtherModel } from "./Refit.ts"
 import { dayMillis } from "./Window.ts"
 
 /** Estimates of one variant's rate, over the contexts of the report. Rates are clicks per send. */
@@ -129,6 +130,7 @@ const drawRates = (
   normal: () => number,
   base: BaseError,
   errors: ReadonlyArray<Float64Array>,
+  level: { readonly shift: number; readonly shared: number; readonly errors: Float64Array },
 ): ReadonlyArray<Float64Array> => {
   const { size } = contexts
   const root = variant === undefined ? new Float64Array(packedLength(size)) : Float64Array.from(variant.covariance)
@@ -154,6 +156,7 @@ const drawRates = (
       effects[i] = sum
     }
     base.shift(id, variant, errors[d]!, effects)
+    effects[0] = effects[0]! + level.shift + level.shared * level.errors[d]!
     for (let i = 0; i < size; i++) effects[i] = Math.exp(effects[i]!)
     for (let c = 0, at = 0; c < products.length; c++) {
       let product = effects[0]!
@@ -177,7 +180,7 @@ const drawRates = (
  * all variants, so that they cancel between variants with much data.
  */
 export const drawPlaces = (
-  model: ModelSnapshot,
+  model: OtherModel,
   ids: ReadonlyArray<string>,
   normal: () => number,
   places: ReadonlyArray<Place>,
@@ -185,12 +188,19 @@ export const drawPlaces = (
   const contexts = contextsOf(model.scheme)
   const layout = layOut(contexts, model, places)
   const known = new Map(model.variants.map((variant) => [variant.id, variant]))
+  const shared = new Map(model.variants.map(({ id }, v) => [id, model.shared?.[v] ?? 0]))
+  const [shift, , sharedByNew] = model.common ?? [0, 0, 0]
   const base = new BaseError(model, contexts)
   const count = places.reduce((most, { draws }) => Math.max(most, draws), 0)
   const errors = Array.from({ length: count }, () => base.draw(normal))
+  const levelErrors = Float64Array.from(errors, () => model.shared === undefined ? 0 : normal())
   const foretold = model.components && foretellings(model.components)
   const byVariant = ids.map((id) =>
-    drawRates(model, contexts, id, known.get(id), foretold?.(id), layout, normal, base, errors)
+    drawRates(model, contexts, id, known.get(id), foretold?.(id), layout, normal, base, errors, {
+      shift: known.has(id) ? 0 : shift,
+      shared: shared.get(id) ?? sharedByNew,
+      errors: levelErrors,
+    })
   )
   return places.map((_, p) => byVariant.map((rates) => rates[p]!))
 }

@@ -66,6 +66,8 @@ class ModelRates {
   readonly #size: number
   readonly #attributeOf: ArrayLike<number>
   readonly #base: BaseError
+  /** Deviation of the log rate of each variant that all variants share. */
+  readonly #shared: ReadonlyArray<number>
 
   constructor(model: OtherModel, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
     const compiled = contextsOf(model.scheme)
@@ -76,13 +78,17 @@ class ModelRates {
     this.#attributeOf = compiled.attributeOf
     this.#base = new BaseError(model, compiled)
     this.#ids = variants
+    const [shift, , sharedByNew] = model.common ?? [0, 0, 0]
+    const shared = new Map(model.variants.map(({ id }, v) => [id, model.shared?.[v] ?? 0]))
+    this.#shared = variants.map((id) => shared.get(id) ?? sharedByNew)
     this.#variants = variants.map((id) => known.get(id))
     const foretold = model.components && foretellings(model.components)
     this.#coefficients = parsed.map(({ coefficients }) => coefficients)
     this.#rates = this.#variants.map((variant, v) =>
       Float64Array.from(parsed, (context) => {
         const known = foretold?.(variants[v]!)
-        const middle = rate(model, variant, context, known)
+        const raised = variant === undefined ? Math.exp(shift) : 1
+        const middle = possible(model, rate(model, variant, context, known) * raised)
         if (model.byMean !== true || variant === undefined) return middle
         return possible(model, middle * Math.exp(posterior(model, variant, context, known).sd ** 2 / 2))
       })
@@ -97,11 +103,14 @@ class ModelRates {
     const known = this.#variants[variant]
     const { mean, slopes } = this.#linear(variant, weights)
     const own = this.#variance(this.#ids[variant]!, known, slopes)
-    return { mean, own, variance: own + this.#base.variance(this.#base.slopes(this.#ids[variant]!, known, slopes)) }
+    const shared = slopes[0]! * this.#shared[variant]!
+    const base = this.#base.variance(this.#base.slopes(this.#ids[variant]!, known, slopes))
+    return { mean, own, variance: own + base + shared ** 2 }
   }
 
   total(weights: ReadonlyArray<ArrayLike<number>>): Sum {
     let shared: Float64Array | undefined
+    let level = 0
     let mean = 0
     let variance = 0
     weights.forEach((mine, variant) => {
@@ -109,11 +118,12 @@ class ModelRates {
       const { mean: part, slopes } = this.#linear(variant, mine)
       mean += part
       variance += this.#variance(this.#ids[variant]!, known, slopes)
+      level += slopes[0]! * this.#shared[variant]!
       const moved = this.#base.slopes(this.#ids[variant]!, known, slopes)
       if (shared === undefined) shared = moved
       else for (let i = 0; i < moved.length; i++) shared[i] = shared[i]! + moved[i]!
     })
-    return { mean, variance: shared === undefined ? 0 : variance + this.#base.variance(shared) }
+    return { mean, variance: shared === undefined ? 0 : variance + level ** 2 + this.#base.variance(shared) }
   }
 
   /**

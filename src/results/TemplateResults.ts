@@ -272,7 +272,7 @@ export const TemplateResults = Schema.Struct({
     offset_days: Schema.NullOr(Schema.Finite),
     half_life_days: described(
       Schema.NullOr(Schema.Finite),
-      "If adaptive, the age at which an outcome counts half in `rate`. Counts do not depend on age",
+      "If adaptive, the age at which an outcome counts half in the choice of variants. `rate` describes the last 14 days. Counts do not depend on age",
     ),
     from: described(Schema.String, "Start of the window, ISO 8601"),
     to: described(Schema.String, "End of the window, not included, ISO 8601"),
