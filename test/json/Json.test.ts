@@ -150,6 +150,7 @@ describe("Json.parse", () => {
       "1".repeat(400),
     ]
     for (const text of digits) assert.deepStrictEqual(Json.parse(`[{"a":${text}}]`), [{ a: text }])
+    assert.strictEqual(Json.parse("12345678901234567890.00"), "12345678901234567890")
     const doubles = [
       "9007199254740991",
       "-9007199254740991",
