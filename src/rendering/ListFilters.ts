@@ -1,7 +1,9 @@
 import { SeededMap } from "../json/SeededMap.ts"
+import type { Decimal } from "./Decimals.ts"
+import * as Decimals from "./Decimals.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
 import type { Run } from "./Run.ts"
-import { elements, equals, isNothing, isNumeric, isTrue, list, memberAt, order, text } from "./Values.ts"
+import { elements, equals, isNothing, isTrue, list, memberAt, order, plainDecimal, text } from "./Values.ts"
 
 const onList = (
   needs: number,
@@ -24,21 +26,40 @@ const holds = ([path, expected]: ReadonlyArray<unknown>, run: Run): (element: un
     : (element) => equals(value(element), expected, run)
 }
 
+/** An element with the key that it is sorted by. */
+interface Keyed<A> {
+  readonly element: unknown
+  readonly key: A
+}
+
+/** Returns the numbers of the keys, which are also in texts. Undefined if a key is not a number. */
+const numericKeys = (keyed: ReadonlyArray<Keyed<unknown>>, run: Run): ReadonlyArray<Keyed<Decimal>> | undefined => {
+  const numeric: Array<Keyed<Decimal>> = []
+  for (const { element, key } of keyed) {
+    const number = plainDecimal(key)
+    if (number === undefined) return undefined
+    if (typeof key === "string") run.scan(key.length, 5)
+    numeric.push({ element, key: number })
+  }
+  return numeric
+}
+
+/** Sorts by numbers if all keys are numbers. Otherwise 2, 10 and "1a" would have no order. Nothing sorts last. */
 const sorted = (
   parts: ReadonlyArray<unknown>,
   keyOf: (element: unknown) => unknown,
   run: Run,
 ): ReadonlyArray<unknown> => {
-  const keyed = parts.map((element) => ({ element, key: keyOf(element) }))
-  // Texts are sorted as numbers only if all of them are numbers. Otherwise 2, 10 and "1a" would have no order.
-  const isText = !keyed.every(({ key }) => isNothing(key) || isNumeric(key))
-  return keyed
-    .sort((left, right) =>
-      isNothing(left.key) || isNothing(right.key)
-        ? Number(isNothing(left.key)) - Number(isNothing(right.key))
-        : order(left.key, right.key, run, isText) || 0
-    )
-    .map(({ element }) => element)
+  const all = parts.map((element) => ({ element, key: keyOf(element) }))
+  const keyed = all.filter(({ key }) => !isNothing(key))
+  const numeric = numericKeys(keyed, run)
+  const inOrder: ReadonlyArray<Keyed<unknown>> = numeric === undefined
+    ? keyed.sort((left, right) => order(left.key, right.key, run) || 0)
+    : numeric.toSorted((left, right) => {
+      run.spend(1)
+      return Decimals.compare(left.key, right.key)
+    })
+  return [...inOrder, ...all.filter(({ key }) => isNothing(key))].map(({ element }) => element)
 }
 
 const first = (text: string): string => Array.from(text.slice(0, 2))[0] ?? ""

@@ -251,22 +251,28 @@ export const equals = (left: unknown, right: unknown, run: Run, depth = 0): bool
   return left === right
 }
 
-const isPlainNumber = (text: string): boolean => text.length <= Limits.numberLength && plainDigits.test(text)
-
-/** Whether a value is sorted as a number: a number, or a text of digits, with a point and a sign if it has them. */
-export const isNumeric = (value: unknown): boolean =>
-  typeof value === "number" || (typeof value === "string" && isPlainNumber(value))
+/**
+ * The number that a value is sorted as: a number, or a text of digits with a point and a sign if it has them. Undefined
+ * for any other value.
+ */
+export const plainDecimal = (value: unknown): Decimal | undefined => {
+  if (typeof value === "number") return value
+  return typeof value === "string" && value.length <= Limits.numberLength && plainDigits.test(value)
+    ? Decimals.read(value)
+    : undefined
+}
 
 /**
  * Negative, zero or positive if `left` sorts before, with or after `right`. NaN if the two cannot be compared. Two texts
- * are compared by their characters, unless both are numbers. `isText`: they are, even if both are numbers.
+ * are compared by their characters.
  */
-export const order = (left: unknown, right: unknown, run: Run, isText = false): number => {
+export const order = (left: unknown, right: unknown, run: Run): number => {
   run.spend(1)
   if (typeof left === "string" && typeof right === "string") {
     run.scan(Math.min(left.length, right.length), 8)
-    if (isText || !isPlainNumber(left) || !isPlainNumber(right)) return left < right ? -1 : left > right ? 1 : 0
-  } else if (typeof left === "number" && typeof right === "number") return left === right ? 0 : left - right
+    return left < right ? -1 : left > right ? 1 : 0
+  }
+  if (typeof left === "number" && typeof right === "number") return left === right ? 0 : left - right
   if (!isScalar(left) || !isScalar(right)) return NaN
   const first = readDecimal(left, run)
   const second = readDecimal(right, run)
@@ -276,8 +282,19 @@ export const order = (left: unknown, right: unknown, run: Run, isText = false): 
 const isScalar = (value: unknown): boolean =>
   typeof value === "number" || typeof value === "string" || typeof value === "boolean"
 
-/** Like `order`, and records a text that is compared with a number and is neither a number nor blank. */
+/**
+ * Like `order`, but two texts are compared as numbers if both are. Records a text that is compared with a number and is
+ * neither a number nor blank.
+ */
 export const compare = (left: unknown, right: unknown, run: Run): number => {
+  if (typeof left === "string" && typeof right === "string") {
+    const first = plainDecimal(left)
+    const second = first === undefined ? undefined : plainDecimal(right)
+    if (first !== undefined && second !== undefined) {
+      run.scan(left.length + right.length, 5)
+      return Decimals.compare(first, second)
+    }
+  }
   const ordered = order(left, right, run)
   if (!Number.isNaN(ordered)) return ordered
   const word = typeof left === "number" ? right : typeof right === "number" ? left : undefined

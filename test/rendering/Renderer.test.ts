@@ -33,6 +33,29 @@ describe("rendering", () => {
       ["{{ n }} {{ m }}", { n: 1e21, m: 1.5e-7 }, "1000000000000000000000 0.00000015"],
     ]))
 
+  it("compares texts as numbers if they are compared with a number, or if both are numbers", () => {
+    const compared = (operator: string) => `{% if a ${operator} b %}y{% else %}n{% endif %}`
+    holds([
+      [compared(">"), { a: "1,234.50", b: 100 }, "y"],
+      [compared(">"), { a: "10.00", b: "9.00" }, "y"],
+      [compared("<="), { a: "1.10", b: "1.1" }, "y"],
+      [compared(">"), { a: "12345678901234567891", b: "12345678901234567890" }, "y"],
+      [compared(">"), { a: "10a", b: "9" }, "n"],
+      [compared(">"), { a: "gold", b: 1 }, "n"],
+      [compared("<"), { a: "", b: 1 }, "n"],
+      [compared("=="), { a: "5", b: 5 }, "n"],
+    ])
+  })
+
+  it("reports a word that is compared with a number in strict mode, and no blank text", () => {
+    const source = "{% if a > 3 %}y{% else %}n{% endif %}"
+    assert.strictEqual(
+      faultOf(source, { a: "gold" }, { strict: true }).faults[0]!.message,
+      'comparison: "gold" is not a number: use a number, or a text such as 1234.50',
+    )
+    assert.strictEqual(textOf(source, { a: " " }, { strict: true }), "n")
+  })
+
   it("branches with if, elsif, else, unless and case", () => {
     const tier = "{% if t == 'gold' %}G{% elsif t == 'silver' or t == 'grey' %}S{% else %}-{% endif %}"
     holds([
