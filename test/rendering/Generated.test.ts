@@ -177,7 +177,7 @@ const literal = fc.oneof(word.map((text) => `'${text}'`), integer)
 const variable = fc.constantFrom("s", "t", "n", "m", "f", "words", "missing", "o.k", "words.size", "words[1]", "o['k']")
 const operand = fc.oneof(variable, literal)
 
-// Only numbers: for liquidjs every other text is 0.
+// Only numbers: for liquidjs every other text is 0. Only halves, quarters and so on, which liquidjs calculates exactly.
 const calculated = fc.tuple(
   fc.oneof(fc.constantFrom("n", "m", "words.size"), integer),
   fc.array(
@@ -191,7 +191,6 @@ const calculated = fc.tuple(
       "abs",
       "ceil",
       "floor",
-      "round: 1",
     ),
     { minLength: 1, maxLength: 3 },
   ),
