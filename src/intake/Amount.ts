@@ -34,7 +34,7 @@ const readText = (text: string, currency: string | undefined): ReadValue<StatedA
   const [, sign, before = "", innerSign, digits, after = "", signBehind] = match
   const read = groupedDecimal(digits!.trim(), currency !== undefined && threeDigits.has(currency))
   if (read === undefined) return noNumber
-  if ("wrong" in read) return read
+  if ("wrong" in read) return { wrong: `${read.wrong}: send a number` }
   const absolute = Number(read.value)
   const named = [before, after].map((name) => name.trim()).filter((name) => name !== "")
   const currencies = named.map(currenciesOf)

@@ -1,6 +1,7 @@
 import * as Decimals from "./Decimals.ts"
 import type { Decimal } from "./Decimals.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
+import { divisorFault, numberFault, numbersFault } from "./LiteralFaults.ts"
 import type { Run } from "./Run.ts"
 import { isTrue, list, memberAt, readDecimal } from "./Values.ts"
 
@@ -31,6 +32,7 @@ type Calculate = (input: Decimal, argument: Decimal, run: Run, args: ReadonlyArr
  */
 const arithmetic = (name: string, needs: number, calculate: Calculate, steps = 100): FilterEntry => ({
   needs,
+  faultOf: ([argument], input) => numbersFault([argument], input),
   apply: (input, args, run) => {
     const left = decimalIn(name, input, run)
     if (left === undefined) return typeof input === "string" ? input : undefined
@@ -43,12 +45,14 @@ const arithmetic = (name: string, needs: number, calculate: Calculate, steps = 1
 })
 
 /** Makes a filter that divides. Nothing if the divisor is 0. */
-const division = (name: string, calculate: Calculate): FilterEntry =>
-  arithmetic(name, 1, (input, divisor, run, args) => {
+const division = (name: string, calculate: Calculate): FilterEntry => ({
+  ...arithmetic(name, 1, (input, divisor, run, args) => {
     if (!Decimals.isZero(divisor)) return calculate(input, divisor, run, args)
     run.complain(`${name}: the divisor is 0`)
     return undefined
-  }, 2_000)
+  }, 2_000),
+  faultOf: ([divisor], input) => numberFault(input) ?? divisorFault(divisor),
+})
 
 const placesOf = (places: Decimal): number => Math.min(Math.max(Math.trunc(Decimals.toNumber(places)), -400), 400)
 

@@ -3,6 +3,7 @@ import { dateFault, timeZoneFault } from "./DateFaults.ts"
 import { date, dateToString, timeZone } from "./Dates.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
 import { listFilters } from "./ListFilters.ts"
+import { numberFault } from "./LiteralFaults.ts"
 import { numberFilters } from "./NumberFilters.ts"
 import { textFilters } from "./TextFilters.ts"
 import { Emptiness, empty, integer, isTrue, json, plain } from "./Values.ts"
@@ -10,6 +11,7 @@ import { Emptiness, empty, integer, isTrue, json, plain } from "./Values.ts"
 const toJson: FilterEntry = {
   needs: 0,
   takes: 1,
+  faultOf: ([indent]) => numberFault(indent),
   apply: (input, [indent], run) => json(input, run, Math.min(Math.max(integer(indent, run, "json", 0), 0), 10)),
 }
 

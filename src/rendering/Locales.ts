@@ -4,7 +4,9 @@ const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "none"
 
 const isSupported = (tag: string): boolean => Intl.NumberFormat.supportedLocalesOf(tag).length > 0
 
-const noLocale = { wrong: 'is no locale: write a language, such as "en", or a language and a country, such as "en-US"' }
+const noLocale = {
+  wrong: 'is not a locale: write a language, such as "en", or a language and a country, such as "en-US"',
+}
 
 /** Two capital letters are a country. Its language is the one of most of its people. */
 const ofCountry = (country: string): ReadValue<string> | undefined => {

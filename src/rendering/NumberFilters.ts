@@ -1,24 +1,12 @@
-import { currenciesOf } from "../text/Currency.ts"
+import { readCurrencyCode } from "../text/Currency.ts"
 import { readNumber } from "../text/DecimalText.ts"
 import type { ReadValue } from "../text/ReadValue.ts"
 import * as Decimals from "./Decimals.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
+import { currencyFault, localeFault, numberFault } from "./LiteralFaults.ts"
 import { readLocale } from "./Locales.ts"
 import type { Run } from "./Run.ts"
 import { isNothing, readDecimal, text } from "./Values.ts"
-
-/** Reads an ISO 4217 code in any case. The fault of a sign or a word names the codes that it may mean. */
-export const readCurrencyCode = (written: string): ReadValue<string> => {
-  const codes = currenciesOf(written) ?? []
-  const [code] = codes
-  if (code === written.toUpperCase()) return { value: code }
-  const examples = codes.length === 0 ? ["EUR"] : codes.slice(0, 3)
-  return {
-    wrong: codes.length === 1
-      ? `is no currency code: write "${code}"`
-      : `is no currency code: write an ISO 4217 code, such as ${examples.map((one) => `"${one}"`).join(", ")}`,
-  }
-}
 
 const formats = new Map<string, Intl.NumberFormat>()
 
@@ -54,6 +42,7 @@ const given = (argument: unknown, run: Run): string | undefined => {
 const money = (name: string, withCode: boolean): FilterEntry => ({
   needs: withCode ? 1 : 0,
   takes: 2,
+  faultOf: ([currency, locale], input) => numberFault(input) ?? currencyFault(currency) ?? localeFault(locale),
   apply: (input, [currency, locale], run) => {
     if (isNothing(input)) return input
     const read = readDecimal(input, run)
@@ -99,6 +88,7 @@ export const numberFilters: Record<string, FilterEntry> = {
   number_with_delimiter: {
     needs: 0,
     takes: 2,
+    faultOf: (_, input) => numberFault(input),
     apply: (input, [delimiter, separator], run) => {
       if (isNothing(input)) return input
       const source = digitsOf("number_with_delimiter", input, run)
@@ -120,6 +110,7 @@ export const numberFilters: Record<string, FilterEntry> = {
    */
   pluralize: {
     needs: 2,
+    faultOf: (_, input) => numberFault(input),
     apply: (input, [one, many], run) => {
       const read = readDecimal(input, run)
       if ("value" in read) return Decimals.compare(read.value, 1) === 0 ? one : many

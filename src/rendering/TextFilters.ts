@@ -2,6 +2,7 @@ import { Context, filters as liquid } from "liquidjs"
 import { createHash } from "node:crypto"
 import { escape, unescape } from "./Escaping.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
+import { numberFault, numbersFault } from "./LiteralFaults.ts"
 import type { Run } from "./Run.ts"
 import { elements, flat, integer, isNothing, isRecord, list, Markup, text } from "./Values.ts"
 
@@ -188,6 +189,7 @@ export const textFilters: Record<string, FilterEntry> = {
   truncate: {
     needs: 0,
     takes: 2,
+    faultOf: ([length]) => numberFault(length),
     apply: (input, [length, end], run) => {
       const source = text(input, run)
       const mark = isNothing(end) ? "..." : text(end, run)
@@ -198,6 +200,7 @@ export const textFilters: Record<string, FilterEntry> = {
   truncatewords: {
     needs: 0,
     takes: 2,
+    faultOf: ([words]) => numberFault(words),
     apply: (input, [words, end], run) => {
       const source = text(input, run)
       run.scan(source.length, 0)
@@ -209,6 +212,7 @@ export const textFilters: Record<string, FilterEntry> = {
   slice: {
     needs: 1,
     takes: 2,
+    faultOf: (args) => numbersFault(args, undefined),
     apply: (input, [begin, length], run) => {
       const source = Array.isArray(input) ? list(input, run) : text(input, run)
       run.scan(source.length, 2)

@@ -117,3 +117,16 @@ export const readCurrency = (
     ? { value: { code, isUnknown: true } }
     : { wrong: `is no currency: ${expected}` }
 }
+
+/** Reads an ISO 4217 code in any case. The fault of a sign or a word names the codes that it may mean. */
+export const readCurrencyCode = (written: string): ReadValue<string> => {
+  const codes = currenciesOf(written) ?? []
+  const [code] = codes
+  if (code === written.toUpperCase()) return { value: code }
+  const examples = codes.length === 0 ? ["EUR"] : codes.slice(0, 3)
+  return {
+    wrong: codes.length === 1
+      ? `is not a currency code: write "${code}"`
+      : `is not a currency code: write an ISO 4217 code, such as ${examples.map((one) => `"${one}"`).join(", ")}`,
+  }
+}

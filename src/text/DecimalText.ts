@@ -40,7 +40,7 @@ const wholeOf = (text: string, isDecimalKnown: boolean): string | undefined => {
 }
 
 const ambiguous = (text: string, sign: string) => ({
-  wrong: `may mean ${text.replace(sign, ".")} or ${text.replace(sign, "")}: send a number`,
+  wrong: `may mean ${text.replace(sign, ".")} or ${text.replace(sign, "")}`,
 })
 
 /**
@@ -79,7 +79,7 @@ const plainNumber = /^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i
 const maxGrouped = 60
 
 /** Fault of a text that is not a number. */
-const noNumber = { wrong: "is not a number: send a number, or a text such as 1234.50" }
+const noNumber = { wrong: "is not a number: use a number, or a text such as 1234.50" }
 
 /**
  * Reads a number of any length. Returns a text that `Number` reads as well, such as `-1234.50` or `1e3`. A point is
@@ -94,5 +94,5 @@ export const readNumber = (written: string): ReadValue<string> => {
   if (plainNumber.test(digits)) return { value: minus + digits }
   const read = digits.length > maxGrouped ? undefined : groupedDecimal(digits, true)
   if (read === undefined) return noNumber
-  return "wrong" in read ? read : { value: minus + read.value }
+  return "wrong" in read ? { wrong: `${read.wrong}: use a number` } : { value: minus + read.value }
 }

@@ -13,8 +13,8 @@ suiteOnService("Texts that are not numbers", (bench) => {
   })
   const fields = { price: "€ 12;50", rate: "1,234" }
   const both =
-    '"price", line 1, column 5: plus: "\\u20ac 12,50" is not a number: send a number, or a text such as 1234.50; ' +
-    '"price", line 2, column 4: times: "1,234" may mean 1.234 or 1234: send a number'
+    '"price", line 1, column 5: plus: "\\u20ac 12,50" is not a number: use a number, or a text such as 1234.50; ' +
+    '"price", line 2, column 4: times: "1,234" may mean 1.234 or 1234: use a number'
 
   it("stay as they are with a warning in POST, GET and batches", async () => {
     const org = await bench.organization("unusable-numbers")
@@ -45,7 +45,7 @@ suiteOnService("Texts that are not numbers", (bench) => {
     const body = { copy_id: "v", fields: { price: "12", rate: "1,234" } }
     const { body: shown } = await bench.service.manage("POST", `/organizations/${org.slug}/templates/t/preview`, body)
     assert.strictEqual(shown.vars.price, "Now 13\nor 1,234")
-    const message = 'times: "1,234" may mean 1.234 or 1234: send a number'
+    const message = 'times: "1,234" may mean 1.234 or 1234: use a number'
     assert.deepStrictEqual(shown.warnings, [{ variable: "price", line: 2, column: 4, message }])
   })
 

@@ -118,6 +118,13 @@ describe("number filters", () => {
       ["o | times: 2", ""],
     ]))
 
+  it("add all elements of a list, and return nothing if one of them is not a number", () =>
+    holds({ l: ["1.10", 2.2, null, " 1 000,00 "], free: [1, "free"], bare: [] }, [
+      ["l | sum", "1003.3"],
+      ["free | sum | default: 'none'", "none"],
+      ["bare | sum", "0"],
+    ]))
+
   it("return nothing if there is no numeric result", () =>
     holds({}, [
       ["1 | divided_by: 0", ""],
@@ -142,6 +149,17 @@ describe("filters that format numbers", () => {
       ["none | money", ""],
       ["1 | money: 'nonsense'", "1"],
       ["1 | money: 'EUR', '??'", "1"],
+      ["1234.5 | money: 'EUR', 'de_DE'", "1.234,50\u00a0€"],
+      ["1234.5 | money: 'EUR', ''", "€1,234.50"],
+      ["'1.234,50' | money: 'USD'", "$1,234.50"],
+      ["'1,234' | money: 'USD'", "1,234"],
+      ["1.005 | money: 'USD'", "$1.01"],
+      ["-0.004 | money: 'USD'", "$0.00"],
+      ["1234.5678 | money: 'KWD'", "KWD\u00a01,234.568"],
+      ["'12345678901234567890.125' | money: 'USD'", "$12,345,678,901,234,567,890.13"],
+      ["1 | money: 'XYZ'", "1"],
+      ["1 | money: '€'", "1"],
+      ["2 | money_with_currency: none", "2.00"],
     ]))
 
   it("group digits", () =>
@@ -151,6 +169,7 @@ describe("filters that format numbers", () => {
       ["1234567.5 | number_with_delimiter: '.', ','", "1.234.567,5"],
       ["'1000' | number_with_delimiter: ' '", "1 000"],
       ["id | number_with_delimiter", "12px"],
+      ["'1.234,50' | number_with_delimiter", "1,234.50"],
       ["none | number_with_delimiter", ""],
     ]))
 
@@ -165,10 +184,10 @@ describe("filters that format numbers", () => {
     const messages = (source: string) =>
       faultOf(source, { word: "free" }, { strict: true }).faults.map(({ message }) => message)
     assert.deepStrictEqual(messages("{{ word | money }}"), [
-      'money: "free" is not a number: send a number, or a text such as 1234.50',
+      'money: "free" is not a number: use a number, or a text such as 1234.50',
     ])
     assert.deepStrictEqual(messages("{{ 1 | money: 'nonsense' }}"), [
-      'money: "nonsense" is no currency code: write an ISO 4217 code, such as "EUR"',
+      'money: "nonsense" is not a currency code: write an ISO 4217 code, such as "EUR"',
     ])
   })
 })
@@ -220,6 +239,20 @@ describe("list filters", () => {
       ["'a,b,a' | split: ',' | uniq | join: ','", "a,b"],
       ["items | uniq: 'price.amount' | map: 'name' | join: ','", "lamp,Desk"],
       ["items | map: '__proto__.constructor' | join: ','", ",,"],
+    ]))
+
+  it("sort by number if all elements are numbers or their texts, and otherwise by text", () =>
+    holds({
+      prices: [{ p: "149.00" }, { p: 20 }, { p: null }, { p: "9.5" }, { p: "12345678901234567891" }, {
+        p: "12345678901234567890",
+      }],
+      mixed: ["10", "9", "1a"],
+    }, [
+      [
+        "prices | sort: 'p' | map: 'p' | join: ' '",
+        "9.5 20 149.00 12345678901234567890 12345678901234567891 ",
+      ],
+      ["mixed | sort | join: ' '", "10 1a 9"],
     ]))
 
   it("split and combine lists", () =>

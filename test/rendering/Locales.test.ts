@@ -36,7 +36,7 @@ describe("readLocale", () => {
 
   it("refuses words and languages that do not exist", () => {
     for (const written of ["", "german", "English (US)", "C", "POSIX", "xx", "xx-YY", "??", "de--DE", "e".repeat(90)]) {
-      assert.match(localeOf(written), /^is no locale: write a language, such as "en"/, written)
+      assert.match(localeOf(written), /^is not a locale: write a language, such as "en"/, written)
     }
   })
 })

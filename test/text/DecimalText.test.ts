@@ -44,15 +44,15 @@ describe("readNumber", () => {
   })
 
   it("names both meanings of a text with two", () => {
-    assert.strictEqual(valueOf("1,234"), "may mean 1.234 or 1234: send a number")
-    assert.strictEqual(valueOf("-12,345"), "may mean 12.345 or 12345: send a number")
+    assert.strictEqual(valueOf("1,234"), "may mean 1.234 or 1234: use a number")
+    assert.strictEqual(valueOf("-12,345"), "may mean 12.345 or 12345: use a number")
   })
 
   it("refuses currencies, units, dates, words and all else that is not a number", () => {
     const texts = ["", " ", "€ 12", "12 EUR", "$12.00", "12%", "½", "10²", "0x1F", "Infinity", "NaN", "null", "gold"]
     const others = ["2026-03-14", "12:30", "192.168.1.1", "1.2.3", "1,23,4", "1,234,5", "1 2", "--5", "5-", "(5)", "–5"]
     for (const text of [...texts, ...others, "1e1000", "1,", "-", `1,${"234".repeat(30)}`]) {
-      assert.strictEqual(valueOf(text), "is not a number: send a number, or a text such as 1234.50", text)
+      assert.strictEqual(valueOf(text), "is not a number: use a number, or a text such as 1234.50", text)
     }
   })
 })
