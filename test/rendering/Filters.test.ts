@@ -89,6 +89,15 @@ describe("number filters", () => {
   it("calculate with numbers and numeric texts, and with nothing as 0", () =>
     holds({ t: "12.5", l: [1], o: {} }, [
       ["t | plus: 1", "13.5"],
+      ["100 | times: 1.1", "110"],
+      ["1.1 | plus: 2.2", "3.3"],
+      ["0.3 | minus: 0.1", "0.2"],
+      ["0.0725 | times: 100", "7.25"],
+      ["4.35 | times: 100 | to_integer", "435"],
+      ["5.5 | modulo: 0.1", "0"],
+      ["8.165 | round: 2", "8.17"],
+      ["2090.50 | times: 8.61 | round: 2", "17999.21"],
+      ["1.0 | divided_by: 3", "0.3333333333333333"],
       ["missing | plus: 1", "1"],
       ["1 | plus: missing", "1"],
       ["5 | minus: t", "-7.5"],
