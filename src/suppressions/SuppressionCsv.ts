@@ -1,5 +1,6 @@
 import { Effect, Result } from "effect"
 import * as Csv from "../text/Csv.ts"
+import { type CsvRow, csvRows } from "../text/CsvRows.ts"
 import { readAddress } from "../text/AddressText.ts"
 import { validateAddress } from "../text/Email.ts"
 import type { Fault } from "../domain/Errors.ts"
@@ -36,62 +37,6 @@ export const spreadsheetLine = ({ address, reason, source, suppressedAt }: Suppr
     suppressedAt.toISOString(),
   ])
 
-/** A row of CSV, and the number of its first line. */
-interface CsvRow {
-  readonly line: number
-  readonly values: ReadonlyArray<string>
-}
-
-/** Returns the rows of CSV that are not blank, or the line of an unclosed quotation mark. */
-export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, number> => {
-  const rows: Array<CsvRow> = []
-  let values: Array<string> = []
-  let line = 1
-  let began = 1
-  let at = text.startsWith("\ufeff") ? 1 : 0
-  const end = (value: string) => {
-    values.push(value)
-    if (values.length > 1 || value.trim() !== "") rows.push({ line: began, values })
-    values = []
-    began = ++line
-  }
-  // The separator is a comma or a semicolon, whichever is more frequent in the first line, because some spreadsheets
-  // write semicolons.
-  const first = text.slice(at, text.search(/[\r\n]|$/))
-  const separator = first.split(";").length > first.split(",").length ? ";" : ","
-  const plain = separator === ";" ? /[;\r\n]/g : /[,\r\n]/g
-  while (at < text.length) {
-    let value = ""
-    if (text[at] === '"') {
-      const opened = line
-      let close = at + 1
-      while (true) {
-        const next = text.indexOf('"', close)
-        if (next < 0) return Result.fail(opened)
-        value += text.slice(close, next)
-        close = next + 1
-        if (text[close] !== '"') break
-        value += '"'
-        close++
-      }
-      line += value.split("\n").length - 1
-      at = close
-    }
-    plain.lastIndex = at
-    const stop = plain.exec(text)?.index ?? text.length
-    value += text.slice(at, stop)
-    at = stop + 1
-    if (text[stop] === separator) {
-      values.push(value)
-      if (at >= text.length) end("")
-      continue
-    }
-    if (text[stop] === "\r" && text[at] === "\n") at++
-    end(value)
-  }
-  return Result.succeed(rows)
-}
-
 /** A row of an import. */
 interface ImportedRow {
   readonly address: string
@@ -112,8 +57,10 @@ interface ReadCsv {
 const columns: Readonly<Record<string, "address" | "reason" | "source" | "at">> = {
   address: "address",
   email: "address",
-  "e-mail": "address",
+  mail: "address",
+  e_mail: "address",
   email_address: "address",
+  e_mail_address: "address",
   reason: "reason",
   source: "source",
   suppressed_at: "at",
@@ -166,6 +113,16 @@ const readRow = (
   })
 }
 
+/** Maximum number of rows before the header, such as the title of a table. */
+const maxTitles = 2
+
+/** Returns the columns that a row names, if it is the header. */
+const namesOf = ({ values }: CsvRow) =>
+  values.map((name) => {
+    const key = name.trim().toLowerCase().replace(/[\s_-]+/g, "_")
+    return Object.hasOwn(columns, key) ? columns[key] : undefined
+  })
+
 /**
  * Reads CSV with a header that contains the column `address` (or `email`) and optionally `reason`, `source` and
  * `suppressed_at`; or without a header, one address in each line. Fails with every fault, up to 1,000. The pointer of a
@@ -179,13 +136,11 @@ export const readCsv = Effect.fnUntraced(function* (
   if (Result.isFailure(parsed)) {
     return Result.fail([{ pointer: `/line/${parsed.failure}`, detail: "has a quotation mark that is never closed" }])
   }
-  const [first, ...others] = parsed.success
+  const titles = parsed.success.slice(0, maxTitles + 1).findIndex((row) => namesOf(row).includes("address"))
+  const [first, ...others] = parsed.success.slice(Math.max(titles, 0))
   if (first === undefined) return Result.succeed({ rows: [], skipped: 0 })
-  const named = first.values.map((name) => {
-    const key = name.trim().toLowerCase()
-    return Object.hasOwn(columns, key) ? columns[key] : undefined
-  })
-  const hasHeader = named.includes("address")
+  const named = namesOf(first)
+  const hasHeader = titles >= 0
   if (!hasHeader && !(first.values[0] ?? "").includes("@")) {
     return Result.fail([{
       pointer: `/line/${first.line}`,

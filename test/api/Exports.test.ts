@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { csvRows } from "../../src/suppressions/SuppressionCsv.ts"
+import { csvRows } from "../../src/text/CsvRows.ts"
 import { adminToken, type Service } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { aroundTests } from "../support/aroundTests.ts"

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { report } from "../../src/bandit/Report.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import { csvName, resultsCsv } from "../../src/results/ResultsCsv.ts"
-import { csvRows } from "../../src/suppressions/SuppressionCsv.ts"
+import { csvRows } from "../../src/text/CsvRows.ts"
 import { Result } from "effect"
 import { input, variant } from "./Samples.ts"
 

@@ -4,14 +4,8 @@ import fc from "fast-check"
 import { partsOf } from "../../src/cli/SuppressionCommand.ts"
 import type { SuppressionEntry } from "../../src/suppressions/Suppression.ts"
 import { SuppressionReason } from "../../src/domain/SuppressionReason.ts"
-import {
-  csvHeader,
-  csvLine,
-  csvRows,
-  maxRows,
-  readCsv,
-  spreadsheetLine,
-} from "../../src/suppressions/SuppressionCsv.ts"
+import { csvHeader, csvLine, maxRows, readCsv, spreadsheetLine } from "../../src/suppressions/SuppressionCsv.ts"
+import { csvRows } from "../../src/text/CsvRows.ts"
 
 const now = Date.parse("2026-06-01T00:00:00Z")
 
@@ -36,7 +30,28 @@ describe("the suppression list as CSV", () => {
     assert.deepStrictEqual(named.rows.map(({ address, reason, source }) => [address, reason, source]), [
       ["ann@example.com", "complaint", 'a, "b"'],
     ])
-    assert.strictEqual(named.skipped, 2)
+    assert.strictEqual(named.skipped, 1)
+  })
+
+  it("reads the files of Excel and Numbers", async () => {
+    const files = [
+      "\ufeffE-Mail;Reason;;\r\nann@example.com;spam;;\r\n;;;\r\n;;;\r\n",
+      "sep=;\r\nE-Mail Address;Reason\r\nann@example.com;spam\r\n",
+      '"sep=\t"\nEmail\tReason\nann@example.com\tspam\n',
+      "email,reason\rann@example.com,spam\r",
+      "Table 1\n\nemail;reason\nann@example.com;spam\n",
+      "Opt-outs 2026;\r\n;\r\nMail;Reason\r\nann@example.com;spam",
+      '"email";"note, with ; and ""quotes""";reason\n"ann@example.com";"a;b\r\nc";spam\n',
+    ]
+    for (const file of files) {
+      const { rows, skipped } = Result.getOrThrow(await readAll(file))
+      assert.deepStrictEqual(
+        rows.map(({ address, reason }) => [address, reason]),
+        [["ann@example.com", "complaint"]],
+        file,
+      )
+      assert.strictEqual(skipped, 0)
+    }
   })
 
   it("replaces a future date by the current time", async () => {
