@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs"
 import type { ReadImport } from "../checking/Checks.ts"
 import type { TemplateInput } from "../domain/Template.ts"
 import { withProgress } from "../runtime/Progress.ts"
+import { doubleEncoding } from "../text/DoubleEncoding.ts"
 import type { TemplateChange } from "../templates/ImportPlan.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import { allTemplates } from "./allTemplates.ts"
@@ -69,6 +70,11 @@ const faultsOfService = (
  */
 const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
   const text = yield* readText(file)
+  const double = doubleEncoding(text)
+  if (double !== undefined) {
+    const { column, line, meant, written } = double
+    yield* Console.error(`warning: ${file}:${line}:${column}: ${written} looks like ${meant} that was encoded twice`)
+  }
   const { faultAt, faults, templates } = TemplateFile.examine(text, file)
   if (faults.length > 0) {
     // Loaded on demand, because the parser of Liquid would delay the start of every command.

@@ -120,6 +120,18 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
           ["9:43", "templates[1].holdout.copy_id"],
         ], lines.join("\n"))
       }
+      const latin = yield* Effect.promise(async () => {
+        writeFileSync(path, file("Grüße"), "latin1")
+        return await runCommand(["template", "import", path], own)
+      })
+      assert.strictEqual(latin.code, 1)
+      assert.match(
+        latin.output,
+        /faulty\.yaml:6:\d+: the file is not UTF-8: it looks like Windows-1252\. Save it as UTF-8/,
+      )
+      const twice = yield* outcome(file("GrÃ¼n"), "import", "--dry-run")
+      assert.strictEqual(twice.code, 0)
+      assert.match(twice.lines.join(), /warning: .*faulty\.yaml:6:\d+: Ã¼ looks like ü that was encoded twice/)
       const liquid = yield* outcome(file("{% if %}"), "import")
       assert.strictEqual(liquid.code, 1)
       assert.match(
