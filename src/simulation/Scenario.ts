@@ -1,6 +1,7 @@
 import { Result, Schema, SchemaIssue } from "effect"
 import type { FileFault } from "../text/TextFaults.ts"
-import { type Located, type PlacedFault, read } from "../templates/TemplateFileSource.ts"
+import type { Located, PlacedFault } from "../templates/FileValues.ts"
+import { read } from "../templates/TemplateFileSource.ts"
 import { makeWorld, type World } from "./World.ts"
 
 export type { FileFault } from "../text/TextFaults.ts"

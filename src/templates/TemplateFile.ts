@@ -7,7 +7,9 @@ import type { Template, TemplateInput, VariantInput } from "../domain/Template.t
 import { changedSettings, TemplateInput as TemplateSchema } from "../domain/Template.ts"
 import { sizeFaults } from "./ImportInput.ts"
 import type { FileFault } from "../text/TextFaults.ts"
-import { type FileMember, type Located, type PlacedFault, read } from "./TemplateFileSource.ts"
+import type { FileMember, Located, PlacedFault } from "./FileValues.ts"
+import { read } from "./TemplateFileSource.ts"
+import { quoteAdvice } from "./YamlAdvice.ts"
 
 export { format, joined } from "./TemplateFileText.ts"
 export type { FileFault } from "../text/TextFaults.ts"
@@ -90,12 +92,33 @@ const placeOf = (root: Located, path: ReadonlyArray<PropertyKey>, atName: boolea
   return offset
 }
 
+const yes = /^(?:yes|on|y)$/i
+const no = /^(?:no|off|n)$/i
+
+/** Returns the advice on a text where a number or a boolean belongs. */
+const adviceOnText = (text: string, message: string): string => {
+  if (message === "must be true or false") {
+    if (/^(?:true|false)$/i.test(text)) return `${message}: write ${text.toLowerCase()} without quotes`
+    return yes.test(text) ? `${message}: write true` : no.test(text) ? `${message}: write false` : message
+  }
+  const number = text.trim().replace(/^(-?\d+),(\d+)$/, "$1.$2")
+  return message === "must be a number" && /^-?\d+(?:\.\d+)?$/.test(number) ? `${message}: write ${number}` : message
+}
+
+/** Adds to a fault what to write instead. */
 const advice = (located: Located | undefined, message: string): string => {
-  if (message !== "must be text" || located === undefined) return message
-  if (located.value === null) return `must be text, but nothing is there: write "" for no text`
-  return typeof located.value === "number" || typeof located.value === "boolean"
-    ? `must be text: put ${located.source} in quotes`
-    : message
+  if (located === undefined) return message
+  const { line = "", source, value } = located
+  if (typeof value === "string") return adviceOnText(value, message)
+  if (message !== "must be text") return message
+  if (
+    typeof value === "number" || typeof value === "boolean" || (value === null && source !== undefined && source !== "")
+  ) {
+    return `must be text: put ${source} in quotes, "${source}"`
+  }
+  if (line !== "" && !line.startsWith("#")) return `must be text: ${quoteAdvice(line)}`
+  if (value !== null) return message
+  return `must be text, but nothing is there: write "" for no text${line === "" ? "" : `, or ${quoteAdvice(line)}`}`
 }
 
 const schemaFaults = (root: Located, issue: SchemaIssue.Issue): ReadonlyArray<PlacedFault> =>
@@ -198,6 +221,10 @@ const pathOf = (root: Located, path: ReadonlyArray<string>): string => {
 const decode = Schema.decodeUnknownResult(File)
 const decodeOne = Schema.decodeUnknownResult(TemplateSchema)
 
+/** Returns the content of a file without the members that begin with `x-`, which are a place for shared parts. */
+const withoutShared = (value: unknown): unknown =>
+  Object.fromEntries(Object.entries(value as object).filter(([name]) => !name.startsWith("x-")))
+
 /** Returns up to 1,000 faults in the order of the file. Faults with equal position and text are listed once. */
 export const inOrder = (faults: ReadonlyArray<FileFault>): ReadonlyArray<FileFault> => {
   // The value of an anchor is decoded once for each of its aliases.
@@ -216,7 +243,8 @@ export const inOrder = (faults: ReadonlyArray<FileFault>): ReadonlyArray<FileFau
  * Lists all faults, up to 1,000, in the order of the file. Faults of the YAML syntax are listed alone, because the
  * content of a broken text is a guess. Other faults are members that are unknown, missing or refused by
  * `TemplateInput`, a repeated id, a format without a variable, and numbers among targeting's values that would be
- * compared by a text other than the written one (`01067`). Limits: 1,000 templates, 2,000 variants, and the limits of
+ * compared by a text other than the written one (`01067`). Members at the top whose names begin with `x-` are ignored:
+ * they hold parts that aliases share. Limits: 1,000 templates, 2,000 variants, and the limits of
  * `TemplateFileSource.read`. Liquid is not checked.
  */
 export const examine = (text: string, fileName: string): ExaminedFile => {
@@ -257,7 +285,7 @@ export const examine = (text: string, fileName: string): ExaminedFile => {
     const offset = placeOf(root, ["templates"], true)
     return refuse([...faults, ...tooMany.map(({ detail }) => ({ offset, path: ["templates"], message: detail }))])
   }
-  const decoded = decode(root.value, { errors: "all", onExcessProperty: "error" })
+  const decoded = decode(withoutShared(root.value), { errors: "all", onExcessProperty: "error" })
   // A value that could not be read is null and already has its fault.
   const unread = new Set(faults.map(({ offset }) => offset))
   const all = [

@@ -32,6 +32,7 @@ export const templateFileSchema = (): Node => {
     title: "Parlance template file",
     description: "Templates and their variants, for `parlance template import`",
     ...flat(schema) as Node,
+    patternProperties: { "^x-": { description: "A place for parts that aliases share" } },
     $defs: flat(definitions),
   }
 }

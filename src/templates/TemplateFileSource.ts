@@ -2,25 +2,9 @@ import { Result } from "effect"
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser } from "yaml"
 import { Buffer } from "node:buffer"
 import type { Node, ParsedNode, YAMLMap, YAMLSeq } from "yaml"
-
-/** A value of the file and its position. */
-export interface Located {
-  /** The plain value: `null`, boolean, number, string, array or object. */
-  readonly value: unknown
-  readonly offset: number
-  /** The written form of a scalar, without its quotes. */
-  readonly source?: string
-  /** The members of an object, or the elements of an array by their index. */
-  readonly members?: ReadonlyMap<string, FileMember>
-  /** Number of scalars, arrays and objects in the value. Values of an alias count each time. */
-  readonly size: number
-}
-
-/** A member of an object, with the position of its name. */
-export interface FileMember {
-  readonly keyOffset: number
-  readonly at: Located
-}
+import type { FileMember, Located, PlacedFault } from "./FileValues.ts"
+import { PlainTexts } from "./PlainTexts.ts"
+import { adviceOf, quoteAdvice } from "./YamlAdvice.ts"
 
 /** Maximum size of a file. Unit: bytes of UTF-8. */
 const maxBytes = 8 * 1024 * 1024
@@ -30,13 +14,6 @@ const maxDepth = 50
 
 /** Maximum number of values that aliases may represent in one file. */
 const maxAliased = 100_000
-
-/** A fault by its position in the text. */
-export interface PlacedFault {
-  readonly offset: number
-  readonly path: ReadonlyArray<PropertyKey>
-  readonly message: string
-}
 
 /** The content of a text, with all YAML faults. */
 interface FileSource {
@@ -64,8 +41,19 @@ const compose = (text: string, lines: LineCounter): Result.Result<ReadonlyArray<
 /** Walks a document once, in its order, so that an alias finds the last anchor of its name before it. */
 class Reader {
   readonly faults: Array<PlacedFault> = []
+  readonly #plain: PlainTexts
   readonly #anchors = new Map<string, Located | "open">()
+  readonly #used = new Set<string>()
   #aliased = 0
+
+  constructor(text: string) {
+    this.#plain = new PlainTexts(text)
+  }
+
+  /** Returns all faults of a document that was read to its end. */
+  allFaults(): ReadonlyArray<PlacedFault> {
+    return [...this.faults, ...this.#plain.faults(this.#used)]
+  }
 
   read(node: Node | null, offset: number, path: ReadonlyArray<PropertyKey>): Located {
     if (node === null) return { value: null, offset, size: 1 }
@@ -87,8 +75,16 @@ class Reader {
 
   #alias(name: string, offset: number, path: ReadonlyArray<PropertyKey>): Located {
     const located = this.#anchors.get(name)
+    this.#used.add(name)
     if (located === undefined || located === "open") {
-      this.#fault(offset, path, located === "open" ? `*${name} contains itself` : `no &${name} before this alias`)
+      const written = this.#plain.restFrom(offset).replace(/[,\]}].*$/, "")
+      this.#fault(
+        offset,
+        path,
+        located === "open"
+          ? `*${name} contains itself`
+          : `no &${name} before this alias. If it is a text, ${quoteAdvice(written)}`,
+      )
       return { value: null, offset, size: 1 }
     }
     const before = this.#aliased
@@ -100,26 +96,42 @@ class Reader {
     return located
   }
 
+  /** Adds the members of the mappings behind `<<` that `members` does not have. The first mapping takes precedence. */
+  #merge({ at, keyOffset }: FileMember, path: ReadonlyArray<PropertyKey>, members: Map<string, FileMember>): void {
+    const sources = Array.isArray(at.value) ? [...at.members!.values()].map((element) => element.at) : [at]
+    for (const source of sources) {
+      if (source.members === undefined || Array.isArray(source.value)) {
+        this.#fault(keyOffset, path, "must be a mapping, such as *shared, or a list of mappings")
+        return
+      }
+      for (const [name, member] of source.members) if (!members.has(name)) members.set(name, member)
+    }
+  }
+
   #map(node: YAMLMap, offset: number, path: ReadonlyArray<PropertyKey>): Located {
-    const value: { [name: string]: unknown } = {}
     const members = new Map<string, FileMember>()
+    const merged: Array<FileMember> = []
     let size = 1
     for (const pair of node.items) {
       const key = pair.key as ParsedNode
       const keyOffset = key.range[0]
       // The composer has reported every other kind of key, so this code is never reached with one.
       const name = isScalar(key) ? String(key.value) : ""
-      const at = this.read(pair.value as Node | null, keyOffset, [...path, name])
+      const value = pair.value as Node | null
+      const read = this.read(value, keyOffset, [...path, name])
+      const at = node.flow === true ? read : this.#plain.check(value, read, [...path, name], key.range[1], "key")
       size += at.size
-      const known = members.get(name)
-      if (known !== undefined) this.#fault(keyOffset, [...path, name], "occurs twice")
+      // The composer has set no other type for a key without quotes.
+      const isMerge = name === "<<" && isScalar(key) && key.type === "PLAIN"
+      if (isMerge) merged.push({ keyOffset, at })
+      else if (members.has(name)) this.#fault(keyOffset, [...path, name], "occurs twice")
       // An assignment would set the object's prototype.
       else if (name === "__proto__") this.#fault(keyOffset, [...path, name], "is not a name that can be used")
-      else {
-        members.set(name, { keyOffset, at })
-        value[name] = at.value
-      }
+      else members.set(name, { keyOffset, at })
     }
+    for (const member of merged) this.#merge(member, [...path, "<<"], members)
+    const value: { [name: string]: unknown } = {}
+    for (const [name, { at }] of members) value[name] = at.value
     return { value, offset, members, size }
   }
 
@@ -128,7 +140,10 @@ class Reader {
     const members = new Map<string, FileMember>()
     let size = 1
     for (const [index, item] of node.items.entries()) {
-      const at = this.read(item as Node | null, offset, [...path, index])
+      const read = this.read(item as Node | null, offset, [...path, index])
+      const at = node.flow === true
+        ? read
+        : this.#plain.check(item as Node | null, read, [...path, index], read.offset, "dash")
       size += at.size
       members.set(String(index), { keyOffset: at.offset, at })
       value.push(at.value)
@@ -138,12 +153,31 @@ class Reader {
 }
 
 /**
+ * Returns the faults of a text that is not YAML: advice on texts that need quotes instead of the parser's messages
+ * about their lines, and instead of its messages about all lines behind a quotation that is never closed.
+ */
+const withAdvice = (
+  text: string,
+  faults: ReadonlyArray<PlacedFault>,
+  lineOf: (offset: number) => number,
+): ReadonlyArray<PlacedFault> => {
+  const faulty = new Set(faults.map(({ offset }) => lineOf(offset)))
+  const advice = adviceOf(text).filter(({ isGuess, offset }) => isGuess !== true || faulty.has(lineOf(offset)))
+  const lines = new Set(advice.map(({ offset }) => lineOf(offset)))
+  const open = Math.min(Infinity, ...advice.filter(({ isOpen }) => isOpen).map(({ offset }) => lineOf(offset)))
+  const others = faults.filter(({ offset }) => !lines.has(lineOf(offset)) && lineOf(offset) < open)
+  return [...advice.map(({ message, offset }) => ({ message, offset, path: [] })), ...others]
+}
+
+/**
  * Reads YAML 1.2 (core schema, so that `no` and `on` are text and `11-15` is not a date) or JSON, which is a part of
  * YAML. Limits: one document, 8 MiB, 50 levels of nesting, and 100,000 values from aliases. A repeated key, the key
- * `__proto__`, and tags outside the core schema are faults. Skips a byte order mark at the start.
+ * `__proto__`, and tags outside the core schema are faults, and so are plain texts of which YAML would read a part as a
+ * comment, an anchor or a tag, and U+FFFD, which stands for a lost character. Merges the mappings behind `<<`. Skips a
+ * byte order mark at the start. Reads a carriage return alone as the end of a line.
  */
 export const read = (input: string): FileSource => {
-  const text = input.startsWith("\ufeff") ? input.slice(1) : input
+  const text = (input.startsWith("\ufeff") ? input.slice(1) : input).replace(/\r(?!\n)/g, "\n")
   const lines = new LineCounter()
   const positionOf = (offset: number) => {
     const { col, line } = lines.linePos(offset)
@@ -155,6 +189,12 @@ export const read = (input: string): FileSource => {
     positionOf,
   })
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) return refuse(0, "the file must be at most 8 MiB")
+  const lost = text.indexOf("\ufffd")
+  if (lost >= 0) {
+    lines.addNewLine(0)
+    for (let at = text.indexOf("\n"); at >= 0 && at < lost; at = text.indexOf("\n", at + 1)) lines.addNewLine(at + 1)
+    return refuse(lost, "\ufffd stands for a character that was lost: save the original file as UTF-8")
+  }
   const composed = compose(text, lines)
   if (Result.isFailure(composed)) return refuse(composed.failure, "values must be nested at most 50 deep")
   const [document, second] = composed.success
@@ -168,8 +208,10 @@ export const read = (input: string): FileSource => {
     const offset = second.contents?.range?.[0] ?? second.range[0]
     faults.push({ offset, path: [], message: "the file must be one document: everything after `---` is another" })
   }
-  if (document === undefined || faults.length > 0) return { root: undefined, faults, positionOf }
-  const reader = new Reader()
+  if (document === undefined || faults.length > 0) {
+    return { root: undefined, faults: withAdvice(text, faults, (offset) => positionOf(offset).line), positionOf }
+  }
+  const reader = new Reader(text)
   const root = reader.read(document.contents, 0, [])
-  return { root, faults: reader.faults, positionOf }
+  return { root, faults: reader.allFaults(), positionOf }
 }

@@ -79,7 +79,9 @@ const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
   document.contents = document.createNode(content, { aliasDuplicateObjects: false })
   visit(document, {
     Scalar: (key, scalar) => {
-      if (key !== "key" && typeof scalar.value === "string" && scalar.value.includes("\n")) {
+      // Without quotes, this key would merge a mapping.
+      if (key === "key" && scalar.value === "<<") scalar.type = "QUOTE_DOUBLE"
+      else if (key !== "key" && typeof scalar.value === "string" && scalar.value.includes("\n")) {
         scalar.type = isBlock(scalar.value) ? "BLOCK_LITERAL" : "QUOTE_DOUBLE"
       }
     },

@@ -148,12 +148,12 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     assert.deepStrictEqual(faults(text), [
       "2:5 templates[0].name: is missing",
       "3:5 templates[0].nme: is unknown. Known members: id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe, link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived and variants",
-      "4:13 templates[0].strict: must be true or false",
+      "4:13 templates[0].strict: must be true or false: write true",
       "5:19 templates[0].sticky_hours: must be a value between 0 and 8760",
       '6:16 templates[0].objective: must be "click", "open" or "conversion"',
-      "9:25 templates[0].variants[0].vars.subject: must be text: put 123 in quotes",
+      '9:25 templates[0].variants[0].vars.subject: must be text: put 123 in quotes, "123"',
       '9:35 templates[0].variants[0].vars.body: must be text, but nothing is there: write "" for no text',
-      '9:44 templates[0].variants[0].vars["a b"]: must be text: put true in quotes',
+      '9:44 templates[0].variants[0].vars["a b"]: must be text: put true in quotes, "true"',
       '10:25 templates[0].variants[0].formats.body: must be "text" or "html"',
       "10:30 templates[0].variants[0].formats.boddy: names no variable of this variant",
       `12:47 ${condition}[0].values[0]: would be compared as 1067: put 01067 in quotes`,
@@ -192,20 +192,25 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     ["templates: []\n---\ntemplates: []", "3:1 : the file must be one document: everything after `---` is another"],
     ["templates: []\n? [a]\n: b", "2:3 : a name must be text, not a list, a mapping or an alias"],
     ["templates:\n  - !secret {name: A}", "2:5 : Unresolved tag: !secret"],
-    ["templates: *gone", "1:12 templates: no &gone before this alias"],
+    [
+      "templates: *gone",
+      '1:12 templates: no &gone before this alias. If it is a text, put the text in quotes: "*gone"',
+    ],
     ["templates: &all [*all]", "1:18 templates[0]: *all contains itself"],
   ])("refuses %j with its reason", (text, fault) => assert.deepStrictEqual(faults(text), [fault]))
 
   it("reports only syntax faults with their positions if there are any", () => {
-    assert.deepStrictEqual(faults('templates:\n  - id: "open\n  - nme: x\n'), ['4:1 : Missing closing "quote'])
+    assert.deepStrictEqual(faults('templates:\n  - id: "open\n  - nme: x\n'), [
+      '2:9 : the quotation mark is never closed: put the text in quotes: "open"',
+    ])
     const all = faults("templates:\n  - a: [1, 2\n    b: 3\n\tc: 4\n")
     assert.isAbove(all.length, 1)
-    for (const fault of all) assert.match(fault, /^[34]:\d+ : /)
+    for (const fault of all) assert.match(fault, /^[234]:\d+ : /)
   })
 
   it.each([
     ["name: |\n          a\n          b", "7:15 templates[0].variants[0].name: must not contain control characters"],
-    ["active: on", "7:17 templates[0].variants[0].active: must be true or false"],
+    ["active: on", "7:17 templates[0].variants[0].active: must be true or false: write true"],
     ["targeting: {attribute: a, op: exists}", "7:20 templates[0].variants[0].targeting: must be a list"],
     [
       "seasons: [{starts_at: 2026-06-01, ends_at: 2026-01-01}]",

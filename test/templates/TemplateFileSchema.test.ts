@@ -17,10 +17,12 @@ describe("The JSON Schema of template files", () => {
     )
   })
 
-  const { $defs, $schema: _, ...schema } = JSON.parse(read(path))
+  const { $defs, $schema: _, patternProperties, ...schema } = JSON.parse(read(path))
   const imported = SchemaRepresentation.fromJsonSchemaDocument({ dialect: "draft-2020-12", schema, definitions: $defs })
   const decode = Schema.decodeUnknownResult(imported as Schema.Codec<unknown>, { onExcessProperty: "error" })
   const accepts = (file: unknown) => Result.isSuccess(decode(file))
+
+  it("has a place for shared parts at the top", () => assert.deepStrictEqual(Object.keys(patternProperties), ["^x-"]))
 
   it("accepts the examples, which refer to it", () => {
     const names = readdirSync(new URL("examples/", root)).filter((name) => name.endsWith(".yaml"))
