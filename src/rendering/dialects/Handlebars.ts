@@ -67,6 +67,9 @@ const block = ([, name = "", rest = ""]: ReadonlyArray<string>): string => {
     return `{% if ${conditionOf(`${name} ${rest}`)} %}`
   }
   if (/catalog|collection/.test(word)) return fetchFirst
+  if (word === "ifmatchesregexstr") {
+    return `{% if ${pathOf(rest.trim().split(/\s/)[0] ?? "field")} contains "…" %}, or pass the result as a field`
+  }
   if (word === "ifmodeq") {
     return "{% assign rest = forloop.index0 | modulo: 2 %}{% if rest == 0 %}"
   }

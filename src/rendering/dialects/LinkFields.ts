@@ -22,6 +22,7 @@ const linkNames: ReadonlyMap<string, readonly [platform: string, meaning: string
   ["optoutlink", ["another platform", unsubscribe]],
   ["unsubscribepreferences", ["SendGrid", preferences]],
   ["managepreferenceslink", ["Klaviyo", preferences]],
+  ["subscriptionpreferencesurl", ["Customer.io", preferences]],
   ["managesubscriptionpreferencesurl", ["Customer.io", preferences]],
   ["subscriptioncenterurl", ["Marketing Cloud", preferences]],
   ["viewinbrowserurl", ["Iterable or Customer.io", browser]],

@@ -11,6 +11,7 @@ const mergeTags: Readonly<Record<string, string>> = {
   UNSUB: unsubscribe,
   ARCHIVE: passLink,
   UPDATE_PROFILE: preferences,
+  "MC:DATE": "{{ 'now' | date: '%-d %B %Y' }}",
   FORWARD: "Remove it: there is no such link",
   CURRENT_YEAR: "{{ 'now' | date: '%Y' }}",
   DATE: "{{ 'now' | date: '%-d %B %Y' }}",
@@ -43,6 +44,9 @@ const mergeTag = ([, inner = ""]: ReadonlyArray<string>): string | undefined => 
   if (word === "ELSEIF") return `{% elsif ${mergeCondition(rest)} %}`
   if (word === "ELSE") return "{% else %}"
   if (word === "END") return /IFNOT/i.test(rest) ? "{% endunless %}" : "{% endif %}"
+  if (/^(?:INTERESTED|GROUPINGS?|GROUP)$/.test(word)) {
+    return "{% if interests contains 'name' %}, with the groups as a field"
+  }
   const known = mergeTags[tag.toUpperCase()] ?? mergeTags[word]
   if (known !== undefined) return known
   if (word === "LIST" || (word === "HTML" && /^LIST/i.test(rest))) return ownWords
@@ -295,8 +299,8 @@ export const weakNotations: ReadonlyArray<Notation> = [
   { platform: "Ruby or Freemarker", pattern: /#\{\s*([A-Za-z_][\w.]{0,60})\s*\}/g, write: "{{ @1 }}" },
   { platform: "MailerLite or Smarty", pattern: /\{\$([A-Za-z_][\w.]{0,60})(?:\|[^}\n]{0,60})?\}/g, write: "{{ @1 }}" },
   {
-    platform: "Iterable, GetResponse or Constant Contact",
-    pattern: /\[\[\s*([A-Za-z_][\w.]{0,60})(?:\s+OR\s+"[^"\n]{0,60}")?\s*\]\]/g,
+    platform: "Iterable, Mailjet, GetResponse or Constant Contact",
+    pattern: /\[\[\s*(?:(?:data|var):)?([A-Za-z_][\w.]{0,60})(?::"[^"\n]{0,60}"|\s+OR\s+"[^"\n]{0,60}")?\s*\]\]/g,
     write: "{{ @1 }}",
   },
   {
