@@ -6,7 +6,7 @@ import {
   IfTag,
   Liquid,
   LiquidTag,
-  type Parser,
+  Parser,
   TablerowTag,
   Tag,
   type TagToken,
@@ -129,9 +129,37 @@ const requireShallow = (source: string): void => {
   }
 }
 
+/** Tokens from last to first. liquidjs takes them with `shift`, which copies the rest of an array of 16,384 and more. */
+class Waiting extends Array<TopLevelToken> {
+  override shift(): TopLevelToken | undefined {
+    return this.pop()
+  }
+}
+
+class LinearParser extends Parser {
+  override parseTokens(tokens: Array<TopLevelToken>): Array<Template> {
+    return super.parseTokens(Waiting.from(tokens.toReversed()))
+  }
+}
+
+/** Finds the end of a text between Liquid by a search. liquidjs compares every character. */
+class LinearTokenizer extends Tokenizer {
+  override readHTMLToken(stopStrings: Array<string>) {
+    const begin = this.p
+    let end = this.input.indexOf("{", begin)
+    while (end !== -1 && !stopStrings.some((stop) => this.input.startsWith(stop, end))) {
+      end = this.input.indexOf("{", end + 1)
+    }
+    this.p = end === -1 ? this.N : end
+    const token = super.readHTMLToken(stopStrings)
+    token.begin = begin
+    return token
+  }
+}
+
 /** Splits a source into texts, tags and outputs. Throws errors of liquidjs. */
 export const tokensOf = (source: string): ReadonlyArray<TopLevelToken> =>
-  new Tokenizer(source, liquid.options.operators).readTopLevelTokens(liquid.options)
+  new LinearTokenizer(source, liquid.options.operators).readTopLevelTokens(liquid.options)
 
 /** Splits the inside of a `liquid` tag into tags. */
 export const linesOf = (source: string, begin: number, end: number): ReadonlyArray<TopLevelToken> =>
@@ -140,5 +168,5 @@ export const linesOf = (source: string, begin: number, end: number): ReadonlyArr
 /** Parses a source with a maximum length of `Limits.sourceLength`. Throws `Refused` or an error of liquidjs. */
 export const read = (source: string): ReadonlyArray<Template> => {
   requireShallow(source)
-  return liquid.parse(source)
+  return new LinearParser(liquid).parseTokens([...tokensOf(source)])
 }
