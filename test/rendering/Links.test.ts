@@ -113,6 +113,15 @@ describe("tagLinks", () => {
       [`a < b <3 <a href="${to}">`, `a < b <3 <a href="${to}?tracking_id=x1">`],
       [`<!-- x --><a href="${to}"><!---->`, `<!-- x --><a href="${to}?tracking_id=x1"><!---->`],
       [`<![if !mso]><a href="${to}"><![endif]>`, `<![if !mso]><a href="${to}?tracking_id=x1"><![endif]>`],
+      [`<!--[if mso]><a href="${to}"><![endif]-->`, `<!--[if mso]><a href="${to}?tracking_id=x1"><![endif]-->`],
+      [
+        `<!--[if mso]><v:roundrect href="${to}#b" arcsize="8%"><![endif]--><a href="${to}">`,
+        `<!--[if mso]><v:roundrect href="${to}?tracking_id=x1#b" arcsize="8%"><![endif]--><a href="${to}?tracking_id=x1">`,
+      ],
+      [
+        `<a clicktracking=off href="${to}"><a href="${to}">`,
+        `<a clicktracking=off href="${to}"><a href="${to}?tracking_id=x1">`,
+      ],
       [`<style>a{}</style><a href="${to}">`, `<style>a{}</style><a href="${to}?tracking_id=x1">`],
       [
         `<a href="${to}"><a href="/"><a href="${to}">`,
@@ -127,7 +136,6 @@ describe("tagLinks", () => {
     for (
       const html of [
         `<!-- ${link} -->`,
-        `<!--[if mso]>${link}x</a><![endif]-->`,
         `<!-- --!${link}`,
         `<script>document.write('${link}')</script>`,
         `<script><!-- <script>${link}</script>${link}--></script>`,

@@ -28,6 +28,8 @@ describe("rewriteHtml", () => {
       ['<a href="&#104;ttps:&sol;&sol;a.example">', "https://a.example", '<a href="T">'],
       ['<a href="a" href="b">', "a", '<a href="T" href="b">'],
       ['<a href=" a\n">', " a\n", '<a href="T">'],
+      ['<!--[if mso]><v:rect href="a"><![endif]-->', "a", '<!--[if mso]><v:rect href="T"><![endif]-->'],
+      ["<a href='a?b=\"&eacute;\"&amp;c'>", 'a?b="é"&c', "<a href='T'>"],
       ['<a href="a"href2="b">', "a", '<a href="T"href2="b">'],
     ] as const
   ) {
@@ -41,7 +43,8 @@ describe("rewriteHtml", () => {
       "",
       "plain text with https://a.example/ and a < b > c & d",
       '<img src="https://a.example/"><link href="https://a.example/"><base href="a">',
-      '<!-- <a href="a"> --><!--[if mso]><a href="a">x</a><![endif]-->',
+      '<!-- <a href="a"> --><!--[if mso]><img src="a"><![endif]-->',
+      '<a href="a" clicktracking="off">x</a>',
       '<script>var a = \'<a href="a">\'</script><style>a[href="a"]{}</style>',
       '<title><a href="a"></title><textarea><a href="a"></textarea>',
       '<iframe><a href="a">shown by no mail program</a></iframe>',
