@@ -8,7 +8,7 @@ import {
   type Value,
 } from "liquidjs"
 import { exactNumber } from "../json/ExactNumber.ts"
-import { escaped, filters } from "./Filters.ts"
+import { filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
 import { Refused } from "./Refused.ts"
 import type { Run } from "./Run.ts"
@@ -220,10 +220,10 @@ const compileFilter = (token: FilterUse, html: boolean): Step => {
   }
 }
 
-/** A value with its filters, and whether its text is inserted into HTML unescaped. */
+/** A value with its filters, and the name of the last filter, which may have escaped the value. */
 export interface CompiledValue {
   readonly evaluate: Evaluate
-  readonly escaped: boolean
+  readonly lastFilter: string | undefined
 }
 
 /**
@@ -245,5 +245,5 @@ export const compileValue = (
     for (let place = 0; place < steps.length; place++) made = steps[place]!(made, run)
     return made
   }
-  return { evaluate, escaped: escaped.has(names.at(-1) ?? "") }
+  return { evaluate, lastFilter: names.at(-1) }
 }

@@ -72,3 +72,15 @@ export const filters: ReadonlyMap<string, FilterEntry> = new Map(
 
 /** Filters whose result is inserted into HTML unchanged: `raw`, and filters that escape their result. */
 export const escaped: ReadonlySet<string> = new Set(["raw", "escape", "xml_escape", "escape_once"])
+
+/** Filters whose result is JSON, or the text between the quotes of JSON. */
+export const writesJson: ReadonlySet<string> = new Set(["json", "jsonify", "inspect", "json_escape"])
+
+/** Filters whose result is percent-encoded. */
+export const encodesUrl: ReadonlySet<string> = new Set([
+  "url_encode",
+  "url_param_escape",
+  "cgi_escape",
+  "uri_escape",
+  "url_escape",
+])

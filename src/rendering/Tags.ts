@@ -23,8 +23,10 @@ import {
   UnlessTag,
   type Value,
 } from "liquidjs"
-import { escape } from "./Escaping.ts"
+import { escape, escapeJson, escapeParameter, escapeScript } from "./Escaping.ts"
 import { asPlain, type CompiledValue, compileOperand, compileValue, type Evaluate } from "./Expressions.ts"
+import { encodesUrl, escaped, writesJson } from "./Filters.ts"
+import type { OutputPlace, OutputPlaceOf } from "./Places.ts"
 import { Refused } from "./Refused.ts"
 import { Remark } from "./Remark.ts"
 import { Jump, type Run } from "./Run.ts"
@@ -44,26 +46,40 @@ const all = (renders: ReadonlyArray<Render>): Render => {
   }
 }
 
+/** The places of the outputs of an `html` variable. False: the variable is `text`. */
+type Html = false | OutputPlaceOf
+
 /**
- * Compiles parsed templates for one format. With `html`, data is escaped unless the last filter is exempt. Text of the
- * author, in literals or between `capture` tags, is not escaped.
+ * Compiles parsed templates for one format. In an `html` variable, data is escaped for its place unless the last filter
+ * is exempt. Text of the author, in literals or between `capture` tags, is not escaped.
  */
-export const compile = (templates: ReadonlyArray<Template>, html: boolean): Render =>
+export const compile = (templates: ReadonlyArray<Template>, html: Html): Render =>
   all(templates.map((template) => compileTemplate(template, html)).filter((render) => render !== undefined))
 
-const write = ({ escaped, evaluate }: CompiledValue, begin: number, html: boolean): Render =>
-  html && !escaped
+type Escape = (text: string, run: Run) => string
+
+/** Returns how to escape a value after its last filter. Undefined: it stays as it is. */
+const escapeFor = (place: OutputPlace, lastFilter = ""): Escape | undefined => {
+  if (escaped.has(lastFilter)) return undefined
+  if (place === "script") return writesJson.has(lastFilter) ? escapeJson : escapeScript
+  return place === "parameter" && !encodesUrl.has(lastFilter) ? escapeParameter : escape
+}
+
+const write = ({ evaluate, lastFilter }: CompiledValue, begin: number, html: Html): Render => {
+  const escapeValue = html === false ? undefined : escapeFor(html(begin), lastFilter)
+  return escapeValue === undefined
     ? (run) => {
-      run.at = begin
-      const value = evaluate(run)
-      run.write(value instanceof Markup ? value.html : escape(text(value, run), run))
-    }
-    : (run) => {
       run.at = begin
       run.write(text(evaluate(run), run))
     }
+    : (run) => {
+      run.at = begin
+      const value = evaluate(run)
+      run.write(value instanceof Markup ? value.html : escapeValue(text(value, run), run))
+    }
+}
 
-const compileTemplate = (template: Template, html: boolean): Render | undefined => {
+const compileTemplate = (template: Template, html: Html): Render | undefined => {
   const { token } = template
   const { begin } = token
   const body = (templates: ReadonlyArray<Template> | undefined) => compile(templates ?? [], html)
@@ -71,15 +87,15 @@ const compileTemplate = (template: Template, html: boolean): Render | undefined 
     const constant = token.getContent()
     return constant === "" ? undefined : (run) => run.write(constant)
   }
-  if (template instanceof Output) return write(compileValue(template.value, false, token, html), begin, html)
+  if (template instanceof Output) return write(compileValue(template.value, false, token, html !== false), begin, html)
   if (template instanceof EchoTag) {
     const value: Value | undefined = template["value"]
-    return value && write(compileValue(value, false, token, html), begin, html)
+    return value && write(compileValue(value, false, token, html !== false), begin, html)
   }
   if (template instanceof AssignTag) {
     const name: string = template["key"]
     const value: Value = template["value"]
-    const { evaluate } = compileValue(value, false, token, html)
+    const { evaluate } = compileValue(value, false, token, html !== false)
     return (run) => {
       run.at = begin
       run.locals.set(name, evaluate(run))
@@ -133,14 +149,14 @@ const compileTemplate = (template: Template, html: boolean): Render | undefined 
 }
 
 /** The captured text counts as a separate output: doubling it in a loop ends at the limit, not in gigabytes. */
-const capture = (name: string, body: Render, html: boolean): Render => (run) => {
+const capture = (name: string, body: Render, html: Html): Render => (run) => {
   const { empty, out: outside } = run
   run.out = ""
   // Offsets within the captured text are no offsets of the output.
   run.empty = undefined
   body(run)
   run.empty = empty
-  run.locals.set(name, html ? new Markup(run.out, run.out) : run.out)
+  run.locals.set(name, html !== false ? new Markup(run.out, run.out) : run.out)
   run.out = outside
 }
 
@@ -264,12 +280,14 @@ const compileTablerow = (template: TablerowTag, begin: number, body: Body): Rend
   }
 }
 
-const compileCycle = (template: CycleTag, begin: number, html: boolean): Render => {
+const compileCycle = (template: CycleTag, begin: number, html: Html): Render => {
   const candidates: ReadonlyArray<FilteredValueToken> = template["candidates"]
   const grouped: Token | undefined = template["group"]
   const group = grouped && compileOperand(grouped)
   const position = candidates.map((candidate) => candidate.getText()).join(",")
-  const writes = candidates.map((candidate) => write(compileValue(candidate, false, template.token, html), begin, html))
+  const writes = candidates.map((candidate) =>
+    write(compileValue(candidate, false, template.token, html !== false), begin, html)
+  )
   return (run) => {
     run.at = begin
     const key = `cycle ${group === undefined ? "" : text(group(run), run).slice(0, 100)}:${position}`

@@ -1,6 +1,6 @@
 import { Context, filters as liquid } from "liquidjs"
 import { createHash } from "node:crypto"
-import { escape, unescape } from "./Escaping.ts"
+import { escape, percentEncoded, unescape } from "./Escaping.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
 import { numberFault, numbersFault } from "./LiteralFaults.ts"
 import type { Run } from "./Run.ts"
@@ -109,6 +109,12 @@ const hashed = (run: Run, digest: unknown): unknown => {
   run.spend(120)
   return digest
 }
+
+const escapeUri = onText(
+  0,
+  (_, source) => encodeURI(source.toWellFormed()).replace(/%5B/g, "[").replace(/%5D/g, "]"),
+  1,
+)
 
 const plus = (encoded: string) => encoded.replace(/%20/g, "+")
 
@@ -227,16 +233,13 @@ export const textFilters: Record<string, FilterEntry> = {
   url_encode: onText(0, (_, source) => plus(encodeURIComponent(source.toWellFormed())), 1),
   cgi_escape: onText(
     0,
-    (_, source) =>
-      plus(encodeURIComponent(source.toWellFormed()))
-        .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`),
+    (_, source) => plus(percentEncoded(source)),
     1,
   ),
-  uri_escape: onText(
-    0,
-    (_, source) => encodeURI(source.toWellFormed()).replace(/%5B/g, "[").replace(/%5D/g, "]"),
-    1,
-  ),
+  /** Every character that is not unreserved (RFC 3986), a space as `%20`: for query values, `mailto:` and `sms:`. */
+  url_param_escape: onText(0, (_, source) => percentEncoded(source), 1),
+  uri_escape: escapeUri,
+  url_escape: escapeUri,
   /** A text that is not URL-encoded is returned unchanged. */
   url_decode: onText(0, (run, source) => {
     try {
