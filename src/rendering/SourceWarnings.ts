@@ -3,6 +3,7 @@ import type { SourceFault } from "../text/TextFaults.ts"
 import { foreignNotations, probablyForeign } from "./dialects/Dialects.ts"
 import { linkFields } from "./dialects/LinkFields.ts"
 import { groupings } from "./Groupings.ts"
+import { htmlAsText } from "./HtmlAsText.ts"
 import type { SourceFinding } from "./SourceFinding.ts"
 import { placeOf } from "./Source.ts"
 
@@ -10,7 +11,7 @@ import { placeOf } from "./Source.ts"
 type Check = (source: string, format: Format) => ReadonlyArray<SourceFinding>
 
 /** The checks of every source that is saved, imported or previewed. */
-const checks: ReadonlyArray<Check> = [linkFields, probablyForeign, groupings]
+const checks: ReadonlyArray<Check> = [linkFields, probablyForeign, groupings, htmlAsText]
 
 /** Maximum number of warnings, or of notations of other platforms, in one variable. */
 const maxWarnings = 20

@@ -20,10 +20,12 @@ const template = {
     {
       id: "question",
       vars: { subject: "{{ name }}, still thinking?", html: '<p><a href="https://shop.example/">Your cart</a></p>' },
+      formats: { html: "html" },
     },
     {
       id: "offer",
       vars: { subject: "10% off your cart", html: '<p><a href="https://shop.example/">Your cart</a></p>' },
+      formats: { html: "html" },
     },
   ],
 }
