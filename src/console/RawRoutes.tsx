@@ -144,7 +144,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
             ? Object.create(null) as Fields
             : yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
           if (fields === undefined) {
-            return refused(request, 413, "The form has more than 1 MiB or 2,000 fields, or is not UTF-8. Shorten it.")
+            return refused(request, 413, "The form has more than 12 MiB or 2,000 fields, or is not UTF-8. Shorten it.")
           }
           if (
             method === "POST" &&

@@ -73,8 +73,6 @@ export type Fields = Readonly<Record<string, string>>
 const csp = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; frame-src 'self'"
 
-const maxFormBytes = 1024 * 1024
-
 /** Headers of every page. */
 const headers = {
   "content-security-policy": csp,
@@ -151,6 +149,9 @@ export const ownPath = (path: string | undefined | null): string | undefined =>
     ? path
     : undefined
 
+/** Maximum size of a form. Unit: bytes. */
+const maxFormBytes = 12 * 1024 * 1024
+
 /** Most names and values of a form. The longest, of a variant, has fewer than 1,000. */
 const maxFields = 2_000
 
@@ -159,7 +160,7 @@ class UnreadableForm extends Schema.TaggedError<UnreadableForm>()("UnreadableFor
 
 /**
  * The fields of a posted form. Of a name that is sent several times, the values joined by line breaks. Fails past `maxBytes`,
- * 1 MiB unless given.
+ * 12 MiB unless given: a template file of 8 MiB has about 12 in a form.
  */
 export const fieldsOf = (request: Request, maxBytes = maxFormBytes) =>
   Effect.flatMap(Body.raw(request, maxBytes), (bytes): Effect.Effect<Fields, UnreadableForm> => {
@@ -205,7 +206,7 @@ const unknownOrganization = (id: string): View =>
   problem(404, "Organization not found", `No organization has the id ${JSON.stringify(id)} here.`)
 
 const tooLarge = (): View =>
-  problem(413, "The form is too large", "The form has more than 1 MiB or 2,000 fields, or is not UTF-8. Shorten it.")
+  problem(413, "The form is too large", "The form has more than 12 MiB or 2,000 fields, or is not UTF-8. Shorten it.")
 
 const outOfDate = (): View =>
   problem(403, "The form is out of date", "You have signed in again since it was opened. Open the page again.")

@@ -31,8 +31,11 @@ const wellNamed = Schema.makeFilter<Readonly<Record<string, unknown>>>((record) 
   }))
 )
 
-/** Liquid source of one variable, up to 64 KiB of UTF-16 code units (parsing is not linear in its size). */
-const LiquidSource = Schema.String.check(Schema.isMaxLength(65_536), storable)
+/** Maximum length of the source of one variable. Unit: UTF-16 code units. */
+export const sourceLength = 524_288
+
+/** Source of one variable: text or HTML with Liquid. */
+const LiquidSource = Schema.String.check(Schema.isMaxLength(sourceLength), storable)
 
 // The last check of a schema keeps its description in JSON Schema, where it is no filter of our own.
 const atMost = (count: number) => Schema.isMaxProperties(count)

@@ -4,8 +4,8 @@
  * units.
  */
 
-/** Maximum length of the Liquid source of one variable. The time of parsing is not linear in it. */
-export const sourceLength = 65_536
+/** Maximum length of the source of one variable: text, HTML and Liquid. */
+export { sourceLength } from "../domain/Template.ts"
 
 /** Maximum nesting of tags, of brackets in an expression, and of arrays or objects that become text. */
 export const nesting = 64
@@ -39,9 +39,9 @@ export const stepsPerReading = 4_096
 
 /**
  * Maximum number of characters of Liquid, except the text around it, in all variables of a variant. Parsing them needs
- * up to 50 ms.
+ * up to 100 ms. Sources of the maximum length in which MJML puts Liquid into every row have 90,000.
  */
-export const liquidLength = 65_536
+export const liquidLength = 131_072
 
 /** Maximum length of a text that is read as a number. */
 export const numberLength = 400

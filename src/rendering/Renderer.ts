@@ -64,7 +64,7 @@ export interface RenderOptions extends RunOptions {
 const sources = new ParsedSources({ maxBytes: 64 * 1_048_576 })
 
 /**
- * Parses one variable, or returns it from the cache. Faults are returned, not thrown: a source longer than 65,536
+ * Parses one variable, or returns it from the cache. Faults are returned, not thrown: a source longer than 524,288
  * characters, malformed Liquid, unknown filters and tags, and tags that read other templates.
  */
 export const parse = (source: string, format: Format): Result.Result<Parsed, LiquidFault> => {
@@ -82,8 +82,8 @@ const namesOf = (vars: Vars): ReadonlyArray<string> => {
 }
 
 /**
- * Parses all variables of a variant. The default format is `text`. The limit of 65,536 characters for all tags and
- * outputs together bounds the time to about 50 ms. Fails with the faults of all variables at once.
+ * Parses all variables of a variant. The default format is `text`. The limit of 131,072 characters for all tags and
+ * outputs together bounds the time to about 100 ms. Fails with the faults of all variables at once.
  */
 export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVars, LiquidFaults> => {
   const names = namesOf(vars)

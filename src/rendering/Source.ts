@@ -2,6 +2,7 @@ import { LiquidError } from "liquidjs"
 import type { Format } from "../domain/Template.ts"
 import { read } from "./Grammar.ts"
 import * as Limits from "./Limits.ts"
+import { eachLiquid, placesOf } from "./Places.ts"
 import { Refused } from "./Refused.ts"
 import { compile, type Render } from "./Tags.ts"
 
@@ -76,30 +77,18 @@ export const isParsed = (parsed: Parsed | LiquidFault): parsed is Parsed => "ren
 /** Whether a source contains Liquid. Without Liquid, it is rendered unchanged. */
 export const hasLiquid = (source: string): boolean => source.includes("{{") || source.includes("{%")
 
-/** Number of characters of a source within tags and outputs. An unclosed one extends to the end. */
+/** Number of characters of a source within tags and outputs. */
 export const liquidLengthOf = (source: string): number => {
   let length = 0
-  let from = 0
-  for (;;) {
-    const open = source.indexOf("{", from)
-    if (open === -1) return length
-    const kind = source[open + 1]
-    if (kind !== "{" && kind !== "%") {
-      from = open + 1
-      continue
-    }
-    const close = source.indexOf(kind === "{" ? "}}" : "%}", open + 2)
-    if (close === -1) return length + source.length - open
-    from = close + 2
-    length += from - open
-  }
+  eachLiquid(source, (from, to) => length += to - from)
+  return length
 }
 
 /**
- * Parses one variable. Faults are returned: a source longer than 65,536 code units, malformed Liquid, unknown filters
+ * Parses one variable. Faults are returned: a source longer than 524,288 code units, malformed Liquid, unknown filters
  * and tags, tags that would read other templates (`include`, `render`, `layout`, `block`), and more Liquid than
- * `maxLiquid` characters. Needs up to about 50 ms for the longest sources, so input of people is parsed in
- * `SourceCheck` first.
+ * `maxLiquid` characters. Needs up to about 100 ms for the most Liquid, so input of people is parsed in `SourceCheck`
+ * first.
  */
 export const parse = (source: string, format: Format, maxLiquid = Limits.liquidLength): Parsed | LiquidFault => {
   if (source.length > Limits.sourceLength) {
@@ -109,7 +98,7 @@ export const parse = (source: string, format: Format, maxLiquid = Limits.liquidL
   const liquidLength = liquidLengthOf(source)
   if (liquidLength > maxLiquid) return tooMuchLiquid
   try {
-    return { source, render: compile(read(source), format === "html"), liquidLength }
+    return { source, render: compile(read(source), format === "html" && placesOf(source)), liquidLength }
   } catch (error) {
     return faultOf(source, error)
   }

@@ -5,7 +5,14 @@ import { decoder } from "../domain/Faults.ts"
 import * as Json from "../json/Json.ts"
 import type { Season } from "../domain/Season.ts"
 import { decimalOf, operands, type Operator } from "../domain/Targeting.ts"
-import { type Components, type Formats, type Variant, VariantPatch, type Vars } from "../domain/Template.ts"
+import {
+  type Components,
+  type Formats,
+  sourceLength,
+  type Variant,
+  VariantPatch,
+  type Vars,
+} from "../domain/Template.ts"
 
 // Converts a variant to the editor's form, and back. A form can be invalid in many ways.
 
@@ -16,7 +23,7 @@ const storable = Schema.makeFilter<string>((value) =>
 /** A text as written. It is validated when the variant is saved. */
 const written = (most: number) => Schema.String.check(storable, Schema.isMaxLength(most))
 
-const VariableDraft = Schema.Struct({ name: written(1_000), format: written(100), source: written(200_000) })
+const VariableDraft = Schema.Struct({ name: written(1_000), format: written(100), source: written(2 * sourceLength) })
 export type VariableDraft = typeof VariableDraft.Type
 
 /** `values`: one value per line. A line that is a JSON string represents that string. */

@@ -5,11 +5,12 @@ import { type Json, suiteOnService } from "./harness.ts"
 
 suiteOnService("Imports", (bench) => {
   const organization = async (slug: string) => {
-    await bench.organization(slug)
+    const { post } = await bench.organization(slug)
     const call = (method: string, path: string, body?: unknown) =>
       bench.service.manage(method, `/organizations/${slug}${path}`, body)
     return {
       call,
+      post,
       take: (templates: ReadonlyArray<unknown>) => call("POST", "/templates/import", { templates }),
       variantsOf: async (id: string): Promise<ReadonlyArray<Json>> =>
         (await call("GET", `/templates/${id}`)).body.variants,
@@ -220,6 +221,32 @@ suiteOnService("Imports", (bench) => {
     assert.strictEqual(added.status, 400)
     assert.match(added.body.detail, /has 1000 variants, the most that one can have/)
     assert.strictEqual((await call("GET", "/templates/full")).body.variants.length, 1_000)
+  })
+
+  it("imports, changes, previews and renders bodies of 512 KiB in a library of 7 MiB", async () => {
+    const { call, post, take } = await organization("library")
+    const row = `<!--[if mso]><a href="https://shop.example/b">x</a><![endif]--><td>{{ name | default: "you" }}</td>\n`
+    const bodyOf = (name: string) => `${row.repeat(2_000)}${"<p>text</p>".repeat(40_000)}`.slice(0, 520_000) + name
+    const formats = { body: "html" }
+    const library = Array.from({ length: 13 }, (_, at) => ({
+      id: `t${at}`,
+      name: "T",
+      link_domains: ["shop.example"],
+      variants: [{ id: "v", formats, vars: { body: bodyOf(`number ${at}`) } }],
+    }))
+    assert.strictEqual((await take(library)).body.created.length, 13)
+    assert.strictEqual((await take(library)).body.unchanged.length, 13)
+    const changed = await call("PATCH", "/templates/t1/variants/v", { vars: { body: bodyOf("changed") } })
+    assert.strictEqual(changed.status, 200)
+    const preview = await call("POST", "/templates/t1/preview", { vars: { body: bodyOf("typed") }, formats })
+    assert.isTrue(preview.body.vars.body.endsWith("typed"))
+    const longer = await call("PATCH", "/templates/t1/variants/v", { vars: { body: "x".repeat(524_289) } })
+    assert.deepStrictEqual(longer.body.errors, [
+      { pointer: "/vars/body", detail: "must have a length of at most 524288" },
+    ])
+    const { json } = await post({ template_id: "t2", fields: { name: "Ann" } })
+    const links = json.copy.vars.body.split(`https://shop.example/b?tracking_id=${json.tracking_id}`)
+    assert.strictEqual(links.length, 2_001)
   })
 
   it("completes concurrent imports of the same templates", async () => {

@@ -343,6 +343,11 @@ const folds: ReadonlyArray<Hostile> = [
   },
 ]
 
+/** Pairs of braces that nothing closes, in a script. */
+const openOutputs = `<script>{% raw %}${"{{".repeat(60_000)}{% endraw %}</script>${
+  "<a href='mailto:?a=".repeat(19_000)
+}`
+
 /** Sources made to be slow or impossible to parse. */
 const syntax: ReadonlyArray<Hostile> = [
   { name: "ten thousand nested conditions", source: block("{%if a%}", "", "{%endif%}", 3800) },
@@ -351,11 +356,18 @@ const syntax: ReadonlyArray<Hostile> = [
   { name: "nested and closed brackets", source: `{{ a${"[a".repeat(20_000)}${"]".repeat(20_000)} }}` },
   { name: "nested parentheses", source: `{{ ${"(".repeat(60_000)} }}` },
   { name: "inline comment of empty lines", source: `{% # a${"\n".repeat(60_000)}# %}` },
-  { name: "thirteen thousand outputs", source: "{{a}}".repeat(13_000) },
-  { name: "outputs never closed", source: "{{".repeat(32_000) },
-  { name: "tags never closed", source: "{% if a".repeat(9000) },
-  { name: "raw never closed", source: `{% raw %}${"{% endraw".repeat(7000)}` },
-  { name: "a quote never closed", source: `{{ "${"\\".repeat(60_000)} }}` },
+  { name: "as many outputs as fit", source: "{{a}}".repeat(26_000) },
+  { name: "as many lines of a liquid tag as fit", source: `{% liquid\n${"echo\n".repeat(26_000)}%}` },
+  { name: "raw text of open outputs between scripts", source: openOutputs, format: "html" },
+  {
+    name: "conditional comments never closed",
+    source: `{{ a }}<script>${"<!--[if mso]>".repeat(39_000)}`,
+    format: "html",
+  },
+  { name: "outputs never closed", source: "{{".repeat(260_000) },
+  { name: "tags never closed", source: "{% if a".repeat(74_000) },
+  { name: "raw never closed", source: `{% raw %}${"{% endraw".repeat(58_000)}` },
+  { name: "a quote never closed", source: `{{ "${"\\".repeat(520_000)} }}` },
   { name: "operators without operands", source: `{% if ${"== ".repeat(20_000)} %}x{% endif %}` },
   { name: "a condition of ten thousand parts", source: `{% if a${" and a".repeat(10_000)} %}x{% endif %}` },
   { name: "a path of thirty thousand parts", source: `{{ a${".b".repeat(30_000)} }}`, fields: { a: deepObject(50) } },
@@ -363,7 +375,7 @@ const syntax: ReadonlyArray<Hostile> = [
     name: "a thousand elsifs of ranges",
     source: `{% if (1..100000) == 1 %}${lines("{% elsif (1..100000) == 1 %}", 1000)}{% endif %}`,
   },
-  { name: "a source beyond the limit", source: lines("{{ a }}", 10_000) },
+  { name: "a source beyond the limit", source: lines("{{ a }}", 80_000) },
   { name: "include", source: '{% include "/etc/passwd" %}' },
   { name: "render", source: '{% render "../../deno.json" %}' },
   { name: "layout", source: '{% layout "x" %}{% block a %}{% endblock %}' },

@@ -14,8 +14,8 @@ import { unref } from "../../runtime/unref.ts"
 /** Maximum size of a body: 1 MiB. Unit: bytes. */
 export const maxBodyBytes = 1024 * 1024
 
-/** Maximum size of the body of a webhook: 8 MiB. Unit: bytes. */
-const maxWebhookBytes = 8 * 1024 * 1024
+/** Maximum size of the body of a webhook, and of a body with the content of templates: 8 MiB. Unit: bytes. */
+export const maxLargeBytes = 8 * 1024 * 1024
 
 const isJson = (contentType: string): boolean => {
   const [type = "", ...parameters] = contentType.toLowerCase().split(";").map((part) => part.trim())
@@ -42,10 +42,10 @@ const notParsed = (error: unknown): InvalidRequest => {
  */
 const roomBytes = 48 * 1024 * 1024
 /**
- * Memory limit for the bodies of webhooks, counted with all other bodies: 32 MiB. Platforms repeat refused webhooks, so
- * a third of the memory stays free for other requests. Unit: bytes.
+ * Memory limit for bodies that may have up to 8 MiB, counted with all other bodies: 32 MiB. Platforms repeat refused
+ * webhooks, and imports can wait, so a third of the memory stays free for other requests. Unit: bytes.
  */
-const webhookRoomBytes = 32 * 1024 * 1024
+const largeRoomBytes = 32 * 1024 * 1024
 
 /**
  * Size up to which a body needs no reservation, because its request uses about as much memory without it. Small API
@@ -89,7 +89,7 @@ const reservation = (limit: number) => {
       if (isReleased) return false
       if (bytes <= smallBytes) return true
       const after = held - counted + bytes
-      if (after > (limit > maxBodyBytes ? webhookRoomBytes : roomBytes)) return false
+      if (after > (limit > maxBodyBytes ? largeRoomBytes : roomBytes)) return false
       held = after
       counted = bytes
       return true
@@ -404,15 +404,15 @@ export const ofWebhook = Effect.fnUntraced(function* (
   if (declared === "unsupported") return yield* refusedCoding(encoding, `Send ${codings}, or no encoding`)
   const type = ofJson ? refusalOfType(request.headers["content-type"]) : undefined
   if (type !== undefined) return yield* type
-  const received = yield* raw(request, maxWebhookBytes)
+  const received = yield* raw(request, maxLargeBytes)
   const coding = declared === "none" && isGzip(received) ? "gzip" : declared
   if (coding === "none" || received.length === 0) return { bytes: received, received }
-  const memory = reservation(maxWebhookBytes)
+  const memory = reservation(maxLargeBytes)
   const inflated = yield* Effect.callback<Uint8Array | InflateFailure>((resume) => {
     const stop = inflate(
       received,
       coding,
-      maxWebhookBytes,
+      maxLargeBytes,
       memory.makesRoom,
       (result) => resume(Effect.succeed(result)),
     )
@@ -421,7 +421,7 @@ export const ofWebhook = Effect.fnUntraced(function* (
   if (inflated === "invalid") return yield* invalid(`The body is not valid ${coding}`)
   if (inflated === "too large") {
     return yield* new PayloadTooLarge({
-      detail: `The body is larger than ${maxWebhookBytes} bytes without its encoding, or grows too much`,
+      detail: `The body is larger than ${maxLargeBytes} bytes without its encoding, or grows too much`,
     })
   }
   return inflated === "no room" ? yield* noRoom : { bytes: inflated, received }
@@ -449,8 +449,9 @@ export const text = (
     return fault === undefined ? Effect.succeed(textOfUtf8(bytes)!) : invalid(fault)
   })
 
-/** Reads the request's body as JSON of at most 1 MiB, without keeping the bytes. Fails as `rawJson` does. */
+/** Reads the request's body as JSON of at most `limit` bytes, without keeping the bytes. Fails as `rawJson` does. */
 export const json = (
   request: HttpServerRequest.HttpServerRequest,
+  limit: number,
 ): Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> =>
-  Effect.map(rawJson(request, maxBodyBytes), ({ json }) => json)
+  Effect.map(rawJson(request, limit), ({ json }) => json)

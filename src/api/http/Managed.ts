@@ -11,6 +11,7 @@ import type { AdminRequired } from "../admission/AdminRequired.ts"
 import { ServedApi } from "../Api.ts"
 import type * as Problems from "../Problems.ts"
 import { type DomainErrorOf, problemOf } from "./DomainProblems.ts"
+import * as Body from "./Body.ts"
 import type { ReadParameter, ValuesOf } from "./Parameters.ts"
 import { body, lookedUp, readQuery } from "./Requests.ts"
 import { ofContent, warn } from "./Warnings.ts"
@@ -113,6 +114,9 @@ const formOf = ({ success }: HttpApiEndpoint.Top) => {
     : wireForm(writtenSchema(schema)) as (value: unknown) => unknown
 }
 
+/** The groups whose bodies contain the content of templates. Such a body has up to 8 MiB, any other up to 1 MiB. */
+const groupsWithContent: ReadonlySet<string> = new Set(["templates", "variants", "drafts"])
+
 interface AnyCall {
   readonly params?: Readonly<Record<string, string>>
   readonly request: HttpServerRequest.HttpServerRequest
@@ -127,7 +131,7 @@ const answerer = (
   organizations: Organizations["Service"],
   endpoint: HttpApiEndpoint.Top,
   handler: AnyHandler,
-  lookup: Lookup,
+  { lookup, maxBytes }: { readonly lookup: Lookup; readonly maxBytes: number },
 ) => {
   const decode = decoderOf(endpoint)
   const parameters = parametersOf(endpoint)
@@ -139,7 +143,7 @@ const answerer = (
     const slug = (params["org"] ?? "") as OrgSlug
     const named = { actor: yield* CurrentActor, params, request }
     const organization = Effect.map(organizations.get(slug), (found) => found.slug)
-    const readBody = decode && body(request, decode)
+    const readBody = decode && body(request, decode, [], maxBytes)
     const query = parameters && Effect.suspend(() => readQuery(request, parameters))
     if (typeof handler !== "function") {
       return yield* handler.inSteps({ ...named, slug, org: organization, body: readBody, query })
@@ -179,9 +183,10 @@ export const managed = <const Id extends HttpApiGroup.Identifier<Groups>, E, R>(
     ((unhandled: { readonly handleRaw: (name: string, answer: (call: AnyCall) => unknown) => void }) =>
       Effect.gen(function* () {
         const organizations = yield* Organizations
+        const maxBytes = groupsWithContent.has(group) ? Body.maxLargeBytes : Body.maxBodyBytes
         const { endpoints } = ServedApi.groups[group] as unknown as HttpApiGroup.Top
         for (const [name, handler] of Object.entries<AnyHandler>((yield* handlers) as never)) {
-          unhandled.handleRaw(name, answerer(organizations, endpoints[name]!, handler, lookup))
+          unhandled.handleRaw(name, answerer(organizations, endpoints[name]!, handler, { lookup, maxBytes }))
         }
         return unhandled
       })) as never,

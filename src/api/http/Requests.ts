@@ -75,13 +75,14 @@ export const bodyIn = <A>(
   return { input: Result.succeed(decoded.success), warnings: ofMembers(decode.unknownMembers?.(input) ?? []) }
 }
 
-/** Reads the body as JSON, and decodes it as `bodyIn` does. */
+/** Reads the body as JSON of at most `limit` bytes, 1 MiB by default, and decodes it as `bodyIn` does. */
 export const body = <A>(
   request: HttpServerRequest.HttpServerRequest,
   decode: Decode<A>,
   opaque: ReadonlyArray<string> = [],
+  limit = Body.maxBodyBytes,
 ) =>
-  Effect.flatMap(Body.rawJson(request, Body.maxBodyBytes), (raw) => {
+  Effect.flatMap(Body.rawJson(request, limit), (raw) => {
     const { input, warnings } = bodyIn(raw, decode, opaque)
     return Result.isFailure(input)
       ? Effect.fail(input.failure)

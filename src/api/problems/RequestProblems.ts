@@ -85,7 +85,7 @@ export class PayloadTooLarge extends HttpApiError.Problem<PayloadTooLarge>()(
     "payload-too-large",
     413,
     "The body is too large",
-    "The limit is 1 MiB, and 8 MiB for webhooks. Split the request into smaller ones.",
+    "The limit is 1 MiB, and 8 MiB for webhooks and for templates with their variants. Split the request into smaller ones.",
   ),
 ) {}
 

@@ -37,7 +37,7 @@ export const layer = managed(
         inSteps: ({ query, request, slug }) =>
           Effect.gen(function* () {
             const { dry_run: dryRun } = yield* query
-            const input = yield* Body.json(request)
+            const input = yield* Body.json(request, Body.maxLargeBytes)
             yield* dryRun ? noteNothing : note(input)
             yield* warn(request, ofMembers(unknownInImport(input)))
             const done = yield* imports.importJson(slug, input, { dryRun })

@@ -114,8 +114,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
         <div class="field">
           <label for="text">Content of the file</label>
           <p class="hint" id="text-hint">
-            Up to about 500 kB, 1,000 templates and 2,000 variants. <code>parlance template import</code>{" "}
-            takes up to 1 MiB.
+            Up to 8 MiB, 1,000 templates and 2,000 variants.
           </p>
           <textarea
             id="text"
