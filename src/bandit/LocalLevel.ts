@@ -169,7 +169,7 @@ class Tridiagonal {
   }
 }
 
-/** The levels of all variants, and what is needed to improve them. */
+/** The levels of all variants: the common level, and the level of each variant. */
 interface State {
   readonly common: Float64Array
   readonly own: ReadonlyArray<Float64Array>

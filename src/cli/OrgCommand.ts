@@ -91,7 +91,7 @@ const settings = {
   ),
   unsubscribe_page: parsed(
     "unsubscribe-page",
-    'Texts of the unsubscribe page as JSON: {"language", "title", "question", "button", "done"}; default: those of ' +
+    'Texts of the unsubscribe page as JSON: {"language", "title", "question", "button", "done"}; default: the texts of ' +
       "the service",
     textsOf,
   ),

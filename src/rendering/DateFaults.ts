@@ -141,7 +141,7 @@ const formatFault = (format: string): string | undefined => {
   }
   const remedy = /^%[^a-z]*$/i.test(unknown)
     ? "write %% for a percent sign"
-    : remedies[unknown] ?? "the directives are those of Ruby's strftime, such as %d, %B, %Y and %H:%M"
+    : remedies[unknown] ?? "use the directives of Ruby's strftime, such as %d, %B, %Y and %H:%M"
   return `there is no directive ${shown(unknown)} in a format of dates: ${remedy}`
 }
 

@@ -90,7 +90,7 @@ const gaps = (observed: Observed, isHtml: boolean): ReadonlyArray<SourceFinding>
   })
 }
 
-/** Links, also those of Outlook's VML, and images. Their attributes are quoted in practice. */
+/** Links, Outlook's VML included, and images. Their attributes are quoted in practice. */
 const element = /<(?<name>a|area|img|v:\w{1,20})\b(?<attributes>(?:"[^"]{0,4000}"|'[^']{0,4000}'|[^<>"']){0,200})>/gi
 
 const attribute = (name: string) => new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]*))`, "di")
@@ -100,7 +100,7 @@ const src = attribute("src")
 /** Addresses that lead nowhere. */
 const leadsNowhere = /^\s*(?:#|https?:\/*|mailto:|tel:|sms:)?\s*$/i
 
-/** The offset in the source of an element of the text: that of the empty output in it, or that of the same words. */
+/** The offset in the source of an element of the text: the offset of the empty output in it, or of its words. */
 const placeOfElement = ({ empty, source }: Observed, words: string, from: number, to: number): number => {
   const inside = [...empty].find(([, at]) => at >= from && at <= to)
   return inside?.[0] ?? Math.max(0, source.indexOf(words))

@@ -158,7 +158,7 @@ export const render = (
   return faults === undefined ? Result.succeed(rendered) : Result.fail(new RenderFault({ faults }))
 }
 
-/** A variable as it was rendered for sample values. Offsets of the source are those of tags and outputs. */
+/** A variable as it was rendered for sample values. Offsets are the positions of tags and outputs in the source. */
 export interface Observed {
   readonly variable: string
   readonly source: string

@@ -118,7 +118,7 @@ export class StrictReader {
   unexpected(where: string, purpose?: Purpose, before = "", remedy?: string): never {
     this.skipBlank()
     const rest = this.rest()
-    if (rest === "") return this.refuse(`is incomplete ${where}: write what is missing, or delete the part before it`)
+    if (rest === "") return this.refuse(`is incomplete ${where}: write the missing part, or delete the part before it`)
     const fault = lookalikeFault(this.#sign())
     if (fault !== undefined) return this.refuse(fault)
     const known = remedy ?? remedyOf({ rest, purpose, before, isValueNext: before === "" && where !== complete })

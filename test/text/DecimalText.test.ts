@@ -7,7 +7,7 @@ describe("readNumber", () => {
     return "value" in read ? read.value : read.wrong
   }
 
-  it("reads digits with a point, also those that could be grouped", () => {
+  it("reads digits with a point, even if they could be grouped", () => {
     for (const text of ["0", "12", "-5", "1.234", "0.5", ".5", "007", "1.10", "9".repeat(400), "1e3", "1.5E-7"]) {
       assert.strictEqual(valueOf(text), text)
     }

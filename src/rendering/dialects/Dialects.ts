@@ -9,7 +9,7 @@ import { excerptOf, fieldOf, type Notation, replacementOf } from "./Notation.ts"
 import { type LiquidPart, partsOf } from "./Parts.ts"
 import { strongNotations, weakNotations } from "./TextNotations.ts"
 
-// Finds notations of other platforms in a source, in linear time. The tables beside this file have the notations.
+// Finds notations of other platforms in a source, in linear time. The tables next to this file have the notations.
 
 /** Notations of one kind that are looked for in one source. */
 const maxOfOne = 20

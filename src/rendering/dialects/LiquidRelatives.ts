@@ -142,7 +142,7 @@ export const foreignTagTexts: ReadonlyArray<Notation> = [
   },
 ]
 
-/** Names of the state of a loop in other languages, with those of Liquid. */
+/** Names of the state of a loop in other languages, with Liquid's names. */
 export const loopNames: Readonly<Record<string, string>> = {
   "forloop.counter": "forloop.index",
   "forloop.counter0": "forloop.index0",

@@ -194,7 +194,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
           {segment === undefined ? "" : ` where ${segment}`}, <Time at={found.window.from} zone={org.time_zone} /> to
           {" "}
           <Time at={found.window.to} zone={org.time_zone} />
-          {found.window.half_life_days === null ? "." : ". Rates are those of the last 14 days."}
+          {found.window.half_life_days === null ? "." : ". Rates describe the last 14 days."}
           {now - madeAt >= newFor && <OlderNote madeAt={madeAt} zone={org.time_zone} />}
         </span>
       ),
