@@ -26,7 +26,6 @@ export const goTemplates: ReadonlyArray<Notation> = [
     pattern: /^-?\s*(if|else\s*if|elseif)\s+([^]{1,300}?)\s*-?$/,
     write: ([, word, condition = ""]) => `{% ${word === "if" ? "if" : "elsif"} ${goCondition(condition)} %}`,
   },
-  { platform, pattern: /^-?\s*end\s*-?$/, write: "{% endif %}, or {% endfor %} after a loop" },
   {
     platform,
     pattern: /^-?\s*(?:range|each)\s+(?:\$\w+\s*,\s*)?(?:\$(\w+)\s*:=\s*)?([.$\w]+)\s*-?$/,
@@ -53,7 +52,7 @@ export const goTemplates: ReadonlyArray<Notation> = [
   { platform: "listmonk", pattern: /^-?\s*Date\s+["']/, write: "{{ 'now' | date: '%Y-%m-%d' }}" },
   {
     platform: "listmonk",
-    pattern: /^-?\s*L\.T\b|^-?\s*(?:printf|html|safe\w+|Safe)\s/,
+    pattern: /^-?\s*L\.T\b|^-?\s*(?:printf|html|safe\w+|Safe)\s+[.$("'`]/,
     write: "Write the words here, or pass them as a field",
   },
   {

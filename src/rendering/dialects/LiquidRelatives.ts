@@ -95,7 +95,6 @@ export const foreignOutputs: ReadonlyArray<Notation> = [
     pattern: /^([A-Za-z]\w*(?: (?!(?:and|or|not|contains|in|is|if|else)\b)[A-Za-z]\w*){1,3})$/,
     write: "{{ @1 }}",
   },
-  { platform: "Customer.io", pattern: /^content$/, write: "Write the text here, in place of the layout" },
 ]
 
 /** Notations of tags. Content with one of them is refused. */
@@ -158,6 +157,11 @@ export const loopNames: Readonly<Record<string, string>> = {
 
 /** Notations of outputs that are fields of our own if the caller passes them. Content with one is saved with a warning. */
 export const doubtfulOutputs: ReadonlyArray<Notation> = [
+  {
+    platform: "Go templates (listmonk) or SparkPost",
+    pattern: /^end$/,
+    write: "{% endif %}, or {% endfor %} after a loop",
+  },
   { platform: "Handlebars (Iterable, SendGrid, Mandrill)", pattern: /^this$/, write: "{{ item }}" },
   { platform: "Handlebars (Iterable, SendGrid, Mandrill)", pattern: /^this\.([\w.]{1,80})$/, write: "{{ item.$1 }}" },
   { platform: "Marketo", pattern: /^my\.([\w.]{1,80})$/, write: "{{ @1 }}" },
