@@ -61,7 +61,7 @@ export const ianaZone = (text: string): string | undefined => {
   return ianaNamed(iana)
 }
 
-const offset = /^(?:UTC|GMT|UT)? ?([+-\u2212])(\d{1,2})(?::?(\d\d))?$/i
+const offset = /^(?:UTC|GMT|UT)? ?([+\-\u2212])(\d{1,2})(?::?(\d\d))?$/i
 
 /** Returns the seconds of an offset such as `+02:00`, `-0530`, `UTC-5` or `GMT+2`. Maximum: 15:59, as in PostgreSQL. */
 const offsetNamed = (text: string): number | undefined => {
