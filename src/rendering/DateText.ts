@@ -76,8 +76,8 @@ const weekDay = (year: number, week: number, day: number): number | undefined =>
 const yearFirst = /(\d{4}|[+-]\d{6})([-/.])(\d\d?)\2(\d\d?)(?!\d)/y
 /** `20260314`, `2026-03`, `2026-073`, `2026073T…`, `2026-W11-6` and `2026W116`. */
 const otherIso = /(\d{4})(?:(\d\d)(\d\d)|-(\d\d)|-(\d{3})|(\d{3})(?=T)|-?W(\d\d)(?:-?([1-7]))?)(?![\d-])/iy
-/** `14.03.2026`, also with slashes or hyphens. */
-const yearLast = /(\d\d?)([-/.])(\d\d?)\2(\d{4})(?!\d)/y
+/** `14.03.2026` and `14. 3. 2026`, also with slashes or hyphens. */
+const yearLast = /(\d\d?)(\. ?|[-/])(\d\d?)\2(\d{4})(?!\d)/y
 
 /**
  * Returns a day whose month is a number. Returns undefined for a text of another form, and null for a day that does not
@@ -100,11 +100,15 @@ const numericDay = (cursor: Cursor): number | null | undefined => {
   if (last === undefined) return undefined
   const [first, second, year] = [Number(last[1]), Number(last[3]), Number(last[4])]
   // Dates with dots have the day first in every country that writes them.
-  if (last[2] === "." || first > 12 || first === second) return dayOf(year, second, first) ?? null
+  if (last[2]!.startsWith(".") || first > 12 || first === second) return dayOf(year, second, first) ?? null
   return second > 12 ? dayOf(year, first, second) ?? null : null
 }
 
-const clock = /(\d\d?):(\d\d)(?::(\d\d))?(?:[.,](\d+))?(?: ?([ap])\.?m\b\.?)?(?!\d)/iy
+/** SQL Server also writes milliseconds after a colon: `8:05:09:000AM`. */
+const clock =
+  /(\d\d?):(\d\d)(?::(\d\d))?(?:(?:[.,]|(?<=:\d\d:\d\d):(?=\d{3}(?!\d)))(\d+))?(?: ?([ap])\.?m\b\.?)?(?!\d)/iy
+/** Oracle and some countries write dots: `08.05.09.000000 AM`. */
+const dottedClock = /(\d\d?)\.(\d\d)\.(\d\d)(?:[.,](\d+))?(?: ?([ap])\.?m\b\.?)?(?!\d)/iy
 const twelveHours = /(\d\d?)()()() ?([ap])\.?m\b\.?/iy
 /** `T0800`, `T08` and, after a day of eight digits, also with a space. */
 const basicClock = /(?:T|(?<=^\d{8}) )(\d\d)(?:(\d\d)(\d\d)?)?(?:[.,](\d+))?(?![\d:])/iy
@@ -134,14 +138,18 @@ const takeTime = (cursor: Cursor, pattern: RegExp): Time | null | undefined => {
   return match === undefined ? undefined : timeOf(match) ?? null
 }
 
+/** The time of a day after its separator, in any form but `T0800`. */
+const takeClock = (cursor: Cursor): Time | null | undefined =>
+  takeTime(cursor, clock) ?? takeTime(cursor, dottedClock) ?? takeTime(cursor, twelveHours)
+
 const utc = / ?(?:Z|UTC?|GMT)(?![a-z\d+-])/iy
 const offset = / ?(?:UTC?|GMT)? ?([+-])(\d\d?)(?::?(\d\d)(?::?(\d\d))?)?(?![\d:])/iy
 const abbreviation = / ?([a-z]{3,4})(?![a-z\d/_])/iy
 const zoneName = / ([a-z]+(?:[/_+-][a-z\d]+)+)/iy
 /** In the notation of Java and of Temporal: `[Europe/Berlin]`, `[u-ca=gregory]`. */
 const annotation = /\[!?([^[\]]+)\]/y
-/** The zone, which some programs repeat after the offset: `(Central European Standard Time)`, `CET`, `+0100`. */
-const remark = / (?:\([^()]*\)|[A-Z]{2,5}|[+-]\d{4})(?: m=[+-][\d.]+)?$/y
+/** The zone, which some programs repeat after the offset: `(Central European Standard Time)`, `CET`, `+0100`, `-03`. */
+const remark = / (?:\([^()]*\)|[A-Z]{2,5}|[+-]\d{2}(?:\d{2})?)(?: m=[+-][\d.]+)?$/y
 
 /** Largest offset that is read. Unit: hours. */
 const farthest = 15
@@ -162,12 +170,15 @@ const takeAbbreviation = (cursor: Cursor): number | undefined => {
   return undefined
 }
 
-/** Reads the zone of a time. Returns null for an offset that does not exist. An offset decides over a name. */
-const takeZone = (cursor: Cursor): number | string | null | undefined => {
+/**
+ * Reads a zone. Returns null for an offset that does not exist. An offset decides over a name. After a day without a
+ * time, an offset has minutes or a name: `2026-03-14-01` is the number of an order.
+ */
+const takeZone = (cursor: Cursor, hasTime: boolean): number | string | null | undefined => {
   const short = cursor.take(utc) === undefined ? takeAbbreviation(cursor) : 0
   const stated = cursor.take(offset)
   const east = stated === undefined ? short : offsetOf(stated) ?? null
-  if (east === null) return null
+  if (east === null || (!hasTime && stated !== undefined && /^ ?[+-]\d\d?$/.test(stated[0]))) return null
   let name: string | undefined = east === undefined ? cursor.take(zoneName)?.[1] : undefined
   for (let note = cursor.take(annotation); note !== undefined; note = cursor.take(annotation)) {
     if (!note[1]!.includes("=")) name ??= note[1]
@@ -179,7 +190,7 @@ const takeZone = (cursor: Cursor): number | string | null | undefined => {
 const word = /([a-z]+)\.?/iy
 const year4 = /(\d{4})(?!\d)/y
 const shortYear = /['\u2019](\d\d)(?!\d)/y
-const dayNumber = /(\d\d?)(st|nd|rd|th)?(?![\d:])/iy
+const dayNumber = /(\d\d?)(st|nd|rd|th|\.(?= ))?(?![\d:])/iy
 const between = /[ ,]+|[-/.:]/y
 const fillers = new Set(["of", "the", "at", "on"])
 
@@ -244,7 +255,7 @@ const takeWord = (cursor: Cursor, parts: Parts): boolean => {
 const takePart = (cursor: Cursor, parts: Parts): boolean => {
   const isDated = parts.day !== undefined && parts.month !== undefined && parts.year !== undefined
   if (parts.zone === undefined && (parts.time !== undefined || isDated)) {
-    const zone = takeZone(cursor)
+    const zone = takeZone(cursor, parts.time !== undefined)
     if (zone === null) return false
     if (zone !== undefined) {
       parts.zone = zone
@@ -252,7 +263,7 @@ const takePart = (cursor: Cursor, parts: Parts): boolean => {
     }
   }
   cursor.take(between)
-  const time = takeTime(cursor, clock) ?? takeTime(cursor, twelveHours)
+  const time = takeClock(cursor)
   if (time !== undefined) {
     if (time === null || parts.time !== undefined) return false
     parts.time = time
@@ -282,11 +293,11 @@ const withTime = (cursor: Cursor, day: number): StatedDate | undefined => {
   let time = takeTime(cursor, basicClock)
   if (time === undefined) {
     const from = cursor.at
-    if (cursor.take(beforeClock) !== undefined) time = takeTime(cursor, clock) ?? takeTime(cursor, twelveHours)
+    if (cursor.take(beforeClock) !== undefined) time = takeClock(cursor)
     if (time === undefined) cursor.at = from
   }
   if (time === null) return undefined
-  const zone = takeZone(cursor)
+  const zone = takeZone(cursor, time !== undefined)
   if (zone === null || !cursor.done) return undefined
   const { millis, nanos } = time ?? midnight
   return { local: day + millis, nanos, zone }
@@ -306,15 +317,16 @@ export const unixTime = (value: number): StatedDate | undefined => {
 }
 
 const digits = /^-?(\d+)(?:\.\d+)?$/
-const compact = /^((?:19|20)\d{6})(\d{6})?$/
+const compact = /^((?:19|20)\d{6})(\d{4}|\d{6})?$/
 
 /**
- * Reads digits: `20260314`, `20260314080000`, and Unix time with as many digits as it has from 1973 to 2286. Other
- * digits, such as order numbers and zip codes, are not read.
+ * Reads digits: `20260314`, `202603140800`, `20260314080000`, and Unix time with as many digits as it has from 1973 to
+ * 2286. Other digits, such as order numbers, zip codes and telephone numbers that begin with 0, are not read.
  */
 const dateInDigits = (text: string, count: number): StatedDate | undefined => {
-  const [, day, time] = compact.exec(text) ?? []
-  if (day !== undefined) return readDate(time === undefined ? `${day}T00` : `${day}T${time}`)
+  const [, day, time = "00"] = compact.exec(text) ?? []
+  const stated = day === undefined ? undefined : readDate(`${day}T${time}`)
+  if (stated !== undefined || /^-?0/.test(text)) return stated
   return [9, 10, 12, 13].includes(count) ? unixTime(Number(text)) : undefined
 }
 
