@@ -123,7 +123,8 @@ const remedies: Readonly<Record<string, string>> = {
   "%Q": "write %s%L for milliseconds since 1970",
 }
 
-const formatFault = (format: string): string | undefined => {
+/** Returns why a format can never show a date, and what to write. */
+export const formatFault = (format: string): string | undefined => {
   if (format.length > Limits.dateFormatLength) {
     return `the format is longer than ${Limits.dateFormatLength} characters: make it shorter`
   }

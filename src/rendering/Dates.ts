@@ -1,4 +1,5 @@
 import { type Zone, zoneNamed } from "../domain/ZoneNames.ts"
+import { formatFault } from "./DateFaults.ts"
 import { type WallTime, write } from "./DateFormat.ts"
 import { readDate, type StatedDate, unixTime } from "./DateText.ts"
 import * as Limits from "./Limits.ts"
@@ -148,14 +149,17 @@ const zoneOf = (name: unknown, filter: string, run: Run): Zone | undefined => {
   return undefined
 }
 
-/**
- * Returns a value that is no date unchanged. A text is named in a warning. It is no fault in strict mode, because it is
- * shown as it is.
- */
+/** Reports what recipients see instead of a date. It is no fault in strict mode, because a text is shown. */
+const notice = (message: string, run: Run): void => {
+  if (!run.options.strict) run.complain(message)
+}
+
+/** Returns a value that is no date unchanged. A value that is shown is named in a warning. */
 const unread = (value: unknown, filter: string, run: Run): unknown => {
-  if (!run.options.strict && typeof value === "string" && value.trim() !== "") {
-    const shown = JSON.stringify(value.slice(0, 64))
-    run.complain(`${filter}: ${shown} is shown as it is, because it is no certain date: send one such as 2026-03-14`)
+  const written = text(value, run)
+  if (written.trim() !== "") {
+    const shown = JSON.stringify(written.slice(0, 64))
+    notice(`${filter}: ${shown} is shown as it is, because it is no certain date: send one such as 2026-03-14`, run)
   }
   return value
 }
@@ -183,6 +187,7 @@ export const date = (value: unknown, format: unknown, zone: unknown, run: Run): 
     return undefined
   }
   run.spend(10 + 4 * layout.length)
+  if (!layout.includes("%")) notice(`date: ${formatFault(layout)}`, run)
   return write(when, layout)
 }
 

@@ -58,15 +58,22 @@ describe("The date filter", () => {
     assert.strictEqual(at("2026-07-14T09:00[Mars/Base]"), "2026-07-14T09:00[Mars/Base]")
   })
 
-  it("warns of a text that is no date, and does not fail in strict mode", () => {
+  it("warns of values that are shown instead of a date, and does not fail in strict mode", () => {
     const warnings: Array<string> = []
     const warn = ({ message }: { readonly message: string }) => warnings.push(message)
-    const source = "{{ v | date: '%F' }}{{ w | date: '%F' }}{{ '' | time_zone: 'UTC' }}"
-    assert.strictEqual(textOf(source, { v: "03/04/2026", w: true }, { warn }), "03/04/2026true")
-    assert.deepStrictEqual(warnings, [
-      'date: "03/04/2026" is shown as it is, because it is no certain date: send one such as 2026-03-14',
+    const source = "{{ v | date: '%F' }}{{ '' | time_zone: 'UTC' }}{{ l | date: '%F' }}{{ 0 | date: f }}"
+    for (const v of ["03/04/2026", 1e15, { seconds: 0 }]) textOf(source, { v, l: [], f: "%F" }, { warn })
+    const why = "is shown as it is, because it is no certain date: send one such as 2026-03-14"
+    assert.deepStrictEqual(warnings.splice(0), [
+      `date: "03/04/2026" ${why}`,
+      `date: "1000000000000000" ${why}`,
+      `date: "{\\"seconds\\":0}" ${why}`,
     ])
-    assert.strictEqual(textOf(source, { v: "soon", w: true }, { strict: true }), "soontrue")
+    assert.strictEqual(textOf(source, { v: 0, l: [], f: "dd.MM.yyyy" }, { warn }), "1970-01-01dd.MM.yyyy")
+    assert.deepStrictEqual(warnings, [
+      'date: the format "dd.MM.yyyy" has no directive, so readers see it instead of the date: write "%d.%m.%Y"',
+    ])
+    assert.strictEqual(textOf(source, { v: "soon", l: [], f: "soon" }, { strict: true }), "soonsoon")
   })
 
   it("writes and reads the local times of 25 zones around their changes of clocks as Python does", () => {
