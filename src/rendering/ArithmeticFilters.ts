@@ -3,7 +3,7 @@ import type { Decimal } from "./Decimals.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
 import { divisorFault, numberFault, numbersFault } from "./LiteralFaults.ts"
 import type { Run } from "./Run.ts"
-import { isTrue, list, memberAt, readDecimal } from "./Values.ts"
+import { isNothing, isTrue, list, memberAt, readDecimal, text } from "./Values.ts"
 
 /** Reads a number. Records any other value and returns undefined. */
 const decimalIn = (name: string, value: unknown, run: Run): Decimal | undefined => {
@@ -81,19 +81,27 @@ export const arithmeticFilters: Record<string, FilterEntry> = {
   to_integer: arithmetic("to_integer", 0, Decimals.truncate),
   /**
    * Adds the elements, or their members at a path. Nothing if one of them is not a number, because the total would be
-   * wrong. An element without a value adds 0.
+   * wrong. An element without a value adds 0. A path that no element has is recorded: its name may be wrong.
    */
   sum: {
     needs: 0,
     takes: 1,
     apply: (input, [path], run) => {
       const value = memberAt(path, run)
+      const elements = list(input, run)
       let total: Decimal = 0
-      for (const element of list(input, run)) {
-        const addend = decimalIn("sum", value(element), run)
+      let isFound = isNothing(path) || elements.length === 0
+      for (const element of elements) {
+        const found = value(element)
+        isFound ||= found !== undefined
+        const addend = decimalIn("sum", found, run)
         if (addend === undefined) return undefined
         total = Decimals.plus(total, addend)
         if (typeof total !== "number") run.spend(100)
+      }
+      if (!isFound) {
+        const shown = JSON.stringify(text(path, run).slice(0, 64))
+        run.complain(`sum: no element has ${shown}, so the total is 0: correct the name`)
       }
       return resultOf("sum", total, run)
     },

@@ -139,6 +139,16 @@ describe("number filters", () => {
       ["bare | sum", "0"],
     ]))
 
+  it("warn of a total of a name that no element has", () => {
+    const warnings: Array<string> = []
+    const warn = ({ message }: { readonly message: string }) => warnings.push(message)
+    const totals = (items: ReadonlyArray<unknown>) => textOf("{{ items | sum: 'price' }}", { items }, { warn })
+    assert.deepStrictEqual([[], [{ price: 5 }, {}], [{ price: null }]].map(totals), ["0", "5", "0"])
+    assert.deepStrictEqual(warnings, [])
+    assert.deepStrictEqual([[{ prize: 5 }], [5]].map(totals), ["0", "0"])
+    assert.deepStrictEqual(warnings, Array(2).fill('sum: no element has "price", so the total is 0: correct the name'))
+  })
+
   it("return nothing if there is no numeric result", () =>
     holds({}, [
       ["1 | divided_by: 0", ""],
