@@ -155,25 +155,68 @@ export const withoutDirectives = (format: string): string =>
 export const unknownDirective = (format: string): string | undefined =>
   /%[-_0^#:]*\d*:*[EO]?[a-zA-Z]?/.exec(withoutDirectives(format))?.[0]
 
-/** Writes a date. Unknown directives stay as they are. */
-export const write = (moment: WallTime, format: string): string =>
-  format.replace(directive, (whole, flags: string, digits: string, modifier: string, letter: string) => {
-    if (!isDirective(modifier, letter)) return whole
-    const width = Math.min(Number(digits), Limits.datePadding)
-    const flag = flags === "" ? undefined : flags.replace(/[\^#]/g, "").at(-1)
-    if (letter === "z") return offsetText(moment.offset, modifier.length, width, flag === "_" ? " " : "0")
-    if (letter === "N" || letter === "L") return fractionText(moment, width || (letter === "N" ? 9 : 3))
-    const isUpper = flags.includes("^")
-    if (Object.hasOwn(composed, letter)) {
-      const made = write(moment, composed[letter]!)
+/** A part of a format: a text, or what a directive writes. */
+type Part = string | ((moment: WallTime) => string)
+
+const partOf = (whole: string, flags: string, digits: string, modifier: string, letter: string): Part => {
+  if (!isDirective(modifier, letter)) return whole
+  const width = Math.min(Number(digits), Limits.datePadding)
+  const flag = flags === "" ? undefined : flags.replace(/[\^#]/g, "").at(-1)
+  if (letter === "z") {
+    return ({ offset }) => offsetText(offset, modifier.length, width, flag === "_" ? " " : "0")
+  }
+  if (letter === "N" || letter === "L") {
+    return (moment) => fractionText(moment, width || (letter === "N" ? 9 : 3))
+  }
+  const isUpper = flags.includes("^")
+  const parts = Object.hasOwn(composed, letter) ? partsOf(composed[letter]!) : undefined
+  if (parts !== undefined) {
+    return (moment) => {
+      const made = written(moment, parts)
       return padded(isUpper ? made.toUpperCase() : made, width, flag === "0" ? "0" : " ")
     }
-    const [value, usual = 0, usualFill = "0"] = directives[letter]!
+  }
+  const [value, usual = 0, usualFill = "0"] = directives[letter]!
+  const isSwapped = flags.includes("#")
+  const isRaised = isUpper && !(letter === "p" && isSwapped)
+  const isPadded = !flags.includes("-")
+  const fill = flag === "_" ? " " : flag === "0" ? "0" : usualFill
+  return (moment) => {
     let made = String(value(moment))
-    if (isUpper && !(letter === "p" && flags.includes("#"))) made = made.toUpperCase()
-    else if (flags.includes("#")) made = made === made.toUpperCase() ? made.toLowerCase() : made.toUpperCase()
-    if (flags.includes("-")) return made
+    if (isRaised) made = made.toUpperCase()
+    else if (isSwapped) made = made === made.toUpperCase() ? made.toLowerCase() : made.toUpperCase()
+    if (!isPadded) return made
     // The sign of a year before 0 does not count.
     const least = usual === 4 && made.startsWith("-") ? 5 : usual
-    return padded(made, width || least, flag === "_" ? " " : flag === "0" ? "0" : usualFill)
-  })
+    return padded(made, width || least, fill)
+  }
+}
+
+const readFormats = new Map<string, ReadonlyArray<Part>>()
+
+/** Returns the parts of a format. Cached, because reading a format takes longer than writing a date. */
+const partsOf = (format: string): ReadonlyArray<Part> => {
+  const kept = readFormats.get(format)
+  if (kept !== undefined) return kept
+  const parts: Array<Part> = []
+  let from = 0
+  for (const match of format.matchAll(directive)) {
+    const [whole, flags, digits, modifier, letter] = match
+    parts.push(format.slice(from, match.index), partOf(whole, flags!, digits!, modifier!, letter!))
+    from = match.index + whole.length
+  }
+  parts.push(format.slice(from))
+  // Data may contain any format.
+  if (readFormats.size >= 200) readFormats.clear()
+  readFormats.set(format, parts)
+  return parts
+}
+
+const written = (moment: WallTime, parts: ReadonlyArray<Part>): string => {
+  let made = ""
+  for (const part of parts) made += typeof part === "string" ? part : part(moment)
+  return made
+}
+
+/** Writes a date. Unknown directives stay as they are. */
+export const write = (moment: WallTime, format: string): string => written(moment, partsOf(format))
