@@ -1,7 +1,7 @@
 import type { ReadValue } from "./ReadValue.ts"
 
-// Notations of currencies. Codes come from the runtime (Intl, CLDR). Signs are the narrow and plain symbols of CLDR for
-// English, with additional spellings used by shops.
+// Notations of currencies. Codes come from the runtime (Intl, CLDR) and ISO 4217. Signs are the narrow and plain symbols
+// of CLDR for English, with additional spellings used by shops.
 
 /**
  * Signs used by several currencies, most used currency first. The member `currency` must determine which one applies.
@@ -77,7 +77,10 @@ const signs: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ...Object.entries(ownSigns).map(([sign, code]): [string, ReadonlyArray<string>] => [sign, [code]]),
 ])
 
-const codes: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"))
+/** Codes of ISO 4217 that the runtime formats, but does not list: new currencies, and units of account. */
+const unlisted = "SLE VED XCG ZWG BOV CHE CHW CLF COU MXV USN UYI UYW".split(" ")
+
+const codes: ReadonlySet<string> = new Set([...Intl.supportedValuesOf("currency"), ...unlisted])
 
 /** ISO 4217 codes that denote no currency: no currency, testing, and precious metals. */
 const noCurrency: ReadonlySet<string> = new Set(["XXX", "XTS", "XAU", "XAG", "XPT", "XPD"])

@@ -169,6 +169,7 @@ describe("filters that format numbers", () => {
       ["1234 | money: 'JPY'", "¥1,234"],
       ["1234.5 | money: 'EUR', 'de-DE'", "1.234,50\u00a0€"],
       ["1234.5 | money_with_currency: 'CAD'", "$1,234.50 CAD"],
+      ["1234.5 | money: 'XCG'", "XCG\u00a01,234.50"],
       ["word | money: 'EUR'", "free"],
       ["none | money", ""],
       ["1 | money: 'nonsense'", "1"],

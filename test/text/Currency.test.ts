@@ -15,6 +15,12 @@ describe("readCurrency", () => {
     }
   })
 
+  it("reads codes of ISO 4217 that the runtime does not list", () => {
+    for (const code of ["SLE", "VED", "XCG", "ZWG", "CLF"]) {
+      assert.deepStrictEqual(readCurrency(code), { value: { code, isUnknown: false } })
+    }
+  })
+
   it("lists the possible currencies of a shared sign", () => {
     for (const sign of ["$", "£", "¥", "kr", "Rs."]) {
       const read = readCurrency(sign)
