@@ -290,11 +290,11 @@ const dateInWords = (cursor: Cursor): StatedDate | undefined => {
 
 /** Reads the time and the zone after a day. */
 const withTime = (cursor: Cursor, day: number): StatedDate | undefined => {
-  let time = takeTime(cursor, basicClock)
+  const from = cursor.at
+  let time = cursor.take(beforeClock) === undefined ? undefined : takeClock(cursor)
   if (time === undefined) {
-    const from = cursor.at
-    if (cursor.take(beforeClock) !== undefined) time = takeClock(cursor)
-    if (time === undefined) cursor.at = from
+    cursor.at = from
+    time = takeTime(cursor, basicClock)
   }
   if (time === null) return undefined
   const zone = takeZone(cursor, time !== undefined)
@@ -332,8 +332,8 @@ const dateInDigits = (text: string, count: number): StatedDate | undefined => {
 
 /** Replaces the spaces and signs that programs print in dates: no-break spaces, the minus sign, marks of direction. */
 const tidied = (text: string): string =>
-  !/[^\x21-\x7e]/.test(text)
-    ? text
+  !/[^\x20-\x7e]/.test(text)
+    ? text.trim()
     : text.replace(/[\u00a0\u2007\u2009\u202f]/g, " ").replace(/[\u200b\u200e\u200f\u2060\ufeff]/g, "")
       .replaceAll("\u2212", "-").trim()
 
