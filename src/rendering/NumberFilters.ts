@@ -57,8 +57,9 @@ const money = (name: string, withCode: boolean): FilterEntry => ({
       return input
     }
     run.spend(100)
-    // A text is rounded as the decimal that it shows: 1.005 is 1.01.
-    const amount = format.value.format(Decimals.write(read.value) as `${number}`)
+    // A double is rounded as its shortest decimal: 1.005 is 1.01. Formatting its text takes a third longer.
+    const { value } = read
+    const amount = format.value.format(typeof value === "number" ? value : Decimals.write(value) as `${number}`)
     return withCode && code !== undefined ? `${amount} ${code.toUpperCase()}` : amount
   },
 })
