@@ -316,18 +316,23 @@ export const unixTime = (value: number): StatedDate | undefined => {
   return { local, nanos: (micros - local * 1e3) * 1e3, zone: 0 }
 }
 
+/** Unit: Unix seconds. */
+const endOf2100 = 4_133_980_800
+
 const digits = /^-?(\d+)(?:\.\d+)?$/
 const compact = /^((?:19|20)\d{6})(\d{4}|\d{6})?$/
 
 /**
- * Reads digits: `20260314`, `202603140800`, `20260314080000`, and Unix time with as many digits as it has from 1973 to
- * 2286. Other digits, such as order numbers, zip codes and telephone numbers that begin with 0, are not read.
+ * Reads digits: `20260314`, `202603140800`, `20260314080000`, and Unix time from 1973 to 2100. Other digits, such as
+ * order numbers, zip codes, ISBN, and telephone numbers that begin with 0, are not read.
  */
 const dateInDigits = (text: string, count: number): StatedDate | undefined => {
   const [, day, time = "00"] = compact.exec(text) ?? []
   const stated = day === undefined ? undefined : readDate(`${day}T${time}`)
   if (stated !== undefined || /^-?0/.test(text)) return stated
-  return [9, 10, 12, 13].includes(count) ? unixTime(Number(text)) : undefined
+  const value = Number(text)
+  const seconds = Math.abs(count > 10 ? value / 1_000 : value)
+  return [9, 10, 12, 13].includes(count) && seconds < endOf2100 ? unixTime(value) : undefined
 }
 
 /** Replaces the spaces and signs that programs print in dates: no-break spaces, the minus sign, marks of direction. */
