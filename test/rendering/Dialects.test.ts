@@ -21,6 +21,8 @@ const refused: Readonly<Record<string, ReadonlyArray<readonly [copy: string, rep
     ["*|LIST:COMPANY|*", "Write the words here"],
     ["*|INTERESTED:Hobbies:Dogs|*", "{% if interests contains 'name' %}"],
     ["*|MC:DATE|*", "{{ 'now' | date: "],
+    ["*|FEEDBLOCK:https://x.example/rss|*", "Look the data up before the call"],
+    ["*|PROMO_CODE:[$spring]|*", "{{ promo_code }}"],
   ],
   "Marketing Cloud": [
     ["Hi %%FirstName%%", "{{ first_name }}"],
@@ -33,14 +35,40 @@ const refused: Readonly<Record<string, ReadonlyArray<readonly [copy: string, rep
     ['%%[ SET @city = AttributeValue("Town") ]%%', "{% assign city = Town %}"],
     ["%%[ IF NOT EMPTY(@code) THEN ]%%", "{% if code != blank %}"],
     ['<script runat="server">', "Compute the values before the call"],
+    ["%%[IF EMPTY(Code) THEN]%%", "{% if Code == blank %}"],
+    ["%%[ IF @tier == 'Gold' THEN ]%%", "{% if tier == 'Gold' %}"],
+    ["%%[ IF [First Name] != 'x' AND @b > 1 THEN ]%%", "{% if first_name != 'x' and b > 1 %}"],
+    ["%%=IIF(Empty(Town),'here',Town)=%%", "{% if Town == blank %}"],
   ],
   ERB: [
     ["Hi <%= user.name %>", "{{ user.name }}"],
     ["<% if @order.paid %>Paid", "{% if order.paid %}"],
     ["<% items.each do |item| %>", "{% for item in items %}"],
     ["<%asm_group_unsubscribe_raw_url%>", "{{ unsubscribe_url }}"],
+    ["<%= number_to_currency(item.price) %>", "{{ item.price | money: 'USD' }}"],
+    ["<%= name.titleize || 'you' %>", "{{ name | titlecase | default: 'you' }}"],
+    ["<%= link_to 'Shop', url %>", '<a href="{{ url }}">'],
+    ["<%= items[0].title %>", "{{ items[0].title }}"],
+    ["<%= h(@user&.name) %>", "{{ user.name }}"],
+    ["<%= paid ? 'yes' : 'no' %>", "{% if paid %}{{ 'yes' }}{% else %}{{ 'no' }}{% endif %}"],
+    ["<%= t('.hello') %>", "Write the words here"],
+    ["<% if order.paid? %>", "{% if order.paid %}"],
   ],
-  Mailgun: [["Hi %recipient.first_name%", "{{ first_name }}"], ["%unsubscribe_url%", "{{ unsubscribe_url }}"]],
+  PHP: [
+    ["Hi <?= $name ?>", "{{ name }}"],
+    ["Hi <?php echo $name; ?>", "{{ name }}"],
+    ["{{ user->name }}", "{{ user.name }}"],
+    ["{% foreach items as item %}", "{% for item in items %}"],
+    ["{{ name | nl2br }}", "{{ name | newline_to_br }}"],
+  ],
+  Mailgun: [
+    ["Hi %recipient.first_name%", "{{ first_name }}"],
+    ["%unsubscribe_url%", "{{ unsubscribe_url }}"],
+    ["Dear %recipient.First Name%", "{{ first_name }}"],
+    ["%recipient.order.id|none%", '{{ order.id | default: "none" }}'],
+    ["<%recipient.email%>", "{{ email }}"],
+  ],
+  Mailjet: [['{{var:town:"your town"}}', '{{ town | default: "your town" }}']],
   SendGrid: [
     ["Hi [%first_name | there%]", '{{ first_name | default: "there" }}'],
     ['{{insert town "default=your town"}}', '{{ town | default: "your town" }}'],
@@ -66,6 +94,10 @@ const refused: Readonly<Record<string, ReadonlyArray<readonly [copy: string, rep
     ['{{{snippet "footer"}}}', "Write the words of the shared block"],
     ["{{!-- a note --}}", "{% comment %}"],
     ["[[#each articles]]", "Look the data up before the call"],
+    ["{{#unless @last}}", "{% unless forloop.last %}"],
+    ["{{#assign 'total'}}", "{% capture total %}"],
+    ["{{/assign}}", "{% endcapture %}"],
+    ["{{#sendSkip cause='x'}}", "targeting of the variant"],
   ],
   Mandrill: [["{{#if `total >= 100`}}", "{% if total >= 100 %}"], [
     "*|UNSUB:https://x.example|*",
@@ -78,6 +110,8 @@ const refused: Readonly<Record<string, ReadonlyArray<readonly [copy: string, rep
     ["{{event_properties.${product}}}", "{{ event.product }}"],
     ["{% if {{custom_attribute.${plan}}} == 'pro' %}Hi{% endif %}", "{% if plan == 'pro' %}"],
     ["{% connected_content https://x.example/a :save r %}", "Look the data up before the call"],
+    ["{% connected_content https://x.example/?z={{${zip}}} :save r %}", "Look the data up before the call"],
+    ["{% catalog_items shoes {{event_properties.${sku}}} %}", "Look the data up before the call"],
     ["{% abort_message('no stock') %}", "targeting of the variant"],
   ],
   "Customer.io": [
@@ -101,6 +135,10 @@ const refused: Readonly<Record<string, ReadonlyArray<readonly [copy: string, rep
     ["{{ contact.firstname|there }}", '{{ firstname | default: "there" }}'],
     ["{{ contact.town|default('x') }}", "{{ contact.town | default: 'x' }}"],
     ["{% set a = b %}", "{% assign a = b %}"],
+    ["{{ a|replace('x','y') }}", "{{ a | replace: 'x','y' }}"],
+    ["{% for d in deals|sort(attribute='amount') %}", "deals | sort: 'amount'"],
+    ["{{ a | first | upper }}", "{{ a | first | upcase }}"],
+    ["{{ contact.town | escape_html }}", "{{ contact.town | escape }}"],
     ["{% if a is defined %}{% endif %}", "{% if a != blank %}"],
     ["{{ 'a' if b else 'c' }}", "{% if b %}{{ 'a' }}{% else %}{{ 'c' }}{% endif %}"],
   ],
@@ -138,6 +176,15 @@ const doubtful: ReadonlyArray<readonly [copy: string, replacement: string]> = [
   ["Hi {first_name}", "{{ first_name }}"],
   ["Hi [FIRSTNAME]", "{{ first_name }}"],
   ["Hi <<First Name>>", "{{ first_name }}"],
+  ["Hi {name}, {customer_name}", "{{ name }}"],
+  ["Hi { first_name }}", "{{ first_name }}"],
+  ["Hi «FirstName»", "{{ first_name }}"],
+  ["Hi ##FirstName##", "{{ first_name }}"],
+  ["Hi %(name)s", "{{ name }}"],
+  ["Hi %name%", "{{ name }}"],
+  ["Your address: [Sender_Address]", "Write the words here"],
+  ["Stop: [unsubscribe]", "{{ unsubscribe_url }}"],
+  ["{{ now | date: '%Y' }}", "{{ 'now' | date: '%Y' }}"],
   ["{{ this.title }}", "{{ item.title }}"],
   ["{{ end }}", "{% endif %}"],
   ["{{ unsubscribeUrl }}", "{{ unsubscribe_url }}"],
@@ -183,6 +230,8 @@ const legitimate: ReadonlyArray<string> = [
   "10%OFF%NOW, SAVE%20, %d of %s",
   "« Bonjour » and << back to the shop >>",
   "C# and F#, #hashtag, #1",
+  "« Email » ou « Phone », ~A.B~, {0} {1:C}, ## Company",
+  '<?xml version="1.0"?><p>{"a":{"b":1}}</p>',
   "Use `${HOME}` in a shell",
   "{{ items | map: 'title' | join: ', ' | upcase }}",
   "{% liquid\nassign a = 1\necho a\n%}",
@@ -200,6 +249,12 @@ describe("copy of other platforms", () => {
       }
     })
   }
+
+  it("is named also behind another block of Marketing Cloud", () => {
+    const found = faultsOf("%%[ SET @a = 1 ]%%Hi %%=v(@name)=%% %%[ ELSE ]%%x%%[ ENDIF ]%% %%FirstName%%")
+    assert.lengthOf(found, 5)
+    assert.include(found[4]!, "{{ first_name }}")
+  })
 
   it("is named with a warning where its sign occurs in other texts as well", () => {
     for (const [copy, replacement] of doubtful) {

@@ -57,7 +57,7 @@ const asFinding = (
 
 /** Texts in quotes, which are skipped, and filters with an argument in brackets or behind a colon. */
 const quotedOrFilter =
-  /"[^"]*"|'[^']*'|\|\s*(?<filter>[A-Za-z_]\w*)\s*(?:(?<bracket>\()\s*(?<inside>"[^"]*"|'[^']*'|[^()"']{0,100})\s*\)?|:\s*(?<behind>"[^"]*"|'[^']*'|[\w.]+))?/g
+  /"[^"]*"|'[^']*'|\|\s*(?<filter>[A-Za-z_]\w*)\s*(?:(?<bracket>\()\s*(?:\w+\s*=\s*)?(?<inside>(?:"[^"]*"|'[^']*'|[^()"']){0,100}?)\s*\)|:\s*(?<behind>"[^"]*"|'[^']*'|[\w.]+))?/g
 
 /** Returns the first filter of another language, with its replacement. */
 const foreignFilter = (part: LiquidPart): SourceFinding | undefined => {
@@ -71,7 +71,10 @@ const foreignFilter = (part: LiquidPart): SourceFinding | undefined => {
     const isKnown = filters.has(name)
     const foreign = Object.hasOwn(foreignFilters, name) ? foreignFilters[name] : undefined
     if (isKnown ? groups!["bracket"] === undefined : foreign === undefined) continue
-    const [value = ""] = /[\w.[\]'"]+\s*$/.exec(text.slice(2, first).trimEnd()) ?? []
+    const value = text.slice(2, index).replace(
+      part.kind === "tag" ? /^[-\s]*(?:\w+\s+(?:\w+\s*(?:=|\bin\b)\s*)?)?(?=[\w.["'])/ : /^[-{&\s]+/,
+      "",
+    )
     const plain = (given ?? "").replace(/^["']|["']$/g, "")
     const write = isKnown
       ? `${name}${given === undefined || given === "" ? "" : `: ${given}`}`
@@ -92,7 +95,7 @@ const foreignFilter = (part: LiquidPart): SourceFinding | undefined => {
 const bareDefault = (part: LiquidPart): SourceFinding | undefined => {
   const [, name = "", otherwise = ""] =
     /^(?:contact|company|lead)\.(\w+)\s*\|\s*([^|:()"'{}]{1,40})$/.exec(part.inner) ?? []
-  if (name === "" || filters.has(otherwise.trim())) return undefined
+  if (name === "" || filters.has(otherwise.trim()) || Object.hasOwn(foreignFilters, otherwise.trim())) return undefined
   return asFinding(part, { platform: "HubSpot", write: `{{ ${fieldOf(name)} | default: "${otherwise.trim()}" }}` })
 }
 
@@ -111,12 +114,13 @@ const inLoop = (part: LiquidPart): SourceFinding | undefined => {
 
 const inTag = (part: LiquidPart): SourceFinding | undefined => {
   const { inner } = part
-  const found = firstOf(foreignTagTexts, inner)
-  if (found !== undefined) return asFinding(part, found)
   const [, name = "", rest = ""] = /^(\w+)\b\s*([^]*)$/.exec(inner) ?? []
-  if (name !== "" && !knownTags.has(name) && Object.hasOwn(foreignTags, name)) {
-    const { platform, write } = foreignTags[name]!
-    return asFinding(part, { platform, write: write.replace("$1", rest.trim().slice(0, 80)) })
+  const tag = !knownTags.has(name) && Object.hasOwn(foreignTags, name) ? foreignTags[name]! : undefined
+  // The values of a tag without an equivalent do not matter.
+  const found = tag !== undefined && !tag.write.includes("$1") ? undefined : firstOf(foreignTagTexts, inner)
+  if (found !== undefined) return asFinding(part, found)
+  if (tag !== undefined) {
+    return asFinding(part, { platform: tag.platform, write: tag.write.replace("$1", rest.trim().slice(0, 80)) })
   }
   return foreignFilter(part) ?? inLoop(part)
 }

@@ -45,6 +45,7 @@ const valuesIn = (text: string): ReadonlyArray<string> => {
 /** Returns the condition of an `#if`, whose value may be a helper in brackets or an expression in backticks. */
 const conditionOf = (text: string): string => {
   const inner = text.trim().replace(/^\(|\)$/g, "")
+  if (/^@(?:first|last)$/.test(inner)) return `forloop.${inner.slice(1)}`
   if (inner.startsWith("`")) return inner.replaceAll("`", "")
   const [, helper = "", rest = ""] = /^#?(\w+)\s+([^]+)$/.exec(inner) ?? []
   const operator = comparisons[helper.toLowerCase()]
@@ -67,13 +68,15 @@ const block = ([, name = "", rest = ""]: ReadonlyArray<string>): string => {
     return `{% if ${conditionOf(`${name} ${rest}`)} %}`
   }
   if (/catalog|collection/.test(word)) return fetchFirst
+  if (word === "sendskip") return sendToFewer
+  if (word === "assign") return `{% capture ${pathOf(rest.replace(/["']/g, "").split(/\s/)[0]!)} %}`
   if (word === "ifmatchesregexstr") {
     return `{% if ${pathOf(rest.trim().split(/\s/)[0] ?? "field")} contains "…" %}, or pass the result as a field`
   }
   if (word === "ifmodeq") {
     return "{% assign rest = forloop.index0 | modulo: 2 %}{% if rest == 0 %}"
   }
-  if (/^(?:urlencode|breaklines|base64|lower|upper|assign|math)$/.test(word)) {
+  if (/^(?:urlencode|breaklines|base64|lower|upper|math)$/.test(word)) {
     return "{% capture text %}…{% endcapture %}, then a filter such as {{ text | url_encode }}"
   }
   return `{% if ${pathOf(name)} != blank %}, or for a list {% for item in ${pathOf(name)} %}`
@@ -83,6 +86,8 @@ const endOf = ([, name = ""]: ReadonlyArray<string>): string => {
   const word = name.toLowerCase()
   if (word === "each" || word === "foreach") return "{% endfor %}"
   if (word === "unless") return "{% endunless %}"
+  if (word === "assign") return "{% endcapture %}"
+  if (/catalog|collection|^sendskip$/.test(word)) return "Remove it"
   return word === "with"
     ? "Remove it, and write the whole path of each field"
     : "{% endif %}, or {% endfor %} for a list"
@@ -186,7 +191,7 @@ export const handlebars: ReadonlyArray<Notation> = [
   },
   {
     platform,
-    pattern: /^(?:\{|~?&)\s*([^]{1,300}?)\s*~?\}?$/,
+    pattern: /^(?:\{|~?&(?!#?\w+;))[\s{]*([^]{1,300}?)[\s~}]*$/,
     write: (groups) => {
       const [, name = "", rest = ""] = /^(\w+)\s+([^]+)$/.exec(groups[1]!) ?? []
       return helper(["", name, rest]) ?? `{{ ${pathOf(groups[1]!)} | raw }}`

@@ -89,6 +89,17 @@ export const foreignOutputs: ReadonlyArray<Notation> = [
     pattern: /^("[^"]*"|'[^']*'|[\w.]+)\s*~\s*("[^"]*"|'[^']*'|[\w.]+)/,
     write: "{{ $1 }}{{ $2 }}",
   },
+  {
+    platform: "Mailjet",
+    pattern: /^(?:var|data):([A-Za-z_]\w*)(?::\s*"([^"]*)")?$/,
+    write: ([, name = "", otherwise]) =>
+      otherwise === undefined ? `{{ ${fieldOf(name)} }}` : `{{ ${fieldOf(name)} | default: "${otherwise}" }}`,
+  },
+  {
+    platform: "PHP",
+    pattern: /^\$?([A-Za-z_]\w*)->([A-Za-z_]\w*)$/,
+    write: "{{ $1.$2 }}",
+  },
   { platform: "Go or PHP", pattern: /^\$([A-Za-z_][\w.]*)$/, write: "{{ @1 }}" },
   {
     platform: "a mail merge",
@@ -164,6 +175,7 @@ export const doubtfulOutputs: ReadonlyArray<Notation> = [
   },
   { platform: "Handlebars (Iterable, SendGrid, Mandrill)", pattern: /^this$/, write: "{{ item }}" },
   { platform: "Handlebars (Iterable, SendGrid, Mandrill)", pattern: /^this\.([\w.]{1,80})$/, write: "{{ item.$1 }}" },
+  { platform: "Jinja or Twig", pattern: /^now\s*\|\s*date\s*:\s*("[^"]*"|'[^']*')/, write: "{{ 'now' | date: $1 }}" },
   { platform: "Marketo", pattern: /^my\.([\w.]{1,80})$/, write: "{{ @1 }}" },
   {
     platform: "HubSpot",

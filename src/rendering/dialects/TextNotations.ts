@@ -49,10 +49,14 @@ const mergeTag = ([, inner = ""]: ReadonlyArray<string>): string | undefined => 
   }
   const known = mergeTags[tag.toUpperCase()] ?? mergeTags[word]
   if (known !== undefined) return known
+  if (/^(?:FEED|RSS)/.test(word)) return fetchFirst
   if (word === "LIST" || (word === "HTML" && /^LIST/i.test(rest))) return ownWords
   const filter = mergeFilters[word]
   if (filter !== undefined && rest !== "") return `{{ ${fieldOf(rest)} | ${filter} }}`
   const [name = "", fallback] = tag.split("|")
+  if (/^[A-Z][A-Z_]+:./.test(name)) {
+    return `Write the words here, or pass them as a field, such as {{ ${fieldOf(word)} }}`
+  }
   if (!/^[\p{L}_][\p{L}\p{N}_: -]*$/u.test(name.trim())) return undefined
   return fallback === undefined ? `{{ ${fieldOf(name)} }}` : `{{ ${fieldOf(name)} | default: "${fallback}" }}`
 }
@@ -90,6 +94,19 @@ const ampFilters: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(?:CloudPagesURL|MicrositeURL)\(/i, "Pass the address of the page as a field, such as {{ page_url }}"],
 ]
 
+const ampComparison =
+  /^(?:not\s+)?(?:(?:empty|isnull)\s*\()?\s*(?:@?(\w+)|\[([^\]]{1,60})\])\)?\s*(==|!=|>=|<=|>|<)?\s*("[^"]*"|'[^']*'|[\w.]+)?/i
+
+/** Returns a condition of AMPscript in Liquid: `not empty(@code)`, `@tier == 'Gold' AND @orders > 1`. */
+const ampCondition = (text: string): string =>
+  text.replace(/\s+then\s*$/i, "").split(/\s+(and|or)\s+/i).map((part, at) => {
+    if (at % 2 === 1) return part.toLowerCase()
+    const [, variable, attribute = "x", operator, right = ""] = ampComparison.exec(part.trim()) ?? []
+    const field = fieldOf(variable ?? attribute)
+    if (operator !== undefined) return `${field} ${operator} ${valueOf(right)}`
+    return `${field} ${/^(?:empty|isnull)/i.test(part.trim()) ? "==" : "!="} blank`
+  }).join(" ")
+
 const ampValue = (groups: ReadonlyArray<string>): string => {
   const inner = groups[1]!.trim()
   if (lookups.test(inner)) return fetchFirst
@@ -98,10 +115,10 @@ const ampValue = (groups: ReadonlyArray<string>): string => {
     if (name !== undefined) return write.replace("@1", fieldOf(name))
     if (pattern.test(inner)) return write
   }
-  const [, condition] = /^IIF\(\s*(?:NOT\s+)?(?:Empty\()?\s*@?(\w+)/i.exec(inner) ?? []
+  const [, condition] = /^IIF\(\s*([^]{1,100}?)\s*,/i.exec(inner) ?? []
   return condition === undefined
     ? "Compute the value before the call, and pass it as a field, such as {{ value }}"
-    : `{% if ${fieldOf(condition)} != blank %}…{% else %}…{% endif %}`
+    : `{% if ${ampCondition(condition)} %}…{% else %}…{% endif %}`
 }
 
 const ampBlock = (groups: ReadonlyArray<string>): string => {
@@ -113,13 +130,12 @@ const ampBlock = (groups: ReadonlyArray<string>): string => {
     const simple = attribute === undefined ? value!.trim().replace(/\s*IF\b.*$/i, "") : fieldOf(attribute)
     return `{% assign ${name} = ${/^[\w@"'[][^()]*$/.test(simple) ? valueOf(simple) : fieldOf(name)} %}`
   }
-  const [, keyword = "", condition] =
-    /^\s*(ELSEIF|IF|ELSE|ENDIF|NEXT|FOR)\b\s*(?:(?:NOT\s+)?(?:Empty|IsNull)\()?\s*@?(\w+)?/i.exec(inner) ?? []
+  const [, keyword = "", condition = "x"] = /^\s*(ELSEIF|IF|ELSE|ENDIF|NEXT|FOR)\b\s*([^\n]{1,100})?/i.exec(inner) ?? []
   switch (keyword.toUpperCase()) {
     case "IF":
-      return `{% if ${fieldOf(condition ?? "x")} != blank %}`
+      return `{% if ${ampCondition(condition)} %}`
     case "ELSEIF":
-      return `{% elsif ${fieldOf(condition ?? "x")} != blank %}`
+      return `{% elsif ${ampCondition(condition)} %}`
     case "ELSE":
       return "{% else %}"
     case "ENDIF":
@@ -132,6 +148,45 @@ const ampBlock = (groups: ReadonlyArray<string>): string => {
   return "Write the logic in Liquid, such as {% assign name = first_name %} and {% if name != blank %}"
 }
 
+/** Helpers of Rails with the filter that replaces them. */
+const railsFilters: Readonly<Record<string, string>> = {
+  number_to_currency: "money: 'USD'",
+  number_with_delimiter: "number_with_delimiter",
+  truncate: "truncate: 30",
+  pluralize: "pluralize: 'item', 'items'",
+  strip_tags: "strip_html",
+  simple_format: "newline_to_br",
+  l: "date: '%-d %B %Y'",
+  titleize: "titlecase",
+  capitalize: "capitalize",
+  humanize: "capitalize",
+  upcase: "upcase",
+  downcase: "downcase",
+  strip: "strip",
+  strftime: "date: '%-d %B %Y'",
+}
+
+/** Returns the Liquid of a value of ERB, EJS or lodash. */
+const scriptletValue = (code: string): string => {
+  const inner = code.replace(/^(?:escape\w*|h|raw)\s*[(\s]\s*/, "").replaceAll("&.", ".")
+  const [, test, yes, no] = /^@?([\w.]+)\??\s*\?\s*("[^"]*"|'[^']*')\s*:\s*("[^"]*"|'[^']*')/.exec(inner) ?? []
+  if (test !== undefined) return `{% if ${fieldOf(test)} %}{{ ${yes} }}{% else %}{{ ${no} }}{% endif %}`
+  const [, otherwise] = /\|\|\s*("[^"]*"|'[^']*')/.exec(inner) ?? []
+  const ending = otherwise === undefined ? "" : ` | default: ${otherwise}`
+  const [, helper = "", given = ""] = /^(\w+)(?:\s*\(\s*|\s+)@?([\w.]*)/.exec(inner) ?? []
+  if (Object.hasOwn(railsFilters, helper) && given !== "") return `{{ ${fieldOf(given)} | ${railsFilters[helper]} }}`
+  if (helper === "link_to") return 'Write a link, such as <a href="{{ url }}">Words</a>'
+  if (/^(?:t|translate|I18n)$/.test(helper)) return ownWords
+  const [, path = "value"] = /^@?([A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\])*)/.exec(inner) ?? []
+  if (inner.startsWith(`${path}(`)) {
+    return "Compute the value before the call, and pass it as a field, such as {{ value }}"
+  }
+  const method = path.slice(path.lastIndexOf(".") + 1)
+  return path.includes(".") && Object.hasOwn(railsFilters, method)
+    ? `{{ ${fieldOf(path.slice(0, path.lastIndexOf(".")))} | ${railsFilters[method]}${ending} }}`
+    : `{{ ${fieldOf(path)}${ending} }}`
+}
+
 /** Returns the Liquid of a tag of ERB, EJS or lodash. */
 const scriptlet = ([, sign = "", body = ""]: ReadonlyArray<string>): string | undefined => {
   const inner = body.replace(/[-;]\s*$/, "").trim()
@@ -140,11 +195,13 @@ const scriptlet = ([, sign = "", body = ""]: ReadonlyArray<string>): string | un
   if (sign === "#") return "{% comment %}…{% endcomment %}"
   if (sign !== "") {
     if (/^(?:include|render|partial|yield|content_for)\b/.test(inner)) return writeOut
-    const [, path] = /^(?:escape\w*\(|h\s+|raw\s+)?@?([A-Za-z_][\w.]*)/.exec(inner) ?? []
-    return path === undefined ? "{{ value }}" : `{{ ${fieldOf(path)} }}`
+    return scriptletValue(inner)
   }
   const [, word = "", rest = ""] = /^(?:\}\s*)?(if|unless|elsif|else\s*if|else|end|\})?\s*([^]*)$/.exec(inner) ?? []
-  const condition = rest.replace(/^\(|\)?\s*\{?$/g, "").replace(/@|\.present\?|\.any\?/g, "").trim().slice(0, 60)
+  const condition = rest.replace(/^\(|\)?\s*\{?$/g, "").replace(/@|\.(?:present|any)\?|\?(?=\s|$)/g, "").trim().slice(
+    0,
+    60,
+  )
   const [, list, item] = /^@?([\w.]+)\.(?:each|forEach)\b[^|(]*[|(]?\s*(?:function\s*\()?\s*(\w+)/.exec(inner) ?? []
   if (list !== undefined) return `{% for ${item} in ${fieldOf(list)} %}`
   if (word === "if" || word === "unless") return `{% ${word} ${condition} %}`
@@ -162,7 +219,7 @@ export const strongNotations: ReadonlyArray<Notation> = [
     pattern: /(?<!\d)\*\|([^|\n]{1,100}(?:\|[^|*\n]{1,100})?)\|\*/g,
     write: mergeTag,
   },
-  { platform: "Marketing Cloud", pattern: /%%\[([^]{0,200})/g, write: ampBlock },
+  { platform: "Marketing Cloud", pattern: /%%\[((?:(?!\]%%)[^]){0,200})(?:\]%%)?/g, write: ampBlock },
   { platform: "Marketing Cloud", pattern: /%%=([^\n]{1,300}?)=%%/g, write: ampValue },
   {
     platform: "Marketing Cloud or Pardot",
@@ -174,6 +231,25 @@ export const strongNotations: ReadonlyArray<Notation> = [
     pattern: /<script\b[^>]{0,100}\brunat\s*=\s*["']?server/gi,
     write: "Compute the values before the call, and pass them as fields, such as {{ value }}",
   },
+  {
+    platform: "Mailgun",
+    pattern: /%(?:mailing_list_|tag_)?unsubscribe_(?:url|email)%/g,
+    write: unsubscribe,
+  },
+  {
+    platform: "Mailgun",
+    pattern: /%recipient[._]([A-Za-z][\w. -]{0,60})(?:\|([^%\n]{0,60}))?%/g,
+    write: ([, name = "", fallback]) =>
+      fallback === undefined
+        ? `{{ ${fieldOf(name)} }}`
+        : `{{ ${fieldOf(name)} | default: "${fallback.replaceAll('"', "").trim()}" }}`,
+  },
+  {
+    platform: "PHP",
+    pattern: /<\?(?:=|php\b)\s*(?:echo\s+)?(?:\$([A-Za-z_]\w{0,60}))?/g,
+    write: ([, name]) =>
+      name === undefined ? "Write the logic in Liquid, such as {% if name != blank %}" : `{{ ${fieldOf(name)} }}`,
+  },
   { platform: "ERB, EJS or SendGrid", pattern: /<%([=#-]?)((?:[^%<]|%(?!>)|<(?!%)){1,500})%>/g, write: scriptlet },
   {
     platform: "SendGrid or Template Toolkit",
@@ -184,6 +260,7 @@ export const strongNotations: ReadonlyArray<Notation> = [
       if (word?.[1] === "ELSE") return "{% else %}"
       if (word?.[1] === "FOREACH") return "{% for item in items %}"
       if (word !== null) return `{% ${word[1]!.toLowerCase()} ${word[2]} %}`
+      if (/^unsubscribe/i.test(name)) return unsubscribe
       const field = fieldOf(name.replace(/^member:/i, ""))
       return fallback === undefined ? `{{ ${field} }}` : `{{ ${field} | default: "${fallback.replaceAll('"', "")}" }}`
     },
@@ -196,12 +273,6 @@ export const strongNotations: ReadonlyArray<Notation> = [
         ? unsubscribe
         : `{{ ${fieldOf(name.replace(/^\w+\./, "").replace(/_fix$|__c$/, ""))} }}`,
   },
-  {
-    platform: "Mailgun",
-    pattern: /%(?:mailing_list_|tag_)?unsubscribe_(?:url|email)%/g,
-    write: unsubscribe,
-  },
-  { platform: "Mailgun", pattern: /%recipient[._]([A-Za-z]\w{0,60})%/g, write: "{{ @1 }}" },
   {
     platform: "Mautic",
     pattern: /\{contactfield=([\w-]{1,60})(?:\|([^}\n]{0,80}))?\}/g,
@@ -240,7 +311,11 @@ export const strongNotations: ReadonlyArray<Notation> = [
     pattern: /<span\b[^>]{0,200}\bclass\s*=\s*["']?eloquaemail["']?[^>]{0,100}>\s*([\w ]{1,60})/gi,
     write: ([, name = ""]) => `{{ ${fieldOf(name.replace(/\d+$/, ""))} }}`,
   },
-  { platform: "Keap", pattern: /~([A-Z]\w{0,40})\.([A-Z]\w{0,60})~/g, write: "{{ @2 }}" },
+  {
+    platform: "Keap",
+    pattern: /~(Contact|Company|Owner|User|Affiliate|Order|Link|Opportunity)\.([A-Z_]\w{0,60})~/g,
+    write: "{{ @2 }}",
+  },
   {
     platform: "Velocity (Marketo)",
     pattern: /#(if|elseif|foreach|set)\s*\(\s*\$!?\{?([A-Za-z_][\w.]{0,80})/g,
@@ -265,7 +340,7 @@ export const strongNotations: ReadonlyArray<Notation> = [
   {
     platform: "Iterable",
     pattern: /\[\[\s*[#/]\s*(each|if|unless|with)\b[^\]\n]{0,100}\]\]/g,
-    write: `A data feed is not available. ${fetchFirst}, such as {{ title }}`,
+    write: `A data feed is not available. ${fetchFirst}`,
   },
   {
     platform: "Django or Jinja",
@@ -324,6 +399,28 @@ export const weakNotations: ReadonlyArray<Notation> = [
         : isUsualField(name.replace(/^MERGE_/, ""))
         ? `{{ ${fieldOf(name.replace(/^MERGE_/, ""))} }}`
         : undefined,
+  },
+  {
+    platform: "another platform",
+    pattern:
+      /(?<![\w{$#%])\{((?:user|customer|contact|recipient|subscriber|member|client)[._ ]\w{2,20}|name)\}(?!\})/gi,
+    write: ([, name = ""]) => `{{ ${fieldOf(name)} }}`,
+  },
+  { platform: "another platform", pattern: /(?<![{\w])\{\s*([A-Za-z_]\w{1,40})\s*\}\}(?!\})/g, write: "{{ @1 }}" },
+  {
+    platform: "another platform",
+    pattern: /(?:##|@@|«|%[{(]|(?<![\w%])%)\s?([A-Za-z][\w ]{2,20}?)\s?(?:##|@@|»|\)s|\}|%(?![\w%]))/g,
+    // In some languages, « » are quotation marks.
+    write: ([whole = "", name = ""]) =>
+      (isUsualField(name) && !/^«\s?(?:company|email|phone)/i.test(whole)) || name === "name"
+        ? `{{ ${fieldOf(name)} }}`
+        : undefined,
+  },
+  {
+    platform: "SendGrid",
+    pattern:
+      /(?<![\w[])\[(unsubscribe(?:_preferences)?|weblink|sender_(?:name|address|city|state|zip))\](?![\w(\]:])/gi,
+    write: ([, name = ""]) => /^unsub/i.test(name) ? unsubscribe : /^web/i.test(name) ? passLink : ownWords,
   },
   {
     platform: "a mail merge",
