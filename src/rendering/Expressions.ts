@@ -98,7 +98,7 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
     return (run) => {
       run.spend(1)
       const value = run.variable(name)
-      if (value === undefined && !lenient) run.lacks(name, begin)
+      if (value === undefined && !lenient && !run.isReported(name)) run.lacks(name, begin)
       return value
     }
   }
@@ -119,10 +119,28 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
       }
       if (value === undefined) {
         // A key that is nothing has already been reported.
-        if (path !== undefined && !isNothing(key)) run.lacks(path.join(".").slice(0, 200), begin)
+        if (path === undefined || isNothing(key)) return undefined
+        if (index > 0 || base !== undefined || !run.isReported(path[0]!)) run.lacks(path.join(".").slice(0, 200), begin)
         return undefined
       }
     }
+    return value
+  }
+}
+
+/**
+ * A value that another value is compared with. A preview reports a name without a value, which is often a text without
+ * quotation marks.
+ */
+export const compileExpected = (token: Token): Evaluate => {
+  const evaluate = compileOperand(token, true)
+  if (!TypeGuards.isPropertyAccessToken(token) || token.variable !== undefined) return evaluate
+  const [word] = token.props
+  if (token.props.length !== 1 || !TypeGuards.isWordToken(word)) return evaluate
+  const name = word.content
+  return (run) => {
+    const value = evaluate(run)
+    if (value === undefined && run.options.recordsEmpty === true && !run.isReported(name)) run.lacks(name, token.begin)
     return value
   }
 }
@@ -142,6 +160,8 @@ const binary: Record<string, Operate> = {
   or: (left, right) => isTrue(left) || isTrue(right),
 }
 
+const comparing: ReadonlySet<string> = new Set(["==", "!=", "<>", "contains"])
+
 /** Compiles operands and operators in postfix order. As everywhere in Liquid, `and` and `or` group to the right. */
 const compileExpression = (postfix: ReadonlyArray<Token>, whole: Token, lenient: boolean, html: boolean): Evaluate => {
   const malformed = () => new Refused(`cannot be read as a value: ${excerpt(whole)}`, whole.begin)
@@ -150,9 +170,12 @@ const compileExpression = (postfix: ReadonlyArray<Token>, whole: Token, lenient:
   }
   const program: Array<(stack: Array<unknown>, run: Run) => void> = []
   let height = 0
-  for (const token of postfix) {
+  for (const [place, token] of postfix.entries()) {
     if (!TypeGuards.isOperatorToken(token)) {
-      const evaluate = compilePlain(token, lenient, 0)
+      const next = postfix[place + 1]
+      const isExpected = lenient && next !== undefined && TypeGuards.isOperatorToken(next) &&
+        comparing.has(next.operator)
+      const evaluate = isExpected ? compileExpected(token) : compilePlain(token, lenient, 0)
       program.push((stack, run) => stack.push(evaluate(run)))
       height++
     } else if (token.operator === "not") {
@@ -240,9 +263,16 @@ export const compileValue = (
   const whole = at ?? value.initial.postfix[0]!
   const initial = compileExpression(value.initial.postfix, whole, lenient || names[0] === "default", html)
   const steps = value.filters.map((token: FilterUse) => compileFilter(token, html))
+  const lastDefault = names.lastIndexOf("default")
   const evaluate: Evaluate = steps.length === 0 ? initial : (run) => {
+    const missing = lastDefault > 0 && run.options.recordsEmpty === true ? new Map(run.missing) : undefined
     let made = initial(run)
-    for (let place = 0; place < steps.length; place++) made = steps[place]!(made, run)
+    for (let place = 0; place < steps.length; place++) {
+      const input = made
+      made = steps[place]!(made, run)
+      // In a preview, a default that replaces the input also answers for the names that are missing in it.
+      if (missing !== undefined && made !== input && names[place] === "default") run.missing = new Map(missing)
+    }
     return made
   }
   return { evaluate, lastFilter: names.at(-1) }

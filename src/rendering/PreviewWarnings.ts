@@ -61,16 +61,37 @@ const emptyOutputAt = (
   return at === undefined ? undefined : [open, at]
 }
 
+/** A name with its members, as written. */
+const writtenPath = /[\p{L}_][\p{L}\p{M}\p{N}_-]*(?:\.[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]*|\[[^\]\n]{1,60}\])*/uy
+
+/** The whole path of a missing value: `user.name`, also if the whole of `user` is missing. */
+const pathAt = (source: string, name: string, begin: number): string => {
+  writtenPath.lastIndex = begin
+  const [written] = writtenPath.exec(source) ?? []
+  return written?.startsWith(name) === true ? written : pathOf(name)
+}
+
+/** Whether a name is an argument or is compared, so that it may be a text whose quotation marks were forgotten. */
+const mayBeText = (source: string, name: string, begin: number): boolean =>
+  /^[\p{L}\p{M}\p{N}_-]+$/u.test(name) &&
+  /(?:[:,=>]|\bcontains|\bwhen|\bor)\s*$/.test(source.slice(Math.max(0, begin - 20), begin))
+
 /** Returns warnings about names without a value, with the text that people would read. */
 const missingValues = (observed: Observed): ReadonlyArray<SourceFinding> =>
-  [...observed.missing].map(([name, begin]) => {
+  [...observed.missing].map(([missing, begin]) => {
+    const path = pathAt(observed.source, missing, begin)
+    const name = path.startsWith("[") ? missing : path
+    if (missing === "forloop" || missing === "tablerowloop") {
+      return { begin, message: `"${name}" has a value only within a loop. Write it between {% for %} and {% endfor %}` }
+    }
     const [open, at] = emptyOutputAt(observed, begin) ?? []
-    if (open === undefined || at === undefined) {
-      return { begin, message: `"${name}" has no sample value. Add it to the sample fields` }
+    if (open === undefined || at === undefined || observed.source.slice(open + 2, begin).includes("|")) {
+      const asText = mayBeText(observed.source, name, begin) ? `, or write "${name}" in quotes if it is a text` : ""
+      return { begin, message: `"${name}" has no sample value. Add it to the sample fields${asText}` }
     }
     const shown = isInTag(observed.text, at) ? "" : around(observed.text, at)
     const effect = shown === "" ? "nothing is shown in its place" : `people would read "${shown}"`
-    const remedy = `Add it to the sample fields, or write {{ ${pathOf(name)} | default: "…" }}`
+    const remedy = `Add it to the sample fields, or write {{ ${path} | default: "…" }}`
     return { begin: open, message: `"${name}" has no sample value: ${effect}. ${remedy}` }
   })
 

@@ -102,6 +102,13 @@ export class Run {
     return Object.hasOwn(this.fields, name) ? (this.fields as Record<string, unknown>)[name] : undefined
   }
 
+  /**
+   * Whether a missing value of this name is reported elsewhere: a preview reports the field that a tag assigned it from.
+   */
+  isReported(name: string): boolean {
+    return this.options.recordsEmpty === true && this.#locals?.has(name) === true
+  }
+
   /** Prepares for the next variable. */
   begin(): void {
     this.out = ""

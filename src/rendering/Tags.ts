@@ -24,7 +24,14 @@ import {
   type Value,
 } from "liquidjs"
 import { escape, escapeJson, escapeParameter, escapeScript } from "./Escaping.ts"
-import { asPlain, type CompiledValue, compileOperand, compileValue, type Evaluate } from "./Expressions.ts"
+import {
+  asPlain,
+  type CompiledValue,
+  compileExpected,
+  compileOperand,
+  compileValue,
+  type Evaluate,
+} from "./Expressions.ts"
 import { encodesUrl, escaped, writesJson } from "./Filters.ts"
 import type { OutputPlace, OutputPlaceOf } from "./Places.ts"
 import { Refused } from "./Refused.ts"
@@ -182,7 +189,7 @@ type Body = (templates: ReadonlyArray<Template> | undefined) => Render
 const compileCase = (template: CaseTag, begin: number, body: Body): Render => {
   const target = asPlain(compileValue(template.value, true, template.token).evaluate)
   const choices = template.branches.map(({ templates, values }) => ({
-    values: values.map((value) => compileOperand(value, true)),
+    values: values.map(compileExpected),
     render: body(templates),
   }))
   const otherwise = body(template.elseTemplates)

@@ -34,11 +34,37 @@ describe("warnings of a preview", () => {
       const source of [
         "Hi {{ first_name | default: 'there' }}!",
         "Hi {{ first_name | default: '' }}!",
+        "Hi {{ first_name | strip | capitalize | default: 'there' }}!",
+        "Hi {{ nick | default: user.first_name | default: 'there' }}!",
+        "{% assign x = first_name | strip | default: 'there' %}Hi {{ x }}!",
         "Hi{% if first_name %} {{ first_name }}{% endif %}!",
         "Hi{% unless first_name == blank %} {{ first_name }}{% endunless %}!",
       ]
     ) assert.deepStrictEqual(warningsOf(source), [], source)
     assert.deepStrictEqual(warningsOf("Hi {{ first_name }}!", { first_name: "Ann" }), [])
+  })
+
+  it("name the whole path of a field, and the field that a name is assigned from", () => {
+    assert.match(oneOf("Hi {{ user.name }}!"), /^4 "user\.name" has no .* write \{\{ user\.name \| default: "…" \}\}$/)
+    const [first, second] = warningsOf("{% assign x = nick %}Hi {{ x }}!")
+    assert.match(first!, /^15 "nick" has no sample value\. Add it to the sample fields/)
+    assert.match(second!, /^25 \{\{ x \}\} is empty: people would read "Hi !"/)
+  })
+
+  it("name words that are probably texts without quotation marks", () => {
+    for (
+      const source of [
+        "{% if tier == gold %}A{% else %}B{% endif %}",
+        "{% case tier %}{% when gold %}A{% else %}B{% endcase %}",
+        "{{ tier | truncate: gold }}",
+      ]
+    ) assert.include(oneOf(source, { tier: "x" }), '"gold" has no sample value', source)
+    assert.include(oneOf("{% if tier == gold %}A{% endif %}B", { tier: "x" }), 'write "gold" in quotes if it is a text')
+    assert.deepStrictEqual(warningsOf("{% if gold == tier %}A{% endif %}B", { tier: "x" }), [])
+  })
+
+  it("name forloop outside of a loop", () => {
+    assert.include(oneOf("No. {{ forloop.index }} x"), "only within a loop")
   })
 
   it("name outputs whose empty value leaves a gap in the sentence", () => {
