@@ -4,8 +4,11 @@ import { filters } from "./Filters.ts"
 interface Habit {
   /** Matches the beginning of the part that is not understood. */
   readonly written: RegExp
-  /** The remedy. `before` is the value before the part. `inCondition` is undefined where neither applies. */
-  readonly remedy: (match: RegExpExecArray, before: string, inCondition: boolean | undefined) => string
+  /**
+   * The remedy, or undefined if the part is another habit. `before` is the value before the part. `inCondition` is
+   * undefined where neither applies.
+   */
+  readonly remedy: (match: RegExpExecArray, before: string, inCondition: boolean | undefined) => string | undefined
 }
 
 const always = (remedy: string) => () => remedy
@@ -81,6 +84,29 @@ const habits: ReadonlyArray<Habit> = [
   },
   { written: /^(?:then|do)\b/i, remedy: always("delete it") },
   {
+    written: /^(?:exists|present)\b/i,
+    remedy: always("delete it, because a name alone holds if it has a value"),
+  },
+  {
+    written: /^(?:[<>=!]=|[<>]|contains\b)/,
+    remedy: (_, before, inCondition) =>
+      before.startsWith("|") && inCondition !== false
+        ? "assign the filtered value first, as in {% assign length = name | size %}, and compare length"
+        : undefined,
+  },
+  {
+    written: /^or\b/i,
+    remedy: (_, before, inCondition) =>
+      inCondition === false && before.startsWith("|")
+        ? 'write another filter, as in name | default: nickname | default: "there"'
+        : undefined,
+  },
+  {
+    written: /^&/,
+    remedy: (_, _before, inCondition) =>
+      inCondition === false ? "write a filter, as in first | append: second" : undefined,
+  },
+  {
     written: /^(?:\?|if\b|unless\b|else\b)/,
     remedy: always("write {% if … %}…{% else %}…{% endif %}"),
   },
@@ -91,7 +117,8 @@ const habits: ReadonlyArray<Habit> = [
   },
   {
     written: /^!(?!=)/,
-    remedy: always("write not, or != between two values"),
+    remedy: (_, before, inCondition) =>
+      inCondition === false && before !== "" ? "delete it" : "write not, or != between two values",
   },
   {
     written: /^=/,
@@ -125,15 +152,33 @@ const habits: ReadonlyArray<Habit> = [
   { written: /^:\/\//, remedy: always("put a text, such as an address, in quotes") },
   { written: /^<\/?[a-z]/i, remedy: always("move the tag of HTML out of the braces") },
   { written: /^;/, remedy: always("delete the semicolon") },
-  { written: /^,/, remedy: always("a tag has one value here. In the text, write one output for each value") },
+  {
+    written: /^,\s*("[^"]*"|'[^']*')?/,
+    remedy: ([, text], before, inCondition) =>
+      text !== undefined && inCondition === false && before !== ""
+        ? `write ${before} | default: ${text}`
+        : "a tag has one value here. In the text, write one output for each value",
+  },
   { written: /^\|\s*\|/, remedy: always("write one | before a filter") },
   {
     written: /^\|/,
-    remedy: always("a filter cannot be used here: write {% assign list = items | slice: 0, 3 %} before this tag"),
+    remedy: (_, before) =>
+      before === "|"
+        ? "write one | before a filter"
+        : "a filter cannot be used here: write {% assign list = items | slice: 0, 3 %} before this tag",
   },
   { written: /^[[\]]/, remedy: always('brackets follow a name directly, as in items[0] or user["first name"]') },
   { written: /^:/, remedy: always("a colon follows only a filter or the name of an argument") },
   { written: /^[$@#^>.]/, remedy: ([sign]) => `delete ${sign} before the name` },
+  {
+    written: /^[\p{L}\p{M}]+(["'])(\1?)/u,
+    remedy: ([, quote, second]) =>
+      second !== ""
+        ? 'write one double quotation mark (") instead of two single ones'
+        : quote === "'"
+        ? 'put a text with an apostrophe in double quotes, as in "it\'s"'
+        : "put a text with double quotation marks in single ones, as in 'the \"best\" one'",
+  },
   {
     written: /^["']/,
     remedy: (_, before) =>
@@ -168,9 +213,31 @@ const operator = /^(?:(?!<\/?[a-z])[<>]=?|==|!=|<>|(?:and|or|contains)\b)/i
 /** Returns what to write instead of a part that Liquid does not have. Undefined without a known habit. */
 export const remedyOf = ({ before, isValueNext, purpose, rest }: Unknown): string | undefined => {
   if (isValueNext && operator.test(rest)) return "write a value also before this operator, as in a > 1 and a < 5"
+  if (isValueNext && rest.startsWith("|")) return "write a value before the filter"
+  const inCondition = purpose === undefined ? undefined : purpose === "condition"
   for (const { remedy, written } of habits) {
     const match = written.exec(rest)
-    if (match !== null) return remedy(match, before, purpose === undefined ? undefined : purpose === "condition")
+    const found = match === null ? undefined : remedy(match, before, inCondition)
+    if (found !== undefined) return found
   }
   return undefined
+}
+
+const compact = (name: string): string => name.toLowerCase().replace(/[_-]/g, "")
+
+/** Whether two names differ by one sign that is missing, additional or another. */
+const isNear = (left: string, right: string): boolean => {
+  let same = 0
+  while (same < left.length && left[same] === right[same]) same++
+  const [rest, other] = [left.slice(same), right.slice(same)]
+  return rest.slice(1) === other.slice(1) || rest.slice(1) === other || rest === other.slice(1)
+}
+
+/** Returns what to write for a filter that does not exist, with a colon before it. Empty without a similar filter. */
+export const filterRemedy = (name: string): string => {
+  const written = compact(name)
+  const names = [...filters.keys()]
+  const known = names.find((one) => compact(one) === written) ??
+    (written.length < 4 ? undefined : names.find((one) => isNear(compact(one), written)))
+  return known === undefined ? "" : `: write ${known}`
 }

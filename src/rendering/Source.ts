@@ -4,6 +4,7 @@ import { read } from "./Grammar.ts"
 import * as Limits from "./Limits.ts"
 import { eachLiquid, placesOf } from "./Places.ts"
 import { Refused } from "./Refused.ts"
+import { filterRemedy } from "./Remedies.ts"
 import { compile, type Render } from "./Tags.ts"
 
 /** A fault of a source with its position. Line and column count from 1, columns in UTF-16 code units. */
@@ -34,7 +35,7 @@ const unknown = /^(?:undefined filter: (?<filter>.+)|tag "(?<tag>.+)" not found)
 const reword = (message: string): string => {
   const plain = message.replace(/, line:\d+, col:\d+$/, "")
   const { filter, tag } = unknown.exec(plain)?.groups ?? {}
-  if (filter !== undefined) return `there is no filter "${filter.slice(0, 100)}"`
+  if (filter !== undefined) return `there is no filter "${filter.slice(0, 100)}"${filterRemedy(filter)}`
   if (tag !== undefined) return `there is no tag "${tag.slice(0, 100)}"`
   return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain
 }

@@ -1,5 +1,5 @@
 import { LiquidError, type TagToken, type TopLevelToken, TypeGuards } from "liquidjs"
-import { linesOf, tokensOf } from "./Grammar.ts"
+import { linesOf, tagNames, tokensOf } from "./Grammar.ts"
 import * as Limits from "./Limits.ts"
 import { lookalikeFault } from "./Lookalikes.ts"
 import { Refused } from "./Refused.ts"
@@ -35,6 +35,23 @@ const checkText = (source: string, begin: number, end: number): void => {
   throw new Refused(`has a space between { and %: write {% ${tag.groups!["inside"]} … %}`, begin + tag.index)
 }
 
+const unavailable = /^(?:include|render|layout|block)$/
+
+/** Refuses tags that do not exist with what was probably meant. Leaves others to the parser. */
+const refuseUnknown = (source: string, { args, begin, name }: TagToken): void => {
+  const lower = name.toLowerCase()
+  if (!/^[a-z_]\w*$/.test(lower) || unavailable.test(name) || tagNames.includes(name)) return
+  const isValue = args.trim() === "" || /^\s*(?:[.|])/.test(args)
+  const remedy = tagNames.includes(lower)
+    ? `write ${lower}, in lower case`
+    : /^\s*=/.test(args)
+    ? `to set a value, write {% assign ${name} = … %}`
+    : isValue && !lower.startsWith("end")
+    ? `to insert a value, write {{ ${name}${args.trimEnd()} }}`
+    : undefined
+  if (remedy !== undefined) throw new Refused(`there is no tag "${name}": ${remedy}`, source.indexOf(name, begin))
+}
+
 const checkTag = (source: string, token: TagToken, found: SourceParts, depth: number): void => {
   const [, end] = token.contentRange
   const begin = end - token.args.length
@@ -44,6 +61,7 @@ const checkTag = (source: string, token: TagToken, found: SourceParts, depth: nu
   }
   const form = forms.get(token.name)
   if (form !== undefined) return form(new StrictReader(source, begin, end, found))
+  refuseUnknown(source, token)
   const other = [...token.name].find((sign) => lookalikeFault(sign) !== undefined)
   if (other !== undefined) throw new Refused(lookalikeFault(other)!, source.indexOf(other, token.begin))
 }

@@ -1,4 +1,5 @@
 import type { TagToken } from "liquidjs"
+import { tagNames } from "./Grammar.ts"
 import { Refused } from "./Refused.ts"
 import type { StrictReader } from "./StrictReader.ts"
 
@@ -161,13 +162,20 @@ interface Open {
 /** Follows blocks, and refuses parts that the parser skips because of their place. */
 export class BlockOrder {
   readonly #open: Array<Open> = []
+  #hasUnknown = false
 
   /** Enters, continues or leaves a block. */
   tag({ begin, name }: Pick<TagToken, "begin" | "name">): void {
     const block = this.#open.at(-1)
     if (/^(?:cycle|decrement|echo|for|if|increment|liquid|raw|tablerow|unless)$/.test(name)) this.shown(begin)
     if (name === "else" || name === "elsif" || name === "when") {
-      if (block === undefined) return
+      if (block === undefined) {
+        const opening = name === "when" ? "case" : "if"
+        return this.#misplaced(
+          `has no open ${opening} before it: write {% ${opening} … %} before it, or delete it`,
+          begin,
+        )
+      }
       if (block.hasElse) {
         throw new Refused(
           name === "else"
@@ -181,6 +189,20 @@ export class BlockOrder {
     } else if (/^(?:capture|case|for|if|tablerow|unless)$/.test(name)) {
       this.#open.push({ name, hasElse: false, hasWhen: false })
     } else if (block !== undefined && name === `end${block.name}`) this.#open.pop()
+    else if (!tagNames.includes(name)) this.#hasUnknown = true
+    else if (/^end(?:capture|case|for|if|tablerow|unless)$/.test(name)) {
+      this.#misplaced(
+        block === undefined
+          ? `closes no ${name.slice(3)}: write {% ${name.slice(3)} … %} before it, or delete it`
+          : `stands where ${block.name} is open: close it first with {% end${block.name} %}`,
+        begin,
+      )
+    }
+  }
+
+  /** Refuses a tag that does not belong here. After an unknown tag, the parser reports that tag. */
+  #misplaced(message: string, begin: number): void {
+    if (!this.#hasUnknown) throw new Refused(message, begin)
   }
 
   /** Refuses a text or output that is not shown because it precedes the first `when`. */

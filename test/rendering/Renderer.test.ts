@@ -423,6 +423,8 @@ describe("parsing", () => {
     assert.strictEqual(place("{% if a %}x"), "1:1 tag {% if a %} not closed")
     assert.strictEqual(place("x\n {% nope %}"), '2:5 there is no tag "nope"')
     assert.strictEqual(place("ab {{ x | nope }}"), '1:11 there is no filter "nope"')
+    assert.strictEqual(place("{{ x | UpCase }}"), '1:8 there is no filter "UpCase": write upcase')
+    assert.strictEqual(place("{{ x | capitalise }}"), '1:8 there is no filter "capitalise": write capitalize')
     assert.strictEqual(place(`{{ x | append: "| nope" | nope }}`), '1:27 there is no filter "nope"')
     assert.strictEqual(place("{% assign a = b | nope %}"), '1:19 there is no filter "nope"')
     assert.strictEqual(place("{{ x | append }}"), '1:8 the filter "append" needs an argument')

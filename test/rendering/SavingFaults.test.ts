@@ -256,6 +256,19 @@ describe("copy as people paste and write it", () => {
       ["{% assign a = {x: 1} %}", 15, "without further braces"],
       ['{% assign cf = tags | where: \\"name\\", \\"Market\\" %}', 30, "delete the backslash"],
       ["{% if foo %}{% else foo = 'blah' %}{% endif %}", 21, "the tag has no values"],
+      ["{{ a | default: 'it's' }}", 21, 'in double quotes, as in "it\'s"'],
+      ["{{ a | default: ''you'' }}", 19, "instead of two single ones"],
+      ["{{ a | default: b or 'c' }}", 19, "name | default: nickname | default:"],
+      ["{{ a, 'there' }}", 5, "write a | default: 'there'"],
+      ["{{ | upcase }}", 4, "write a value before the filter"],
+      ["{% if a | size > 2 %}{% endif %}", 16, "assign the filtered value first"],
+      ["{% if a exists %}{% endif %}", 9, "a name alone holds"],
+      ["{% name %}", 4, "to insert a value, write {{ name }}"],
+      ["{% total = 5 %}", 4, "write {% assign total = … %}"],
+      ["{% IF a %}{% ENDIF %}", 4, "write if, in lower case"],
+      ["{% endif %}", 1, "closes no if: write {% if … %} before it"],
+      ["{% else %}", 1, "has no open if before it"],
+      ["{% unless a %}{% endif %}", 15, "close it first with {% endunless %}"],
       ["{% if count &gt; 1 %}s{% endif %}", 13, "&gt; is a sign of HTML: write >"],
       ["{% if x == &#x27;foo&#x27; %}{% endif %}", 12, "is a sign of HTML"],
       ["{{&nbsp;name }}", 3, "&nbsp; is a sign of HTML: write a space"],
@@ -321,7 +334,14 @@ describe("complete tags and outputs", () => {
 
   it("leaves unknown tags, unknown filters and unclosed blocks to the parser", () => {
     for (
-      const source of ["{% nope a, b %}", "{{ a | nope: 1, 2 }}", "{% if a %}", "{{ a", "{% endif %}", "{% liquid - %}"]
+      const source of [
+        "{% nope a, b %}",
+        "{{ a | nope: 1, 2 }}",
+        "{% if a %}",
+        "{{ a",
+        "{% ifs a %}{% endif %}",
+        "{% liquid - %}",
+      ]
     ) {
       assert.isUndefined(faultOf(source), source)
       assert.isTrue(Result.isFailure(parseVars({ v: source }, {})), source)
