@@ -4,6 +4,7 @@ import { foreignNotations, probablyForeign } from "./dialects/Dialects.ts"
 import { linkFields } from "./dialects/LinkFields.ts"
 import { groupings } from "./Groupings.ts"
 import { htmlAsText } from "./HtmlAsText.ts"
+import { quotationDoubts } from "./QuotationDoubts.ts"
 import type { SourceFinding } from "./SourceFinding.ts"
 import { placeOf } from "./Source.ts"
 
@@ -11,7 +12,7 @@ import { placeOf } from "./Source.ts"
 type Check = (source: string, format: Format) => ReadonlyArray<SourceFinding>
 
 /** The checks of every source that is saved, imported or previewed. */
-const checks: ReadonlyArray<Check> = [linkFields, probablyForeign, groupings, htmlAsText]
+const checks: ReadonlyArray<Check> = [linkFields, probablyForeign, groupings, htmlAsText, quotationDoubts]
 
 /** Maximum number of warnings, or of notations of other platforms, in one variable. */
 const maxWarnings = 20

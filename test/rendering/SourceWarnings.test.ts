@@ -21,6 +21,31 @@ describe("warnings about sources", () => {
     assert.include(warnings[0]!.message, "a and b or c holds if a holds, and b or c")
   })
 
+  it("name properties, currencies and Liquid with wrong quotation marks", () => {
+    for (
+      const [source, column, words] of [
+        ["{{ items | map: title }}", 17, 'For the property, write map: "title"'],
+        ["{% assign a = items | sort: price %}", 29, 'write sort: "price"'],
+        ["{{ total | money: EUR }}", 19, 'For the currency, write money: "EUR"'],
+        ['{{ "Hi {{ name }}" }}', 8, "{{ name }} in quotes is shown as it is"],
+        ["{% assign a = 'Hi {{ name }}!' %}", 19, "{% capture text %}"],
+      ] as const
+    ) {
+      const [found] = sourceWarnings({ a: source }, {})
+      assert.strictEqual(found?.column, column, source)
+      assert.include(found!.message, words, source)
+    }
+    for (
+      const source of [
+        "{% assign key = 'price' %}{{ items | sort: key }}{{ items | map: 'title' }}{{ items | map: a.b }}",
+        "{{ total | money: currency }}",
+        "{{ '{{' }} {{ name }} {{ \"}}\" }}",
+        "{% raw %}{{ 'Hi {{ name }}' }}{% endraw %}",
+        "<a href='{{ url }}' title=\"{{ title | default: 'x' }}\">",
+      ]
+    ) assert.deepStrictEqual(sourceWarnings({ a: source }, { a: "html" }), [], source)
+  })
+
   it("leave names of our own alone", () => {
     for (
       const source of ["{{ unsubscribe_url }}", "{{ unsubscribe_url | default: '#' }}", "{{ url }}", "unsubscribeUrl"]
