@@ -106,7 +106,9 @@ export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyE
   id: Schema.String,
 }) {
   override get message() {
-    return `There is already a ${this.what} ${JSON.stringify(this.id)}. Choose another id, or change the existing one.`
+    return `There is already ${/^[aeiou]/.test(this.what) ? "an" : "a"} ${this.what} ${
+      JSON.stringify(this.id)
+    }. Choose another id, or change the existing one.`
   }
 }
 
