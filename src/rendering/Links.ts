@@ -286,7 +286,8 @@ export const tagLinks = (html: string, { budget, domains, trackingId }: LinkOpti
   const parts: Array<string> = []
   let copied = 0
   let links = 0
-  eachLink(html, (from, to) => {
+  eachLink(html, (from, to, isLeft) => {
+    if (isLeft) return true
     const link = placeOf(html, from, to, isOurs)
     if (link?.place !== undefined) {
       parts.push(html.slice(copied, link.place.at), link.place.joint, parameter)

@@ -50,8 +50,10 @@ interface Tag {
   readonly name: string
   /** The first character after the tag. */
   readonly end: number
-  /** Value of the first `href` of a link element, without quotes. Undefined if the link opts out. */
+  /** Value of the first `href` of a link element, without quotes. */
   readonly href: readonly [from: number, to: number] | undefined
+  /** Whether the link opts out of tagging and measuring. */
+  readonly isLeft: boolean
 }
 
 /** Returns a name in lowercase. Empty for a name that is too long to matter. */
@@ -104,7 +106,7 @@ const readTag = (html: string, from: number): Tag | undefined => {
   for (;;) {
     while (i < html.length && (isSpace(html.charCodeAt(i)) || html.charCodeAt(i) === slash)) i++
     if (i >= html.length) return undefined
-    if (html.charCodeAt(i) === greater) return { name, end: i + 1, href: isLeft ? undefined : href }
+    if (html.charCodeAt(i) === greater) return { name, end: i + 1, href, isLeft }
     const start = i
     const attribute = readAttribute(html, start)
     if (attribute === undefined) return undefined
@@ -187,8 +189,11 @@ const endOfCondition = (html: string, from: number): number => {
   return conditional.test(html) ? conditional.lastIndex : -1
 }
 
-/** Receives the position of a link's URL in the text, without quotes. Returns false to end the search. */
-type Visit = (from: number, to: number) => boolean
+/**
+ * Receives the position of a link's URL in the text, without quotes, and whether the link opts out. Returns false to end
+ * the search.
+ */
+type Visit = (from: number, to: number, isLeft: boolean) => boolean
 
 /** Receives the position of the text of a script. */
 type VisitScript = (from: number, to: number) => void
@@ -222,8 +227,8 @@ class Search {
   }
 
   /** Handles a start tag. Returns where to go on, or -1. */
-  #start(html: string, offset: number, { end, href, name }: Tag): number {
-    if (href !== undefined) this.isEnded = !this.visit(offset + href[0], offset + href[1])
+  #start(html: string, offset: number, { end, href, isLeft, name }: Tag): number {
+    if (href !== undefined) this.isEnded = !this.visit(offset + href[0], offset + href[1], isLeft)
     else if (name === "plaintext") return -1
     else if (name === "script") {
       const scriptEnd = endOfScript(html, end)
@@ -248,8 +253,8 @@ class Search {
 
 /**
  * Calls `visit` for each link: the first `href` of each `a`, `area` and VML shape, also in conditional comments such as
- * `<!--[if mso]>`. Skips links with an attribute such as `clicktracking=off`, other comments, the text of scripts and
- * styles, and tags that do not end. Calls `visitScript` for the text of each script. Returns the position of the last
+ * `<!--[if mso]>`. A link with an attribute such as `clicktracking=off` opts out. Skips other comments, the text of
+ * scripts and styles, and tags that do not end. Calls `visitScript` for the text of each script. Returns the position of the last
  * `</body>`, or -1. Needs linear time.
  */
 export const eachLink = (html: string, visit: Visit, visitScript: VisitScript = () => {}): number => {

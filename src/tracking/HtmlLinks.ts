@@ -34,14 +34,15 @@ const resolved = (written: string): string => {
 }
 
 /**
- * Replaces the URLs of links in HTML, found by `eachLink`. Inserts `end` before the last `</body>`, or at the end of
+ * Replaces the URLs of links in HTML, found by `eachLink`, except those that opt out. Inserts `end` before the last `</body>`, or at the end of
  * HTML without one. All other text stays unchanged. Needs linear time. New URLs must not contain spaces, quotes, `<`, `>`
  * or `&`. Calls `noteEmpty` for each `href` without a value.
  */
 export const rewriteHtml = (html: string, rewrite: Rewrite, end = "", noteEmpty = () => {}): string => {
   /** Texts that replace parts of the HTML, by their start and end, in order. */
   const changes: Array<readonly [from: number, to: number, text: string]> = []
-  const bodyEnd = eachLink(html, (from, to) => {
+  const bodyEnd = eachLink(html, (from, to, isLeft) => {
+    if (isLeft) return true
     if (from === to) noteEmpty()
     else {
       const written = html.slice(from, to)

@@ -290,6 +290,8 @@ describe("escaping", () => {
       html(`<a title="{{ v | append: '>' }}" href='${href}'>`, data).split("href=")[1],
       `'${expected}'>`,
     )
+    const left = '<a clicktracking=off href="'
+    assert.strictEqual(html(`${left}${href}">`, data), `${left}${expected}">`)
   })
 
   it("never applies to text", () => {
