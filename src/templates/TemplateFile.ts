@@ -105,10 +105,26 @@ const adviceOnText = (text: string, message: string): string => {
   return message === "must be a number" && /^-?\d+(?:\.\d+)?$/.test(number) ? `${message}: write ${number}` : message
 }
 
+/** Lists of texts and numbers, which people write as one text. */
+const plainLists: ReadonlySet<unknown> = new Set(["tags", "link_domains", "conversion_events", "values"])
+
+/** Returns the advice on a value where the list `name` belongs. */
+const listAdvice = (name: unknown, { source, value }: Located): string => {
+  if (value === null) return ""
+  if (!plainLists.has(name) || typeof value === "object" || /[,[\]{}:#"']/.test(String(value))) {
+    return ': begin each element with "- " on a line of its own'
+  }
+  return `: write [${typeof value === "string" ? value : `"${source ?? String(value)}"`}]`
+}
+
 /** Adds to a fault what to write instead. */
-const advice = (located: Located | undefined, message: string): string => {
+const advice = (located: Located | undefined, name: unknown, message: string): string => {
   if (located === undefined) return message
   const { line = "", source, value } = located
+  if (message === "must be a list") return `${message}${listAdvice(name, located)}`
+  if (message.startsWith("must be a mapping") && Array.isArray(value)) {
+    return `${message}: write its members without "- "`
+  }
   if (typeof value === "string") return adviceOnText(value, message)
   if (message !== "must be text") return message
   if (
@@ -130,7 +146,7 @@ const schemaFaults = (root: Located, issue: SchemaIssue.Issue): ReadonlyArray<Pl
     // The schema of a list that must not be empty reports its first element as missing.
     return message === "is missing" && path.at(-1) === 0
       ? { offset, path: path.slice(0, -1), message: "must not be empty" }
-      : { offset, path, message: advice(found, message) }
+      : { offset, path, message: advice(found, path.at(-1), message) }
   })
 
 /** Returns the faults of ids that occur twice among `items`. */

@@ -126,7 +126,10 @@ class Reader {
       if (isMerge) merged.push({ keyOffset, at })
       else if (members.has(name)) this.#fault(keyOffset, [...path, name], "occurs twice")
       // An assignment would set the object's prototype.
-      else if (name === "__proto__") this.#fault(keyOffset, [...path, name], "is not a name that can be used")
+      else if (/^([“”„].*[“”]|[‘’‚].*[‘’]|[«»].*[«»])$/.test(name)) {
+        const meant = JSON.stringify(name.slice(1, -1))
+        this.#fault(keyOffset, [...path, name], `is in quotation marks that YAML does not know: write ${meant}`)
+      } else if (name === "__proto__") this.#fault(keyOffset, [...path, name], "is not a name that can be used")
       else members.set(name, { keyOffset, at })
     }
     for (const member of merged) this.#merge(member, [...path, "<<"], members)
@@ -169,6 +172,16 @@ const withAdvice = (
   return [...advice.map(({ message, offset }) => ({ message, offset, path: [] })), ...others]
 }
 
+/** Messages of the parser about columns, which are about its grammar and not about what to write. */
+const aboutColumns = /same column|^Sequence item without|^A block sequence may not|compact mappings/
+
+const inWords = (code: string, message: string): string =>
+  aboutColumns.test(message)
+    ? "begins in the wrong column: members of one mapping, and elements of one list, begin in the same column"
+    : code === "NON_STRING_KEY"
+    ? "a name must be text, not a list, a mapping or an alias"
+    : message
+
 /**
  * Reads YAML 1.2 (core schema, so that `no` and `on` are text and `11-15` is not a date) or JSON, which is a part of
  * YAML. Limits: one document, 8 MiB, 50 levels of nesting, and 100,000 values from aliases. A repeated key, the key
@@ -202,7 +215,7 @@ export const read = (input: string): FileSource => {
   const faults = problems.map(({ code, message, pos }): PlacedFault => ({
     offset: pos[0],
     path: [],
-    message: code === "NON_STRING_KEY" ? "a name must be text, not a list, a mapping or an alias" : message,
+    message: inWords(code, message),
   }))
   if (second !== undefined) {
     const offset = second.contents?.range?.[0] ?? second.range[0]

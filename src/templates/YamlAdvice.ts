@@ -46,8 +46,8 @@ const names: { readonly [sign: string]: string } = {
   "&": "& begins an anchor",
   "*": "* begins an alias",
   "!": "! begins a tag, and no such tag is known",
-  "|": "| begins a text of several lines",
-  ">": "> begins a text of several lines",
+  "|": "| begins a text of several lines, which stand below it",
+  ">": "> begins a text of several lines, which stand below it",
   "%": "% begins a directive",
   "@": "@ is reserved",
   "`": "` is reserved",
@@ -65,7 +65,7 @@ export const because = (sign: string, text: string): string => `in YAML, ${names
  * `Learn C #`, or contains a placeholder or ends as a sentence. A comment begins with a space.
  */
 export const isText = (afterSign: string): boolean =>
-  /^\S/.test(afterSign) || afterSign.trim() === "" || /^ \d|\{\{|[!?]\s*$/.test(afterSign)
+  /^\S/.test(afterSign) || afterSign.trim() === "" || /^ \d|\{[{%]|[!?]\s*$/.test(afterSign)
 
 /** The comment of a plain value, without its sign. Undefined without one. */
 export const commentIn = (value: string): string | undefined => /(?:^|[ \t])#(.*)$/.exec(value)?.[1]
@@ -117,6 +117,8 @@ const bracketFault = (value: string): Omit<LineAdvice, "offset"> | undefined => 
   if (!isRest(rest)) return { message: because(value[0]!, value), isOpen: true }
   const inner = value.slice(1, value.length - rest.length - 1)
   if (inner.trim() === "") return undefined
+  const cut = /(?:^|[,:]\s*)([^,:"'{[\]}]*[ \t]#[^,"'\]}]*)/.exec(inner.slice(0, 1_000))?.[1]
+  if (cut !== undefined) return { message: because("#", cut), isOpen: true }
   const item = /(?:^|[,:]\s*)([^,:"'{[\]}]*\{[{%][^,"']*)/.exec(inner.slice(0, 1_000))?.[1]
   const advice = item === undefined ? "put each text in quotes" : quoteAdvice(item)
   return { message: `between ${value[0] === "{" ? "{ and }" : "[ and ]"}, ${advice}`, isGuess: true }
@@ -166,7 +168,8 @@ const valueFault = (value: string, anchors: ReadonlySet<string>): Omit<LineAdvic
   const comment = commentIn(value)
   if (comment !== undefined && isText(comment)) return { message: because("#", value) }
   const plain = comment === undefined ? value : value.slice(0, value.length - comment.length - 1)
-  return /:(?:[ \t]|$)/.test(plain.trimEnd()) ? { message: because(":", value) } : undefined
+  if (!/:(?:[ \t]|$)/.test(plain.trimEnd())) return undefined
+  return { message: because(":", value), isOpen: /[[\]{}"']/.test(plain) }
 }
 
 /** A line that is not part of a text of several lines. */
@@ -203,6 +206,12 @@ const indentFault = (line: string, { indent }: Line): string | undefined =>
     ? `write a space behind the colon: ${line.trim().replace(":", ": ").slice(0, maxQuoted)}`
     : undefined
 
+/** Returns the fault of a line without a key or a dash, which is as far to the left as a key above it. */
+const strayFault = (line: string): string =>
+  `belongs to no key: ${
+    /^\S+ ?[:=]/.test(line) ? "write `key: value`" : "indent the lines of a text further than its key"
+  }`
+
 /**
  * Returns advice for the lines of a text that is not YAML: texts that need quotes, tabs, and colons without a space.
  * Skips texts of several lines. Returns nothing for JSON.
@@ -214,6 +223,8 @@ export const adviceOf = (text: string): ReadonlyArray<LineAdvice> => {
   const found: Array<LineAdvice> = []
   let offset = 0
   let inside = -1
+  /** Column of the last key or dash. */
+  let column = -1
   for (const [index, written] of lines.entries()) {
     const at = offset
     offset += written.length + 1
@@ -228,7 +239,13 @@ export const adviceOf = (text: string): ReadonlyArray<LineAdvice> => {
       continue
     }
     if (isBlockHeader(read.value)) inside = read.column
-    if (read.key === undefined && !read.indent.includes("-")) continue
+    if (read.key === undefined && !read.indent.includes("-")) {
+      if (indentOf(line) <= column && !/^\s*[?:](?:\s|$)/.test(line)) {
+        found.push({ offset: at + indentOf(line), message: strayFault(line.trim()), isGuess: true })
+      }
+      continue
+    }
+    column = read.key === undefined ? read.column : read.indent.length
     const fault = valueFault(read.value, anchors)
     if (fault === undefined) continue
     let after = index + 1

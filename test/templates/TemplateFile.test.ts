@@ -175,7 +175,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
       "20:16 templates[0].variants[1].vars.__proto__: is not a name that can be used",
       "21:9 templates[1].id: is the id of another template of this file",
       "23:16 templates[1].objective: must give at least one outcome a weight above zero",
-      "25:7 templates[1].variants: must be a list",
+      '25:7 templates[1].variants: must be a list: begin each element with "- " on a line of its own',
       "26:5 templates[2]: must be a mapping",
       "28:16 templates[3].objective.revenue_cap: is required with `revenue`: the most that one decision counts for",
       "30:42 templates[4].objective.revenue_cap: must be a value between 0.001 and 1000000000",
@@ -211,7 +211,10 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
   it.each([
     ["name: |\n          a\n          b", "7:15 templates[0].variants[0].name: must not contain control characters"],
     ["active: on", "7:17 templates[0].variants[0].active: must be true or false: write true"],
-    ["targeting: {attribute: a, op: exists}", "7:20 templates[0].variants[0].targeting: must be a list"],
+    [
+      "targeting: {attribute: a, op: exists}",
+      '7:20 templates[0].variants[0].targeting: must be a list: begin each element with "- " on a line of its own',
+    ],
     [
       "seasons: [{starts_at: 2026-06-01, ends_at: 2026-01-01}]",
       "7:52 templates[0].variants[0].seasons[0].ends_at: must be after `starts_at`",

@@ -191,6 +191,49 @@ describe("advice on template files", () => {
     assert.match(braces[0]!, /^4:15 .*in quotes/)
   })
 
+  it("names lines in the wrong column", () => {
+    const stray = "belongs to no key: indent the lines of a text further than its key"
+    assert.deepStrictEqual(faultsOfSubject("Hello\n          dear Ann"), [`8:11 ${stray}`])
+    assert.deepStrictEqual(faultsOfSubject("|\n          Hello"), [`8:11 ${stray}`])
+    assert.deepStrictEqual(faultsOf("templates:\n  - id: a\n    name = A\n"), [
+      "3:5 belongs to no key: write `key: value`",
+    ])
+    for (const text of ["templates:\n  - id: a\n   name: A\n", "templates:\n  - id: a\n  name: A\n"]) {
+      assert.match(faultsOf(text).join(), /^3:1 begins in the wrong column: members of one mapping/)
+    }
+  })
+
+  it("names comments between brackets, and placeholders behind a number sign", () => {
+    assert.deepStrictEqual(faultsOf("templates:\n  - id: a\n    tags: [b, Sale #1]\n    name: A\n"), [
+      '3:11 in YAML, # begins a comment: put the text in quotes: "Sale #1"',
+    ])
+    assert.include(faultsOfSubject("a {% comment %} # b {% endcomment %}")[0], "# begins a comment")
+  })
+
+  it("lists one fault for a colon before braces and quotes", () => {
+    assert.deepStrictEqual(faultsOfSubject(`Hi {{ name | default: "you" }}`), [
+      `7:20 in YAML, ": " ends a key: put the text in quotes: 'Hi {{ name | default: "you" }}'`,
+    ])
+  })
+
+  it("refuses names in quotation marks of other languages", () => {
+    for (const name of ["“subject”", "„subject“", "‘subject’", "«subject»"]) {
+      assert.include(faultsOf(fileOf(`${name}: Hi`))[0], 'that YAML does not know: write "subject"', name)
+    }
+  })
+
+  it("says how lists and mappings are written", () => {
+    const template = (members: string) => faultsOf(`templates:\n  - id: a\n    name: A\n    ${members}\n`)
+    assert.deepStrictEqual(template("link_domains: shop.example"), ["4:19 must be a list: write [shop.example]"])
+    assert.deepStrictEqual(template("tags: 2026"), ['4:11 must be a list: write ["2026"]'])
+    assert.deepStrictEqual(template("tags: a, b"), [
+      '4:11 must be a list: begin each element with "- " on a line of its own',
+    ])
+    assert.deepStrictEqual(template("holdout:\n      - share: 0.1"), [
+      '5:7 must be a mapping or null: write its members without "- "',
+    ])
+  })
+
   it("says how booleans and numbers are written", () => {
     const settings = (written: string) => faultsOf(`templates:\n  - name: A\n    ${written}\n`).join()
     assert.match(settings("strict: yes"), /must be true or false: write true/)
