@@ -4,6 +4,7 @@ import { type CsvRow, csvRows } from "../text/CsvRows.ts"
 import { readAddress } from "../text/AddressText.ts"
 import { validateAddress } from "../text/Email.ts"
 import type { Fault } from "../domain/Errors.ts"
+import { readDate } from "../rendering/DateText.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import type { SuppressionEntry } from "./Suppression.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
@@ -54,31 +55,49 @@ interface ReadCsv {
   readonly skipped: number
 }
 
+/** Returns a name of a column or a reason as its letters alone: `E-Mail Address` and `EmailAddress` are one name. */
+const lettersOf = (name: string): string => name.trim().toLowerCase().replace(/[\s_-]+/g, "")
+
+/** Columns by the letters of the names that other systems and spreadsheets use, in English and German. */
 const columns: Readonly<Record<string, "address" | "reason" | "source" | "at">> = {
   address: "address",
+  adresse: "address",
   email: "address",
+  emailaddress: "address",
+  emailadresse: "address",
   mail: "address",
-  e_mail: "address",
-  email_address: "address",
-  e_mail_address: "address",
+  mailadresse: "address",
+  recipient: "address",
+  grund: "reason",
   reason: "reason",
+  suppressionreason: "reason",
+  quelle: "source",
   source: "source",
-  suppressed_at: "at",
-  created_at: "at",
+  createdat: "at",
   date: "at",
+  datum: "at",
+  lastupdatetime: "at",
+  suppressedat: "at",
 }
 
-/** Reasons by the names that other systems use. */
+/** Reasons by the letters of the names that other systems use. */
 const reasons: Readonly<Record<string, SuppressionReason>> = {
-  ...Object.fromEntries(SuppressionReason.literals.map((reason) => [reason, reason])),
+  ...Object.fromEntries(SuppressionReason.literals.map((reason) => [lettersOf(reason), reason])),
   bounce: "hard_bounce",
-  hardbounce: "hard_bounce",
+  bounced: "hard_bounce",
+  manualsuppression: "manual",
+  optout: "unsubscribe",
   spam: "complaint",
+  spamcomplaint: "complaint",
   unsubscribed: "unsubscribe",
   "": "manual",
 }
 
-const timeOf = (text: string): number => /^\d{4}-\d{2}-\d{2}([T ].*)?$/.test(text) ? Date.parse(text) : NaN
+/** Returns a date as Unix milliseconds, of UTC if it has no zone. NaN for other texts. */
+const timeOf = (text: string): number => {
+  const { local, zone = 0 } = readDate(text) ?? { local: NaN }
+  return typeof zone === "string" ? NaN : local - zone * 1_000
+}
 
 const readRow = (
   { line, values }: CsvRow,
@@ -93,7 +112,8 @@ const readRow = (
   const wrong = validateAddress(address)
   if (wrong !== undefined) return fault(`${JSON.stringify(address.slice(0, 100))} is no address: it ${wrong}`)
   const stated = valueOf("reason").toLowerCase()
-  const reason = Object.hasOwn(reasons, stated) ? reasons[stated] : undefined
+  const letters = lettersOf(stated)
+  const reason = Object.hasOwn(reasons, letters) ? reasons[letters] : undefined
   if (reason === undefined) {
     return fault(
       `reason ${JSON.stringify(stated.slice(0, 50))} must be one of ${SuppressionReason.literals.join(", ")}`,
@@ -119,7 +139,7 @@ const maxTitles = 2
 /** Returns the columns that a row names, if it is the header. */
 const namesOf = ({ values }: CsvRow) =>
   values.map((name) => {
-    const key = name.trim().toLowerCase().replace(/[\s_-]+/g, "_")
+    const key = lettersOf(name)
     return Object.hasOwn(columns, key) ? columns[key] : undefined
   })
 
@@ -144,7 +164,9 @@ export const readCsv = Effect.fnUntraced(function* (
   if (!hasHeader && !(first.values[0] ?? "").includes("@")) {
     return Result.fail([{
       pointer: `/line/${first.line}`,
-      detail: "must be a header with the column address, or the first address",
+      detail: `must be a header with the column email, or the first address. It is ${
+        JSON.stringify(first.values.join(", ").slice(0, 100))
+      }`,
     }])
   }
   const places = new Map<"address" | "reason" | "source" | "at", number>(hasHeader ? [] : [["address", 0]])

@@ -54,6 +54,35 @@ describe("the suppression list as CSV", () => {
     }
   })
 
+  it("reads the columns and reasons of other platforms", async () => {
+    const files: ReadonlyArray<readonly [file: string, reason: string, at: number | undefined]> = [
+      [
+        "EmailAddress,SuppressionReason,Origin,CreatedAt\nann@example.com,HardBounce,Recipient,2026-05-04T00:00:00-05:00",
+        "hard_bounce",
+        Date.parse("2026-05-04T05:00Z"),
+      ],
+      ["EmailAddress,Reason,LastUpdateTime\nann@example.com,BOUNCE,2026-05-04T00:00:00.5Z", "hard_bounce", undefined],
+      ["E-Mail-Adresse;Grund;Datum\nann@example.com;Spam Complaint;29.04.2026", "complaint", Date.parse("2026-04-29")],
+      ['address,created_at\nann@example.com,"Fri, 21 Oct 2011 11:02:55 GMT"', "manual", 1_319_194_975_000],
+      [
+        "Recipient,Reason,Date\nann@example.com,opt-out,2026-05-04 10:00",
+        "unsubscribe",
+        Date.parse("2026-05-04T10:00Z"),
+      ],
+    ]
+    for (const [file, reason, at] of files) {
+      const { rows } = Result.getOrThrow(await readAll(file))
+      assert.deepStrictEqual(rows.map((row) => [row.address, row.reason]), [["ann@example.com", reason]], file)
+      if (at !== undefined) assert.strictEqual(rows[0]!.at, at, file)
+    }
+  })
+
+  it("refuses days that do not exist and days whose month is unknown", async () => {
+    for (const day of ["2026-02-30", "2026-13-01", "03/04/2026", "45000.5"]) {
+      assert.match((await faultsOf(`email,date\nann@example.com,${day}\n`)).join(), /^\/line\/2 time .* ISO 8601/)
+    }
+  })
+
   it("replaces a future date by the current time", async () => {
     const { rows } = Result.getOrThrow(
       await readAll("address,date\na@example.com,2999-01-01\nb@example.com,2026-05-04"),
