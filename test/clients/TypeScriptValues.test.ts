@@ -91,9 +91,11 @@ describe("Values in requests of the TypeScript client", () => {
             throw new Error("no price")
           },
         },
-        "fields",
+        "fields.v",
         "no price",
       ],
+      [{ list: [{ toJSON: () => Object.keys(null!) }] }, "fields.v.list[0]", "cannot be read"],
+      [Array.from({ length: 500_001 }), "fields.v", "500001 elements"],
     ]
     for (const [value, path, words] of cases) {
       const request = { template_id: "t", fields: { v: value } }

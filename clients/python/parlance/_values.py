@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections import UserString
 from collections.abc import Mapping, Sequence, Set, ValuesView
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -17,6 +18,9 @@ from ._errors import ParlanceInvalidValue
 
 MAX_DEPTH = 100
 """Maximum nesting of a value."""
+
+MAX_ITEMS = 500_000
+"""Maximum number of elements of a list. The service accepts bodies of 1 MiB, which hold about as many."""
 
 MAX_BITS = 3_300
 """Maximum size of an integer, about 1,000 digits. Python refuses to write much larger ones."""
@@ -128,19 +132,35 @@ def _members(value: Any) -> list[tuple[Any, Any]] | None:
     return None
 
 
-def _items(value: Any) -> list[Any] | None:
+def _items(value: Any, path: str) -> list[Any] | None:
     """Returns the elements of a collection. None for other values."""
     is_list = isinstance(value, (Sequence, Set, ValuesView)) and not isinstance(value, (str, bytes, bytearray, memoryview))
-    return list(value) if is_list else None
+    if not is_list:
+        return None
+    if len(value) > MAX_ITEMS:
+        raise ParlanceInvalidValue(path, f"has {len(value)} elements, more than a request can have")
+    return list(value)
 
 
 def plain(value: Any, path: str = "", within: tuple[int, ...] = ()) -> Any:
     """Returns `value` as a value of JSON. `path` names it in errors, such as `fields.price`.
 
-    Raises `ParlanceInvalidValue` for a value that has no form in JSON, with the path of this value.
+    Raises `ParlanceInvalidValue` for a value that has no form in JSON or fails when it is read, with the path of this
+    value.
     """
+    try:
+        return _plain(value, path, within)
+    except ParlanceInvalidValue:
+        raise
+    except Exception as error:
+        raise ParlanceInvalidValue(path, f"cannot be read: {type(error).__name__}: {error!s:.200}") from error
+
+
+def _plain(value: Any, path: str, within: tuple[int, ...]) -> Any:
     if isinstance(value, Enum):
         value = value.value
+    if isinstance(value, UserString):
+        value = str(value)
     if value is None or isinstance(value, bool):
         return value
     if hasattr(value, "dtype") and callable(getattr(value, "tolist", None)) and not isinstance(value, (str, float)):
@@ -150,7 +170,7 @@ def plain(value: Any, path: str = "", within: tuple[int, ...] = ()) -> Any:
     if id(value) in within:
         raise ParlanceInvalidValue(path, "contains itself")
     members = _members(value)
-    items = None if members is not None else _items(value)
+    items = None if members is not None else _items(value, path)
     if members is None and items is None:
         return _scalar(value, path)
     if len(within) >= MAX_DEPTH:

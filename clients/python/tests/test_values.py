@@ -8,8 +8,8 @@ import os
 import sys
 import unittest
 import uuid
-from collections import OrderedDict, deque, namedtuple
-from collections.abc import Mapping
+from collections import OrderedDict, UserString, deque, namedtuple
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -33,6 +33,19 @@ class Tier(Enum):
 
 class Stock(IntEnum):
     LOW = 2
+
+
+class Detached(Mapping[str, Any]):
+    """Fails when it is read, as rows of a database do without their session."""
+
+    def __getitem__(self, name: str) -> Any:
+        raise LookupError("no session")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["price"])
+
+    def __len__(self) -> int:
+        return 1
 
 
 @dataclass
@@ -126,6 +139,7 @@ class Values(unittest.TestCase):
             (OrderedDict(a=None), {"a": None}),
             ({Tier.GOLD: 1, 7: 2, ID: 3, date(2026, 1, 2): 4}, {"gold": 1, "7": 2, str(ID): 3, "2026-01-02": 4}),
             (PurePosixPath("/a/b"), "/a/b"),
+            (UserString("Ann"), "Ann"),
             (Scalar(1.5), 1.5),
             (Scalar(0.1, size=4), 0.1),
             ({"k": 1}.values(), [1]),
@@ -168,6 +182,8 @@ class Values(unittest.TestCase):
             (circular, "fields.v.again[0]", "itself"),
             (deep, "fields.v" + "[0]" * 98, "nested"),
             (mock.sentinel.x, "fields.v", "of the type"),
+            ({"items": [Detached()]}, "fields.v.items[0]", "cannot be read: LookupError: no session"),
+            (range(10**9), "fields.v", "1000000000 elements"),
         ]:
             with self.subTest(path=path, words=words):
                 error = self.refused(value)

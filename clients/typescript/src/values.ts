@@ -3,6 +3,9 @@ import { ParlanceInvalidValue } from "./errors.ts"
 /** Maximum nesting of a value. */
 const maxDepth = 100
 
+/** Maximum number of elements of a list. The service accepts bodies of 1 MiB, which hold about as many. */
+const maxItems = 500_000
+
 type Within = ReadonlyArray<object>
 
 const refuse = (path: string, detail: string): never => {
@@ -62,6 +65,8 @@ const ofObject = (value: object, path: string, within: Within): unknown => {
   if (within.length >= maxDepth) return refuse(path, `is nested more than ${maxDepth} deep`)
   const inside = [...within, value]
   if (Array.isArray(value) || value instanceof Set || ArrayBuffer.isView(value)) {
+    const { length, size = length } = value as { readonly length?: number; readonly size?: number }
+    if (size! > maxItems) return refuse(path, `has ${size} elements, more than a request can have`)
     return listOf(value as Iterable<unknown>, path, inside)
   }
   if (value instanceof Map) return objectOf(value, path, inside)
@@ -69,9 +74,19 @@ const ofObject = (value: object, path: string, within: Within): unknown => {
   return ofClass(value, path, inside)
 }
 
+/** Returns an object as `ofObject` does. A getter or a `toJSON` that throws is a `ParlanceInvalidValue` too. */
+const readObject = (value: object, path: string, within: Within): unknown => {
+  try {
+    return ofObject(value, path, within)
+  } catch (error) {
+    if (error instanceof ParlanceInvalidValue) throw error
+    throw new ParlanceInvalidValue(path, `cannot be read: ${error}`, { cause: error })
+  }
+}
+
 /**
  * Returns `value` as a value of JSON. `path` names it in errors, such as `fields.price`. Throws `ParlanceInvalidValue`
- * for a value that has no form in JSON, with the path of this value.
+ * for a value that has no form in JSON or that fails when it is read, with the path of this value.
  */
 const plain = (value: unknown, path: string, within: Within = []): unknown => {
   switch (typeof value) {
@@ -83,19 +98,9 @@ const plain = (value: unknown, path: string, within: Within = []): unknown => {
     case "function":
       return refuse(path, `is a ${typeof value}, which has no form in JSON`)
     case "object":
-      return value === null ? null : ofObject(value, path, within)
+      return value === null ? null : readObject(value, path, within)
     default:
       return value
-  }
-}
-
-/** Returns `value` as `plain` does. A getter or a `toJSON` that throws is a `ParlanceInvalidValue` too. */
-const converted = (value: unknown, path: string): unknown => {
-  try {
-    return plain(value, path)
-  } catch (error) {
-    if (error instanceof ParlanceInvalidValue) throw error
-    throw new ParlanceInvalidValue(path, `cannot be read: ${error}`, { cause: error })
   }
 }
 
@@ -106,13 +111,13 @@ export const members = <A extends object>(request: A, path = ""): A => {
   }
   return Object.fromEntries(
     Object.entries(request).filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, converted(value, memberOf(path, name))]),
+      .map(([name, value]) => [name, plain(value, memberOf(path, name))]),
   ) as A
 }
 
 /** Returns a value as the text of a query parameter, a part of a path or a header. */
 export const parameter = (value: unknown, name: string): string => {
-  const found = converted(value, name)
+  const found = plain(value, name)
   return typeof found === "string" || typeof found === "number" || typeof found === "boolean"
     ? String(found)
     : refuse(name, "must be a text or a number")
