@@ -262,7 +262,11 @@ suiteOnPlatforms("The setup of webhook sources", (server) => {
     assert.deepStrictEqual(first.seen, [["e1", "waiting", null]])
     await org.decide("late", "u")
     await server().service.generate("paging", org.key, { template_id: "u", tracking_id: "late" })
-    await org.taken()
+    // A decision is known to the intake a moment after the answer.
+    await server().service.untilStored("both events count for both decisions", ["events"], async () => {
+      await org.taken()
+      return (await org.events("?tracking_id=late")).length === 4
+    })
     const second = await page(`&after=${first.next}`)
     assert.deepStrictEqual(second.seen, [["e2", "attributed", "t"]])
     const third = await page(`&after=${second.next}`)
