@@ -31,7 +31,7 @@ describe("a long-running service", () => {
   it.live("keeps a constant number of objects, idle and under load", () =>
     Effect.scoped(Effect.gen(function* () {
       const environment = yield* temporaryEnvironment
-      const samples = yield* Effect.promise(() => soak({ environment, intervalSeconds, idle: 3, loaded: 4, rate }))
+      const samples = yield* Effect.promise(() => soak({ environment, intervalSeconds, idle: 4, loaded: 4, rate }))
       for (const { heap, load, minute, phase } of samples) {
         const asked = load === undefined ? "" : `, ${load.generate.requests} Generates`
         console.info(`soak: ${phase}, minute ${minute.toFixed(1)}: ${heap.objects} objects${asked}`)
