@@ -19,9 +19,22 @@ describe("sampleFields", () => {
     )
   })
 
+  it("returns a date or a number for a name that says nothing, if a filter needs one", () => {
+    assert.deepStrictEqual(
+      sampleFields([{
+        body: '{{ due | date: "%d %B" }} {{ fee|money: "EUR" }} {{ city | date: "%d" }} {{ note | upcase }}',
+      }]),
+      { due: "2026-11-15", fee: 49.9, city: "Berlin", note: "Note" },
+    )
+  })
+
   it("takes linear time for text that is nearly Liquid", () => {
     assert.deepStrictEqual(
-      sampleFields([{ a: "{%".repeat(30_000), b: "{{ a.".repeat(13_000), c: `{%for x in ${" ".repeat(60_000)}` }]),
+      sampleFields([{
+        a: "{%".repeat(30_000),
+        b: "{{ a.".repeat(13_000),
+        c: `{%for x in ${" ".repeat(60_000)}{{ a${" ".repeat(60_000)}`,
+      }]),
       { a: "A" },
     )
   })

@@ -14,19 +14,40 @@ const examples: ReadonlyArray<readonly [RegExp, unknown]> = [
   [/country$/i, "Germany"],
 ]
 
-const exampleOf = (name: string): unknown => {
+/** Examples by the first filter of an output, for names that say nothing. */
+const examplesByFilter: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ...["date", "time_zone"].map((filter) => [filter, "2026-11-15"] as const),
+  ...[
+    "money",
+    "plus",
+    "minus",
+    "times",
+    "divided_by",
+    "modulo",
+    "round",
+    "ceil",
+    "floor",
+    "abs",
+    "number_with_delimiter",
+  ]
+    .map((filter) => [filter, 49.9] as const),
+])
+
+const exampleOf = (name: string, filter: string | undefined): unknown => {
   const found = examples.find(([pattern]) => pattern.test(name))
   if (found !== undefined) return found[1]
+  const fitting = examplesByFilter.get(filter ?? "")
+  if (fitting !== undefined) return fitting
   const words = name.replaceAll(/[_-]+/g, " ").trim()
   return words === "" ? "example" : words[0]!.toUpperCase() + words.slice(1)
 }
 
-type Node = { readonly members: Map<string, Node>; isList: boolean }
+type Node = { readonly members: Map<string, Node>; isList: boolean; filter?: string | undefined }
 
 const node = (): Node => ({ members: new Map(), isList: false })
 
 const path = String.raw`[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*`
-const output = new RegExp(String.raw`\{\{-?\s*(${path})`, "g")
+const output = new RegExp(String.raw`\{\{-?\s*(${path})(?:\s*\|\s*(\w+))?`, "g")
 const loop = new RegExp(String.raw`\{%-?\s*(?:for|tablerow)\s+([A-Za-z_][\w-]*)\s+in\s+(${path})`, "g")
 const made = /\{%-?\s*(?:assign|capture|increment|decrement)\s+([A-Za-z_][\w-]*)/g
 const tested = new RegExp(String.raw`\{%-?\s*(?:if|unless|elsif|case)\s+(${path})`, "g")
@@ -48,13 +69,13 @@ const searched = (sources: ReadonlyArray<Vars>): ReadonlyArray<string> => {
 }
 
 /**
- * Example values for the fields that the sources of a template use, guessed from their names. A field that the search
+ * Example values for the fields that the sources of a template use, guessed from their names and filters. A field that the search
  * misses renders blank. Searches at most 50 variants and 300,000 characters.
  */
 export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<string, unknown>> => {
   const root = node()
   let paths = 0
-  const put = (segments: ReadonlyArray<string>, isList: boolean) => {
+  const put = (segments: ReadonlyArray<string>, isList: boolean, filter?: string) => {
     if (++paths > maxPaths) return
     let at = root
     for (const segment of segments) {
@@ -68,6 +89,7 @@ export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<stri
       at = next
     }
     if (isList) at.isList = true
+    at.filter ??= filter
   }
   for (const source of searched(sources)) {
     const own = new Set([...source.matchAll(made)].map(([, name]) => name!))
@@ -87,15 +109,15 @@ export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<stri
       }
     }
     for (const pattern of [output, tested]) {
-      for (const [, text] of source.matchAll(pattern)) {
+      for (const [, text, filter] of source.matchAll(pattern)) {
         const segments = resolve(text!)
-        if (segments !== undefined) put(segments, false)
+        if (segments !== undefined) put(segments, false, filter)
       }
     }
   }
-  const valueOf = (name: string, { isList, members }: Node): unknown => {
+  const valueOf = (name: string, { filter, isList, members }: Node): unknown => {
     const one = members.size === 0
-      ? exampleOf(isList ? name.replace(/s$/, "") : name)
+      ? exampleOf(isList ? name.replace(/s$/, "") : name, filter)
       : Object.fromEntries([...members].map(([member, child]) => [member, valueOf(member, child)]))
     return isList ? [one] : one
   }
