@@ -296,8 +296,6 @@ interface Candidate {
   /** Posterior probability of the sizes. */
   readonly probability: number
   readonly levels: LevelCase
-  /** Own level of each variant by day, relative to its mean over the period of the report. */
-  readonly paths: ReadonlyArray<Float64Array>
 }
 
 const sum = (numbers: Iterable<number>): number => {
@@ -325,16 +323,12 @@ const fitAll = (data: DailyOutcomes): ReadonlyArray<Candidate> => {
     return {
       evidence: logEvidence(data, state, curvature, all, each) + Math.log(prior),
       levels,
-      paths: state.own.map((path, v) => {
-        const middle = levels.variants[v]!.mean - levels.common.mean - data.centers[v]!
-        return path.map((level) => level - middle)
-      }),
     }
   })
   const largest = Math.max(...found.map(({ evidence }) => evidence))
   const odds = found.map(({ evidence }) => Math.exp(evidence - largest))
   const all = sum(odds)
-  return found.map(({ levels, paths }, i) => ({ levels, paths, probability: odds[i]! / all }))
+  return found.map(({ levels }, i) => ({ levels, probability: odds[i]! / all }))
 }
 
 /**
@@ -347,18 +341,4 @@ export const levelCases = (data: DailyOutcomes, count: number): ReadonlyArray<Le
     let upTo = 0
     return (found.find(({ probability }) => (upTo += probability) > (m + 0.5) / count) ?? found.at(-1)!).levels
   })
-}
-
-/**
- * Returns how the rate of each variant moved apart from the other variants: its factor by day, relative to the period
- * of the report.
- */
-export const ownFactors = (data: DailyOutcomes): ReadonlyArray<Float64Array> => {
-  const found = fitAll(data)
-  return data.outcomes.map((_, v) =>
-    Float64Array.from(
-      data.days,
-      (_, d) => Math.exp(sum(found.map(({ paths, probability }) => probability * paths[v]![d]!))),
-    )
-  )
 }

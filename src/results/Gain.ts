@@ -36,28 +36,24 @@ export const worthOf = (counts: ReadonlyArray<PeriodCount>): number => {
   return value > 0 ? counts.reduce((sum, one) => sum + one.square, 0) / value : 1
 }
 
-/** Rate of each variant in each period, as a factor of its present rate, apart from what moves all variants alike. */
-export type RateFactors = ReadonlyArray<ArrayLike<number>>
-
 /** Returns for each period the ratio of its outcomes to the outcomes expected of the variants and contexts in it. */
 export const periodFactors = (
   counts: ReadonlyArray<PeriodCount>,
   periods: number,
   rates: ContextRates,
-  moved: RateFactors,
 ): ReadonlyArray<number> => {
   const worth = worthOf(counts)
   const had = new Float64Array(periods)
   const due = new Float64Array(periods)
   for (const { exposure, context, period, value, variant } of counts) {
     had[period]! += value / worth
-    due[period]! += exposure * rates.of(variant, context) * moved[variant]![period]! / worth
+    due[period]! += exposure * rates.of(variant, context) / worth
   }
   return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + pull) / (due[i]! + pull))
 }
 
 /**
- * Returns the gain over a random split, by the rates of every variant in every context: in each period
+ * Returns the gain over a random split, by the model's present rates of every variant in every context: in each period
  * and context, the outcomes of the chosen variants minus the outcomes of a random split of the eligible variants. A
  * change of the base rate is therefore not a gain, but a variant shown where it does well is. The credible interval
  * comes from the model's coefficients, including the base rate. The model shrinks the rates of variants with little
@@ -71,14 +67,13 @@ export const gainOver = (
   factors: ReadonlyArray<number>,
   size: { readonly variants: number; readonly contexts: number },
   rates: ContextRates,
-  moved: RateFactors,
   runs: (variant: number, period: number) => boolean,
   fits: (variant: number, context: number) => boolean,
 ): ReadonlyArray<GainSoFar> => {
   const byPeriod = Map.groupBy(counts, ({ period }) => period)
   const all = Array.from({ length: size.variants }, (_, variant) => variant)
   /** Difference to the decisions of a random split so far, by variant and context, scaled to an average period. */
-  const difference = all.map(() => new Float64Array(size.contexts))
+  const moved = all.map(() => new Float64Array(size.contexts))
   let even = 0
   return factors.map((factor, period) => {
     for (const [context, there] of Map.groupBy(byPeriod.get(period) ?? [], ({ context }) => context)) {
@@ -90,12 +85,11 @@ export const gainOver = (
       }
       const choices = all.filter((variant) => had[variant]! > 0 || (runs(variant, period) && fits(variant, context)))
       for (const variant of choices) {
-        const then = factor * moved[variant]![period]!
-        difference[variant]![context]! += then * (had[variant]! - trials / choices.length)
-        even += then * rates.of(variant, context) * trials / choices.length
+        moved[variant]![context]! += factor * (had[variant]! - trials / choices.length)
+        even += factor * rates.of(variant, context) * trials / choices.length
       }
     }
-    const { mean: gained, variance } = rates.total(difference)
+    const { mean: gained, variance } = rates.total(moved)
     const reach = z * Math.sqrt(variance)
     return { gained, interval: [gained - reach, gained + reach], even }
   })

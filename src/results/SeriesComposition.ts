@@ -8,8 +8,7 @@ import { isTimed, learnedOutcomes, valuedOutcomes, weightsOf } from "../domain/O
 import type { Objective } from "../domain/Template.ts"
 import type { TimedOutcome } from "../journal/Ledger.ts"
 import type { SeriesCounts } from "../learning/TallyReports.ts"
-import { ownFactors } from "../bandit/LocalLevel.ts"
-import { gainOver, type PeriodCount, periodFactors, type RateFactors, worthOf } from "./Gain.ts"
+import { gainOver, periodFactors, worthOf } from "./Gain.ts"
 import { ContextRates } from "./ContextRates.ts"
 import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
 import type { ComposedSeries } from "./TemplateSeries.ts"
@@ -169,14 +168,15 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const targeted = new Set(input.targeted.map((id) => place.get(id)))
   const size = { variants: ids.length, contexts: places.size }
   const rates = new ContextRates(model, ids, [...places.keys()])
-  const moved = rateFactors(counts, ordered.map(({ start }) => start), rates, ids, model, now)
-  const factors = periodFactors(counts, ordered.length, rates, moved)
+  const factors = periodFactors(counts, ordered.length, rates)
+  // The gain concerns all days, and so do the rates of the model without its levels of the last days.
+  const { levels: _levels, ...ofAllDays } = model
+  const average = new ContextRates(ofAllDays, ids, [...places.keys()])
   const gains = gainOver(
     counts,
-    factors,
+    periodFactors(counts, ordered.length, average),
     size,
-    rates,
-    moved,
+    average,
     (variant, period) => seen[variant]!.from <= period && period <= seen[variant]!.to,
     // A targeted variant that was never chosen in a context counts as not eligible in it.
     (variant, context) => !targeted.has(variant) || chosen.has(`${variant}/${context}`),
@@ -273,44 +273,4 @@ const hoursOfWeek = (delays: ReadonlyArray<DelayedOutcomes>, zone: string): Comp
   return counts.flatMap((engagements, at) =>
     engagements === 0 ? [] : [{ day: Math.floor(at / 24) + 1, hour: at % 24, engagements }]
   )
-}
-
-/** Number of days that the rates of a model describe. */
-const presentDays = 14
-
-/** Maximum number of periods in which changes of rates are searched for. */
-const mostPeriods = 200
-
-/** Returns how the rates of the variants moved apart, from the counts of the periods with these starts. */
-const rateFactors = (
-  counts: ReadonlyArray<PeriodCount>,
-  starts: ReadonlyArray<number>,
-  rates: ContextRates,
-  ids: ReadonlyArray<string>,
-  model: ModelSnapshot,
-  now: number,
-): RateFactors => {
-  const worth = worthOf(counts)
-  const zeros = () => ids.map(() => new Float64Array(starts.length))
-  const outcomes = zeros()
-  const expected = zeros()
-  const shares = new Float64Array(starts.length)
-  const independence = ids.map((id) => model.variants.find((variant) => variant.id === id)?.independence ?? 1)
-  for (const { context, exposure, period, trials, value, variant } of counts) {
-    outcomes[variant]![period]! += independence[variant]! * value / worth
-    expected[variant]![period]! += independence[variant]! * exposure * rates.of(variant, context) / worth
-    if (starts[period]! >= now - presentDays * dayMillis) shares[period]! += trials
-  }
-  const recent = shares.reduce((sum, share) => sum + share, 0)
-  if (model.window.mode !== "adaptive" || starts.length > mostPeriods || recent === 0) {
-    return zeros().map((list) => list.fill(1))
-  }
-  return ownFactors({
-    days: starts,
-    shares: shares.map((share) => share / recent),
-    outcomes: outcomes.map((list) => list.map((value) => Math.max(0, value))),
-    expected,
-    centers: ids.map(() => 0),
-    tau0: model.tau0,
-  })
 }

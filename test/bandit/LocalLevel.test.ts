@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type DailyOutcomes, levelCases, ownFactors } from "../../src/bandit/LocalLevel.ts"
+import { type DailyOutcomes, levelCases } from "../../src/bandit/LocalLevel.ts"
 import { chance } from "../../src/simulation/Chance.ts"
 import { dayMillis } from "../../src/bandit/Window.ts"
 
@@ -102,9 +102,6 @@ describe("levels of the last days", () => {
       assert.closeTo(first!.mean, -0.5, 0.08)
       assert.closeTo(second!.mean, 0, 0.12)
     }
-    const [falling, other] = ownFactors(drawn(5, [200, 60, 30], logs))
-    assert.closeTo(falling![10]! / other![10]!, Math.exp(0.5), 0.15)
-    assert.closeTo(falling![days - 1]! / other![days - 1]!, 1, 0.15)
   })
 
   it("are the prior of a variant without outcomes and expected outcomes", () => {

@@ -21,16 +21,13 @@ const countsOf = (
       })
     )).flat()
 
-const still = [0, 1].map(() => new Float64Array(10).fill(1))
-
-const gainOf = (counts: ReadonlyArray<PeriodCount>, moved = still) => {
-  const factors = periodFactors(counts, 10, rates, moved)
+const gainOf = (counts: ReadonlyArray<PeriodCount>) => {
+  const factors = periodFactors(counts, 10, rates)
   return gainOver(
     counts,
     factors,
     { variants: 2, contexts: 2 },
     rates,
-    moved,
     () => true,
     () => true,
   )
@@ -42,21 +39,6 @@ describe("the gain over a random split", () => {
       assert.approximately(gained, 0, 1e-9)
       assert.deepStrictEqual(interval.map(Math.abs), [0, 0])
     }
-  })
-
-  it("has the rates of each period", () => {
-    // In the first five periods the first variant had three times its present rate.
-    const then = [new Float64Array(10).fill(3, 0, 5).fill(1, 5), still[1]!]
-    const counts = countsOf((_, context, variant) => context === 0 && variant === 0 ? 1000 : 0)
-      .map((one) => ({ ...one, value: one.value * then[one.variant]![one.period]! }))
-    const gains = gainOf(counts, then).map(({ gained }) => gained)
-    const [first, second] = [rates.of(0, 0), rates.of(1, 0)]
-    const steps = gains.map((gain, i) => gain - (gains[i - 1] ?? 0))
-    // The factors of the periods are drawn to 1 by ten outcomes.
-    steps.forEach((step, i) => {
-      const expected = 500 * (i < 5 ? 3 * first - second : first - second)
-      assert.approximately(step, expected, Math.abs(expected) * 0.01 + 1e-9)
-    })
   })
 
   it("equals the benefit of choosing the better variant in each context, and grows over time", () => {
