@@ -1,4 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import { foreignFilters, foreignTags } from "../../src/rendering/dialects/LiquidTags.ts"
+import { filters } from "../../src/rendering/Filters.ts"
+import { tagNames } from "../../src/rendering/Grammar.ts"
 import { foreignFaults, sourceWarnings } from "../../src/rendering/SourceWarnings.ts"
 
 const faultsOf = (source: string) => foreignFaults("v", source).map(({ message }) => message)
@@ -241,6 +244,15 @@ const legitimate: ReadonlyArray<string> = [
 
 describe("copy of other platforms", () => {
   for (const [platform, cases] of Object.entries(refused)) {
+    it("has no filter or tag of its own in the tables, and names only own filters", () => {
+      for (const [name, { write }] of Object.entries(foreignFilters)) {
+        assert.isFalse(filters.has(name), name)
+        const named = write.split("|").flatMap((part) => /^\s*([a-z_0-9]+)/.exec(part)?.[1] ?? [])
+        for (const one of named) assert.isTrue(filters.has(one), `${name}: ${write}`)
+      }
+      for (const name of Object.keys(foreignTags)) assert.notInclude(tagNames, name)
+    })
+
     it(`is refused with the Liquid to write: ${platform}`, () => {
       for (const [copy, replacement] of cases) {
         const [first = ""] = faultsOf(copy)

@@ -137,8 +137,6 @@ export const foreignFilters: Readonly<Record<string, ForeignName>> = {
   linebreaksbr: { platform: django, write: "newline_to_br" },
   urlencode: { platform: both, write: "url_encode" },
   urlize: { platform: both, write: "raw" },
-  url_escape: { platform: "Braze", write: "uri_escape" },
-  url_param_escape: { platform: "Braze", write: "url_encode | replace: '+', '%20'" },
   sha2: { platform: "Braze", write: "sha256" },
   base64: { platform: "Braze", write: "base64_encode" },
   number_with_precision: { platform: "another platform", write: "round: 2" },
