@@ -210,7 +210,7 @@ interface Parts {
   time?: Time
   zone?: number | string
   weekday?: true
-  /** Whether the day stands before the month. */
+  /** Whether the day comes before the month. */
   dayFirst?: boolean
 }
 

@@ -25,7 +25,7 @@ const meantBy = (written: string): string | undefined => {
 
 /**
  * Returns the first part of a text that was certainly encoded twice, or undefined. Certain: all characters other than
- * ASCII that stand together are the bytes of valid UTF-8 in Windows-1252, which no words are.
+ * ASCII next to each other are the bytes of valid UTF-8 in Windows-1252, which no words are.
  */
 export const doubleEncoding = (text: string): DoubleEncoding | undefined => {
   for (const { 0: written, index } of text.matchAll(/[^\0-\u007f]{2,}/g)) {

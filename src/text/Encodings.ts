@@ -72,9 +72,9 @@ const firstBadByte = (bytes: Uint8Array): number => {
   return at
 }
 
-/** Signs that stand alone, next to a space or a digit. */
+/** Signs alone, next to a space or a digit. */
 const aloneSigns = /^[“”‘’„‚‹›«»–—…•€£¥¢©®™°§¶·×÷½¼¾²³¹ºª¿¡†\u00a0]$/u
-/** Signs that stand between two letters. */
+/** Signs between two letters. */
 const innerSigns = /^[’'‘·–—\u00a0]$/u
 
 const isLetter = (text: string | undefined): boolean => text !== undefined && /^\p{L}$/u.test(text)

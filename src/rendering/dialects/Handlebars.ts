@@ -93,7 +93,7 @@ const endOf = ([, name = ""]: ReadonlyArray<string>): string => {
     : "{% endif %}, or {% endfor %} for a list"
 }
 
-/** Helpers with the filters that replace them. `@1` is the first value, and `$2` the second as it stands. */
+/** Helpers with the filters that replace them. `@1` is the first value, and `$2` the second without a change. */
 const helpers: Readonly<Record<string, string>> = {
   defaultifempty: "{{ @1 | default: $2 }}",
   upper: "{{ @1 | upcase }}",

@@ -3,7 +3,7 @@ import { fetchFirst, fieldOf, type Notation, ownWords, passLink, writeOut } from
 // Outputs and tags of languages that look like Liquid: Braze, Marketo, HubSpot, Klaviyo, Jinja and JavaScript. The
 // patterns match the text between the braces or percent signs.
 
-/** Names in Braze that stand for data which this service does not have, with what to do. */
+/** Names in Braze of data that this service does not have, with what to do. */
 const brazeRemedies: Readonly<Record<string, string>> = {
   content_blocks: writeOut,
   campaign: "Write the name here, or pass it as a field, such as {{ campaign }}",

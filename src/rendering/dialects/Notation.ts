@@ -7,7 +7,7 @@ export interface Notation {
   /** Matches the notation, or its beginning. Quantifiers are bounded, so that a search needs linear time. */
   readonly pattern: RegExp
   /**
-   * The replacement in Liquid, or a sentence that says what to do if there is none. In a text, `$1` is the first group
+   * The replacement in Liquid. Without an equivalent, a sentence with the remedy. In a text, `$1` is the first group
    * of the pattern, and `@1` is the field that the first group names. Undefined: the match is no such notation.
    */
   readonly write: string | ((groups: ReadonlyArray<string>) => string | undefined)
@@ -59,7 +59,7 @@ export const fieldOf = (name: string): string => {
     (path === path.toUpperCase() && isPath(path) ? path.toLowerCase() : path)
 }
 
-/** Returns a value in Liquid: a text in quotes or a number as it stands, otherwise a field. */
+/** Returns a value in Liquid: a text in quotes or a number without a change, otherwise a field. */
 export const valueOf = (text: string): string => {
   const plain = text.trim()
   return /^(?:"[^"]*"|'[^']*'|-?\d+(?:\.\d+)?|true|false)$/.test(plain) ? plain : pathOf(plain.replace(/^this\./, ""))
