@@ -7,13 +7,13 @@ import { EarlierAnswers } from "../suppressions/EarlierAnswers.ts"
  * How long an answer of the suppression list permits a message to begin. The time counts from the query, on the
  * monotonic clock. Unit: milliseconds.
  */
-export const validMillis = 900
+export const validMillis = 700
 
 /**
- * How long a suppression waits until answers of other nodes have expired: their validity, plus a margin for clocks and
- * network.
+ * How long a suppression waits until answers of other nodes have expired: their validity, plus a margin for busy
+ * machines, clocks and network.
  */
-const lapse = Duration.millis(validMillis + 100)
+const lapse = Duration.millis(validMillis + 300)
 
 /**
  * Tracks how long answers of the suppression list are valid on this node. A suppression committed on this node

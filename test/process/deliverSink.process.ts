@@ -19,6 +19,12 @@ let attempts: ReadonlyArray<Attempt> = []
 /** Unix milliseconds of a clock that does not jump. */
 const now = () => performance.timeOrigin + performance.now()
 
+/** When the event loop last had its turn. What is read in the next turn may have come at any time since. */
+let lastTurn = now()
+setInterval(() => {
+  lastTurn = now()
+}, 1)
+
 /** Listens on a free port of loopback. */
 const listen = (server: { listen: (port: number, host: string, done: () => void) => unknown }, at: () => unknown) =>
   new Promise<number>((resolve) => server.listen(0, "127.0.0.1", () => resolve((at() as AddressInfo).port)))
@@ -31,7 +37,7 @@ const startSmtp = () => {
     disableReverseLookup: true,
     logger: false,
     onMailFrom: (_, session, done) => {
-      began.set(session.id, now())
+      began.set(session.id, lastTurn)
       done()
     },
     onClose: ({ id }) => void began.delete(id),

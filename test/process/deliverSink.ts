@@ -7,7 +7,8 @@ export type SinkKind = "smtp" | "webhook" | "recipients"
 
 /**
  * A message that a platform took whole: `at` in milliseconds of its own clock; `isNew`: handed on, not a repetition. Of
- * `smtp` also when its first command came, the path of its unsubscribe link, and its subject.
+ * `smtp` also the earliest time at which its first command can have come, the path of its unsubscribe link, and its
+ * subject.
  */
 export type SinkArrival = readonly [
   id: string,
