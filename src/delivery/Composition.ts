@@ -163,8 +163,12 @@ const listHeaders = ({ mailto, url }: NonNullable<Email["unsubscribe"]>): Readon
   ...(url?.startsWith("https:") ? [{ name: "List-Unsubscribe-Post", value: "List-Unsubscribe=One-Click" }] : []),
 ]
 
-const headersOf = ({ feedbackId, isAutomatic, trackingId, unsubscribe }: Email): ReadonlyArray<Header> => [
+const headersOf = (
+  { feedbackId, isAutomatic, senderHeaders = {}, trackingId, unsubscribe }: Email,
+): ReadonlyArray<Header> => [
   { name: "X-Tracking-ID", value: trackingId },
+  // Services read JSON in headers, which must not become encoded words.
+  ...Object.entries(senderHeaders).map(([name, value]) => ({ name, value, prepared: true })),
   ...(unsubscribe === undefined ? [] : listHeaders(unsubscribe)),
   ...(feedbackId === undefined ? [] : [{ name: "Feedback-ID", value: feedbackId }]),
   ...(isAutomatic === true ? [{ name: "Auto-Submitted", value: "auto-generated" }] : []),

@@ -1,6 +1,7 @@
 import type { Duration, Effect } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import type { RefusalClass } from "../domain/refusals/RefusalTable.ts"
+import type { SenderName } from "../domain/Senders.ts"
 import type { SourceId } from "../domain/Source.ts"
 import type { NotComposed } from "./Composer.ts"
 import type { Composed } from "../text/Email.ts"
@@ -39,7 +40,7 @@ export interface Message {
 
 /** The platform's identifier of an accepted message, which its webhooks use to report on the message. */
 export interface PlatformMessage {
-  readonly source: SourceId
+  readonly source: SourceId | SenderName
   /** Equals the `messageKey` that the source's adapter reads from events. */
   readonly messageKey: string
 }

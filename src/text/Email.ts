@@ -32,6 +32,8 @@ export interface Email {
   /** `X-Tracking-Id`. */
   readonly trackingId: string
   readonly unsubscribe?: { readonly url?: string | undefined; readonly mailto?: string | undefined } | undefined
+  /** Headers for the e-mail service that sends the message, by name: ASCII without line breaks. */
+  readonly senderHeaders?: Readonly<Record<string, string>> | undefined
   /** `Feedback-ID`, made by `feedbackIdOf`. */
   readonly feedbackId?: string | undefined
   /** Whether to add `Auto-Submitted: auto-generated`, so that programs do not reply. Default: false. */

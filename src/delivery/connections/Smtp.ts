@@ -5,6 +5,15 @@ import { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import { Composer } from "../Composer.ts"
 import { DkimSigning } from "../dkim/DkimSigning.ts"
+import {
+  foreignSettings,
+  idInReply,
+  senderHeaders,
+  senderMessageKey,
+  senderNames,
+  senderOf,
+  senders,
+} from "../../domain/Senders.ts"
 import { type Composed, type Email, validateAddress } from "../../text/Email.ts"
 import { feedbackIdOf, isSenderId } from "../FeedbackId.ts"
 import { accepted, fails, ofRecipient, retry, unfit, works } from "./Answers.ts"
@@ -27,6 +36,13 @@ const Host = Schema.String.check(
 const BounceDomain = Schema.String.check(
   Schema.makeFilter<string>((text) =>
     validateAddress(`bounce@${text}`) === undefined ? undefined : "must be a domain, such as bounces.shop.example"
+  ),
+)
+
+/** The name of a configuration set or a message stream. */
+const ServiceId = Schema.String.check(
+  Schema.makeFilter<string>((text) =>
+    /^[\w-]{1,64}$/.test(text) ? undefined : "must be 1 to 64 letters, digits, hyphens or underscores"
   ),
 )
 
@@ -65,6 +81,15 @@ export const Settings = Schema.Struct({
     mailto: Schema.optionalKey(Address),
     one_click: Schema.optionalKey(Schema.Boolean),
   })),
+  /**
+   * The e-mail service behind the server. Messages get the headers that make the service report their tracking ids.
+   * `none`: no such headers. Default: the service of the host, if it is known.
+   */
+  sender: Schema.optionalKey(Schema.Literals([...senderNames, "none"])),
+  /** Configuration set of Amazon SES, which publishes the events. Default: the set of the sending identity. */
+  configuration_set: Schema.optionalKey(ServiceId),
+  /** Message stream of Postmark. Default: Postmark's transactional stream. */
+  message_stream: Schema.optionalKey(ServiceId),
   /** The sender id at the end of `Feedback-ID`. Default: derived from the organization's slug. */
   sender_id: Schema.optionalKey(
     Schema.String.check(
@@ -100,7 +125,11 @@ type Settings = typeof Settings.Type
 export const Secrets = Schema.Struct({ password: Schema.optionalKey(Secret) })
 
 /** Validates an administrator's input for this platform: see `entry`. */
-export const decode = entry(Settings, Secrets, ({ tls, unsubscribe, user }, { password }) => [
+export const decode = entry(Settings, Secrets, ({ tls, unsubscribe, user, ...service }, { password }) => [
+  ...foreignSettings(service).map(({ name, setting }) => ({
+    pointer: `/settings/${setting}`,
+    detail: `is a setting of ${senders[name].title}: set sender to "${name}", or leave it out`,
+  })),
   ...(user !== undefined && password === undefined
     ? [{ pointer: "/secrets/password", detail: "is required with a user" }]
     : []),
@@ -182,6 +211,17 @@ export const emailOf = (settings: Sender, message: Message): Result.Result<Email
   })
 }
 
+/** Returns the result of a message that the server accepted, with the service's id of the message if `reply` has it. */
+const acceptedBy = (settings: Settings, message: Message, reply: string): SendResult => {
+  const source = senderOf(settings)
+  const id = source === undefined ? undefined : idInReply(source, reply)
+  const messageKey = senderMessageKey(id, message.email)
+  return accepted(
+    id ?? messageIdOf(settings, message),
+    source === undefined || messageKey === undefined ? [] : [{ source, messageKey }],
+  )
+}
+
 /** Returns the result of an attempt that the server did not accept. */
 const resultOf = (end: Exclude<AttemptEnd, { readonly _tag: "sent" }>, secrets: ReadonlyArray<string>): SendResult => {
   switch (end._tag) {
@@ -227,6 +267,7 @@ export const make = (
     const dkim = yield* DkimSigning
     const { connections = 20, tls = "starttls", user } = settings
     const secrets = password === undefined ? [] : [password]
+    const sender = senderOf(settings)
     const line = open(guard, {
       host: settings.host,
       port: settings.port ?? (tls === "tls" ? 465 : 587),
@@ -240,19 +281,22 @@ export const make = (
     const sessions = yield* makeSessions(line, connections, rfcTimes)
 
     const outbound = makeOutbound(composing, (message) =>
-      Result.map(emailOf(settings, message), (email) => ({ ...email, dkim })))
+      Result.map(emailOf(settings, message), (email) => ({
+        ...email,
+        dkim,
+        senderHeaders: senderHeaders(settings, message.id),
+      })))
 
     return {
       compose: outbound.compose,
       prepare: outbound.prepare,
       send: (message, giveUp) =>
         Effect.matchEffect(outbound.compose(message), {
-          onFailure: ({ final, reason }) =>
-            Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
+          onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
           onSuccess: (mail) =>
             Effect.map(
               sessions.send(withReturnPath(settings, message, mail), giveUp),
-              (end) => end._tag === "sent" ? accepted(messageIdOf(settings, message)) : resultOf(end, secrets),
+              (end) => end._tag === "sent" ? acceptedBy(settings, message, end.reply) : resultOf(end, secrets),
             ),
         }),
       test: Effect.matchEffect(line, {
@@ -266,7 +310,9 @@ export const make = (
             works(
               `The SMTP server greeted${tls === "none" ? "" : ", encrypted"}${
                 user === undefined ? "" : " and took user and password"
-              }. Sender and recipients were not tried.`,
+              }. Sender and recipients were not tried.${
+                sender === undefined ? "" : ` Messages carry their tracking ids for ${senders[sender].title}.`
+              }`,
             ),
           ),
       }),

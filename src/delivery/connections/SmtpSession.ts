@@ -39,8 +39,8 @@ interface Transaction {
   readonly mail: Composed
   /** Called when the server has accepted sender and recipient. The message is sent only if `go` is called. */
   readonly begin: (go: () => void) => void
-  /** Called at the end, without a fault if the server has accepted the message. */
-  readonly done: (fault: SmtpFault | undefined) => void
+  /** Called at the end, with the server's reply if it has accepted the message. */
+  readonly done: (end: SmtpFault | string) => void
 }
 
 /**
@@ -92,9 +92,9 @@ export class SmtpSession {
       body.push(null)
     }
     const body: Readable = new Readable({ read: () => this.#began ? undefined : sending.begin(go) })
-    this.connection.send({ from, to, size: bytes.length }, body, (error) => {
+    this.connection.send({ from, to, size: bytes.length }, body, (error, info) => {
       if (sending !== this.#sending) return
-      if (error === null || error === undefined) return this.#finish(undefined)
+      if (error === null || error === undefined) return this.#finish(info.response)
       const fault = faultOfSend(error, this.#began)
       if (fault.cause === "size") return this.#finish(fault)
       // A server ends the session after 421.
@@ -123,10 +123,10 @@ export class SmtpSession {
     this.connection.close()
   }
 
-  #finish(fault: SmtpFault | undefined): void {
+  #finish(end: SmtpFault | string): void {
     const sending = this.#sending
     this.#sending = undefined
-    sending?.done(fault)
+    sending?.done(end)
   }
 
   #lose(fault: SmtpFault): void {

@@ -39,7 +39,7 @@ interface Progress {
  * additional session.
  */
 export type AttemptEnd =
-  | { readonly _tag: "sent" }
+  | { readonly _tag: "sent"; readonly reply: string }
   | { readonly _tag: "fault"; readonly fault: SmtpFault }
   | { readonly _tag: "late" | "closed" | "yielded" | "left" | "crowded"; readonly progress: Progress }
 
@@ -253,18 +253,18 @@ class Pool {
     session.send({
       mail: attempt.mail,
       begin,
-      done: (fault) => {
+      done: (end) => {
         attempt.session = undefined
-        const isLast = messages + 1 >= maxMessages || this.#isClosing ||
-          (fault !== undefined && isSessionRefusal(fault))
+        const isSent = typeof end === "string"
+        const isLast = messages + 1 >= maxMessages || this.#isClosing || (!isSent && isSessionRefusal(end))
         if (session.isOpen && isLast) this.#leave(session.quit)
         else this.#keep({ session, messages: messages + 1, since: this.now() })
-        if (fault === undefined) return this.#end(attempt, { _tag: "sent" })
+        if (isSent) return this.#end(attempt, { _tag: "sent", reply: end })
         // The server had closed a kept session before it received any byte of the message.
-        const isStale = messages > 0 && !attempt.progress.began && fault.cause === undefined &&
-          (fault.code === undefined || fault.code === 421)
+        const isStale = messages > 0 && !attempt.progress.began && end.cause === undefined &&
+          (end.code === undefined || end.code === 421)
         if (isStale) return this.#beginNew(attempt)
-        this.#fail(attempt, fault)
+        this.#fail(attempt, end)
         this.#judgeRefusals()
       },
     })

@@ -19,6 +19,8 @@ const valid: Readonly<Record<PlatformName, ReadonlyArray<ConnectionInput>>> = {
         reply_to: "help@shop.example",
         unsubscribe: { url: "https://shop.example/u?t={tracking_id}&e={email}", mailto: "stop@shop.example" },
         client_name: "mail.shop.example",
+        sender: "postmark",
+        message_stream: "broadcasts",
         connections: 20,
         variables: { subject: "title", body: "content" },
       },
@@ -100,6 +102,20 @@ const faulty: ReadonlyArray<readonly [PlatformName, ConnectionInput, ReadonlyArr
     ],
   ],
   ["smtp", { settings: { host: "h.example", from: "a@b.example", user: "u" }, secrets: {} }, ["/secrets/password"]],
+  [
+    "smtp",
+    {
+      settings: {
+        host: "smtp.sendgrid.net",
+        from: "a@b.example",
+        sender: "gmail",
+        configuration_set: "main",
+        message_stream: "a b",
+      },
+      secrets: {},
+    },
+    ["/settings/sender", "/settings/message_stream", "/settings/configuration_set"],
+  ],
   ["smtp", { settings: { host: "h.example", from: "a@b.example" }, secrets: { password: "p" } }, ["/settings/user"]],
   [
     "smtp",

@@ -105,7 +105,7 @@ const send = (
         began = true
         go()
       },
-      done: (fault) => resolve({ fault, began }),
+      done: (end) => resolve({ fault: typeof end === "string" ? undefined : end, began }),
     })
   })
 

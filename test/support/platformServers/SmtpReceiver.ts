@@ -28,6 +28,8 @@ export interface SmtpOptions {
   readonly login?: { readonly user: string; readonly password: string }
   /** A reply to every login, such as `535 5.7.8 Bad credentials`. */
   readonly loginReply?: string
+  /** The text after 250 in the reply to an accepted message. */
+  readonly acceptance?: string
   readonly size?: number
   readonly host?: string
   /** Extensions that the server does not announce. */
@@ -72,7 +74,9 @@ const replied = (reply: string) => Object.assign(new Error(reply.slice(4)), { re
 /** Starts a real SMTP server on loopback with a self-signed certificate. */
 export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
   new Promise((resolve, reject) => {
-    const { fault, faults = [], holdReplies, host = "127.0.0.1", limit, login, loginReply, slow } = options
+    const { acceptance, fault, faults = [], holdReplies, host = "127.0.0.1", limit, login, loginReply, slow } = options
+    const accept = (done: (error: null, message?: string) => void) =>
+      acceptance === undefined ? done(null) : done(null, acceptance)
     const mails: Array<Mail> = []
     const arrivals: Array<Arrival> = []
     const sockets = new Set<Socket>()
@@ -150,8 +154,8 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
           }
           changed()
           if (spoil("data", session, done)) return
-          if (holdReplies === undefined || mails.length < holdReplies.fromMessage) whenDue("data", () => done())
-          else void until(() => sessions >= holdReplies.untilSessions).then(() => done())
+          if (holdReplies === undefined || mails.length < holdReplies.fromMessage) whenDue("data", () => accept(done))
+          else void until(() => sessions >= holdReplies.untilSessions).then(() => accept(done))
         })
       },
     }

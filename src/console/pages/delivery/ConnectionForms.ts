@@ -91,6 +91,20 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     user: { label: "User", hint: "Empty: no login." },
     ...from,
     ...unsubscribe,
+    sender: {
+      label: "E-mail service",
+      hint: "Messages carry their tracking id for this service, so that its events find them. Default: by the server.",
+    },
+    configuration_set: {
+      label: "Configuration set",
+      hint: "Of Amazon SES. Its event destinations report opens, clicks and bounces.",
+      further: true,
+    },
+    message_stream: {
+      label: "Message stream",
+      hint: "Of Postmark. Default: the transactional stream.",
+      further: true,
+    },
     sender_id: {
       label: "Sender id in Feedback-ID",
       hint:
