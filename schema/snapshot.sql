@@ -744,6 +744,7 @@ CREATE TABLE outgoing_webhooks (
   due_at timestamp with time zone NOT NULL,
   finished_at timestamp with time zone,
   log json NOT NULL DEFAULT '[]'::json,
+  batch json,
   PRIMARY KEY (org_slug, endpoint_id, id),
   FOREIGN KEY (org_slug, endpoint_id) REFERENCES webhook_endpoints(org_slug, id) ON DELETE CASCADE
 );
@@ -1248,6 +1249,17 @@ CREATE TABLE webhook_endpoints (
   updated_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
+CREATE TABLE webhook_feeds (
+  org_slug text NOT NULL,
+  endpoint_id text NOT NULL,
+  stream text NOT NULL,
+  since timestamp with time zone NOT NULL,
+  cursor text,
+  due_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, endpoint_id, stream),
+  FOREIGN KEY (org_slug, endpoint_id) REFERENCES webhook_endpoints(org_slug, id) ON DELETE CASCADE
 );
 
 CREATE TABLE webhook_sources (

@@ -9,7 +9,8 @@ const endpoint = argument("id", "Id of the webhook endpoint")
 
 const events = Flag.String("event").pipe(
   Flag.withDescription(
-    "A type of event that the endpoint gets, such as delivery.failed. Repeat the option for several. Default: all",
+    "A type of event that the endpoint gets, such as delivery.failed. Repeat the option for several. Default: all " +
+      "single events, without those that come in batches, such as message.clicked",
   ),
   Flag.between(0, 50),
   Flag.map(orAbsent),
@@ -25,7 +26,7 @@ const stateOf = ({ disabled_reason, enabled, failing_since }: WebhookEndpoint) =
 const columns: TableColumns<WebhookEndpoint> = {
   id: "id",
   url: "url",
-  events: ({ events }) => events.length === 0 ? "all" : events.join(", "),
+  events: ({ events }) => events.length === 0 ? "all single events" : events.join(", "),
   state: stateOf,
   description: "description",
 }
@@ -35,8 +36,12 @@ const secretText = (secret: string) => `Signing secret, shown only this once:\n$
 const refused = (message: string) => new CommandFailed({ message })
 
 /** The rows of an event: one for each attempt, or one row without an attempt. */
-const rowsOf = ({ attempts, created_at, id, next_attempt_at, state, type }: SentEvent) => {
-  const about = [id, type, state === "pending" ? `pending until ${next_attempt_at}` : state]
+const rowsOf = ({ attempts, created_at, event_count, id, next_attempt_at, state, type }: SentEvent) => {
+  const about = [
+    id,
+    event_count === null ? type : `${type} (${event_count})`,
+    state === "pending" ? `pending until ${next_attempt_at}` : state,
+  ]
   return attempts.length === 0
     ? [[...about, created_at, null, null, null]]
     : attempts.map(({ at, milliseconds, reason, status }) => [...about, at, status, milliseconds, reason])
@@ -66,7 +71,7 @@ export const webhookEndpointCommand = commandGroup(
       url: text("url", "Where events are sent"),
       description,
       events,
-      allEvents: toggle("all-events", "Send all types of events"),
+      allEvents: toggle("all-events", "Send all types of single events"),
       enable: toggle("enable", "Send events again, also after the service has disabled the endpoint"),
       disable: toggle("disable", "Send no events"),
     }, ({ allEvents, description, disable, enable, endpoint, events, url }) => {

@@ -3,6 +3,8 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { SecretBox } from "../store/SecretBox.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
+import { BatchBodies } from "../webhooks/BatchBodies.ts"
+import type { BatchedType } from "../webhooks/BatchTypes.ts"
 import { purposeOf, type WebhookAttempt } from "../webhooks/Endpoints.ts"
 import { type Due, type Outcome, recordAttempt, takeDue } from "../webhooks/OutgoingQueue.ts"
 import { retryPause } from "./AttemptOutcome.ts"
@@ -52,6 +54,7 @@ interface Result {
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const box = yield* SecretBox
+  const bodyOf = yield* BatchBodies
   const http = yield* OutboundHttp.make
 
   const exchange = Effect.fnUntraced(function* (due: Due) {
@@ -60,8 +63,9 @@ export const make = Effect.gen(function* () {
       due.secrets.filter(({ until }) => until === null || Date.parse(until) > now),
       ({ sealed }) => Effect.map(box.open(purposeOf(due.orgSlug, due.endpointId), sealed), Redacted.value),
     )
-    const headers = signedBy(secrets, due.id, due.body, now)
-    const answer = yield* http.request({ method: "POST", url: new URL(due.url), headers, body: due.body })
+    const body = due.body ?? (yield* bodyOf({ ...due, type: due.type as BatchedType, batch: due.batch! }))
+    const headers = signedBy(secrets, due.id, body, now)
+    const answer = yield* http.request({ method: "POST", url: new URL(due.url), headers, body })
     const isTaken = answer.status >= 200 && answer.status <= 299
     return {
       status: answer.status,

@@ -77,7 +77,7 @@ export const columnsOf: Readonly<Record<Stream, ReadonlyArray<string>>> = {
 }
 
 /** Maximum age of a cursor. Notes about late rows are kept a day longer. Unit: days. */
-const cursorDays = 30
+export const cursorDays = 30
 
 /** The interval that the first query of an export reads, and the limits of later intervals. */
 const firstStepMillis = 60_000
@@ -161,6 +161,38 @@ const makeQueries = (sql: SqlClient.SqlClient) => {
   }
 
   /**
+   * Reads the rows of the notes after `from` up to `to`, and the rows between both positions. Rows that were noted after
+   * `to` are missing: they belong to a later page.
+   */
+  const range = Effect.fnUntraced(function* (org: OrgSlug, from: Cursor, to: Cursor) {
+    const { stream } = from
+    const { byLate, parts } = keys[stream]
+    const view = sql.literal(`export_${stream}`)
+    const columns = sql.literal(selected(stream))
+    const key = sql.literal(parts.join(", "))
+    const late = yield* sql<ExportedRow>`
+      SELECT ${columns} FROM late_rows l JOIN ${view} v ON v.org_slug = l.org_slug AND ${sql.literal(byLate)}
+      WHERE l.org_slug = ${org} AND l.stream = ${stream} AND (l.noted_at, l.id) > (${from.late.at}::timestamptz,
+        ${from.late.id}::bigint) AND (l.noted_at, l.id) <= (${to.late.at}::timestamptz, ${to.late.id}::bigint)`
+      .withoutTransform
+    const isTimed = stream !== "deliveries"
+    const position = ({ main }: Cursor) =>
+      sql.csv(main.map((part, index) => isTimed && index === 0 ? sql`${part}::timestamptz` : sql`${part}`))
+    const first = sql.literal(parts[0]!)
+    const within = isTimed
+      ? sql`${first} >= ${from.main[0]}::timestamptz AND ${first} <= ${to.main[0]}::timestamptz`
+      : sql`TRUE`
+    const main = yield* sql<ExportedRow>`
+      SELECT ${columns} FROM ${view} v WHERE v.org_slug = ${org} AND ${within}
+        AND (${key}) > (${position(from)}) AND (${key}) <= (${position(to)})
+        AND NOT EXISTS (
+          SELECT 1 FROM late_rows l WHERE l.org_slug = ${org} AND l.stream = ${stream}
+            AND (l.noted_at, l.id) > (${to.late.at}::timestamptz, ${to.late.id}::bigint) AND ${sql.literal(byLate)})`
+      .withoutTransform
+    return [...late, ...main]
+  })
+
+  /**
    * Returns the start of an export: all rows from `since` on. Rows written late are older than the horizon, so their
    * position is final.
    */
@@ -173,7 +205,7 @@ const makeQueries = (sql: SqlClient.SqlClient) => {
         return { stream, main, late: { at: late, id: "0" }, stepMillis: firstStepMillis }
       },
     )
-  return { horizon, lateRows, rowsBetween, start }
+  return { horizon, lateRows, range, rowsBetween, start }
 }
 
 /** Reads decisions, events and deliveries in pages, in a stable order that skips no row. */
@@ -188,6 +220,13 @@ export class Exports extends Context.Service<Exports, {
     stream: Stream,
     options: { readonly after: Cursor | undefined; readonly since: Date; readonly limit: number },
   ) => Effect.Effect<ExportPage, CursorExpired | SqlError>
+  /** Returns the position before the rows from `since` on. Fails with `SqlError` if the database does not respond. */
+  readonly start: (stream: Stream, since: Date) => Effect.Effect<Cursor, SqlError>
+  /**
+   * Reads the rows of pages again, from the position before the first page to the position after the last. Rows that
+   * were deleted since, or that a later page lists again, are missing. Fails with `SqlError` if the database does not respond.
+   */
+  readonly range: (org: OrgSlug, from: Cursor, to: Cursor) => Effect.Effect<ReadonlyArray<ExportedRow>, SqlError>
 }>()("parlance/exports/Exports") {
   static readonly layer = Layer.effect(
     Exports,
@@ -259,7 +298,10 @@ export class Exports extends Context.Service<Exports, {
         return { rows: [...again, ...rows], cursor: { stream, main, late: position, stepMillis }, hasMore }
       })
 
-      return Exports.of({ page })
+      const start = (stream: Stream, since: Date) =>
+        Effect.flatMap(queries.horizon, (horizon) => queries.start(stream, since, horizon))
+
+      return Exports.of({ page, range: queries.range, start })
     }),
   )
 }

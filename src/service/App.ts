@@ -126,6 +126,7 @@ import { Retention } from "../journal/retention/Retention.ts"
 import { Endpoints } from "../webhooks/Endpoints.ts"
 import * as OutgoingWebhooks from "../delivery/OutgoingWebhooks.ts"
 import { Exports } from "../exports/Exports.ts"
+import * as WebhookBatches from "../exports/WebhookBatches.ts"
 import { KeptResults } from "../results/KeptResults.ts"
 import { ResultShares } from "../results/ResultShares.ts"
 import { SegmentExplorer } from "../results/SegmentExplorer.ts"
@@ -244,7 +245,11 @@ const servicesOver = (layerActors: LayerActors) =>
     ),
     Proposals.layer,
     Layer.mergeAll(Comments.layer, ResultShares.layer, SegmentExplorer.layer).pipe(Layer.provide(Templates.layer)),
-    Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
+    Layer.mergeAll(
+      Traffic.layer,
+      WebhookBatches.layerBatchBodies.pipe(Layer.provideMerge(Exports.layer)),
+      Endpoints.layer,
+    ),
     OperatorRefusals.layer,
     Alerts.layer.pipe(Layer.provide([SourceRhythms.layer, layerDelivery, layerDisabledSources])),
     Layer.mergeAll(ChangeHistory.layer, ServiceMail.layer),
@@ -327,6 +332,7 @@ export const layerJobs = Layer.mergeAll(
   Erasures.layerRunning,
   SinkMessages.layerRunning,
   OutgoingWebhooks.layerRunning,
+  WebhookBatches.layerRunning,
   Alerts.layerRunning,
   Notifications.layerRunning,
   ServiceMail.layerRunning,

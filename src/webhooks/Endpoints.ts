@@ -8,13 +8,14 @@ import { EndpointNotFound, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
 import type { ChosenType, EventType } from "./EventTypes.ts"
+import { type BatchRange, syncFeeds } from "./Feeds.ts"
 
 /** A server of an organization that receives events. */
 export interface Endpoint {
   readonly id: string
   readonly url: string
   readonly description: string
-  /** Types of events that the endpoint receives; empty for all types. */
+  /** Types of events that the endpoint receives; empty for all types of single events. */
   readonly events: ReadonlyArray<ChosenType>
   readonly enabled: boolean
   /** Why the service disabled the endpoint; null if it did not. */
@@ -45,11 +46,14 @@ export interface WebhookAttempt {
   readonly milliseconds: number
 }
 
-/** An event for an endpoint. */
+/** An event for an endpoint, or a batch of events. */
 export interface OutgoingWebhook {
   readonly id: string
-  readonly type: EventType
-  readonly body: string
+  readonly type: EventType | ChosenType
+  /** The body as it is signed; null for a batch, whose rows are read for each attempt. */
+  readonly body: string | null
+  /** The rows of a batch; null for a single event. */
+  readonly batch: BatchRange | null
   readonly state: "pending" | "delivered" | "failed"
   readonly createdAt: Date
   readonly dueAt: Date
@@ -108,7 +112,7 @@ const makeEvents = (
   ) {
     yield* find(org, id)
     return yield* sql<OutgoingWebhook>`
-      SELECT w.id, w.type, w.body, w.state, w.created_at, w.due_at, w.finished_at, w.log FROM outgoing_webhooks w
+      SELECT w.id, w.type, nullif(w.body, '') AS body, w.batch, w.state, w.created_at, w.due_at, w.finished_at, w.log FROM outgoing_webhooks w
       WHERE w.org_slug = ${org} AND w.endpoint_id = ${id} AND ${
       before === undefined ? sql`TRUE` : sql`(w.created_at, w.id) < (
         SELECT b.created_at, b.id FROM outgoing_webhooks b
@@ -226,6 +230,7 @@ export class Endpoints extends Context.Service<Endpoints, {
             VALUES (${org}, ${id}, ${input.url}, ${input.description}, ${[...input.events]}::text[], ${input.enabled},
               ${JSON.stringify(stored)}::text::json, ${at}, ${at})
             RETURNING ${columns}`
+          yield* syncFeeds(sql, org, row!, true)
           return row!
         }))
         return { endpoint, secret }
@@ -245,6 +250,7 @@ export class Endpoints extends Context.Service<Endpoints, {
               disabled_reason = CASE WHEN ${forgets} THEN NULL ELSE e.disabled_reason END,
               failing_since = CASE WHEN ${forgets} THEN NULL ELSE e.failing_since END
             WHERE e.org_slug = ${org} AND e.id = ${id} RETURNING ${columns}`
+            yield* syncFeeds(sql, org, row!, after.enabled && !before.enabled)
             return row!
           }))
         },

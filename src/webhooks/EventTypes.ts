@@ -1,8 +1,9 @@
 import { Schema } from "effect"
 import { alternatives } from "../text/alternatives.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
+import { type BatchedType, batchedTypes } from "./BatchTypes.ts"
 
-// Types of events that webhook endpoints receive, and their data.
+// Types of single events that webhook endpoints receive, and their data. `BatchTypes.ts` has those sent in batches.
 
 const org = Schema.String.annotate({ description: "The organization" })
 const at = (description: string) => Schema.String.annotate({ description: `${description}, ISO 8601` })
@@ -112,11 +113,17 @@ export const eventData = {
 /** Type of an event, such as `delivery.failed`. */
 export type EventType = keyof typeof eventData
 
-/** Types that an endpoint can subscribe to. Every endpoint also receives `ping`. */
-export type ChosenType = Exclude<EventType, "ping">
+/** Types of single events that an endpoint can subscribe to. Every endpoint also receives `ping`. */
+type SingleType = Exclude<EventType, "ping">
+
+/** Types that an endpoint can subscribe to. */
+export type ChosenType = SingleType | BatchedType
+
+/** All types of single events that an endpoint can subscribe to. */
+export const singleTypes = Object.keys(eventData).filter((type): type is SingleType => type !== "ping")
 
 /** All types that an endpoint can subscribe to. */
-export const chosenTypes = Object.keys(eventData).filter((type): type is ChosenType => type !== "ping")
+export const chosenTypes = [...singleTypes, ...batchedTypes]
 
 /** An event of an organization. */
 export type WebhookEvent = {

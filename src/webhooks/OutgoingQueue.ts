@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import type { StoredSecret, WebhookAttempt } from "./Endpoints.ts"
+import type { OutgoingWebhook, StoredSecret, WebhookAttempt } from "./Endpoints.ts"
 
 // The queue of events for webhook endpoints. A node leases the events that it sends. If the node dies, another node
 // sends them after the lease has expired.
@@ -19,11 +19,9 @@ const keptAttempts = 20
 const failingDays = 5
 
 /** An event to send. */
-export interface Due {
+export interface Due extends Pick<OutgoingWebhook, "id" | "type" | "body" | "batch" | "createdAt"> {
   readonly orgSlug: string
   readonly endpointId: string
-  readonly id: string
-  readonly body: string
   readonly url: string
   readonly secrets: ReadonlyArray<StoredSecret>
   /** Number of earlier attempts. */
@@ -48,7 +46,7 @@ export const takeDue = (sql: SqlClient.SqlClient, limit: number): Effect.Effect<
     )
     UPDATE outgoing_webhooks w SET due_at = now() + ${leaseSeconds} * interval '1 second' FROM due d
     WHERE w.org_slug = d.org_slug AND w.endpoint_id = d.endpoint_id AND w.id = d.id
-    RETURNING w.org_slug, w.endpoint_id, w.id, w.body, d.url, d.secrets, w.attempts,
+    RETURNING w.org_slug, w.endpoint_id, w.id, w.type, nullif(w.body, '') AS body, w.batch, w.created_at, d.url, d.secrets, w.attempts,
       coalesce(extract(epoch FROM now() - w.first_failed_at) * 1000, 0)::float8 AS failing_millis`
 
 /** The result of an attempt: delivered, to be repeated after a pause, or given up. */

@@ -58,7 +58,7 @@ describe("alerts of two nodes", () => {
     const announced = (slug: string, endpoint: string) =>
       onFirst(Effect.gen(function* () {
         const messages = yield* (yield* Endpoints).messages(org(slug), endpoint, { before: undefined, limit: 50 })
-        return messages.map(({ body }) => JSON.parse(body))
+        return messages.map(({ body }) => JSON.parse(body!))
       }))
 
     const look = onEach(Effect.flatMap(Alerts, (alerts) => alerts.lookAtAll))

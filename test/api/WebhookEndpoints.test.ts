@@ -131,6 +131,37 @@ suiteOnSending("Webhook endpoints", (bench) => {
     await refusing.platform.close()
   })
 
+  it("receive selected events in signed batches, and no other events in batches", async () => {
+    await using server = await receiver()
+    const { slug } = await bench.sender("batched")
+    const single = await create(slug, server.url)
+    const batched = await create(slug, server.url, ["decision.made", "delivery.sent"])
+    await bench.run(bench.sql`
+      INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, segment, policy, decided_at)
+      SELECT ${slug}, 'id-' || i, 't', 'a', 'ann', 'bandit', '', '1', now() - i * interval '1 second' - interval '30 minutes'
+      FROM generate_series(1, 3) i`)
+    await bench.run(bench.sql`
+      UPDATE late_rows SET noted_at = noted_at - interval '10 minutes' WHERE org_slug = ${slug}`)
+    await bench.run(bench.sql`
+      UPDATE webhook_feeds SET since = now() - interval '1 hour', cursor = NULL, due_at = now() WHERE org_slug = ${slug}`)
+    await server.until(() => server.received.length === 1)
+    const [batch] = server.received
+    assert.isTrue(await isSigned(batch!, batched.secret))
+    assert.strictEqual(batch!.json.type, "decision.made")
+    assert.strictEqual(batch!.json.data.org, slug)
+    assert.sameMembers(batch!.json.data.events.map(({ tracking_id }: Json) => tracking_id), ["id-1", "id-2", "id-3"])
+    await bench.service.untilStored("it is delivered", ["outgoing_webhooks"], async () => {
+      const { json: { events: [event] } } = await manage("GET", `${batched.at}/events`)
+      return event.state === "delivered" && event.event_count === 3 && event.body === null
+    })
+    const { json: { events: [{ id }] } } = await manage("GET", `${batched.at}/events`)
+    assert.deepStrictEqual((await manage("POST", `${batched.at}/replay`, { event_id: id })).json, { replayed: 1 })
+    await server.until(() => server.received.length === 2)
+    assert.strictEqual(server.received[1]!.body, batch!.body)
+    assert.strictEqual(server.received[1]!.headers["webhook-id"], id)
+    assert.deepStrictEqual((await manage("GET", `${single.at}/events`)).json.events, [])
+  })
+
   it("receive two signatures for a day after the secret was replaced", async () => {
     await using server = await receiver()
     await bench.sender("rotated")

@@ -59,7 +59,7 @@ describe("winner.found", () => {
         })
         const announced = Effect.map(
           endpoints.messages(org("won"), endpoint.id, { before: undefined, limit: 10 }),
-          (messages) => messages.map(({ body }) => JSON.parse(body)),
+          (messages) => messages.map(({ body }) => JSON.parse(body!)),
         )
         for (const ago of [24, 20, 16, 12, 9].map((days) => days * day)) {
           yield* plant("won", { copy: "a", decisions: 300, outcomes: { click: 90 }, ago })

@@ -7,7 +7,7 @@ equal methods for asyncio.
 from ._client import AsyncParlance, Parlance
 from ._errors import Fault, ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable
 from ._types import DelayTime, EventAnswer, EventVerdict, Generated, Queued
-from ._webhooks import verify_webhook
+from ._webhooks import WebhookBatch, WebhookBatchData, verify_webhook
 
 __all__ = [
     "AsyncParlance",
@@ -21,5 +21,7 @@ __all__ = [
     "ParlanceProblem",
     "ParlanceUnavailable",
     "Queued",
+    "WebhookBatch",
+    "WebhookBatchData",
     "verify_webhook",
 ]

@@ -5,9 +5,25 @@ import hashlib
 import hmac
 import time
 from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypedDict
 
 TOLERANCE = 300
 """Maximum difference between the timestamp of a signature and the current time, in seconds."""
+
+
+class WebhookBatchData(TypedDict):
+    org: str
+    events: list[dict[str, Any]]
+    """At most 1,000, each with an `id`. An event that a later batch repeats has the same `id`."""
+
+
+class WebhookBatch(TypedDict):
+    """The body of a request with events that come in batches. OpenAPI has the members of each type under `webhooks`."""
+
+    type: Literal["delivery.sent", "message.opened", "message.clicked", "message.bounced", "decision.made"]
+    timestamp: str
+    """Time of the batch, ISO 8601."""
+    data: WebhookBatchData
 
 
 def verify_webhook(

@@ -25,3 +25,4 @@ export type {
   Queued,
 } from "./types.ts"
 export { verifyWebhook } from "./webhooks.ts"
+export type { WebhookBatch } from "./webhooks.ts"

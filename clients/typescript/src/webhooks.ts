@@ -58,3 +58,15 @@ export const verifyWebhook = async (request: {
   }
   return false
 }
+
+/** The body of a request with events that come in batches. OpenAPI has the members of each type under `webhooks`. */
+export interface WebhookBatch {
+  readonly type: "delivery.sent" | "message.opened" | "message.clicked" | "message.bounced" | "decision.made"
+  /** Time of the batch, ISO 8601. */
+  readonly timestamp: string
+  readonly data: {
+    readonly org: string
+    /** At most 1,000. An event that a later batch repeats has the same `id`. */
+    readonly events: ReadonlyArray<{ readonly id: string; readonly [member: string]: unknown }>
+  }
+}

@@ -2,6 +2,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { HttpUrl } from "../../delivery/connections/Entry.ts"
 import { Remark } from "../../domain/Ids.ts"
+import { alternatives } from "../../text/alternatives.ts"
+import { batchedTypes } from "../../webhooks/BatchTypes.ts"
 import { chosenTypes } from "../../webhooks/EventTypes.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
@@ -14,7 +16,10 @@ const path = { org: Schema.String }
 const endpointPath = { ...path, endpoint: Schema.String }
 
 const Events = Schema.Array(Schema.Literals(chosenTypes)).annotate({
-  description: "Types of events that the endpoint receives. Empty: all types, including types that later versions add",
+  description: "Types of events that the endpoint receives. Empty: all types of single events, including types that " +
+    `later versions add. ${
+      alternatives(batchedTypes.map((type) => `\`${type}\``))
+    } come in batches, and only if listed`,
 })
 
 /** A webhook endpoint without its secret. */
@@ -65,7 +70,12 @@ export const SentEvent = Schema.Struct({
   created_at: Schema.String,
   next_attempt_at: Schema.NullOr(Schema.String),
   finished_at: Schema.NullOr(Schema.String),
-  body: Schema.String.annotate({ description: "The body as it is signed" }),
+  body: Schema.NullOr(Schema.String).annotate({
+    description: "The body as it is signed; null for a batch, whose events are read for each attempt",
+  }),
+  event_count: Schema.NullOr(Schema.Int).annotate({
+    description: "Number of events in a batch; null for a single event",
+  }),
   attempts: Schema.Array(Schema.Struct({
     at: Schema.String,
     status: Schema.NullOr(Schema.Int).annotate({ description: "Status of the response; null without one" }),

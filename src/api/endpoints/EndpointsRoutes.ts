@@ -10,6 +10,7 @@ const sentEvent = (event: OutgoingWebhook) => ({
   ...event,
   nextAttemptAt: event.state === "pending" ? event.dueAt : null,
   attempts: event.log,
+  eventCount: event.batch?.count ?? null,
 })
 
 /** Returns the events to replay. Fails unless the request has exactly one of `event_id` and `since`. */

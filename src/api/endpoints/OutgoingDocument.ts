@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { type BatchedType, batchedTypes, batchSize, batchTypes } from "../../webhooks/BatchTypes.ts"
 import { eventData, eventExamples, eventSummaries, type EventType } from "../../webhooks/EventTypes.ts"
 
 // The part of the OpenAPI document about events that this service sends.
@@ -14,10 +15,11 @@ const header = (name: string, description: string) => ({
 const operationIdOf = (type: string) =>
   `on${type.split(".").map((part) => part[0]!.toUpperCase() + part.slice(1)).join("")}`
 
-const webhookOf = (type: EventType) => ({
+/** A request of a type: its summary, the JSON Schema of its data, and an example. */
+const webhookOf = (type: string, summary: string, data: unknown, example: unknown) => ({
   post: {
     operationId: operationIdOf(type),
-    summary: eventSummaries[type],
+    summary,
     description: "Signed as Standard Webhooks describes. An event can arrive more than once: compare `webhook-id`.",
     security: [],
     parameters: [
@@ -38,10 +40,10 @@ const webhookOf = (type: EventType) => ({
             properties: {
               type: { type: "string", const: type },
               timestamp: { type: "string", format: "date-time", description: "Time of the event" },
-              data: Schema.toJsonSchemaDocument(eventData[type]).schema,
+              data,
             },
           },
-          example: { type, timestamp: "2026-05-04T09:30:00.000Z", data: eventExamples[type] },
+          example: { type, timestamp: "2026-05-04T09:30:00.000Z", data: example },
         },
       },
     },
@@ -52,7 +54,28 @@ const webhookOf = (type: EventType) => ({
   },
 })
 
+const ofSingle = (type: EventType) =>
+  webhookOf(type, eventSummaries[type], Schema.toJsonSchemaDocument(eventData[type]).schema, eventExamples[type])
+
+const ofBatch = (type: BatchedType) => {
+  const { example, members, summary } = batchTypes[type]
+  const fields = Object.fromEntries(Object.entries(members).map(([member, [, schema]]) => [member, schema]))
+  const event = Schema.Struct({
+    id: Schema.String.annotate({ description: "Identifies the event, also when a later batch repeats it" }),
+    ...fields,
+  })
+  const data = Schema.Struct({
+    org: Schema.String.annotate({ description: "The organization" }),
+    events: Schema.Array(event).annotate({ description: `At most ${batchSize.toLocaleString("en")} events` }),
+  })
+  return webhookOf(type, `${summary}. In batches`, Schema.toJsonSchemaDocument(data).schema, {
+    org: "shop",
+    events: [{ id: "3q2-7wAAuZ0Jc6vYb0mB1XgQk8nT5sL4hRfDpEiUoWc", ...example }],
+  })
+}
+
 /** The description of every outgoing event in the OpenAPI document, by type. */
-export const webhooks = Object.fromEntries(
-  (Object.keys(eventData) as ReadonlyArray<EventType>).map((type) => [type, webhookOf(type)]),
-)
+export const webhooks = Object.fromEntries([
+  ...(Object.keys(eventData) as ReadonlyArray<EventType>).map((type) => [type, ofSingle(type)]),
+  ...batchedTypes.map((type) => [type, ofBatch(type)]),
+])

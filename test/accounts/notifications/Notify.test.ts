@@ -131,7 +131,7 @@ describe("notifications", () => {
         assert.deepStrictEqual(more, [])
         assert.deepInclude(notification, { kind: "comment.mention", data: comment, readAt: null })
         const sent = yield* endpoints.messages(org, endpoint.id, { before: undefined, limit: 10 })
-        assert.deepStrictEqual(sent.map(({ body }) => JSON.parse(body).type), ["comment.added"])
+        assert.deepStrictEqual(sent.map(({ body }) => JSON.parse(body!).type), ["comment.added"])
       }))
 
     it.effect("are paged, filtered and read", () =>

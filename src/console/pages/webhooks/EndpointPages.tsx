@@ -3,7 +3,8 @@ import type { OrgSlug } from "../../../domain/Ids.ts"
 import { EndpointInput } from "../../../api/endpoints/EndpointsApi.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { type Endpoint, Endpoints, maxEndpoints, rotationHours } from "../../../webhooks/Endpoints.ts"
-import { chosenTypes, eventSummaries } from "../../../webhooks/EventTypes.ts"
+import { batchedTypes, batchTypes } from "../../../webhooks/BatchTypes.ts"
+import { eventSummaries, singleTypes } from "../../../webhooks/EventTypes.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
@@ -27,8 +28,11 @@ const endpointForm = inputForm(EndpointInput, {
   events: {
     label: "Events",
     as: "checkboxes",
-    hint: "None chosen: all events, also events that later releases add.",
-    options: chosenTypes.map((type) => [type, type, `${eventSummaries[type]}.`] as const),
+    hint: "None chosen: all single events, also events that later releases add. Batches are sent only if chosen.",
+    options: [
+      ...singleTypes.map((type) => [type, type, `${eventSummaries[type]}.`] as const),
+      ...batchedTypes.map((type) => [type, type, `${batchTypes[type].summary}. In batches.`] as const),
+    ],
   },
 })
 
@@ -39,6 +43,8 @@ const listPath = ({ org }: Visit) => `/console/o/${org.slug}/webhook-endpoints`
 const pathOf = (visit: Visit, { id }: Pick<Endpoint, "id">) => `${listPath(visit)}/${encodeURIComponent(id)}`
 
 const nameOf = ({ description, url }: Endpoint) => description === "" ? url : description
+
+const chosenText = ({ events }: Endpoint) => events.length === 0 ? "all single events" : events.join(", ")
 
 const backTo = (visit: Visit, endpoint: Endpoint) => ({ href: pathOf(visit, endpoint), label: nameOf(endpoint) })
 
@@ -77,7 +83,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                 {endpoint.description !== "" && <span class="sub mono">{endpoint.url}</span>}
               </>,
               <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />,
-              endpoint.events.length === 0 ? "all" : endpoint.events.join(", "),
+              chosenText(endpoint),
               {
                 kind: "actions",
                 content: (
@@ -134,7 +140,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       <Facts
         rows={[
           ["State", <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />],
-          ["Events", endpoint.events.length === 0 ? "all" : endpoint.events.join(", ")],
+          ["Events", chosenText(endpoint)],
         ]}
       />
     </Card>,

@@ -59,7 +59,7 @@ export const SentEvents = ({ events, replay, zone }: {
         cards="labelled"
         caption="Events of the last 30 days"
         headings={["Event", "State", "Attempts", "Content", "[Actions]"]}
-        rows={events.map(({ body, createdAt, dueAt, id, log, state, type }) => [
+        rows={events.map(({ batch, body, createdAt, dueAt, id, log, state, type }) => [
           <>
             {type.split(".").map((part, index) =>
               index === 0 ? part : (
@@ -83,16 +83,18 @@ export const SentEvents = ({ events, replay, zone }: {
             )}
           </>,
           <Attempts log={log} zone={zone} />,
-          <details>
-            <summary>
-              JSON<span class="visually-hidden">{` of ${id}`}</span>
-            </summary>
-            <pre
-              class="source"
-              tabIndex={0}
-              aria-label={`JSON of ${id}`}
-            >{JSON.stringify(Json.parseStored(body), null, 2)}</pre>
-          </details>,
+          body === null ? `batch of ${batch?.count ?? 0}` : (
+            <details>
+              <summary>
+                JSON<span class="visually-hidden">{` of ${id}`}</span>
+              </summary>
+              <pre
+                class="source"
+                tabIndex={0}
+                aria-label={`JSON of ${id}`}
+              >{JSON.stringify(Json.parseStored(body), null, 2)}</pre>
+            </details>
+          ),
           {
             kind: "actions",
             content: replay === undefined || state === "pending"
