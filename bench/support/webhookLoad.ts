@@ -4,13 +4,14 @@
 //   deno run -A bench/support/webhookLoad.ts '{"url": "...", "segment": "provider_a", "seconds": 5, "rate": 1000, …}'
 import { createHmac } from "node:crypto"
 import { postMessage } from "./Connection.ts"
+import { mailSenders } from "./mailSenders.ts"
 import { loop, type Looped, type LoopOptions } from "./Loop.ts"
 
 /**
  * One event of the stream. The ratio of sends, opens and clicks is 5 to 4 to 1. Some platforms report the tracking id
  * only in sends.
  */
-interface StreamedEvent {
+export interface StreamedEvent {
   readonly kind: "send" | "open" | "click"
   /** Number of the event, and of its message. */
   readonly n: number
@@ -212,6 +213,7 @@ export const senders: ReadonlyArray<Sender> = [
         },
     }),
   },
+  ...mailSenders,
 ]
 
 /** Returns the text of the body with event `n` and the following events. */

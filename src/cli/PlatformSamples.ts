@@ -1,44 +1,24 @@
 import { Buffer } from "node:buffer"
-import { createHmac } from "node:crypto"
 import { EventName, isSuppressing } from "../domain/EventKinds.ts"
 import type { Platform } from "../domain/Source.ts"
+import {
+  each,
+  hmac,
+  link,
+  type SampleMessage,
+  seconds,
+  type Sender,
+  standardHeaders,
+  tokenHeader,
+  type Unsigned,
+} from "./SampleSender.ts"
+import * as SenderSamples from "./SenderSamples.ts"
 
 // Webhook bodies as the platforms send and sign them, for `parlance webhook trigger`.
 
-/** A message that a person received. */
-export interface SampleMessage {
-  readonly trackingId: string
-  readonly user: string
-  readonly email: string
-  /** The platform's id of the message, which all its events contain. */
-  readonly messageId: string
-  /** Time of the event. Unit: Unix milliseconds. */
-  readonly at: number
-}
-
-/** One item of a body. Undefined for events that the platform does not report. */
-type Item = Readonly<Record<string, unknown>> | undefined
-
-/** The platform's names of events. */
-type Names = { readonly [event in EventName]?: string }
-
-interface Sender {
-  readonly names: Names
-  readonly item: (event: EventName, name: string, message: SampleMessage) => Item
-  /** Returns the bodies for items, one for each request. */
-  readonly bodies: (items: ReadonlyArray<Item>) => ReadonlyArray<unknown>
-  /**
-   * Whether only the report of the send contains the tracking id. If so, a sample of another event begins with a send.
-   */
-  readonly startsWithSend: boolean
-}
-
-const link = "https://shop.example.com/sale?utm_source=mail"
-const seconds = (at: number) => Math.floor(at / 1000)
-const each = (items: ReadonlyArray<Item>): ReadonlyArray<unknown> => items
-
 const braze: Sender = {
   startsWithSend: true,
+  sign: ({ secret, settings }) => ({ [tokenHeader(settings)]: `Bearer ${secret}`, "braze-currents-version": "1" }),
   names: {
     sent: "users.messages.email.Send",
     delivered: "users.messages.email.Delivery",
@@ -73,6 +53,7 @@ const braze: Sender = {
 
 const iterable: Sender = {
   startsWithSend: true,
+  sign: ({ secret, settings }) => ({ [tokenHeader(settings)]: secret }),
   names: {
     sent: "emailSend",
     open: "emailOpen",
@@ -104,6 +85,10 @@ const iterable: Sender = {
 
 const customerio: Sender = {
   startsWithSend: true,
+  sign: ({ body, now, secret }) => ({
+    "x-cio-timestamp": String(seconds(now)),
+    "x-cio-signature": hmac("sha256", secret, `v0:${seconds(now)}:${body}`).digest("hex"),
+  }),
   names: {
     sent: "sent",
     delivered: "delivered",
@@ -138,6 +123,10 @@ const customerio: Sender = {
 
 const segment: Sender = {
   startsWithSend: false,
+  sign: ({ body, secret, settings }) =>
+    settings["scheme"] === "token"
+      ? { [tokenHeader(settings)]: `Bearer ${secret}` }
+      : { "x-signature": hmac("sha1", secret, body).digest("hex") },
   names: {
     sent: "Email Sent",
     delivered: "Email Delivered",
@@ -168,6 +157,10 @@ const segment: Sender = {
 
 const sfmc: Sender = {
   startsWithSend: true,
+  sign: ({ body, secret, settings }) => {
+    const key = settings["key_encoding"] === "base64" ? Buffer.from(secret, "base64") : secret
+    return { "x-sfmc-ens-signature": hmac("sha256", key, body).digest("base64") }
+  },
   names: {
     sent: "TransactionalSendEvents.EmailSent",
     open: "EngagementEvents.EmailOpen",
@@ -200,6 +193,8 @@ const sfmc: Sender = {
 
 const ownCode: Sender = {
   startsWithSend: false,
+  sign: (request) =>
+    request.secret.startsWith("whsec_") ? standardHeaders("webhook", request) : { "x-api-key": request.secret },
   names: Object.fromEntries(EventName.literals.map((name) => [name, name])),
   bodies: each,
   item: (event, name, { at, email, messageId, trackingId, user }) => ({
@@ -221,6 +216,7 @@ const senders: { readonly [platform in Platform]: Sender } = {
   segment,
   sfmc,
   events: ownCode,
+  ...SenderSamples.senders,
 }
 
 /** The events that a platform reports. */
@@ -248,45 +244,11 @@ export const sampleBodies = (
   return bodies(event === "sent" || !startsWithSend ? [own] : [send, own]).map((body) => JSON.stringify(body))
 }
 
-const hmac = (algorithm: string, key: string | Uint8Array, text: string) => createHmac(algorithm, key).update(text)
-
 /** The headers that authenticate a body by the secret and the settings of its source. `now`: Unix milliseconds. */
 export const signedHeaders = (
   platform: Platform,
   secret: string,
-  settings: Readonly<Record<string, unknown>>,
+  settings: Unsigned["settings"],
   body: string,
   now: number,
-): Readonly<Record<string, string>> => {
-  const tokenHeader = typeof settings["header"] === "string" ? settings["header"] : "authorization"
-  const timestamp = String(seconds(now))
-  switch (platform) {
-    case "braze":
-      return { [tokenHeader]: `Bearer ${secret}`, "braze-currents-version": "1" }
-    case "iterable":
-      return { [tokenHeader]: secret }
-    case "customerio":
-      return {
-        "x-cio-timestamp": timestamp,
-        "x-cio-signature": hmac("sha256", secret, `v0:${timestamp}:${body}`).digest("hex"),
-      }
-    case "segment":
-      return settings["scheme"] === "token"
-        ? { [tokenHeader]: `Bearer ${secret}` }
-        : { "x-signature": hmac("sha1", secret, body).digest("hex") }
-    case "sfmc": {
-      const key = settings["key_encoding"] === "base64" ? Buffer.from(secret, "base64") : secret
-      return { "x-sfmc-ens-signature": hmac("sha256", key, body).digest("base64") }
-    }
-    case "events": {
-      if (!secret.startsWith("whsec_")) return { "x-api-key": secret }
-      const id = `msg_${hmac("sha256", timestamp, body).digest("hex").slice(0, 24)}`
-      const key = Buffer.from(secret.slice("whsec_".length), "base64")
-      return {
-        "webhook-id": id,
-        "webhook-timestamp": timestamp,
-        "webhook-signature": `v1,${hmac("sha256", key, `${id}.${timestamp}.${body}`).digest("base64")}`,
-      }
-    }
-  }
-}
+): Readonly<Record<string, string>> => senders[platform].sign({ secret, settings, body, now })

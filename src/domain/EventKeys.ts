@@ -154,3 +154,16 @@ export const messageKeyOf = (...parts: ReadonlyArray<string | undefined>): strin
   const key = parts.length === 1 ? parts[0]! : JSON.stringify(parts)
   return key.length <= maxMessageKey && isStorable(key) ? key : digestKey({ parts })
 }
+
+/**
+ * Returns the `messageKey` of a message that a sender of e-mail accepted: its id of the message, with or without angle
+ * brackets, and the recipient in any case. Undefined if one of them is missing.
+ */
+export const messageKeyOfRecipient = (messageId: unknown, recipient: string | undefined): string | undefined =>
+  messageKeyOf(nameOf(withoutBrackets(messageId)), recipient?.toLowerCase())
+
+/** Returns a message id without the angle brackets around it. Other values stay as they are. */
+export const withoutBrackets = (messageId: unknown): unknown =>
+  typeof messageId === "string" && messageId.startsWith("<") && messageId.endsWith(">")
+    ? messageId.slice(1, -1)
+    : messageId

@@ -1,4 +1,4 @@
-/** The platform of each webhook source, by the neutral name in paths and tables. */
+/** The platform of each webhook source, by the name of the source in paths and tables. */
 export const platforms = {
   provider_a: "braze",
   provider_b: "iterable",
@@ -6,9 +6,10 @@ export const platforms = {
   provider_d: "segment",
   provider_e: "sfmc",
   events: "events",
+  postmark: "postmark",
 } as const
 
-/** The neutral name of a source in paths and tables. */
+/** The name of a source in paths and tables: neutral for the first five platforms, and the sender's own for e-mail senders. */
 export type SourceId = keyof typeof platforms
 
 /** The platform of a source. The platform of `events` is the caller's own code. */
@@ -22,6 +23,7 @@ const platformTitles: { readonly [platform in Platform]: string } = {
   segment: "Segment",
   sfmc: "Salesforce Marketing Cloud",
   events: "Custom events",
+  postmark: "Postmark",
 }
 
 /** The name of a source for people. */

@@ -19,6 +19,9 @@ const readingOptions: { readonly [source in SourceId]?: ReadonlyArray<string> } 
   events: ["conversions", "mapping"],
 }
 
+/** The sources that have event names of their own, which can be declared as conversions. */
+export const namedSources = Object.keys(readingOptions) as ReadonlyArray<SourceId>
+
 const decodeNames = decoder(
   Schema.Array(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)))
     .check(Schema.isMaxLength(maxConversions)),
@@ -56,7 +59,7 @@ export const withoutReading = (settings: SourceSettings): SourceSettings => {
 
 /** Returns faults for unknown settings. Otherwise a misspelled name would be ignored silently. */
 export const unknownFaults = (source: SourceId, settings: SourceSettings): ReadonlyArray<Fault> => {
-  const options = Object.keys(settingsOf[platforms[source]].fields).filter((name) => name !== "secrets")
+  const options = Object.keys(settingsOf(platforms[source]).fields).filter((name) => name !== "secrets")
   const known = [...options, ...readingOptions[source] ?? []].sort()
   return Object.keys(settings).filter((name) => !known.includes(name)).map((name) => ({
     pointer: `/settings${pointerTo([name])}`,
@@ -70,7 +73,7 @@ export const optionFaults = (
   settings: SourceSettings,
   secrets: ReadonlyArray<string> | undefined,
 ): ReadonlyArray<Fault> => {
-  const decoded = decoder(settingsOf[platforms[source]] as Schema.ConstraintDecoder<unknown>)({
+  const decoded = decoder(settingsOf(platforms[source]) as Schema.ConstraintDecoder<unknown>)({
     ...withoutReading(settings),
     secrets: secrets ?? [],
   })

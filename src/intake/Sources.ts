@@ -10,6 +10,7 @@ import * as Iterable from "./platforms/Iterable.ts"
 import * as SegmentPlatform from "./platforms/Segment.ts"
 import * as Sfmc from "./platforms/Sfmc.ts"
 import { parseJson } from "./Reading.ts"
+import * as Postmark from "./senders/Postmark.ts"
 import { requestId } from "./signatures/StandardWebhooks.ts"
 
 /** An organization's settings for reading its events. */
@@ -52,6 +53,7 @@ const sources: { readonly [source in SourceId]: (reading: Reading) => Normalize 
   provider_d: ({ conversions }) => SegmentPlatform.make({ conversions }),
   provider_e: () => Sfmc.normalize,
   events: (reading) => customEvents(reading, { strict: true }),
+  postmark: () => Postmark.normalize,
 }
 
 /** Reads the service's own reports on messages: custom events of the default shape. */

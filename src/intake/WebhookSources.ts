@@ -18,7 +18,14 @@ import { tell } from "../store/ChangeTrail.ts"
 import type { SignatureVerdict } from "./signatures/Verdict.ts"
 import { readsBody, type SignatureSettings, verify } from "./signatures/Verify.ts"
 import type { Reading } from "./Sources.ts"
-import { optionFaults, readingOf, type SourceSettings, unknownFaults, withoutReading } from "./SourceSettings.ts"
+import {
+  namedSources,
+  optionFaults,
+  readingOf,
+  type SourceSettings,
+  unknownFaults,
+  withoutReading,
+} from "./SourceSettings.ts"
 
 /** How long a replaced secret is still accepted, so that the platform can be changed without hurry. */
 const rotationHours = 24
@@ -83,17 +90,6 @@ const keyedReading = (
     reading: { conversions, mapping: own.mapping },
   }
 }
-
-/** Whether the source has event names of its own, which can be declared as conversions. */
-const hasEventNames: { readonly [source in SourceId]: boolean } = {
-  provider_a: true,
-  provider_b: false,
-  provider_c: false,
-  provider_d: true,
-  provider_e: false,
-  events: true,
-}
-const namedSources = (Object.keys(hasEventNames) as ReadonlyArray<SourceId>).filter((source) => hasEventNames[source])
 
 interface StoredSecret {
   readonly sealed: string

@@ -2,38 +2,19 @@ import { assert, describe, it } from "vitest"
 import { Buffer } from "node:buffer"
 import type { Normalized } from "../../src/domain/Event.ts"
 import { EventName } from "../../src/domain/EventKinds.ts"
-import { type Platform, platforms } from "../../src/domain/Source.ts"
-import * as Braze from "../../src/intake/platforms/Braze.ts"
-import * as CustomerIo from "../../src/intake/platforms/CustomerIo.ts"
-import * as Iterable from "../../src/intake/platforms/Iterable.ts"
-import * as Segment from "../../src/intake/platforms/Segment.ts"
-import * as Sfmc from "../../src/intake/platforms/Sfmc.ts"
-import * as CustomEvents from "../../src/intake/CustomEvents.ts"
-import type { Normalize } from "../../src/intake/Normalize.ts"
+import { type Platform, platforms, sourceIdOf } from "../../src/domain/Source.ts"
+import { normalizer } from "../../src/intake/Sources.ts"
 import { type SignatureSettings, verify } from "../../src/intake/signatures/Verify.ts"
+import { type SenderName, senderNames, testSenders } from "../support/testSenders.ts"
 import { reportedEvents, sampleBodies, signedHeaders } from "../../src/cli/PlatformSamples.ts"
 
 const at = Date.parse("2026-05-11T09:00:00Z")
 const message = { trackingId: "trk-1", user: "u-1", email: "ann@example.com", messageId: "m-1", at }
 
-const readers: { readonly [platform in Platform]: Normalize } = {
-  braze: Braze.normalize,
-  iterable: Iterable.normalize,
-  customerio: CustomerIo.normalize,
-  segment: Segment.normalize,
-  sfmc: Sfmc.normalize,
-  events: (body) =>
-    CustomEvents.normalize(JSON.parse(Buffer.from(body).toString()), {
-      receivedAt: at,
-      webhookId: undefined,
-      strict: true,
-    }),
-}
-
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 const read = (platform: Platform, body: string): Normalized => {
-  const read = readers[platform](bytesOf(body), {}, at)
+  const read = normalizer(sourceIdOf(platform)!)(bytesOf(body), {}, at)
   return "reason" in read ? assert.fail(read.reason) : read
 }
 
@@ -44,6 +25,10 @@ const secrets: { readonly [platform in Platform]: string } = {
   segment: "s".repeat(32),
   sfmc: "f".repeat(32),
   events: `whsec_${Buffer.from("e".repeat(32)).toString("base64")}`,
+  ...Object.fromEntries(senderNames.map((sender) => [sender, testSenders[sender].secret("p")])) as Record<
+    SenderName,
+    string
+  >,
 }
 
 describe("sample bodies of platforms", () => {
@@ -91,6 +76,7 @@ describe("sample bodies of platforms", () => {
         .ok
     assert.isTrue(check("braze", { header: "x-braze-token" }, secrets.braze))
     assert.isTrue(check("iterable", { header: "x-iterable" }, secrets.iterable))
+    assert.isTrue(check("postmark", { header: "x-postmark" }, secrets.postmark))
     assert.isTrue(check("segment", { scheme: "token", header: "x-token" }, secrets.segment))
     assert.isTrue(check("sfmc", { key_encoding: "base64" }, Buffer.from("k".repeat(32)).toString("base64")))
   })

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { describe, it } from "vitest"
 import { settingsOf } from "../../src/intake/signatures/Verify.ts"
-import { platforms, type SourceId } from "../../src/domain/Source.ts"
+import { type Platform, platforms, type SourceId } from "../../src/domain/Source.ts"
 import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type LocalService, startInProcess } from "../support/service.ts"
@@ -9,8 +9,8 @@ import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveryEnvironment, furnish, managed, script, signedIn } from "./furnished.ts"
 
 it("labels every setting of every source, and no others", () => {
-  for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[SourceId, keyof typeof settingsOf]>) {
-    const { secrets: _, ...members } = settingsOf[platform].fields as Record<string, unknown>
+  for (const [segment, platform] of Object.entries(platforms) as ReadonlyArray<[SourceId, Platform]>) {
+    const { secrets: _, ...members } = settingsOf(platform).fields as Record<string, unknown>
     assert.sameMembers(Object.keys(sourceWords[segment]), Object.keys(members), segment)
     assert.strictEqual(Object.keys(sourceForms[segment].settings.fields).length, Object.keys(members).length)
   }

@@ -14,6 +14,7 @@ import { KnownEvents } from "../../journal/events/KnownEvents.ts"
 import { UntimelyEvents } from "../../journal/events/UntimelyEvents.ts"
 import { eventsOf, faultsOf, unreadIn, verdictsOf } from "../../intake/Verdicts.ts"
 import { type QuotaReached, WebhookQuota } from "../../intake/WebhookQuota.ts"
+import { traceHeader } from "../../intake/senders/Postmark.ts"
 import { handshakeOf } from "../../intake/signatures/SfmcSignature.ts"
 import { idHeaders, isSigned } from "../../intake/signatures/StandardWebhooks.ts"
 import type { SignatureVerdict } from "../../intake/signatures/Verdict.ts"
@@ -31,7 +32,7 @@ import { ofMembers, ofParameters, ofUnread, warn } from "../http/Warnings.ts"
 const maxItems = 10_000
 
 /** Headers that the adapters of platforms read. */
-const platformHeaders = new Set(["content-type", ...idHeaders])
+const platformHeaders = new Set(["content-type", traceHeader, ...idHeaders])
 
 /**
  * Whether a header of custom events is stored with the body: headers of CloudEvents, and headers that a mapping may

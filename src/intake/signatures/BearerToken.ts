@@ -21,6 +21,16 @@ interface Forms {
   readonly bare: boolean
   /** Schemes after which the Base64 of the secret is also accepted. */
   readonly encoded: ReadonlyArray<string>
+  /** Whether `Basic` is followed by the Base64 of a user name, a colon and the secret. Default: false. */
+  readonly isPassword?: boolean
+}
+
+/** Returns the credentials of Basic authentication, and the password alone. Empty if the text is not Base64. */
+const credentialsIn = (text: string): ReadonlyArray<string> => {
+  const decoded = Verdict.base64Of(text)
+  if (decoded === undefined) return []
+  const credentials = Buffer.from(decoded).toString("utf8")
+  return [credentials, credentials.slice(credentials.indexOf(":") + 1)]
 }
 
 const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64")
@@ -46,9 +56,10 @@ export const checkToken = (
   }
   const presented = isKnown ? header.value.slice(space + 1).trim() : header.value
   const isEncoded = isKnown && forms.encoded.includes(scheme)
+  const texts = forms.isPassword === true && scheme === "basic" ? credentialsIn(presented) : [presented]
   let fits = false
   for (const secret of secrets) {
-    if (Verdict.sameText(presented, secret)) fits = true
+    for (const text of texts) if (Verdict.sameText(text, secret)) fits = true
     if (isEncoded && Verdict.sameText(presented, base64(secret))) fits = true
   }
   return fits ? Verdict.accepted : Verdict.refused(`The token in the header ${name} is not the one that was set up`)

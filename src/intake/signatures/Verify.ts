@@ -4,6 +4,7 @@ import * as BearerToken from "./BearerToken.ts"
 import * as CustomerIoSignature from "./CustomerIoSignature.ts"
 import * as IterableSignature from "./IterableSignature.ts"
 import * as SegmentSignature from "./SegmentSignature.ts"
+import * as SenderToken from "./SenderToken.ts"
 import * as SfmcSignature from "./SfmcSignature.ts"
 import * as StandardWebhooks from "./StandardWebhooks.ts"
 import type { Check, Headers, SignatureVerdict } from "./Verdict.ts"
@@ -25,37 +26,38 @@ export interface SignatureSettings {
   readonly unsigned_items?: boolean
 }
 
-/** The schema of an administrator's settings for each source. */
-export const settingsOf = {
-  braze: BearerToken.BearerTokenSettings,
-  iterable: IterableSignature.IterableSettings,
-  customerio: CustomerIoSignature.CustomerIoSettings,
-  segment: SegmentSignature.SegmentSignatureSettings,
-  sfmc: SfmcSignature.SfmcSettings,
-  events: StandardWebhooks.StandardWebhooksSettings,
-} as const satisfies { readonly [source in Source]: Schema.ConstraintDecoder<SignatureSettings> }
-
-const checks: { readonly [source in Source]: Check<SignatureSettings> } = {
-  braze: BearerToken.check,
-  iterable: IterableSignature.check,
-  customerio: CustomerIoSignature.check,
-  segment: SegmentSignature.check,
-  sfmc: SfmcSignature.check,
-  events: StandardWebhooks.check,
+/** How requests of a source are authenticated. */
+interface Authentication {
+  /** The schema of an administrator's settings. */
+  readonly settings: Schema.ConstraintDecoder<SignatureSettings> & { readonly fields: Schema.Struct.Fields }
+  readonly check: Check<SignatureSettings>
+  /** Whether the check needs the body of a request. A token does not depend on it. */
+  readonly signsBody: (settings: Pick<SignatureSettings, "scheme">) => boolean
 }
 
-const signsBody: { readonly [source in Source]: (settings: Pick<SignatureSettings, "scheme">) => boolean } = {
-  braze: () => false,
-  iterable: () => false,
-  customerio: () => true,
-  segment: ({ scheme }) => scheme !== "token",
-  sfmc: () => true,
-  events: () => true,
-}
+const always = () => true
+const never = () => false
 
-/** Whether `verify` needs the body of a request. A token does not depend on it. */
+const authentications = {
+  braze: { settings: BearerToken.BearerTokenSettings, check: BearerToken.check, signsBody: never },
+  iterable: { settings: IterableSignature.IterableSettings, check: IterableSignature.check, signsBody: never },
+  customerio: { settings: CustomerIoSignature.CustomerIoSettings, check: CustomerIoSignature.check, signsBody: always },
+  segment: {
+    settings: SegmentSignature.SegmentSignatureSettings,
+    check: SegmentSignature.check,
+    signsBody: ({ scheme }) => scheme !== "token",
+  },
+  sfmc: { settings: SfmcSignature.SfmcSettings, check: SfmcSignature.check, signsBody: always },
+  events: { settings: StandardWebhooks.StandardWebhooksSettings, check: StandardWebhooks.check, signsBody: always },
+  postmark: { settings: BearerToken.BearerTokenSettings, check: SenderToken.check, signsBody: never },
+} as const satisfies { readonly [source in Source]: Authentication }
+
+/** Returns the schema of an administrator's settings for a source. */
+export const settingsOf = (source: Source): Authentication["settings"] => authentications[source].settings
+
+/** Whether `verify` needs the body of a request. */
 export const readsBody = (source: Source, settings: Pick<SignatureSettings, "scheme">): boolean =>
-  signsBody[source](settings)
+  authentications[source].signsBody(settings)
 
 /**
  * Checks that a request comes from its source, by the raw bytes of its body (even if empty) and its headers by
@@ -69,4 +71,4 @@ export const verify = (
   headers: Headers,
   body: Uint8Array,
   now: number,
-): SignatureVerdict => checks[source](settings, headers, body, now)
+): SignatureVerdict => authentications[source].check(settings, headers, body, now)

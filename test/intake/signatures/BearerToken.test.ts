@@ -1,5 +1,7 @@
+import { Buffer } from "node:buffer"
 import { assert, describe, it } from "@effect/vitest"
 import { type BearerTokenSettings, check } from "../../../src/intake/signatures/BearerToken.ts"
+import * as SenderToken from "../../../src/intake/signatures/SenderToken.ts"
 import * as Iterable from "../../../src/intake/signatures/IterableSignature.ts"
 
 const body = new TextEncoder().encode(`{"events":[]}`)
@@ -81,5 +83,36 @@ describe("IterableSignature", () => {
 
   it("ignores signature headers", () => {
     assert.isFalse(Iterable.check({ secrets }, { "x-iterable-signature": secrets[0]! }, body, 0).ok)
+  })
+})
+
+describe("SenderToken", () => {
+  const isAccepted = (headers: Readonly<Record<string, string>>, settings: BearerTokenSettings = { secrets }) =>
+    SenderToken.check(settings, headers, body, 0).ok
+
+  it("accepts the secret as the password of any user, after Bearer, and alone in x-webhook-secret", () => {
+    for (const user of ["", "postmark", "a b", "Zoë"]) {
+      const credentials = Buffer.from(`${user}:${secrets[0]}`).toString("base64")
+      assert.isTrue(isAccepted({ authorization: `Basic ${credentials}` }), user)
+    }
+    assert.isTrue(isAccepted({ authorization: `Bearer ${secrets[0]}` }))
+    assert.isTrue(isAccepted({ "x-webhook-secret": secrets[0]! }))
+    assert.isTrue(isAccepted({ "x-own": secrets[0]! }, { secrets, header: "x-own" }))
+  })
+
+  it("checks the user name if the secret contains it", () => {
+    const settings = { secrets: ["hooks:pa55word"] }
+    assert.isTrue(isAccepted({ authorization: `Basic ${btoa("hooks:pa55word")}` }, settings))
+    for (const credentials of ["other:pa55word", "pa55word", ":pa55word"]) {
+      assert.isFalse(isAccepted({ authorization: `Basic ${btoa(credentials)}` }, settings), credentials)
+    }
+  })
+
+  it("rejects other forms, and x-webhook-secret next to other credentials or a header of the source", () => {
+    for (const value of [secrets[0]!, `Basic ${secrets[0]}`, `Token ${secrets[0]}`, `Basic ${btoa("a:b")}`, "Basic "]) {
+      assert.isFalse(isAccepted({ authorization: value }), value)
+    }
+    assert.isFalse(isAccepted({ authorization: "Bearer wrong", "x-webhook-secret": secrets[0]! }))
+    assert.isFalse(isAccepted({ "x-webhook-secret": secrets[0]! }, { secrets, header: "x-own" }))
   })
 })

@@ -17,6 +17,10 @@ interface SourceForm {
 }
 
 const header = { label: "Header with the token", hint: "In lower case. Default: authorization." }
+const passwordHeader = {
+  label: "Header with the password",
+  hint: "In lower case. Default: authorization, or x-webhook-secret if the request has it instead.",
+}
 const tolerance = {
   label: "Maximum age of a signature, in seconds",
   hint: "Default: 300. Enter any to accept signatures of any age. A repeated event still counts once.",
@@ -45,6 +49,7 @@ export const sourceWords: { readonly [source in SourceId]: Readonly<Record<strin
     key_encoding: { label: "Type of signature key", hint: "Default: text. base64: the key is Base64-encoded." },
   },
   events: { tolerance_seconds: tolerance },
+  postmark: { header: passwordHeader },
 }
 
 const formOf = (
@@ -53,7 +58,7 @@ const formOf = (
     & Omit<SourceForm, "title" | "settings" | "conversions" | "mapping">
     & Partial<Pick<SourceForm, "conversions" | "mapping">>,
 ): SourceForm => {
-  const { secrets: _, ...members } = settingsOf[platforms[sourceId]].fields as Readonly<
+  const { secrets: _, ...members } = settingsOf(platforms[sourceId]).fields as Readonly<
     Record<string, Schema.Constraint>
   >
   return {
@@ -102,6 +107,12 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
     },
     conversions: true,
     mapping: true,
+  }),
+  postmark: formOf("postmark", {
+    about:
+      "In Postmark, open the message stream, add a webhook with the address below and Basic authentication, and enter " +
+      "the same password here. Set it up here first: Postmark calls the address when the webhook is saved.",
+    secret: { label: "Password", hint: "Of Basic authentication. The user name is not checked." },
   }),
 }
 
