@@ -1,13 +1,12 @@
 import { Effect, JsonPointer, Result, Schema, type Scope } from "effect"
-import { Buffer } from "node:buffer"
 import { magicDomain } from "../sandbox/Magic.ts"
-import { type HeaderLine, SinkMessages, type SunkEmail } from "../sandbox/SinkMessages.ts"
+import { SinkMessages, type SunkEmail } from "../sandbox/SinkMessages.ts"
 import { Composer } from "../Composer.ts"
 import { MayBegin } from "../MayBegin.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import { accepted, retry, works } from "./Answers.ts"
+import { emailFields, emailOf, headersOf, messageIdOf } from "./ComposedEmail.ts"
 import { Address, DisplayName, entry, Variables } from "./Entry.ts"
-import * as Smtp from "./Smtp.ts"
 
 /** Settings of a sink, which affect the composed e-mails. */
 export const Settings = Schema.Struct({
@@ -15,7 +14,7 @@ export const Settings = Schema.Struct({
   from: Schema.optionalKey(Address),
   from_name: Schema.optionalKey(DisplayName),
   reply_to: Schema.optionalKey(Address),
-  unsubscribe: Smtp.Settings.fields.unsubscribe,
+  unsubscribe: emailFields.unsubscribe,
   variables: Schema.optionalKey(Variables),
 })
 type Settings = typeof Settings.Type
@@ -33,18 +32,6 @@ export const decode = entry(
       detail: "is not a setting of this platform",
     })),
 )
-
-/** Returns the header lines of an e-mail, unfolded. */
-export const headersOf = (bytes: Uint8Array): ReadonlyArray<HeaderLine> => {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const end = text.indexOf("\r\n\r\n")
-  return text.toString("utf8", 0, end === -1 ? text.length : end).replace(/\r\n[ \t]+/g, " ").split("\r\n").map(
-    (line) => {
-      const colon = line.indexOf(":")
-      return { name: line.slice(0, colon), value: line.slice(colon + 1).trim() }
-    },
-  )
-}
 
 /** The record of a message that cannot be composed as an e-mail. */
 const faulty = ({ from }: Settings, fault: string): SunkEmail => ({
@@ -74,7 +61,7 @@ export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Sc
 
     /** Composes the e-mail of a message. Undefined if composition was not possible in time. */
     const sunk = (message: Message): Effect.Effect<SunkEmail | undefined> => {
-      const email = Smtp.emailOf(settings, message)
+      const email = emailOf(settings, message)
       if (Result.isFailure(email)) return Effect.succeed(faulty(settings, `The message ${email.failure}`))
       return Effect.match(compose({ ...email.success, isShown: true }), {
         onFailure: ({ final, reason }) => final ? faulty(settings, reason) : undefined,
@@ -102,7 +89,7 @@ export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Sc
                   ? Effect.succeed<SendResult>({ _tag: "yielded", reason: "It was withheld" })
                   : Effect.match(messages.take(message, email), {
                     onFailure: () => retry("The message could not be kept, as the store does not answer"),
-                    onSuccess: () => accepted(Smtp.messageIdOf(settings, message)),
+                    onSuccess: () => accepted(messageIdOf(settings, message)),
                   })),
         ),
       test: Effect.succeed(works("Messages are kept for the page Sandbox of the console. None is sent.")),

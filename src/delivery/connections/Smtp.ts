@@ -14,11 +14,10 @@ import {
   senderOf,
   senders,
 } from "../../domain/Senders.ts"
-import { type Composed, type Email, validateAddress } from "../../text/Email.ts"
-import { feedbackIdOf, isSenderId } from "../FeedbackId.ts"
+import { type Composed, validateAddress } from "../../text/Email.ts"
 import { accepted, fails, ofRecipient, retry, unfit, works } from "./Answers.ts"
-import { contentOf } from "./Content.ts"
-import { Address, DisplayName, entry, HttpUrl, PlatformId, Secret, Variables } from "./Entry.ts"
+import { emailFields, emailOf, messageIdOf, unsubscribeFaults } from "./ComposedEmail.ts"
+import { entry, PlatformId, Secret, Variables } from "./Entry.ts"
 import { makeOutbound } from "./OutboundMail.ts"
 import { open } from "./SmtpLine.ts"
 import { sortFault } from "./SmtpReplies.ts"
@@ -68,19 +67,7 @@ export const Settings = Schema.Struct({
   ),
   /** Unset: no login. */
   user: Schema.optionalKey(PlatformId),
-  from: Address,
-  from_name: Schema.optionalKey(DisplayName),
-  reply_to: Schema.optionalKey(Address),
-  /**
-   * Content of the header `List-Unsubscribe`. `{tracking_id}` and `{email}` in the URL are replaced. An https URL also
-   * supports one-click unsubscribe. `one_click`: uses the unsubscribe link of this service for all templates, not only
-   * for templates with `list_unsubscribe`.
-   */
-  unsubscribe: Schema.optionalKey(Schema.Struct({
-    url: Schema.optionalKey(HttpUrl),
-    mailto: Schema.optionalKey(Address),
-    one_click: Schema.optionalKey(Schema.Boolean),
-  })),
+  ...emailFields,
   /**
    * The e-mail service behind the server. Messages get the headers that make the service report their tracking ids.
    * `none`: no such headers. Default: the service of the host, if it is known.
@@ -90,14 +77,6 @@ export const Settings = Schema.Struct({
   configuration_set: Schema.optionalKey(ServiceId),
   /** Message stream of Postmark. Default: Postmark's transactional stream. */
   message_stream: Schema.optionalKey(ServiceId),
-  /** The sender id at the end of `Feedback-ID`. Default: derived from the organization's slug. */
-  sender_id: Schema.optionalKey(
-    Schema.String.check(
-      Schema.makeFilter<string>((text) =>
-        isSenderId(text) ? undefined : "must be 5 to 15 letters, digits, dots, hyphens or underscores"
-      ),
-    ),
-  ),
   /**
    * Domain of the return paths. If set, each message has its own return path, such as
    * `bounce+TOKEN@bounces.shop.example`, to which mail servers report bounces. Mail for the domain must reach a node
@@ -139,76 +118,14 @@ export const decode = entry(Settings, Secrets, ({ tls, unsubscribe, user, ...ser
   ...(user !== undefined && tls === "none"
     ? [{ pointer: "/settings/tls", detail: 'must be "starttls" or "tls" where a password is sent' }]
     : []),
-  ...(unsubscribe !== undefined && unsubscribe.url === undefined && unsubscribe.mailto === undefined &&
-      unsubscribe.one_click !== true
-    ? [{ pointer: "/settings/unsubscribe", detail: "must have a url, a mailto, or one_click: true" }]
-    : []),
-  ...(unsubscribe?.one_click === true && unsubscribe.url !== undefined
-    ? [{
-      pointer: "/settings/unsubscribe/url",
-      detail: "must be left out with one_click: true, which has a link of its own",
-    }]
-    : []),
+  ...unsubscribeFaults(unsubscribe),
 ])
-
-const filled = (url: string, { email, id }: Message): string =>
-  url.replaceAll("{tracking_id}", encodeURIComponent(id)).replaceAll(
-    "{email}",
-    encodeURIComponent(email.toWellFormed()),
-  )
-    // A URL may contain these characters as entered, but a header may not.
-    .replace(/[^\x21-\x7e]|[<>]/gu, (character) => encodeURIComponent(character))
-
-/** Returns the `Message-ID` of a message, which is equal in each attempt. */
-export const messageIdOf = ({ from }: Pick<Settings, "from">, { id }: Message): string => {
-  const domain = from.slice(from.lastIndexOf("@") + 1)
-  return `${id}@${/^[a-z0-9.-]+$/.test(domain) ? domain : domainToASCII(domain)}`
-}
-
-/** Settings that affect the content of an e-mail. */
-type Sender = Pick<Settings, "from" | "from_name" | "sender_id" | "reply_to" | "unsubscribe" | "variables">
 
 /** Sets the message's own return path if the connection has a bounce domain. */
 const withReturnPath = ({ bounce_domain }: Settings, message: Message, mail: Composed): Composed => {
   if (bounce_domain === undefined) return mail
   const { returnPath } = message
   return returnPath === undefined ? mail : { ...mail, from: `${returnPath}@${domainToASCII(bounce_domain)}` }
-}
-
-/** Returns the targets of `List-Unsubscribe`: this service's link if the template or the connection requests it. */
-const unsubscribeOf = ({ unsubscribe }: Sender, message: Message): Email["unsubscribe"] => {
-  const isOwn = message.unsubscribe?.isListed === true || unsubscribe?.one_click === true
-  const url = isOwn && message.unsubscribe !== undefined
-    ? message.unsubscribe.url
-    : unsubscribe?.url === undefined
-    ? undefined
-    : filled(unsubscribe.url, message)
-  const mailto = unsubscribe?.mailto
-  return url === undefined && mailto === undefined ? undefined : { url, mailto }
-}
-
-/**
- * Returns the e-mail of a message. Fails with the end of a sentence that begins with "The message" and names the
- * missing or faulty part.
- */
-export const emailOf = (settings: Sender, message: Message): Result.Result<Email, string> => {
-  const content = contentOf(message, settings.variables)
-  if (Result.isFailure(content)) return Result.fail(content.failure)
-  const address = validateAddress(message.email)
-  if (address !== undefined) return Result.fail(`has a recipient that ${address}`)
-  return Result.succeed({
-    ...content.success,
-    from: { email: settings.from, name: settings.from_name },
-    to: message.email,
-    replyTo: settings.reply_to,
-    // Equal in each attempt, so that servers and mailboxes can recognize a repeated message.
-    messageId: messageIdOf(settings, message),
-    trackingId: message.id,
-    unsubscribe: unsubscribeOf(settings, message),
-    feedbackId: feedbackIdOf(message, settings.sender_id),
-    isAutomatic: message.isTransactional,
-    date: new Date(message.firstAttemptAt),
-  })
 }
 
 /** Returns the result of a message that the server accepted, with the service's id of the message if `reply` has it. */
