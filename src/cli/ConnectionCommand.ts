@@ -13,6 +13,9 @@ import { testMessageText } from "./TestMessageText.ts"
 // The names are repeated here because loading the adapters would delay every command.
 const platformNames: { readonly [name in PlatformName]: true } = {
   smtp: true,
+  ses: true,
+  resend: true,
+  postmark: true,
   braze: true,
   iterable: true,
   customerio: true,

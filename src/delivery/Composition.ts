@@ -251,7 +251,7 @@ const partsOf = ({ html, preheader, text }: Email) => {
 /** Maximum number of links of a message that are returned as written. */
 const maxHrefs = 1_000
 
-const shownOf = ({ html, text }: { readonly html: string | undefined; readonly text: string }): EmailParts => {
+const shownOf = ({ html, subject, text }: Pick<EmailParts, "html" | "subject" | "text">): EmailParts => {
   const links = new Set<string>()
   const hrefs = new Set<string>()
   const collect = (url: string) => {
@@ -261,7 +261,7 @@ const shownOf = ({ html, text }: { readonly html: string | undefined; readonly t
   }
   if (html === undefined) rewriteText(text, collect)
   else rewriteHtml(html, collect, "", () => hrefs.add(""))
-  return { text, html, links: [...links], hrefs: [...hrefs] }
+  return { subject, text, html, links: [...links], hrefs: [...hrefs] }
 }
 
 /**
@@ -291,5 +291,5 @@ export const compose = (email: Email): ComposeResult => {
   const tooLong = headerLineFault(bytes)
   if (tooLong !== undefined) return { _tag: "faulty", reason: tooLong }
   const mail = { from: envelopeAddress(from), to: envelopeAddress({ email: to }), bytes: signed(bytes, email.dkim) }
-  return { _tag: "composed", mail: email.isShown === true ? { ...mail, shown: shownOf(parts) } : mail }
+  return { _tag: "composed", mail: email.isShown === true ? { ...mail, shown: shownOf({ ...parts, subject }) } : mail }
 }

@@ -26,7 +26,7 @@ const uuid = /\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b
 
 /**
  * E-mail services by their name in settings and paths. Their documentation, and captured replies, are the source of the
- * headers and patterns; `docs/integrations/facts/smtp.md` names them.
+ * headers and patterns; `docs/integrations/facts/email-services.md` names them.
  */
 export const senders = {
   ses: {

@@ -47,6 +47,8 @@ export interface Email {
 
 /** The parts of an e-mail, for a preview. */
 export interface EmailParts {
+  /** A single line. */
+  readonly subject: string
   readonly text: string
   readonly html: string | undefined
   /** The distinct targets of its links, in order. */
@@ -143,6 +145,15 @@ const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", "
 
 /** Text as HTML content or as a quoted attribute value. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character]!)
+
+/**
+ * A mailbox as in the header `From`. A name with other characters than letters, digits and spaces is quoted as in
+ * RFC 5322.
+ */
+export const mailboxText = ({ email, name }: Mailbox): string =>
+  name === undefined
+    ? email
+    : `${/^[\p{L}\p{N} ]+$/u.test(name) ? name : `"${name.replace(/[\\"]/g, "\\$&")}"`} <${email}>`
 
 /** Plain text as HTML with its line breaks, for platforms that accept only HTML. */
 export const htmlOf = (text: string): string =>

@@ -4,6 +4,9 @@ import * as Braze from "../../src/delivery/connections/Braze.ts"
 import * as CustomerIo from "../../src/delivery/connections/CustomerIo.ts"
 import * as Iterable from "../../src/delivery/connections/Iterable.ts"
 import * as Sfmc from "../../src/delivery/connections/Sfmc.ts"
+import * as Postmark from "../../src/delivery/connections/Postmark.ts"
+import * as Resend from "../../src/delivery/connections/Resend.ts"
+import * as Ses from "../../src/delivery/connections/Ses.ts"
 import * as Smtp from "../../src/delivery/connections/Smtp.ts"
 import * as Webhook from "../../src/delivery/connections/Webhook.ts"
 import { connectionWords, platformForms } from "../../src/console/pages/delivery/ConnectionForms.ts"
@@ -19,6 +22,9 @@ const modules = {
   braze: Braze,
   iterable: Iterable,
   customerio: CustomerIo,
+  ses: Ses,
+  resend: Resend,
+  postmark: Postmark,
   sfmc: Sfmc,
   webhook: Webhook,
 }

@@ -29,7 +29,15 @@ describe("warnings about variants that cannot be sent", () => {
   it("are empty for platforms that accept variables of any name", () => {
     const bare = [{ name: "a", vars: { headline: "Hi" }, formats: {} }]
     const warned = Object.entries(platforms).filter(([, { variables }]) => sendWarnings(bare, variables({})).length > 0)
-    assert.deepStrictEqual(warned.map(([name]) => name), ["smtp", "braze", "customerio", "sink"])
+    assert.deepStrictEqual(warned.map(([name]) => name), [
+      "smtp",
+      "ses",
+      "resend",
+      "postmark",
+      "braze",
+      "customerio",
+      "sink",
+    ])
     assert.deepStrictEqual(sendWarnings(bare, platforms.braze.variables({ transactional_campaign_id: "c" })), [])
   })
 })

@@ -34,7 +34,8 @@ export const excerpt = (text: string, secrets: ReadonlyArray<string>): string =>
   return line.length <= maxExcerpt ? line : `${line.slice(0, maxExcerpt - 1).toWellFormed()}…`
 }
 
-const headerOf = ({ headers }: OutboundResponse, name: string): string | undefined => {
+/** Returns the first value of a header, by its lowercase name. */
+export const headerOf = ({ headers }: OutboundResponse, name: string): string | undefined => {
   const value = headers[name]
   return typeof value === "string" ? value : value?.[0]
 }

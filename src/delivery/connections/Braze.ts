@@ -2,7 +2,7 @@ import { Effect, Result, Schema, type Scope } from "effect"
 import { messageKeyOf, nameOf } from "../../domain/EventKeys.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message } from "../Connection.ts"
-import { htmlOf } from "../../text/Email.ts"
+import { htmlOf, mailboxText } from "../../text/Email.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"
 import { accepted, exchange, objectOf, odd, type Peer, posting, probe, sortStatus, unfit } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
@@ -76,7 +76,7 @@ const messageBody = (settings: Settings, message: Message) =>
       messages: {
         email: {
           app_id: settings.app_id,
-          from: settings.from_name === undefined ? from : `${quoted(settings.from_name)} <${from}>`,
+          from: mailboxText({ email: from, name: settings.from_name }),
           ...(settings.reply_to === undefined ? {} : { reply_to: settings.reply_to }),
           subject: literal(subject),
           ...(preheader === undefined ? {} : { preheader: literal(preheader) }),
@@ -92,9 +92,6 @@ const messageBody = (settings: Settings, message: Message) =>
       },
     }
   })
-
-/** Quotes a display name as in RFC 5322 if it contains other characters than letters, digits and spaces. */
-const quoted = (text: string) => /^[\p{L}\p{N} ]+$/u.test(text) ? text : `"${text.replace(/[\\"]/g, "\\$&")}"`
 
 /** Returns the body for the transactional endpoint. Its campaign renders our variables as `api_trigger_properties`. */
 const triggerBody = (settings: Settings, message: Message) => {

@@ -1,7 +1,7 @@
 import { Result, Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { domainToASCII } from "node:url"
-import { type Email, validateAddress } from "../../text/Email.ts"
+import { type Composed, type Email, type EmailParts, validateAddress } from "../../text/Email.ts"
 import type { Faults, Message } from "../Connection.ts"
 import { feedbackIdOf, isSenderId } from "../FeedbackId.ts"
 import type { HeaderLine } from "../sandbox/SinkMessages.ts"
@@ -115,3 +115,20 @@ export const headersOf = (bytes: Uint8Array): ReadonlyArray<HeaderLine> => {
     },
   )
 }
+
+/** Headers of a composed e-mail that a service accepts by API, in lowercase. The service writes all others. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  "x-tracking-id",
+  "list-unsubscribe",
+  "list-unsubscribe-post",
+  "feedback-id",
+  "auto-submitted",
+])
+
+/** Returns the parts of an e-mail that was composed with `isShown`, for services that write the message themselves. */
+export const apiParts = (
+  { bytes, shown }: Composed,
+): Pick<EmailParts, "subject" | "html" | "text"> & { readonly headers: ReadonlyArray<HeaderLine> } => ({
+  ...shown!,
+  headers: headersOf(bytes).filter(({ name }) => ownHeaders.has(name.toLowerCase())),
+})

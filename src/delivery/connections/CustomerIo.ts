@@ -2,7 +2,7 @@ import { Effect, Result, Schema, type Scope } from "effect"
 import { messageKeyOf, nameOf } from "../../domain/EventKeys.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message } from "../Connection.ts"
-import { htmlOf } from "../../text/Email.ts"
+import { htmlOf, mailboxText } from "../../text/Email.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"
 import { accepted, exchange, objectOf, odd, type Peer, posting, probe, sortStatus, unfit } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
@@ -46,9 +46,7 @@ const bodyOf = (settings: Settings, message: Message) =>
     ...(settings.transactional_message_id === undefined
       ? {}
       : { transactional_message_id: settings.transactional_message_id }),
-    from: settings.from_name === undefined
-      ? settings.from
-      : `"${settings.from_name.replace(/[\\"]/g, "\\$&")}" <${settings.from}>`,
+    from: mailboxText({ email: settings.from, name: settings.from_name }),
     ...(settings.reply_to === undefined ? {} : { reply_to: settings.reply_to }),
     subject: literal(subject),
     ...(preheader === undefined ? {} : { preheader: literal(preheader) }),

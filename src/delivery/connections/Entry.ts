@@ -21,6 +21,11 @@ export const PlatformId = checked((text) =>
     : headerFault(text)
 )
 
+/** The name of a configuration set or a message stream of an e-mail service. */
+export const ServiceId = checked((text) =>
+  /^[\w-]{1,64}$/.test(text) ? undefined : "must be 1 to 64 letters, digits, hyphens or underscores"
+)
+
 /** The name of a variant's variable. */
 const VariableName = checked((text) =>
   text.trim() === "" || text.length > 100 ? "must be 1 to 100 characters" : headerFault(text)

@@ -1,7 +1,8 @@
 import { Deferred, Effect, Result } from "effect"
 import type { Composed, Email } from "../../text/Email.ts"
 import { aheadAtMost, aheadLength, type Composing, NotComposed } from "../Composer.ts"
-import type { Message } from "../Connection.ts"
+import type { Message, SendResult } from "../Connection.ts"
+import { ofRecipient, retry, unfit } from "./Answers.ts"
 
 /** Messages that are composed in one request. */
 interface Group {
@@ -23,6 +24,11 @@ interface OutboundMail {
   readonly compose: (message: Message) => Effect.Effect<Composed, NotComposed>
   /** Composes messages that will be sent soon. The results are kept as long as the caller keeps the message objects. */
   readonly prepare: (messages: ReadonlyArray<Message>) => Effect.Effect<void>
+  /** Composes a message and passes it to `deliver`. Composition that failed for now is a failure of the recipient. */
+  readonly send: (
+    message: Message,
+    deliver: (mail: Composed) => Effect.Effect<SendResult>,
+  ) => Effect.Effect<SendResult>
 }
 
 /** Creates the composer of a connection. `emailOf` fails with the end of a sentence that begins with "The message". */
@@ -38,6 +44,17 @@ export const makeOutbound = (
       return Result.isFailure(email)
         ? Effect.fail(new NotComposed({ final: true, reason: `The message ${email.failure}` }))
         : compose(email.success)
+    })
+
+  const composed = (message: Message) =>
+    Effect.suspend(() => {
+      const place = places.get(message)
+      if (place === undefined) return composeNow(message)
+      const { group, index } = place
+      return Effect.flatMap(Deferred.await(group.done), () => {
+        const composed = group.composed[index]
+        return composed === undefined ? composeNow(message) : Effect.succeed(composed)
+      })
     })
 
   const composeGroup = ([group, emails]: readonly [Group, ReadonlyArray<Email>]) =>
@@ -65,15 +82,11 @@ export const makeOutbound = (
         const release = Effect.forEach(groups, ([{ done }]) => Deferred.succeed(done, undefined), { discard: true })
         return Effect.ensuring(Effect.forEach(groups, composeGroup, { discard: true }), release)
       }),
-    compose: (message) =>
-      Effect.suspend(() => {
-        const place = places.get(message)
-        if (place === undefined) return composeNow(message)
-        const { group, index } = place
-        return Effect.flatMap(Deferred.await(group.done), () => {
-          const composed = group.composed[index]
-          return composed === undefined ? composeNow(message) : Effect.succeed(composed)
-        })
+    compose: composed,
+    send: (message, deliver) =>
+      Effect.matchEffect(composed(message), {
+        onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
+        onSuccess: deliver,
       }),
   }
 }

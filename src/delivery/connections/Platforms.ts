@@ -7,6 +7,9 @@ import * as Braze from "./Braze.ts"
 import * as CustomerIo from "./CustomerIo.ts"
 import type { Variables } from "./Entry.ts"
 import * as Iterable from "./Iterable.ts"
+import * as Postmark from "./Postmark.ts"
+import * as Resend from "./Resend.ts"
+import * as Ses from "./Ses.ts"
 import * as Sfmc from "./Sfmc.ts"
 import * as Sink from "./Sink.ts"
 import * as Smtp from "./Smtp.ts"
@@ -58,6 +61,9 @@ const platform = <Settings, Secrets>({ decode, make }: {
 /** The platforms, by their name in paths, settings and tables. */
 export const platforms = {
   smtp: platform(Smtp, ofEmail),
+  ses: platform(Ses, ofEmail),
+  resend: platform(Resend, ofEmail),
+  postmark: platform(Postmark, ofEmail),
   braze: platform(Braze, (settings) => "transactional_campaign_id" in settings ? undefined : ofEmail(settings)),
   iterable: platform(Iterable, ofAnyName),
   customerio: platform(CustomerIo, ofEmail),

@@ -67,7 +67,7 @@ export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Sc
         onFailure: ({ final, reason }) => final ? faulty(settings, reason) : undefined,
         onSuccess: ({ bytes, shown }) => ({
           sender: settings.from_name === undefined ? settings.from : `${settings.from_name} <${settings.from}>`,
-          subject: email.success.subject,
+          subject: shown?.subject ?? null,
           html: shown?.html ?? null,
           plain: shown?.text ?? null,
           headers: headersOf(bytes),

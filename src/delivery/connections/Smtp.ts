@@ -15,9 +15,9 @@ import {
   senders,
 } from "../../domain/Senders.ts"
 import { type Composed, validateAddress } from "../../text/Email.ts"
-import { accepted, fails, ofRecipient, retry, unfit, works } from "./Answers.ts"
+import { accepted, fails, ofRecipient, retry, works } from "./Answers.ts"
 import { emailFields, emailOf, messageIdOf, unsubscribeFaults } from "./ComposedEmail.ts"
-import { entry, PlatformId, Secret, Variables } from "./Entry.ts"
+import { entry, PlatformId, Secret, ServiceId, Variables } from "./Entry.ts"
 import { makeOutbound } from "./OutboundMail.ts"
 import { open } from "./SmtpLine.ts"
 import { sortFault } from "./SmtpReplies.ts"
@@ -35,13 +35,6 @@ const Host = Schema.String.check(
 const BounceDomain = Schema.String.check(
   Schema.makeFilter<string>((text) =>
     validateAddress(`bounce@${text}`) === undefined ? undefined : "must be a domain, such as bounces.shop.example"
-  ),
-)
-
-/** The name of a configuration set or a message stream. */
-const ServiceId = Schema.String.check(
-  Schema.makeFilter<string>((text) =>
-    /^[\w-]{1,64}$/.test(text) ? undefined : "must be 1 to 64 letters, digits, hyphens or underscores"
   ),
 )
 
@@ -208,14 +201,11 @@ export const make = (
       compose: outbound.compose,
       prepare: outbound.prepare,
       send: (message, giveUp) =>
-        Effect.matchEffect(outbound.compose(message), {
-          onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
-          onSuccess: (mail) =>
-            Effect.map(
-              sessions.send(withReturnPath(settings, message, mail), giveUp),
-              (end) => end._tag === "sent" ? acceptedBy(settings, message, end.reply) : resultOf(end, secrets),
-            ),
-        }),
+        outbound.send(message, (mail) =>
+          Effect.map(
+            sessions.send(withReturnPath(settings, message, mail), giveUp),
+            (end) => end._tag === "sent" ? acceptedBy(settings, message, end.reply) : resultOf(end, secrets),
+          )),
       test: Effect.matchEffect(line, {
         onFailure: (fault) => {
           const sorted = sortFault(fault, secrets)

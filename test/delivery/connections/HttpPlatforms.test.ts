@@ -13,6 +13,15 @@ import * as SfmcEvents from "../../../src/intake/platforms/Sfmc.ts"
 import * as StandardWebhooks from "../../../src/intake/signatures/StandardWebhooks.ts"
 import type { Normalize } from "../../../src/intake/Normalize.ts"
 import {
+  postmarkToken,
+  resendKey,
+  sesKey,
+  sesRegion,
+  startPostmark,
+  startResend,
+  startSes,
+} from "../../support/platformServers/EmailServers.ts"
+import {
   brazeKey,
   customerIoKey,
   type Fault,
@@ -78,6 +87,28 @@ const webhook: Case = {
   wrong: { signing_secret: `whsec_${"d3Jvbmc".repeat(8)}` },
 }
 
+const ses: Case = {
+  name: "ses",
+  start: startSes,
+  settings: (url) => ({ endpoint: url, region: sesRegion, from: "news@shop.example" }),
+  secrets: sesKey,
+  wrong: { ...sesKey, secret_access_key: "wrong-key-5" },
+}
+const resend: Case = {
+  name: "resend",
+  start: startResend,
+  settings: (url) => ({ endpoint: url, from: "news@shop.example", from_name: "Shop, Ltd." }),
+  secrets: { api_key: resendKey },
+  wrong: { api_key: "wrong-key-6" },
+}
+const postmark: Case = {
+  name: "postmark",
+  start: startPostmark,
+  settings: (url) => ({ endpoint: url, from: "news@shop.example", message_stream: "news" }),
+  secrets: { server_token: postmarkToken },
+  wrong: { server_token: "wrong-key-7" },
+}
+
 const all: ReadonlyArray<readonly [string, Case]> = [
   ["Braze", braze],
   ["Braze's transactional campaigns", transactional],
@@ -85,6 +116,9 @@ const all: ReadonlyArray<readonly [string, Case]> = [
   ["Customer.io", customerIo],
   ["Marketing Cloud", sfmc],
   ["A webhook", webhook],
+  ["Amazon SES", ses],
+  ["Resend", resend],
+  ["Postmark", postmark],
 ]
 
 const opened = Effect.fnUntraced(
@@ -236,7 +270,7 @@ for (const [title, one] of all) {
   })
 }
 
-for (const [title, one] of [all[1]!, all[4]!, all[5]!]) {
+for (const [title, one] of [all[1]!, all[4]!, all[5]!, all[7]!]) {
   it.effect(`${title}: a message repeated after a lost answer arrives once`, () =>
     Effect.gen(function* () {
       const { connection, platform } = yield* opened(one, { how: "lose" })

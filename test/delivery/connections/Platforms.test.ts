@@ -31,6 +31,12 @@ const valid: Readonly<Record<PlatformName, ReadonlyArray<ConnectionInput>>> = {
     { settings: {}, secrets: {} },
     { settings: { from: "news@shop.example", unsubscribe: { one_click: true } }, secrets: {} },
   ],
+  ses: [{
+    settings: { region: "us-gov-west-1", from: "news@shop.example", configuration_set: "main" },
+    secrets: { access_key_id: "i", secret_access_key: "s" },
+  }],
+  resend: [{ settings: { from: "news@shop.example", unsubscribe: { one_click: true } }, secrets: { api_key: "k" } }],
+  postmark: [{ settings: { from: "news@shop.example", message_stream: "news" }, secrets: { server_token: "t" } }],
   braze: [
     {
       settings: { endpoint: "https://rest.iad-01.braze.com/", app_id: "app-1", from: "news@shop.example" },
@@ -59,6 +65,24 @@ const faulty: ReadonlyArray<readonly [PlatformName, ConnectionInput, ReadonlyArr
     "/secrets/client_id",
     "/secrets/client_secret",
     "/settings/subdomain",
+  ]],
+  ["ses", { settings: { region: "Ireland", unsubscribe: {} }, secrets: {} }, [
+    "/settings/region",
+    "/settings/from",
+    "/secrets/access_key_id",
+    "/secrets/secret_access_key",
+    "/settings/unsubscribe",
+  ]],
+  ["resend", { settings: { endpoint: "x" }, secrets: {} }, [
+    "/settings/from",
+    "/settings/endpoint",
+    "/secrets/api_key",
+  ]],
+  ["postmark", { settings: { message_stream: "a b" }, secrets: { token: "t" } }, [
+    "/settings/from",
+    "/settings/message_stream",
+    "/secrets/server_token",
+    "/secrets/token",
   ]],
   ["braze", { settings: {}, secrets: {} }, [
     "/settings/endpoint",

@@ -5,6 +5,15 @@ import { isAboutAddress } from "../../../src/domain/refusals/BounceEvent.ts"
 import { classifyRefusal } from "../../../src/domain/refusals/Refusals.ts"
 import type { PlatformName } from "../../../src/delivery/connections/Platforms.ts"
 import {
+  postmarkToken,
+  resendKey,
+  sesKey,
+  sesRegion,
+  startPostmark,
+  startResend,
+  startSes,
+} from "../../support/platformServers/EmailServers.ts"
+import {
   brazeKey,
   customerIoKey,
   type Fault,
@@ -64,6 +73,25 @@ const webhook: Platform = {
   secrets: { signing_secret: webhookSecret },
 }
 
+const ses: Platform = {
+  name: "ses",
+  start: startSes,
+  settings: (url) => ({ endpoint: url, region: sesRegion, from: "news@shop.example" }),
+  secrets: sesKey,
+}
+const resend: Platform = {
+  name: "resend",
+  start: startResend,
+  settings: (url) => ({ endpoint: url, from: "news@shop.example" }),
+  secrets: { api_key: resendKey },
+}
+const postmark: Platform = {
+  name: "postmark",
+  start: startPostmark,
+  settings: (url) => ({ endpoint: url, from: "news@shop.example" }),
+  secrets: { server_token: postmarkToken },
+}
+
 /** The owners of failures, the same on all platforms. */
 const owners: ReadonlyArray<readonly [FailureOwner, ReadonlyArray<Fault>]> = [
   ["message", [
@@ -121,6 +149,23 @@ const refusals: ReadonlyArray<readonly [string, Platform, Fault]> = [
       responses: [{ messageKey: message().id, errorcode: 5, message: "Invalid email address" }],
     },
   }],
+  ["Resend: an address that is none", resend, {
+    status: 422,
+    body: { statusCode: 422, name: "validation_error", message: "Invalid email address in `to`: ada@example" },
+  }],
+  ["Postmark: an address that is none", postmark, {
+    status: 422,
+    body: { ErrorCode: 300, Message: "Error parsing 'To': Illegal email address 'ada@example'." },
+  }],
+  ["Postmark: an address on its list of inactive recipients", postmark, {
+    status: 422,
+    body: { ErrorCode: 406, Message: "You tried to send to recipient(s) that have been marked as inactive." },
+  }],
+  ["Amazon SES: an address that is none", ses, {
+    status: 400,
+    headers: { "x-amzn-errortype": "BadRequestException" },
+    body: { message: "Invalid email address<ada@example>." },
+  }],
 ]
 
 describe("refusals of one recipient by HTTP platforms", () => {
@@ -148,6 +193,9 @@ describe("owners of the failures of HTTP platforms", () => {
       ["Iterable", iterable],
       ["Marketing Cloud", sfmc],
       ["A webhook", webhook],
+      ["Amazon SES", ses],
+      ["Resend", resend],
+      ["Postmark", postmark],
     ] as const
   ) {
     it.effect(`${title}: are determined from the answer`, () =>

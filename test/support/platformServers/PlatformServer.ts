@@ -58,16 +58,17 @@ export interface PlatformServer {
   readonly close: () => Promise<void>
 }
 
-interface Reply {
+export interface Reply {
   readonly status: number
   readonly body: unknown
   /** Id of the accepted message. Absent if the request contained no accepted message. */
   readonly id?: string
 }
 
-type Behaviour = (request: Arrived) => Reply & { readonly isSend?: boolean }
+export type Behaviour = (request: Arrived) => Reply & { readonly isSend?: boolean }
 
-const start = (behave: Behaviour, options: Options): Promise<PlatformServer> =>
+/** Starts a server with one behaviour for all requests, and the faults of the options. */
+export const start = (behave: Behaviour, options: Options): Promise<PlatformServer> =>
   new Promise((resolve, reject) => {
     const { fault, faults = [], host = "127.0.0.1" } = options
     const requests: Array<Arrived> = []
@@ -153,10 +154,11 @@ const start = (behave: Behaviour, options: Options): Promise<PlatformServer> =>
     })
   })
 
-const isText = (value: unknown): value is string => typeof value === "string" && value !== ""
+/** Whether a value is a text that is not empty. */
+export const isText = (value: unknown): value is string => typeof value === "string" && value !== ""
 
 /** Returns the names whose values are missing or are not texts. */
-const lacking = (item: Record<string, unknown> | undefined, ...names: ReadonlyArray<string>) =>
+export const lacking = (item: Record<string, unknown> | undefined, ...names: ReadonlyArray<string>) =>
   names.filter((name) => !isText(item?.[name]))
 
 export const brazeKey = "braze-rest-key-5f1c"

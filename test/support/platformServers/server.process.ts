@@ -1,4 +1,5 @@
 import process from "node:process"
+import { startPostmark, startResend, startSes } from "./EmailServers.ts"
 import { startBraze, startCustomerIo, startIterable, startSfmc, startWebhook } from "./PlatformServer.ts"
 import { startSmtp } from "./SmtpReceiver.ts"
 
@@ -16,6 +17,9 @@ const servers = {
   customerio: startCustomerIo,
   sfmc: startSfmc,
   webhook: startWebhook,
+  ses: startSes,
+  resend: startResend,
+  postmark: startPostmark,
 }
 
 const [name = "", options = "{}"] = process.argv.slice(2)

@@ -3,6 +3,9 @@ import * as Braze from "../../../delivery/connections/Braze.ts"
 import * as CustomerIo from "../../../delivery/connections/CustomerIo.ts"
 import * as Iterable from "../../../delivery/connections/Iterable.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
+import * as Postmark from "../../../delivery/connections/Postmark.ts"
+import * as Resend from "../../../delivery/connections/Resend.ts"
+import * as Ses from "../../../delivery/connections/Ses.ts"
 import * as Sfmc from "../../../delivery/connections/Sfmc.ts"
 import * as Sink from "../../../delivery/connections/Sink.ts"
 import * as Smtp from "../../../delivery/connections/Smtp.ts"
@@ -64,6 +67,21 @@ const variables: Readonly<Record<string, Words>> = {
   "variables.preheader": { label: "Variable with the preheader", hint: "Default: preheader.", further: true },
 }
 
+const senderId: Readonly<Record<string, Words>> = {
+  sender_id: {
+    label: "Sender id in Feedback-ID",
+    hint:
+      "5 to 15 characters by which Gmail Postmaster Tools group complaints. Default: derived from the organization.",
+    further: true,
+  },
+}
+
+const configurationSet = {
+  label: "Configuration set",
+  hint: "Of Amazon SES. Its event destinations report opens, clicks and bounces.",
+}
+const messageStream = { label: "Message stream", hint: "Of Postmark. Default: the transactional stream." }
+
 const endpoint = {
   label: "API address",
   hint: "Replaces the region's address, such as https://proxy.example.com.",
@@ -95,22 +113,9 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
       label: "E-mail service",
       hint: "Messages carry their tracking id for this service, so that its events find them. Default: by the server.",
     },
-    configuration_set: {
-      label: "Configuration set",
-      hint: "Of Amazon SES. Its event destinations report opens, clicks and bounces.",
-      further: true,
-    },
-    message_stream: {
-      label: "Message stream",
-      hint: "Of Postmark. Default: the transactional stream.",
-      further: true,
-    },
-    sender_id: {
-      label: "Sender id in Feedback-ID",
-      hint:
-        "5 to 15 characters by which Gmail Postmaster Tools group complaints. Default: derived from the organization.",
-      further: true,
-    },
+    configuration_set: { ...configurationSet, further: true },
+    message_stream: { ...messageStream, further: true },
+    ...senderId,
     bounce_domain: {
       label: "Domain for bounces",
       hint:
@@ -140,6 +145,37 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     },
     ...variables,
     password: { label: "Password" },
+  },
+  ses: {
+    region: { label: "Region", hint: "The AWS region of the sending identity, such as eu-west-1." },
+    endpoint: { ...endpoint, hint: "Replaces the region's address, for FIPS and VPC endpoints." },
+    ...from,
+    ...unsubscribe,
+    ...senderId,
+    configuration_set: configurationSet,
+    ...variables,
+    access_key_id: {
+      label: "Access key id",
+      hint: "Of a user with the permissions ses:SendEmail and ses:SendRawEmail.",
+    },
+    secret_access_key: { label: "Secret access key" },
+  },
+  resend: {
+    endpoint: { ...endpoint, hint: "Replaces https://api.resend.com." },
+    ...from,
+    ...unsubscribe,
+    ...senderId,
+    ...variables,
+    api_key: { label: "API key", hint: "Sending access is enough." },
+  },
+  postmark: {
+    endpoint: { ...endpoint, hint: "Replaces https://api.postmarkapp.com." },
+    ...from,
+    ...unsubscribe,
+    ...senderId,
+    message_stream: messageStream,
+    ...variables,
+    server_token: { label: "Server API token", hint: "Of the server in Postmark that sends." },
   },
   braze: {
     endpoint: { label: "REST endpoint", hint: "Of your instance, such as https://rest.iad-01.braze.com." },
@@ -241,6 +277,9 @@ const formOf = (
 /** The platforms that messages can leave through. */
 export const platformForms: { readonly [platform in PlatformName]: PlatformForm } = {
   smtp: formOf("smtp", Smtp, "SMTP", "Any mail server or e-mail service with SMTP."),
+  ses: formOf("ses", Ses, "Amazon SES", "Sends through Amazon SES by its API, without SMTP."),
+  resend: formOf("resend", Resend, "Resend", "Sends through Resend by its API. A repeated attempt is sent once."),
+  postmark: formOf("postmark", Postmark, "Postmark", "Sends through a server and a message stream of Postmark."),
   braze: formOf("braze", Braze, "Braze", "Sends through your Braze workspace, with its subscriptions and statistics."),
   iterable: formOf("iterable", Iterable, "Iterable", "Triggers a campaign of your Iterable project."),
   customerio: formOf(
