@@ -164,9 +164,12 @@ export const variantCommand = commandGroup("variant", "Variants of a template", 
       attrs: sampleJson("attrs"),
       user_id: text("user", "Show whether this user is in the holdout"),
     },
-  ).text(({ held_out, variants, vars, warnings = [] }) =>
+  ).text(({ checks = [], held_out, variants, vars, warnings = [] }) =>
     [
       ...Object.entries(vars ?? {}).map(([name, text]) => `${name}:\n${text}\n`),
+      ...checks.map(({ detail, status, variable }) =>
+        `${status === "ok" ? "ok" : "warning"}: ${variable}: ${detail}\n`
+      ),
       ...warnings.map(({ column, line, message, variable }) =>
         `warning: ${variable}, line ${line}, column ${column}: ${message}\n`
       ),

@@ -6,6 +6,7 @@ import { type ChecksBusy, InvalidInput, TemplateNotFound, VariantNotFound } from
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Formats, Vars } from "../domain/Template.ts"
 import { Budget } from "../rendering/Budget.ts"
+import { type ChannelCheck, channelChecks } from "../rendering/ChannelChecks.ts"
 import { LimitReached } from "../rendering/LimitReached.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { atVariables } from "../templates/ImportInput.ts"
@@ -29,6 +30,8 @@ export interface Preview {
   readonly vars?: Readonly<Record<string, string>>
   /** Parts of the sources that are probably not what the author means. Present with `vars`. */
   readonly warnings?: ReadonlyArray<SourceFault>
+  /** Lengths of variables that are texts of SMS or push. Present with `vars`. */
+  readonly checks?: ReadonlyArray<ChannelCheck>
   readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>
   /** Whether the user is held out. Absent without a user. */
   readonly held_out?: boolean
@@ -133,7 +136,10 @@ export class Previews extends Context.Service<Previews, {
           timeZone: view.org.timeZone,
           check: ask.vars === undefined ? "stored" : "draft",
         })
-        if ("vars" in rendered!) return { ...about, vars: rendered.vars, warnings: rendered.warnings }
+        if ("vars" in rendered!) {
+          const { vars, warnings } = rendered
+          return { ...about, vars, warnings, checks: channelChecks(vars) }
+        }
         if (rendered!.stage === "source") return yield* new InvalidInput({ faults: atVariables(rendered!.faults) })
         return yield* new NotRendered({
           templateId: view.id,

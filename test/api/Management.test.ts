@@ -198,6 +198,7 @@ describe("Management", () => {
     assert.deepStrictEqual(stored.body, {
       vars: { s: "Gold <1>" },
       warnings: [],
+      checks: [],
       variants: [
         { id: "gold", eligible: false, reason: 'targeting: requires tier is "gold"' },
         { id: "off", eligible: false, reason: "not active" },
@@ -209,6 +210,8 @@ describe("Management", () => {
       fields: { n: "<1>" },
     })
     assert.deepStrictEqual(written.body.vars, { h: "<b>&lt;1&gt;</b>" })
+    const sms = await call("POST", path, { vars: { sms: "Hi {{ n }}" }, fields: { n: "“Ann”" } })
+    assert.deepInclude(sms.body.checks[0], { variable: "sms", channel: "sms", status: "ok", length: 8, segments: 1 })
     assert.strictEqual((await call("POST", path, { vars: { h: "{{" } })).body.errors[0].pointer, "/vars/h")
     const doubtful = await call("POST", path, { vars: { s: "x", h: "To stop:\n{{ unsubscribeUrl }}" } })
     assert.strictEqual(doubtful.status, 200)

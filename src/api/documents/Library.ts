@@ -43,6 +43,7 @@ const order = [
   "guide/templates",
   "guide/results",
   "guide/experiments",
+  "guide/channels",
   "guide/marketers",
   "guide/team",
   "guide/",

@@ -37,6 +37,16 @@ const Preview = Schema.Struct({
   warnings: Schema.optionalKey(Schema.Array(SourceFault)).annotate({
     description: "Parts of the content that are probably not what the author means; present with `vars`",
   }),
+  checks: Schema.optionalKey(Schema.Array(Schema.Struct({
+    variable: Schema.String,
+    channel: Schema.Literals(["sms", "push"]),
+    status: Schema.Literals(["ok", "warn", "wrong"]),
+    length: Schema.Int.annotate({ description: "SMS: septets in GSM-7, 16-bit units in UCS-2. Push: characters" }),
+    segments: Schema.optionalKey(Schema.Int).annotate({ description: "SMS: number of messages" }),
+    detail: Schema.String,
+  }))).annotate({
+    description: "Lengths of variables named `sms`, `push_title` or `push_body`, or similarly; present with `vars`",
+  }),
   held_out: Schema.optionalKey(Schema.Boolean).annotate({
     description: "Whether the user is held out and gets the content of the holdout; present with `user_id`",
   }),

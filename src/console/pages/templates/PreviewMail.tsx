@@ -2,21 +2,18 @@ import type { ContentFinding } from "../../../delivery/ContentFindings.ts"
 import type { MailPreview } from "../../../delivery/MailPreviews.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Formats } from "../../../domain/Template.ts"
+import { type ChannelCheck, charactersOf } from "../../../rendering/ChannelChecks.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { counted } from "../../Format.ts"
 import type { PreviewLook } from "./Draft.ts"
 
 // The message within a preview, as an inbox and a mail program show it.
 
-/** Characters as a reader counts them: an emoji is one. */
-const lengthOf = (text: string): number =>
-  [...new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text)].length
-
 /** Longer subjects and preheaders are cut by most inboxes. Unit: characters. */
 const shownLengths = { subject: 60, preheader: 100 }
 
 const Length = ({ of, text }: { readonly of: keyof typeof shownLengths; readonly text: string }) => {
-  const length = lengthOf(text)
+  const length = charactersOf(text)
   return (
     <li>
       {of === "subject" ? "Subject" : "Preheader"}: {counted(length, "character")}
@@ -121,6 +118,21 @@ export const ContentWarnings = ({ labels, warnings }: {
         {warnings.map(({ detail, pointer }) => (
           <li data-caution={pointer.slice(1)} data-detail={detail}>
             <Badge kind="warn">check</Badge> <b>{labels[pointer.slice(1)] ?? "This variant"}</b> {detail}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+
+/** The lengths of texts of SMS and push. */
+export const ChannelLengths = ({ checks }: { readonly checks: ReadonlyArray<ChannelCheck> }) =>
+  checks.length === 0 ? null : (
+    <section class="findings" aria-label="Lengths">
+      <h2>Lengths</h2>
+      <ul class="finding-list">
+        {checks.map(({ detail, status, variable }) => (
+          <li>
+            <Badge kind={kinds[status]}>{words[status]}</Badge> <b>{variable}</b> {detail}
           </li>
         ))}
       </ul>

@@ -21,7 +21,7 @@ import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sam
 import { pages } from "../../Pages.ts"
 import { framed, message, type PageRequest } from "../../RawRoutes.tsx"
 import { opened } from "./EditorPage.tsx"
-import { ContentWarnings, MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
+import { ChannelLengths, ContentWarnings, MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { inTime, inWords, NotPreviewed, NotPreviewedNote, PagePatience } from "./PreviewInTime.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
@@ -122,6 +122,7 @@ const rendered = Effect.fnUntraced(
     const first = yield* show(ask)
     const shownOf = ({ preview }: { readonly preview: Preview | undefined }) => ({
       vars: preview?.vars ?? {},
+      checks: preview?.checks ?? [],
       warnings: placed(draft, atVariables(preview?.warnings ?? [])),
     })
     if (first.faults.length === 0) return { ...shownOf(first), faults: [] }
@@ -172,7 +173,7 @@ const preview = Effect.fnUntraced(
       attrs,
     }))
     const isMissing = shown instanceof NotPreviewed
-    const { faults, vars, warnings } = isMissing ? { faults: [], vars: {}, warnings: [] } : shown
+    const { checks, faults, vars, warnings } = isMissing ? { checks: [], faults: [], vars: {}, warnings: [] } : shown
     const { formats } = sourcesOf(draft)
     const mail = isMissing ? undefined : yield* mailOf(org, template, { vars, formats })
     // The name does not change the preview.
@@ -205,6 +206,7 @@ const preview = Effect.fnUntraced(
           </div>
         )}
         <ContentWarnings labels={labels} warnings={warnings} />
+        <ChannelLengths checks={checks} />
         {isMissing && <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} />}
         {mail !== undefined &&
           ("reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} />)}
