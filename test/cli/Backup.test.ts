@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt } from "../process/support.ts"
 import { runCommand } from "../support/cli.ts"
@@ -27,9 +27,13 @@ describe("parlance backup", () => {
           load.aim(targetAt(service, key))
           await load.until(() => answered().length > 300)
         })
-        const before = answered()
-        const made = yield* command(env, "backup", file)
+        const made = yield* command(env, "backup", file, "--verify")
         assert.strictEqual(made.code, 0, made.output)
+        assert.include(made.output, "restored into a new folder and is complete")
+        assert.deepStrictEqual(readdirSync(folder).filter((name) => name.startsWith(".parlance-verify")), [])
+        const showsAt = Date.parse(/It shows the moment (\S+):/.exec(made.output)![1]!)
+        const before = answered().filter(({ answeredAt = Infinity }) => answeredAt < showsAt)
+        assert.isAbove(before.length, 300)
         assert.strictEqual(statSync(file).mode & 0o777, 0o600)
         yield* Effect.promise(load.stop)
 

@@ -21,6 +21,8 @@ export interface Call {
   readonly copyId?: string
   /** False if the response states that its decision is only in memory. */
   readonly durable?: boolean
+  /** When the response was complete. Unit: Unix milliseconds. */
+  readonly answeredAt?: number
   readonly retryAfter?: string | undefined
   readonly contentType?: string | undefined
   /** The reason of a missing response. */
@@ -64,6 +66,7 @@ export const generateOnce = (target: Target, trackingId: string, agent: Agent) =
           status,
           ...(status === 200 ? { copyId: JSON.parse(text).copy.id } : {}),
           durable: response.headers["decision-durable"] !== "false",
+          answeredAt: Date.now(),
           retryAfter: response.headers["retry-after"],
           contentType: response.headers["content-type"],
         })

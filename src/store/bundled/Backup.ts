@@ -70,36 +70,65 @@ async function* treeOf(data: string, folder = ""): AsyncGenerator<Archive.Entry>
 
 interface Stopped {
   readonly labelFile: string
-  readonly first: string
+  /** Name of the last segment of the write-ahead log that the backup needs. */
   readonly last: string
+  readonly showsAt: Date
+}
+
+/** The server's side of a backup. */
+interface Session {
+  /** Name of the first segment of the write-ahead log that the backup needs. */
+  readonly first: string
+  /** Returns the name of the segment that the server is writing. */
+  readonly current: () => Promise<string>
+  readonly stop: () => Promise<Stopped>
 }
 
 const isSegment = (name: string): boolean => /^[0-9A-F]{24}$/.test(name)
 
+async function* segmentsOf(data: string, isWanted: (name: string) => boolean): AsyncGenerator<Archive.Entry> {
+  for (const name of (await readdir(join(data, "pg_wal"))).filter(isSegment).sort()) {
+    if (isWanted(name)) yield* fileOf(join(data, "pg_wal", name), `data/pg_wal/${name}`)
+  }
+}
+
+/** The entries of a backup. After the last one, `Stopped` is returned. */
 async function* entriesOf(
   dataDir: string,
   { data }: Folders,
-  stop: () => Promise<Stopped>,
-): AsyncGenerator<Archive.Entry> {
+  { current, first, stop }: Session,
+): AsyncGenerator<Archive.Entry, Stopped> {
   for (const name of besides) if (existsSync(join(dataDir, name))) yield* fileOf(join(dataDir, name), name)
   yield { name: "data" }
   yield* treeOf(data)
-  const { first, labelFile, last } = await stop()
-  for (const name of (await readdir(join(data, "pg_wal"))).filter(isSegment).sort()) {
-    if (name >= first && name <= last) yield* fileOf(join(data, "pg_wal", name), `data/pg_wal/${name}`)
-  }
-  const label = Buffer.from(labelFile)
+  // Full segments are copied while the backup still runs, so that little is left to copy after the moment it shows.
+  const next = await current()
+  yield* segmentsOf(data, (name) => name >= first && name < next)
+  const stopped = await stop()
+  yield* segmentsOf(data, (name) => name >= next && name <= stopped.last)
+  const label = Buffer.from(stopped.labelFile)
   yield { name: "data/backup_label", content: { size: label.length, chunks: Readable.from([label]) } }
+  return stopped
 }
 
 const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
-/** Writes an archive under a temporary name and renames it after it is complete and on disk. */
-const write = async (entries: AsyncIterable<Archive.Entry>, file: string): Promise<void> => {
+/**
+ * Writes an archive under a temporary name and renames it after it is complete and on disk. Returns what `entries`
+ * return.
+ */
+const write = async <A>(entries: AsyncGenerator<Archive.Entry, A>, file: string): Promise<A> => {
   const unfinished = `${file}.unfinished`
+  let returned: A | undefined
   try {
-    await Archive.write(entries, unfinished)
+    await Archive.write(
+      (async function* () {
+        returned = yield* entries
+      })(),
+      unfinished,
+    )
     await rename(unfinished, file)
+    return returned!
   } finally {
     await rm(unfinished, { force: true })
   }
@@ -107,13 +136,13 @@ const write = async (entries: AsyncIterable<Archive.Entry>, file: string): Promi
 
 /**
  * Writes a backup of the embedded database of `dataDir` to `file` while the server runs: its files, and the write-ahead
- * log of the time during which they are copied. Fails with `BackupFailed`, or with `SqlError` if the database does not
- * respond.
+ * log of the time during which they are copied. Returns the moment that the backup shows: it contains everything that
+ * was committed before. Fails with `BackupFailed`, or with `SqlError` if the database does not respond.
  */
 export const backup = (
   dataDir: string,
   file: string,
-): Effect.Effect<void, BackupFailed | SqlError, SqlClient.SqlClient> =>
+): Effect.Effect<Date, BackupFailed | SqlError, SqlClient.SqlClient> =>
   Effect.scoped(Effect.gen(function* () {
     const folders = yield* prepare(dataDir).pipe(
       Effect.mapError(({ message }) => new BackupFailed({ reason: message })),
@@ -121,25 +150,54 @@ export const backup = (
     const sql = yield* SqlClient.SqlClient
     // Uses one session throughout, because the server aborts the backup if its session ends.
     const session = yield* sql.reserve
-    const ask = (statement: string) => session.executeUnprepared(statement, [], undefined)
+    const ask = <Row>(statement: string) =>
+      Effect.map(
+        session.executeUnprepared(statement, [], undefined) as Effect.Effect<ReadonlyArray<Row>, SqlError>,
+        ([row]) => row!,
+      )
     // The slot retains the log, and is dropped with the session.
     yield* ask(
       "SELECT s.slot_name::text FROM pg_create_physical_replication_slot('parlance_backup_' || pg_backend_pid(), true, true) s",
     )
-    const [started] = yield* ask(
-      "SELECT pg_walfile_name(pg_backup_start('parlance', true)) AS first",
-    ) as Effect.Effect<ReadonlyArray<{ readonly first: string }>, SqlError>
-    const stop = Effect.map(
-      ask(
-        "SELECT s.labelfile AS label, pg_walfile_name(s.lsn) AS last FROM pg_backup_stop(false) s",
-      ) as Effect.Effect<ReadonlyArray<{ readonly label: string; readonly last: string }>, SqlError>,
-      ([stopped]): Stopped => ({ labelFile: stopped!.label, first: started!.first, last: stopped!.last }),
+    const { segment: first } = yield* ask<{ readonly segment: string }>(
+      "SELECT pg_walfile_name(pg_backup_start('parlance', true)) AS segment",
     )
-    yield* Effect.tryPromise({
-      try: () => write(entriesOf(dataDir, folders, () => Effect.runPromise(stop)), file),
+    const current = Effect.map(
+      ask<{ readonly segment: string }>("SELECT pg_walfile_name(pg_current_wal_lsn()) AS segment"),
+      ({ segment }) => segment,
+    )
+    const stop = Effect.gen(function* () {
+      const { at } = yield* ask<{ readonly at: Date }>("SELECT clock_timestamp() AS at")
+      const { label, last } = yield* ask<{ readonly label: string; readonly last: string }>(
+        "SELECT s.labelfile AS label, pg_walfile_name(s.lsn) AS last FROM pg_backup_stop(false) s",
+      )
+      return { labelFile: label, last, showsAt: at }
+    })
+    const entries = entriesOf(dataDir, folders, {
+      first,
+      current: () => Effect.runPromise(current),
+      stop: () => Effect.runPromise(stop),
+    })
+    const { showsAt } = yield* Effect.tryPromise({
+      try: () => write(entries, file),
       catch: (cause) => new BackupFailed({ reason: `The backup was not written: ${reasonOf(cause)}` }),
     })
+    return showsAt
   }))
+
+/**
+ * Reads every page of every table, so that the server compares its checksum. Fails with `SqlError` if a page is
+ * damaged.
+ */
+export const readEveryPage = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const tables = yield* sql<{ readonly name: string }>`
+    SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'm', 't') AND c.relpersistence = 'p' ORDER BY 1`
+  // No index contains `ctid`, so the table itself is read.
+  for (const { name } of tables) yield* sql`SELECT count(t.ctid) FROM ${sql.literal(name)} t`
+  return tables.length
+})
 
 const unpack = async (file: string, dataDir: string, root: string): Promise<void> => {
   let hasLabel = false
