@@ -101,6 +101,14 @@ CREATE INDEX audit_entries_org_slug_id_idx ON public.audit_entries USING btree (
 CREATE INDEX audit_entries_org_slug_subject_idx ON public.audit_entries USING btree (org_slug, split_part(subject, ' / '::text, 1), id DESC);
 CREATE INDEX audit_entries_refusals_idx ON public.audit_entries USING btree (at) WHERE (refusal IS NOT NULL);
 
+CREATE TABLE backups (
+  is_last boolean NOT NULL,
+  shows_at timestamp with time zone NOT NULL,
+  verified_at timestamp with time zone,
+  PRIMARY KEY (is_last),
+  CHECK (is_last)
+);
+
 CREATE TABLE bandit_states (
   org_slug text NOT NULL,
   template_id text NOT NULL,

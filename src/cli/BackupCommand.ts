@@ -67,11 +67,21 @@ export const backupCommand = Command.make(
     const folder = yield* dataDir
     const showsAt = yield* Backup.backup(folder, file).pipe(Effect.provide(StoreFromSettings.layer))
     if (isVerified) yield* verify(file)
+    const isRecorded = yield* Backup.record(showsAt, isVerified).pipe(
+      Effect.provide(StoreFromSettings.layer),
+      Effect.as(true),
+      Effect.catchTag("SqlError", () => Effect.succeed(false)),
+    )
     yield* Console.log(
       `The embedded database in ${folder} was written to ${file}. It shows the moment ${showsAt.toISOString()}: ` +
         "what was acknowledged before is in it",
     )
     if (isVerified) yield* Console.log("It was restored into a new folder and is complete")
+    if (!isRecorded) {
+      yield* Console.log(
+        "Its age is not measured, because the database belongs to an earlier release or does not respond",
+      )
+    }
   }),
 ).pipe(Command.withDescription("Write the embedded database to a file, while the service runs"))
 

@@ -34,6 +34,10 @@ describe("parlance backup", () => {
         const showsAt = Date.parse(/It shows the moment (\S+):/.exec(made.output)![1]!)
         const before = answered().filter(({ answeredAt = Infinity }) => answeredAt < showsAt)
         assert.isAbove(before.length, 300)
+        const metrics = yield* Effect.promise(() => service.request("/metrics").then((response) => response.text()))
+        const age = Number(/^parlance_backup_age_seconds (\S+)$/m.exec(metrics)?.[1])
+        assert.isAtLeast(age, 0)
+        assert.isBelow(age, (Date.now() - showsAt) / 1000 + 1)
         assert.strictEqual(statSync(file).mode & 0o777, 0o600)
         yield* Effect.promise(load.stop)
 

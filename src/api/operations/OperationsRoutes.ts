@@ -12,6 +12,7 @@ import { measureStoppedLearning } from "../../learning/StoppedLearning.ts"
 import { measureErasures } from "../../erasure/ErasureBacklog.ts"
 import { templateFileSchema } from "../../templates/TemplateFileSchema.ts"
 import { bounded } from "../../store/bounded.ts"
+import { measureBackupAge } from "../../store/BackupAge.ts"
 import { Store } from "../../store/Store.ts"
 import { Exported, exportMetricsEvery } from "../../telemetry/Exported.ts"
 import { Api, ServedApi } from "../Api.ts"
@@ -82,7 +83,13 @@ export const layer = HttpApiBuilder.group(
      * Measures queue lengths in the database. While the database does not respond, the gauges keep their last values.
      */
     const measureBacklog = yield* shared(
-      Effect.all([measureJournal(sql), measureStoppedLearning(sql), measureErasures(sql), measureDeliveries(sql)]).pipe(
+      Effect.all([
+        measureJournal(sql),
+        measureStoppedLearning(sql),
+        measureErasures(sql),
+        measureDeliveries(sql),
+        measureBackupAge(sql),
+      ]).pipe(
         bounded("1 second"),
         Effect.ignore,
       ),

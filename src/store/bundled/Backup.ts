@@ -186,6 +186,19 @@ export const backup = (
   }))
 
 /**
+ * Stores when the last backup was made, for `parlance_backup_age_seconds`. Fails with `SqlError` if the database does
+ * not respond or was not migrated to this release.
+ */
+export const record = Effect.fnUntraced(function* (showsAt: Date, isVerified: boolean) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    INSERT INTO backups AS b (is_last, shows_at, verified_at)
+    VALUES (true, ${showsAt}, CASE WHEN ${isVerified} THEN now() END)
+    ON CONFLICT (is_last) DO UPDATE SET shows_at = EXCLUDED.shows_at,
+      verified_at = coalesce(EXCLUDED.verified_at, b.verified_at)`
+})
+
+/**
  * Reads every page of every table, so that the server compares its checksum. Fails with `SqlError` if a page is
  * damaged.
  */
