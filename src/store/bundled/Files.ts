@@ -64,7 +64,7 @@ const create = (folders: Folders, programs: Programs): Effect.Effect<void, Serve
 /**
  * Creates the files of an empty database if there are none, and makes the server's user their owner, because files that
  * root has copied may belong to root. The caller must hold the lock of the folder. Fails with `OtherPostgresVersion`
- * for files of another major version, and with `ServerFailed` if they cannot be created.
+ * for files of another major version, and with `ServerFailed` if they are damaged or cannot be created.
  */
 export const ensure = (
   folders: Folders,
@@ -73,7 +73,9 @@ export const ensure = (
   Effect.gen(function* () {
     const found = versionIn(folders.data)
     if (found === undefined) yield* create(folders, programs)
-    else if (found !== programs.major) {
+    else if (Number.isNaN(found)) {
+      return yield* failureOf(folders, [`"${folders.data}" is not a valid data directory: PG_VERSION`], programs.major)
+    } else if (found !== programs.major) {
       return yield* new OtherPostgresVersion({ folder: folders.root, found, needed: programs.major })
     }
     if (folders.user !== undefined) giveTo(folders.user, folders.root)

@@ -207,8 +207,12 @@ export const removeDatabase = (dataDir: string): void => {
   rmSync(entry, { force: true })
 }
 
-/** Returns the major version of PostgreSQL that created `data`; undefined without a database. */
+/**
+ * Returns the major version of PostgreSQL that created `data`; undefined without a database; NaN for a database whose
+ * version is missing or unreadable.
+ */
 export const versionIn = (data: string): number | undefined => {
   const file = join(data, "PG_VERSION")
-  return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8")) : undefined
+  if (existsSync(file)) return Number.parseInt(readFileSync(file, "utf8"))
+  return existsSync(data) && readdirSync(data).length > 0 ? NaN : undefined
 }

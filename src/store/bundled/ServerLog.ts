@@ -1,6 +1,20 @@
 /** Lines that state why a server ended or does not start. */
 const faults = /^(?:FATAL|PANIC|initdb: error|postgres: error|.*error while loading shared libraries)/
 
+/** Lines that state that files of the database are damaged or missing. */
+const damage = [
+  /PG_CONTROL_VERSION 0,/,
+  /could not find the database system/,
+  /is not a valid data directory/,
+  /could not locate a valid checkpoint record/,
+  /could not access (?:status of transaction|the server configuration file)/,
+  /could not load .*pg_(?:hba|ident)\.conf/,
+  /could not (?:open|read) file "(?:global|base|pg_[a-z]+)\/.*(?:No such file or directory|read \d+ of \d+|Input\/output error)/i,
+  /incorrect checksum in control file/,
+  /contains invalid data/,
+  /invalid page in block|page verification failed/,
+]
+
 /** PostgreSQL also logs these lines as FATAL when a single connection ends. */
 const ofOneClient = /^FATAL: +(?:terminating connection|the database system is)/
 
@@ -54,6 +68,11 @@ export const reasonOf = (lines: ReadonlyArray<string>, major: number): string =>
     return "the disk is full. Free some space, or set DATA_DIR to a folder on another disk"
   }
   if (has("Read-only file system")) return "the file system is read-only. Set DATA_DIR to a folder that can be written"
+  const damaged = lines.find((line) => damage.some((pattern) => pattern.test(line)))
+  if (damaged !== undefined) {
+    return `its files are damaged (${damaged}). Move DATA_DIR away, restore the last backup with ` +
+      "`parlance restore FILE`, and check the disk"
+  }
   if (has("database files are incompatible with server")) {
     return `its files were made by another release of PostgreSQL than ${major} or on a machine of another kind`
   }
