@@ -5,6 +5,7 @@ import { ComponentFit, type Composition } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
 import type { Fatigue } from "./Fatigue.ts"
 import { levelCases } from "./LocalLevel.ts"
+import { builtInEvidence, type EffectEvidence } from "./Mixture.ts"
 import type { EarlierDelays } from "./FasterReactions.ts"
 import type { DelayCurve } from "./Maturity.ts"
 import {
@@ -69,6 +70,7 @@ interface State extends BaseRate {
   tau0: number
   readonly taus: Float64Array
   gamma0: number
+  builtInProbability: number | undefined
   readonly components: ComponentFit | undefined
   /** Coefficients by variant, in the order of the observations. */
   readonly beta: ReadonlyArray<Float64Array>
@@ -89,6 +91,7 @@ const begin = (input: FitInput, contexts: Contexts, observations: Observations):
     components,
     taus: Float64Array.from(startingTaus(contexts)),
     gamma0: 0,
+    builtInProbability: start?.builtInProbability,
     beta: observations.variants.map(() => new Float64Array(contexts.size)),
     covariance: observations.variants.map(() => new Float64Array(packedLength(contexts.size))),
     fittedWith: { tau0: organization.tau0, taus: [] },
@@ -157,6 +160,16 @@ const learnShrinkage = (
   )
 }
 
+/** Sets the spreads of the built-in attributes, and the probability that at least one of them has effects. */
+const learnBuiltIns = (state: State, evidence: ReadonlyMap<number, EffectEvidence>): void => {
+  let without = 1
+  for (const [j, { probability, spread }] of evidence) {
+    state.taus[j] = spread
+    without *= 1 - probability
+  }
+  state.builtInProbability = evidence.size === 0 ? undefined : 1 - without
+}
+
 /** The intercept that a variant's components predict. */
 const foretold = ({ components }: State, id: string) => components?.foretell(id) ?? { mean: 0, variance: 0 }
 
@@ -178,7 +191,7 @@ const poolRate = ({ clicks, variants }: Observations, organization: Organization
  * start, it depends on the start.
  */
 export const fit = (input: FitInput): ModelSnapshot => {
-  const { active, counts, curve, now, organization, scheme, spread, window } = input
+  const { active, counts, curve, holdShrinkage = false, now, organization, scheme, spread, window } = input
   const contexts = contextsOf(scheme)
   const seen = observe(
     counts,
@@ -245,9 +258,10 @@ export const fit = (input: FitInput): ModelSnapshot => {
     state.components?.learn(
       ids.map((id, v) => ({ id, intercept: beta[v]![0]!, variance: covariance[v]![0]! })),
       state.tau0,
-      input.holdShrinkage ?? false,
+      holdShrinkage,
     )
-    learnShrinkage(state, ids, contexts, organization, input.holdShrinkage ?? false)
+    learnShrinkage(state, ids, contexts, organization, holdShrinkage)
+    if (!holdShrinkage) learnBuiltIns(state, builtInEvidence(contexts, seen, beta, expected, clicksOfPair))
     recenter(state, seen, expected, binomial, active)
   }
   const levels = window.mode === "adaptive"
@@ -451,6 +465,7 @@ const snapshot = (
     taus: Array.from(state.taus),
     fittedWith: state.fittedWith,
     gamma0: state.gamma0,
+    ...(state.builtInProbability === undefined ? {} : { builtInProbability: state.builtInProbability }),
     ...(state.components === undefined ? {} : { components: state.components.snapshot() }),
     variants,
     clicksNext14Days: null,

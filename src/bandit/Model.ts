@@ -101,6 +101,11 @@ export const ModelSnapshot = Schema.Struct({
    * from models of earlier releases.
    */
   fittedWith: Schema.optionalKey(Schema.Struct({ tau0: Schema.Finite, taus: Numbers })),
+  /**
+   * Probability that the built-in attributes have effects on single variants (see `Mixture`). Absent without built-in
+   * attributes, and from models of earlier releases, which count as 1.
+   */
+  builtInProbability: Schema.optionalKey(Schema.Finite),
   /** Number of intercepts that the data determine, from 0 to the number of variants. */
   gamma0: Schema.Finite,
   /** Variants with data, by id. Every other variant has the prior. */
@@ -189,9 +194,32 @@ export const logBaseRate = ({ a0, f }: ModelSnapshot, { coefficients }: Context)
 }
 
 /** Mean and standard deviation of a log rate relative to the base rate. */
-interface Posterior {
+export interface Posterior {
   readonly mean: number
   readonly sd: number
+}
+
+/** Mean and variance of the sum of the coefficients of a context, and the covariance of this sum with the intercept. */
+export const contextSums = (
+  variant: VariantPosterior,
+  coefficients: ArrayLike<number>,
+): { readonly mean: number; readonly variance: number; readonly withIntercept: number } => {
+  const { beta, covariance } = variant
+  let mean = beta[0]!
+  let variance = covariance[0]!
+  let withIntercept = covariance[0]!
+  for (let j = 0; j < coefficients.length; j++) {
+    const coefficient = coefficients[j]!
+    if (coefficient < 0) continue
+    mean += beta[coefficient]!
+    // Coefficients ascend, so the earlier ones are the columns of this row of the lower triangle.
+    const row = packedIndex(coefficient, 0)
+    let cross = covariance[row]!
+    withIntercept += cross
+    for (let k = 0; k < j; k++) if (coefficients[k]! >= 0) cross += covariance[row + coefficients[k]!]!
+    variance += covariance[row + coefficient]! + 2 * cross
+  }
+  return { mean, variance, withIntercept }
 }
 
 /**
@@ -214,21 +242,8 @@ export const posterior = (
     })
     return { mean: foretold?.mean ?? 0, sd: Math.sqrt(variance) }
   }
-  const { beta, covariance } = variant
-  let mean = beta[0]!
-  let variance = covariance[0]!
-  let withIntercept = covariance[0]!
-  for (let j = 0; j < coefficients.length; j++) {
-    const coefficient = coefficients[j]!
-    if (coefficient < 0) continue
-    mean += beta[coefficient]!
-    // Coefficients ascend, so the earlier ones are the columns of this row of the lower triangle.
-    const row = packedIndex(coefficient, 0)
-    let cross = covariance[row]!
-    withIntercept += cross
-    for (let k = 0; k < j; k++) if (coefficients[k]! >= 0) cross += covariance[row + coefficients[k]!]!
-    variance += covariance[row + coefficient]! + 2 * cross
-  }
+  const { mean, variance: own, withIntercept } = contextSums(variant, coefficients)
+  let variance = own
   // An error of the components' effects moves the coefficients as far as the prior determines them.
   if (foretold !== undefined) variance += (withIntercept / model.tau0 ** 2) ** 2 * foretold.variance
   return { mean, sd: Math.sqrt(Math.max(0, variance)) }
@@ -264,14 +279,11 @@ export const rate = (
   foretold?: Foretold,
 ): number => possible(model, Math.exp(logBaseRate(model, context) + posterior(model, variant, context, foretold).mean))
 
-/** 95 % credible interval of `rate`, lower end first. Treats the base rate as known. */
-export const interval = (
+/** 95 % credible interval of a rate with the log `center` ± `sd`, lower end first. Treats the base rate as known. */
+export const intervalAround = (
   model: ModelSnapshot,
   variant: VariantPosterior | undefined,
-  context: Context,
-  foretold?: Foretold,
-): readonly [number, number] => {
-  const { mean, sd } = posterior(model, variant, context, foretold)
-  const center = logBaseRate(model, context) + mean
-  return possibleInterval(model, variant, [Math.exp(center - 1.96 * sd), Math.exp(center + 1.96 * sd)])
-}
+  center: number,
+  sd: number,
+): readonly [number, number] =>
+  possibleInterval(model, variant, [Math.exp(center - 1.96 * sd), Math.exp(center + 1.96 * sd)])

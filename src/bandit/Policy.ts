@@ -2,7 +2,15 @@ import type { Attributes } from "../domain/Attributes.ts"
 import { type Context, Contexts, decodeContext } from "./Contexts.ts"
 import { foretellings, type Foretold } from "./Components.ts"
 import { exposureClass } from "./Fatigue.ts"
-import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type VariantPosterior } from "./Model.ts"
+import {
+  intervalAround,
+  logBaseRate,
+  type ModelSnapshot,
+  possible,
+  type Posterior,
+  type VariantPosterior,
+} from "./Model.ts"
+import { mixed, type ModelPart, modelParts } from "./ModelParts.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
 import { hourMillis, windowBounds } from "./Window.ts"
 
@@ -90,6 +98,21 @@ interface Trace {
   readonly candidates: ReadonlyArray<TracedCandidate>
 }
 
+/** The posteriors of the candidates under one part of the model. */
+interface Posteriors {
+  readonly probability: number
+  readonly posteriors: ReadonlyArray<Posterior>
+}
+
+/** The probability of each candidate to be the best, averaged over the parts, with deviations multiplied by `kappa`. */
+const probabilitiesOfBest = (parts: ReadonlyArray<Posteriors>, kappa: number): Float64Array => {
+  const all = parts.map(({ posteriors, probability }) => {
+    const best = bestArmProbabilities(posteriors.map(({ mean }) => mean), posteriors.map(({ sd }) => kappa * sd))
+    return parts.length === 1 ? best : best.map((own) => probability * own)
+  })
+  return all.reduce((sum, one) => sum.map((value, i) => value + one[i]!))
+}
+
 /** The choices that follow from one model snapshot. Caches computed weights in bounded memory. */
 export class Policy {
   readonly model: ModelSnapshot
@@ -100,6 +123,7 @@ export class Policy {
   /** Contexts of the model's scheme. Contexts of another scheme must not be passed to this policy. */
   readonly contexts: Contexts
   readonly #variants: ReadonlyMap<string, VariantPosterior>
+  readonly #parts: ReadonlyArray<ModelPart>
   readonly #foretold: ((id: string) => Foretold) | undefined
   readonly #choices = new Map<string, Map<string, Choice>>()
   #cached = 0
@@ -111,6 +135,7 @@ export class Policy {
     this.kappa = kappa(model.window.mode, model.clicksNext14Days ?? undefined, ageHours)
     this.contexts = new Contexts(model.scheme, model.traffic.map(({ cell }) => cell))
     this.#variants = new Map(model.variants.map((variant) => [variant.id, variant]))
+    this.#parts = modelParts(model)
     if (model.components !== undefined) this.#foretold = foretellings(model.components)
   }
 
@@ -138,7 +163,9 @@ export class Policy {
   trace(context: Context, eligible: EligibleSet, epsilon?: number, seen?: EarlierDecisions): Trace {
     const { model } = this
     const choice = this.choice(context, eligible, epsilon, seen)
-    const best = bestArmProbabilities(choice.means, choice.sds)
+    const effects = seen === undefined ? undefined : this.#effects(eligible, seen)?.by
+    const best = probabilitiesOfBest(this.#posteriors(context, choice.ids, effects), 1)
+    const base = logBaseRate(model, context)
     const { window } = model
     return {
       mode: choice.mode,
@@ -154,16 +181,17 @@ export class Policy {
       kappa: choice.kappa,
       floor: choice.floor,
       halfLifeDays: window.mode === "adaptive" ? window.halfLifeDays : null,
-      baseRate: Math.exp(logBaseRate(model, context)),
+      baseRate: Math.exp(base),
       candidates: choice.ids.map((id, i) => {
         const variant = this.#variants.get(id)
+        const center = base + choice.means[i]! - (effects?.[i] ?? 0)
         return {
           id,
           sends: variant?.sends ?? 0,
           effectiveSends: variant?.effectiveSends ?? 0,
           clicks: variant?.clicks ?? 0,
-          rate: rate(model, variant, context, this.#foretold?.(id)),
-          interval: interval(model, variant, context, this.#foretold?.(id)),
+          rate: possible(model, Math.exp(center)),
+          interval: intervalAround(model, variant, center, choice.sds[i]!),
           pBest: best[i]!,
           weight: choice.weights[i]!,
         }
@@ -184,20 +212,33 @@ export class Policy {
     return { key: `${key}\u0001${classes.join("")}`, by: classes.map((own) => fatigue[own] ?? 0) }
   }
 
+  /** The posteriors of the variants under each part of the model, with `effects` of exposures. */
+  #posteriors(
+    context: Context,
+    ids: ReadonlyArray<string>,
+    effects?: ReadonlyArray<number>,
+  ): ReadonlyArray<Posteriors> {
+    return this.#parts.map(({ posterior, probability }) => ({
+      probability,
+      posteriors: ids.map((id, i) => {
+        const { mean, sd } = posterior(this.#variants.get(id), context, this.#foretold?.(id))
+        return { mean: mean + (effects?.[i] ?? 0), sd }
+      }),
+    }))
+  }
+
   #choose(context: Context, { ids }: EligibleSet, effects?: ReadonlyArray<number>): Choice {
-    const means = new Float64Array(ids.length)
-    const sds = new Float64Array(ids.length)
-    ids.forEach((id, i) => {
-      const { mean, sd } = posterior(this.model, this.#variants.get(id), context, this.#foretold?.(id))
-      means[i] = mean + (effects?.[i] ?? 0)
-      sds[i] = sd
-    })
+    const parts = this.#posteriors(context, ids, effects)
+    const own = ids.map((_, i) =>
+      mixed(parts.map(({ posteriors, probability }) => ({ ...posteriors[i]!, probability })))
+    )
+    const means = Float64Array.from(own, ({ mean }) => mean)
+    const sds = Float64Array.from(own, ({ sd }) => sd)
     if (ids.length < 2) {
       const weights = new Float64Array(ids.length).fill(1)
       return { mode: "single", ids, weights, means, sds, kappa: null, floor: null, epsilon: null }
     }
-    const q = bestArmProbabilities(means, sds.map((sd) => this.kappa * sd))
-    const weights = mixFloor(q, this.floor)
+    const weights = mixFloor(probabilitiesOfBest(parts, this.kappa), this.floor)
     return { mode: "bandit", ids, weights, means, sds, kappa: this.kappa, floor: this.floor, epsilon: null }
   }
 

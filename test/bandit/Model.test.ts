@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import fc from "fast-check"
 import { Contexts, encodeContext } from "../../src/bandit/Contexts.ts"
 import { packedIndex } from "../../src/bandit/Cholesky.ts"
-import { interval, logBaseRate, ModelSnapshot, posterior, priorModel, rate } from "../../src/bandit/Model.ts"
+import { intervalAround, logBaseRate, ModelSnapshot, posterior, priorModel, rate } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { adaptive, day, fitRows, now } from "./Samples.ts"
@@ -49,7 +49,7 @@ describe("a model snapshot", () => {
           const context = contexts.parse(id(plan, "night"))
           const { mean, sd } = posterior(model, variant, context)
           assert.isTrue(Number.isFinite(mean) && sd > 0 && Number.isFinite(sd))
-          const [low, high] = interval(model, variant, context)
+          const [low, high] = intervalAround(model, variant, logBaseRate(model, context) + mean, sd)
           const middle = rate(model, variant, context)
           // Rates of single outcomes end at 1, and so do their intervals.
           assert.isTrue(high <= 1 && (middle < high || high === 1) && (low < middle || middle === 1))
@@ -104,7 +104,7 @@ describe("the model of a template without data", () => {
     const model = priorModel({ version: "t:0", now, window: adaptive, scheme, organization: defaultPriors })
     const context = contexts.parse(encodeContext([]))
     assert.closeTo(rate(model, undefined, context), 0.03, 1e-12)
-    const [low, high] = interval(model, undefined, context)
+    const [low, high] = intervalAround(model, undefined, logBaseRate(model, context), model.tau0)
     assert.closeTo(low, 0.03 * Math.exp(-1.96 * 0.2), 1e-12)
     assert.closeTo(high, 0.03 * Math.exp(1.96 * 0.2), 1e-12)
     assert.isNull(model.clicksNext14Days)

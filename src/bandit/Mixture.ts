@@ -1,0 +1,136 @@
+import { factor, packedIndex, packedLength, solve } from "./Cholesky.ts"
+import { builtIns, type Contexts } from "./Contexts.ts"
+import type { Observations } from "./Observations.ts"
+import { eta } from "./VariantFit.ts"
+
+// Choices average over the models with and without the built-in attributes. The data determine the probability of each.
+// Source: docs/model.md, "Weekday and daypart by evidence".
+
+/** Standard deviation of the effects of an attribute that counts as none. */
+const noSpread = 0.01
+
+/** Candidates for the standard deviation of the effects of an attribute that has effects. */
+const spreads = [0.05, 0.1, 0.2, 0.4]
+
+/** Prior probability that a built-in attribute has effects. The candidates share it evenly. */
+const prior = 0.5
+
+/** Added to the information about an attribute value, so that a value without data has an inverse. */
+const ridge = 1e-6
+
+/** Outcomes by variant and value of one attribute. The value `l` of variant `v` is at `v * values + l`. */
+export interface ValueCounts {
+  readonly values: number
+  readonly outcomes: Float64Array
+  /** Outcomes expected if the attribute has no effects. */
+  readonly expected: Float64Array
+}
+
+/**
+ * Returns the restricted log likelihood of a standard deviation of the effects of attribute values on single variants:
+ * the level of each variant and the effect of each value on all variants are integrated out. Relative rates count as
+ * normal. Source: H. Patterson, R. Thompson, "Recovery of inter-block information when block sizes are unequal"
+ * (Biometrika, 1971).
+ */
+export const restrictedLogLikelihood = ({ expected, outcomes, values }: ValueCounts, spread: number): number => {
+  const matrix = new Float64Array(packedLength(values))
+  const sums = new Float64Array(values)
+  const weights = new Float64Array(values)
+  let log = 0
+  for (let start = 0; start < expected.length; start += values) {
+    let total = 0
+    let mean = 0
+    for (let l = 0; l < values; l++) {
+      const e = expected[start + l]!
+      weights[l] = e > 1e-9 ? e / (1 + spread ** 2 * e) : 0
+      if (weights[l] === 0) continue
+      total += weights[l]!
+      mean += weights[l]! * (outcomes[start + l]! / e - 1)
+    }
+    if (total === 0) continue
+    mean /= total
+    log += (total * mean ** 2 - Math.log(total)) / 2
+    for (let l = 0; l < values; l++) {
+      const weight = weights[l]!
+      if (weight === 0) continue
+      const e = expected[start + l]!
+      const relative = outcomes[start + l]! / e - 1
+      log -= (Math.log(1 + spread ** 2 * e) + weight * relative ** 2) / 2
+      sums[l] = sums[l]! + weight * (relative - mean)
+      for (let k = 0; k <= l; k++) matrix[packedIndex(l, k)]! -= weight * weights[k]! / total
+      matrix[packedIndex(l, l)]! += weight
+    }
+  }
+  for (let l = 0; l < values; l++) matrix[packedIndex(l, l)]! += ridge
+  factor(matrix, values)
+  for (let l = 0; l < values; l++) log -= Math.log(matrix[packedIndex(l, l)]!)
+  const solved = sums.slice()
+  solve(matrix, values, solved)
+  for (let l = 0; l < values; l++) log += sums[l]! * solved[l]! / 2
+  return log
+}
+
+/** Whether an attribute has effects on single variants. */
+export interface EffectEvidence {
+  /** Probability that it has. */
+  readonly probability: number
+  /** Mean standard deviation of the effects, if it has. */
+  readonly spread: number
+}
+
+/** Compares the candidates for the standard deviation. Without data, returns the prior. */
+export const effectEvidence = (counts: ValueCounts): EffectEvidence => {
+  const none = restrictedLogLikelihood(counts, noSpread)
+  const logs = spreads.map((spread) => restrictedLogLikelihood(counts, spread))
+  const highest = Math.max(...logs)
+  const likelihoods = logs.map((log) => Math.exp(log - highest))
+  const sum = likelihoods.reduce((total, likelihood) => total + likelihood, 0)
+  const spread = likelihoods.reduce((total, likelihood, i) => total + likelihood * spreads[i]!, 0) / sum
+  const odds = prior / (1 - prior) * sum / spreads.length * Math.exp(Math.min(700, highest - none))
+  return { probability: odds / (1 + odds), spread }
+}
+
+/** Indexes of the built-in attributes of a scheme. */
+export const builtInsOf = ({ attributes, names }: Contexts): ReadonlyArray<number> =>
+  names.flatMap((name, j) => j < attributes && builtIns.some((one) => one.name === name) ? [j] : [])
+
+/**
+ * Counts the outcomes of pairs by variant and value of attribute `j`. `expected` and `clicks` are by pair. The expected
+ * outcomes include all effects except the effects of this attribute.
+ */
+const countValues = (
+  j: number,
+  { attributeOf }: Contexts,
+  { contextOfPair, design, pairs, variants }: Observations,
+  beta: ReadonlyArray<Float64Array>,
+  expected: Float64Array,
+  clicks: Float64Array,
+): ValueCounts => {
+  const first = attributeOf.indexOf(j)
+  const values = attributeOf.lastIndexOf(j) + 1 - first
+  const zeros = () => new Float64Array(variants.length * values)
+  const counts = { values, outcomes: zeros(), expected: zeros() }
+  beta.forEach((own, v) => {
+    for (let p = pairs[v]!; p < pairs[v + 1]!; p++) {
+      const context = contextOfPair[p]!
+      const coefficient = design.coefficients[context * design.stride + j]!
+      if (coefficient < 0) continue
+      const at = v * values + coefficient - first
+      counts.outcomes[at]! += clicks[p]!
+      counts.expected[at]! += expected[p]! * Math.exp(eta(design, own, context) - own[coefficient]!)
+    }
+  })
+  return counts
+}
+
+/** The evidence for effects of each built-in attribute, by its index. Arguments as of `countValues`. */
+export const builtInEvidence = (
+  contexts: Contexts,
+  seen: Observations,
+  beta: ReadonlyArray<Float64Array>,
+  expected: Float64Array,
+  clicks: Float64Array,
+): ReadonlyMap<number, EffectEvidence> =>
+  new Map(
+    builtInsOf(contexts).map((j) => [j, effectEvidence(countValues(j, contexts, seen, beta, expected, clicks))]),
+  )
