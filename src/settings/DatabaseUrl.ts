@@ -36,6 +36,10 @@ export interface DatabaseTarget {
   readonly options: string | undefined
   readonly connectTimeout: Duration.Duration
   readonly encryption: Encryption
+  /** Whether a pooler is in front of the server. Undefined: the first connection finds out. */
+  readonly isPooled: boolean | undefined
+  /** Whether statements are prepared. Undefined: only if no pooler is in front of the server. */
+  readonly prepares: boolean | undefined
 }
 
 /** Whether `host` is the folder of a Unix socket. */
@@ -45,6 +49,8 @@ export const isSocketFolder = (host: string): boolean => host.startsWith("/")
 interface DatabaseUrlOptions {
   /** `DATABASE_CA`: PEM, or the path of a file. */
   readonly authorities: string | undefined
+  /** Name of the setting in faults. Default `DATABASE_URL`. */
+  readonly setting?: string
   /** Reads a file. Throws the error of the file system. */
   readonly readFile: ReadPem
 }
@@ -54,7 +60,7 @@ const defaultConnectTimeout = Duration.seconds(3)
 /** Parameters of libpq that the service supports. */
 const understood = new Set([
   ...["host", "port", "user", "password", "dbname", "application_name", "connect_timeout", "options"],
-  ...["sslmode", "sslrootcert", "sslcert", "sslkey"],
+  ...["sslmode", "sslrootcert", "sslcert", "sslkey", "pgbouncer", "prepare"],
 ])
 
 /** Accepted values of parameters that describe what the service always does. */
@@ -278,6 +284,25 @@ const wholeNumber = (
   return otherwise
 }
 
+/** Parses `true` or `false`. For any other text, adds a fault. */
+const isTrue = (parameters: Parameters, name: string, faults: Array<string>): boolean | undefined => {
+  const text = parameters.get(name)
+  if (text !== undefined && text !== "true" && text !== "false") {
+    faults.push(`DATABASE_URL: ${name}=${text} must be true or false`)
+  }
+  return text === undefined ? undefined : text === "true"
+}
+
+/**
+ * Reads the parameters about poolers. `pgbouncer=true` (as in Prisma) and `prepare=false` (as in Postgres.js) both mean
+ * a pooler that keeps no sessions. `pgbouncer=false` means the same as no parameter.
+ */
+const poolerOf = (parameters: Parameters, faults: Array<string>) => {
+  const prepares = isTrue(parameters, "prepare", faults)
+  const isAsked = isTrue(parameters, "pgbouncer", faults) === true || prepares === false
+  return { isPooled: isAsked || undefined, prepares }
+}
+
 /**
  * Reads `DATABASE_URL` as libpq does, and `DATABASE_CA`. Fails with all faults, each of which begins with the name of a
  * setting. No fault contains a password.
@@ -285,7 +310,13 @@ const wholeNumber = (
 export const parse = (
   text: string,
   options: DatabaseUrlOptions,
-): Result.Result<DatabaseTarget, ReadonlyArray<string>> => {
+): Result.Result<DatabaseTarget, ReadonlyArray<string>> =>
+  Result.mapError(
+    read(text, options),
+    (faults) => faults.map((fault) => fault.replaceAll("DATABASE_URL", options.setting ?? "DATABASE_URL")),
+  )
+
+const read = (text: string, options: DatabaseUrlOptions): Result.Result<DatabaseTarget, ReadonlyArray<string>> => {
   const ofUrl = urlFaults(text)
   if (ofUrl.length > 0) return Result.fail(ofUrl)
   const url = new URL(text)
@@ -310,6 +341,7 @@ export const parse = (
     faults,
   })
   const encryption = encryptionOf(host, parameters, options, faults)
+  const pooler = poolerOf(parameters, faults)
   if (faults.length > 0) return Result.fail(faults)
   return Result.succeed({
     host,
@@ -321,5 +353,6 @@ export const parse = (
     options: parameters.get("options"),
     connectTimeout: Duration.seconds(seconds),
     encryption,
+    ...pooler,
   })
 }

@@ -86,6 +86,11 @@ const config = {
    */
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
   /**
+   * `DATABASE_DIRECT_URL`: address of the same database without a pooler, for migrations and `LISTEN`. Default: both use
+   * `DATABASE_URL`.
+   */
+  databaseDirectUrl: secret("DATABASE_DIRECT_URL"),
+  /**
    * `DATABASE_CA`: certificate of the authority that signs the certificate of the server of `DATABASE_URL`, as PEM or
    * as the path of a file. Without `sslmode`, it sets `sslmode` to `verify-full`. Default: no certificate.
    */
@@ -261,12 +266,16 @@ export const { dnsServers } = config
 
 type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof config)[name]> }
 
+type DatabaseSetting = "databaseUrl" | "databaseDirectUrl" | "databaseCa"
+
 /** The values of all settings, checked. */
-type Checked = Omit<Values, "store" | "databaseUrl" | "databaseCa" | "mailUrl" | "mailFrom" | "mailCa"> & {
+type Checked = Omit<Values, "store" | DatabaseSetting | "mailUrl" | "mailFrom" | "mailCa"> & {
   /** The server for mail of the service itself. None: the service sends no mail. */
   readonly mail: Option.Option<MailServer>
   /** The server of `DATABASE_URL`. None: the embedded database in `DATA_DIR`. */
   readonly database: Option.Option<DatabaseTarget>
+  /** The server of `DATABASE_DIRECT_URL`. None: everything uses `database`. */
+  readonly databaseDirect: Option.Option<DatabaseTarget>
 }
 
 /** Invalid settings, each with its name. */
@@ -313,28 +322,40 @@ const storeFaults = (store: string, isUrlSet: boolean): ReadonlyArray<string> =>
   return store === "external" && !isUrlSet ? [noDatabase] : []
 }
 
-/** Returns the database of the settings, and their faults. */
-const databaseOf = (
-  { databaseCa, databaseUrl, isDemo, store }: Partial<Values>,
+/** Returns the databases of the settings, and their faults. */
+const databasesOf = (
+  { databaseCa, databaseDirectUrl = Option.none(), databaseUrl = Option.none(), isDemo, store }: Partial<Values>,
   isUrlEmpty: boolean,
-): { readonly database: Option.Option<DatabaseTarget>; readonly faults: ReadonlyArray<string> } => {
-  const url = Option.getOrUndefined(databaseUrl ?? Option.none())
-  if (isUrlEmpty || (url !== undefined && Redacted.value(url).trim() === "")) {
-    return { database: Option.none(), faults: [emptyUrl] }
+): Pick<Checked, "database" | "databaseDirect"> & { readonly faults: ReadonlyArray<string> } => {
+  const none = { database: Option.none(), databaseDirect: Option.none() }
+  if (isUrlEmpty || Option.exists(databaseUrl, (url) => Redacted.value(url).trim() === "")) {
+    return { ...none, faults: [emptyUrl] }
   }
-  const faults = [...storeFaults(store ?? "", url !== undefined)]
-  if (url === undefined) {
-    if (databaseCa) faults.push("DATABASE_CA: has no effect without DATABASE_URL. Set that too, or unset DATABASE_CA")
-    return { database: Option.none(), faults }
+  const faults = [...storeFaults(store ?? "", Option.isSome(databaseUrl))]
+  if (Option.isNone(databaseUrl)) {
+    for (
+      const [name, isSet] of [["DATABASE_CA", !!databaseCa], ["DATABASE_DIRECT_URL", Option.isSome(databaseDirectUrl)]]
+    ) {
+      if (isSet) faults.push(`${name}: has no effect without DATABASE_URL. Set that too, or unset ${name}`)
+    }
+    return { ...none, faults }
   }
-  const result = parseDatabaseUrl(Redacted.value(url), {
-    authorities: databaseCa ? databaseCa : undefined,
-    readFile: (path) => readFileSync(path, "utf8"),
-  })
-  if (Result.isFailure(result)) return { database: Option.none(), faults: [...faults, ...result.failure] }
-  const { password } = result.success
+  const targetOf = (setting: string, url: Option.Option<Redacted.Redacted>): Option.Option<DatabaseTarget> => {
+    if (Option.isNone(url)) return Option.none()
+    const result = parseDatabaseUrl(Redacted.value(url.value), {
+      authorities: databaseCa ? databaseCa : undefined,
+      setting,
+      readFile: (path) => readFileSync(path, "utf8"),
+    })
+    if (Result.isFailure(result)) faults.push(...result.failure)
+    return Result.getSuccess(result)
+  }
+  const database = targetOf("DATABASE_URL", databaseUrl)
+  const password = Option.getOrUndefined(database)?.password
   if (isDemo === false && password !== undefined && Redacted.value(password) === knownPassword) faults.push(demoFault)
-  return { database: Option.some(result.success), faults }
+  const databaseDirect = targetOf("DATABASE_DIRECT_URL", databaseDirectUrl)
+  // A fault of DATABASE_CA concerns every URL.
+  return { database, databaseDirect, faults: [...new Set(faults)] }
 }
 
 /** Returns the server for mail of the service itself, and the faults of its settings. */
@@ -391,9 +412,9 @@ const read = Effect.gen(function* () {
     else faults.push(...faultsOf(result.failure))
   }
   const settings: Partial<Values> = values
-  const { database, faults: databaseFaults } = databaseOf(settings, yield* isSetToNothing("DATABASE_URL"))
+  const { faults: databaseFaults, ...databases } = databasesOf(settings, yield* isSetToNothing("DATABASE_URL"))
   faults.push(...databaseFaults)
-  const { faults: mailFaults, mail } = mailOf(settings, Option.isSome(database))
+  const { faults: mailFaults, mail } = mailOf(settings, Option.isSome(databases.database))
   faults.push(...mailFaults)
   // The message shows only the length of the token.
   const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
@@ -422,9 +443,7 @@ const read = Effect.gen(function* () {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")
   }
   if (faults.length > 0) return yield* new SettingsFaulty({ faults })
-  const { databaseCa: _, databaseUrl: __, mailCa: _ca, mailFrom: _from, mailUrl: _url, store: ___, ...rest } =
-    settings as Values
-  return { ...rest, database, mail }
+  return { ...(settings as Values), ...databases, mail }
 })
 
 /** The settings of this process. Fails to build with the names of all faulty settings. */

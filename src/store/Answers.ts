@@ -10,7 +10,7 @@ const patience = "2 seconds"
  * calls.
  */
 export const makeAnswers = Effect.fnUntraced(function* (connection: PgClient.PgClientConfig) {
-  const sql = yield* PgClient.make({ ...connection, maxConnections: 1 })
+  const sql = yield* PgClient.make({ ...connection, prepare: false, maxConnections: 1 })
   return sql`SELECT 1`.pipe(
     bounded(patience),
     Effect.as(true),

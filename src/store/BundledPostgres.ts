@@ -106,6 +106,8 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
       Store,
       Store.of({
         kind: "embedded",
+        setting: "DATA_DIR",
+        direct: undefined,
         address: dataDir,
         answers,
         look: undefined,

@@ -1,4 +1,5 @@
-import { String } from "effect"
+import { Effect, Option, String } from "effect"
+import type { SqlClient } from "effect/sql"
 import { columnTypes } from "./ColumnTypes.ts"
 
 /**
@@ -14,10 +15,31 @@ const snakeToCamel = (() => {
   }
 })()
 
+/** Limits how long a node that is suspended or disconnected during a transaction delays other nodes. */
+const idleInTransaction = { idle_in_transaction_session_timeout: "8s" }
+
+/**
+ * Limits idle transactions as `clientOptions` does, behind a pooler, which refuses the startup parameter. Costs a round
+ * trip for each transaction.
+ */
+export const limitIdleTransactions = (sql: SqlClient.SqlClient) => {
+  const { withTransaction } = sql
+  const [[name, value]] = Object.entries(idleInTransaction) as [[string, string]]
+  Object.assign(sql, {
+    withTransaction: ((effect) =>
+      Effect.flatMap(
+        Effect.serviceOption(sql.transactionService),
+        (outer) =>
+          withTransaction(
+            Option.isSome(outer) ? effect : Effect.andThen(sql.unsafe(`SET LOCAL ${name} = '${value}'`), effect),
+          ),
+      )) satisfies typeof withTransaction,
+  })
+}
+
 /** Options of the database client for the bundled server and for the server of `DATABASE_URL`. */
 export const clientOptions = {
-  // Limits how long a node that is suspended or disconnected during a transaction delays other nodes.
-  startupParameters: { idle_in_transaction_session_timeout: "8s" },
+  startupParameters: idleInTransaction,
   transformResultNames: snakeToCamel,
   transformQueryNames: String.camelToSnake,
   transformJson: false,

@@ -26,7 +26,7 @@ const as = (statement: string, database?: string): string =>
   `As an administrator of the server${database === undefined ? "" : `, in the database ${database}`}, run: ${statement}`
 
 /** Explanations by SQLSTATE. */
-const byState: Readonly<Record<string, (failure: Failure) => string>> = {
+const byState: Readonly<Record<string, (failure: Failure) => string | undefined>> = {
   "3D000": ({ database, message, role }) => `${message}. ${as(`CREATE DATABASE ${database} OWNER ${role}`)}`,
   "28P01": ({ message, role }) =>
     `${message}. Correct the user or the password in DATABASE_URL, percent-encoded. ` +
@@ -40,6 +40,7 @@ const byState: Readonly<Record<string, (failure: Failure) => string>> = {
   "53300": (failure) => tooManyConnections(failure),
   "55000": ({ database, message }) => `${message}. ${as(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)}`,
   "57P03": ({ message }) => `${message}. Try again in a moment. If the problem persists, check the log of the server`,
+  "08P01": (failure) => pooler(failure),
   "25006": ({ message }) =>
     `${message}. The server follows another one, or is set to read only. Set DATABASE_URL to the primary`,
 }
@@ -112,6 +113,23 @@ const unknownAuthority = ({ certificate, message, target: { encryption, host, po
   }). Set DATABASE_CA to the certificate of the ` +
   "authority that signed it, which the provider of the database offers. To look at what the server sends: " +
   `openssl s_client -starttls postgres -showcerts -connect ${host}:${port}`
+
+/** Explains a refusal by a pooler. PgBouncer before version 1.21 has one SQLSTATE for all of them. */
+const pooler = ({ database, message, role }: Failure): string | undefined => {
+  const parameter = /unsupported startup parameter(?: in options)?: (\S+)/.exec(message)?.[1]
+  if (parameter !== undefined) {
+    return `the pooler refuses the parameter ${parameter}. Remove it from DATABASE_URL, and set it for the role instead. ` +
+      as(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = '…', or another setting of options`)
+  }
+  if (/no such database/.test(message)) {
+    return `${message}. The pooler does not know the database: add it below [databases] of pgbouncer.ini, or correct it ` +
+      "in DATABASE_URL"
+  }
+  return /no such user|auth|password/i.test(message)
+    ? `${message}. The pooler refuses the user or the password: correct them in DATABASE_URL, percent-encoded, or in its ` +
+      "auth_file"
+    : undefined
+}
 
 /** Explanations by the error codes of the operating system and of TLS. */
 const byCode: Readonly<Record<string, (failure: Failure) => string>> = {
@@ -245,8 +263,8 @@ export const explain = (
     certificate,
     now,
   }
-  const known = byState[stateOf(error)]
-  if (known !== undefined) return known(failure)
+  const known = byState[stateOf(error)]?.(failure)
+  if (known !== undefined) return known
   if (!isConnectFailure(error)) return undefined
   const code = codeOf(error)
   const ofCode = byCode[code]

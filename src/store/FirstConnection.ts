@@ -1,7 +1,9 @@
 import { Clock, Context, Duration, Effect } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
 import { withProgress } from "../runtime/Progress.ts"
-import { Store } from "./Store.ts"
-import type { StoreUnreachable } from "./StoreUnreachable.ts"
+import { isPassing } from "./ConnectFailure.ts"
+import { Store, type StorePlace } from "./Store.ts"
+import { StoreUnreachable } from "./StoreUnreachable.ts"
 
 /** How long a start retries a failure of the database that may pass. Default: 10 seconds, for commands. */
 export const StartPatience = Context.Reference<Duration.Duration>("parlance/store/StartPatience", {
@@ -10,6 +12,16 @@ export const StartPatience = Context.Reference<Duration.Duration>("parlance/stor
 
 /** The patience of a serving process: enough time for PostgreSQL to start, recover or fail over. */
 export const servicePatience = Duration.seconds(60)
+
+/** Explains a failed statement. Undefined if its reason is neither the connection nor a missing right. */
+export const unreachableAt = ({ address, explain, setting }: StorePlace, error: SqlError) =>
+  Effect.map(
+    explain(error),
+    (reason) =>
+      reason === undefined
+        ? undefined
+        : new StoreUnreachable({ setting, address, reason, isPassing: isPassing(error), triedSeconds: 0 }),
+  )
 
 /** First and longest pause between two attempts. Unit: milliseconds. */
 const firstPause = 250
@@ -20,9 +32,12 @@ const longestPause = 5_000
  * `StartPatience`. Other failures, such as a wrong password, are not retried.
  */
 export const whenReachable = <A, E, R>(attempt: Effect.Effect<A, E | StoreUnreachable, R>) =>
+  Effect.flatMap(Store, ({ address }) => whenReachableAt(address, attempt))
+
+/** `whenReachable` before there is a `Store`. */
+export const whenReachableAt = <A, E, R>(address: string, attempt: Effect.Effect<A, E | StoreUnreachable, R>) =>
   Effect.gen(function* () {
     const patience = Duration.toMillis(yield* StartPatience)
-    const { address } = yield* Store
     const startedAt = yield* Clock.currentTimeMillis
     const seconds = Math.round(patience / 1000)
     let logged = ""
@@ -43,13 +58,13 @@ export const whenReachable = <A, E, R>(attempt: Effect.Effect<A, E | StoreUnreac
     const orAgain = (
       wait: (error: StoreUnreachable) => Effect.Effect<A, E | StoreUnreachable, R>,
     ): Effect.Effect<A, E | StoreUnreachable, R> =>
-      Effect.catchIf(attempt, (error): error is E & StoreUnreachable => isPassing(error), wait)
+      Effect.catchIf(attempt, (error): error is E & StoreUnreachable => isPassingFailure(error), wait)
 
     return yield* orAgain((error) =>
       withProgress(`Waiting for the database at ${address}`, () => after(error, firstPause))
     )
   })
 
-const isPassing = (error: unknown): error is StoreUnreachable =>
+const isPassingFailure = (error: unknown): error is StoreUnreachable =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "StoreUnreachable" &&
   (error as StoreUnreachable).isPassing

@@ -3,11 +3,9 @@ import { Migrator, SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { readdirSync, readFileSync } from "node:fs"
 import { type Report, withProgress } from "../runtime/Progress.ts"
-import { isPassing } from "./ConnectFailure.ts"
-import { whenReachable } from "./FirstConnection.ts"
+import { unreachableAt, whenReachable } from "./FirstConnection.ts"
 import { innermost } from "./innermost.ts"
 import { Store } from "./Store.ts"
-import { StoreUnreachable } from "./StoreUnreachable.ts"
 
 /** The database was migrated by a newer release, and this release cannot use its tables. */
 export class SchemaTooNew extends Schema.TaggedError<SchemaTooNew>()("SchemaTooNew", {
@@ -94,17 +92,17 @@ const isInTheWay = (error: unknown): boolean =>
 const tries = 60
 
 const failureOf = Effect.fnUntraced(function* (error: SqlError) {
-  const { address, explain, kind } = yield* Store
-  const reason = yield* explain(error)
-  if (reason === undefined) return yield* new MigrationFailed({ reason: innermost(error), cause: error })
-  return yield* new StoreUnreachable({
-    setting: kind === "embedded" ? "DATA_DIR" : "DATABASE_URL",
-    address,
-    reason,
-    isPassing: isPassing(error),
-    triedSeconds: 0,
-  })
+  const store = yield* Store
+  const unreachable = yield* unreachableAt(store.direct ?? store, error)
+  return yield* unreachable ?? new MigrationFailed({ reason: innermost(error), cause: error })
 })
+
+/** Runs statements on the server of `DATABASE_DIRECT_URL`, if it is set. */
+const onDirect = <A, E, R>(effect: Effect.Effect<A, E, R | SqlClient.SqlClient>) =>
+  Effect.flatMap(
+    Effect.all([Store, SqlClient.SqlClient]),
+    ([{ direct }, sql]) => Effect.provideService(effect, SqlClient.SqlClient, direct?.sql ?? sql),
+  )
 
 /** Returns the database's error inside the migrator's error. */
 const sqlErrorIn = (error: unknown): SqlError | undefined =>
@@ -180,6 +178,7 @@ export const migrate = whenReachable(
       },
       SqlError: failureOf,
     }),
+    onDirect,
   ),
 ).pipe(Effect.withSpan("Migrations.migrate"))
 
@@ -190,7 +189,7 @@ export const migrate = whenReachable(
 export const schemaVersion = Effect.gen(function* () {
   const { latest = 0 } = yield* latestApplied
   return { latest, known: Math.max(...files().map(({ id }) => id)) }
-}).pipe(Effect.catchTag("SqlError", failureOf))
+}).pipe(Effect.catchTag("SqlError", failureOf), onDirect)
 
 /** Migrates while the layer is built. All layers that read tables are built on top of it. */
 export const layer = Layer.effectDiscard(migrate)

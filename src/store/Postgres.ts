@@ -1,15 +1,21 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
-import { DateTime, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
 import { join } from "node:path"
 import { makeAnswers } from "./Answers.ts"
 import { Settings } from "../settings/Settings.ts"
 import { explain, isCertificateRefused } from "./ConnectFailure.ts"
-import { clientOptions } from "./ClientOptions.ts"
+import { clientOptions, limitIdleTransactions } from "./ClientOptions.ts"
 import { type DatabaseTarget, isSocketFolder } from "../settings/DatabaseUrl.ts"
+import { unreachableAt, whenReachableAt } from "./FirstConnection.ts"
+import { innermost } from "./innermost.ts"
+import * as Pooler from "./Pooler.ts"
 import { certificateOf, open } from "./ServerConnection.ts"
 import * as ServerWatch from "./ServerWatch.ts"
-import { Store } from "./Store.ts"
+import { Store, type StorePlace } from "./Store.ts"
+import { StoreUnreachable } from "./StoreUnreachable.ts"
 
 /**
  * Options of the client library for `target`. The stream that `open` returns is already encrypted, so the library must
@@ -39,44 +45,123 @@ const addressOf = ({ database, host, port }: DatabaseTarget): string =>
     database === undefined ? "" : `/${database}`
   }`
 
-/** `SqlClient` and `Store` for the PostgreSQL server at `target`, with a pool that replaces broken connections. */
-export const layer = (target: DatabaseTarget) =>
+/** Returns the place of a setting's server. */
+const placeOf = (setting: StorePlace["setting"], target: DatabaseTarget, poolSize: number): StorePlace => ({
+  setting,
+  address: addressOf(target),
+  explain: (error) =>
+    Effect.zipWith(
+      isCertificateRefused(error) ? certificateOf(target) : Effect.undefined,
+      DateTime.nowAsDate,
+      (certificate, now) => explain(error, { target, poolSize, certificate, now })?.replaceAll("DATABASE_URL", setting),
+    ),
+})
+
+/** Connects to a place for the first time. Fails with `StoreUnreachable`. */
+const firstConnection = <A>(place: StorePlace, attempt: Effect.Effect<A, SqlError | StoreUnreachable>) =>
+  whenReachableAt(
+    place.address,
+    Effect.catchTag(
+      attempt,
+      "SqlError",
+      (error) =>
+        Effect.flatMap(
+          unreachableAt(place, error),
+          (unreachable) => Effect.fail(unreachable ?? refusal(place, innermost(error))),
+        ),
+    ),
+  )
+
+const refusal = ({ address, setting }: StorePlace, reason: string) =>
+  new StoreUnreachable({ setting, address, reason, isPassing: false, triedSeconds: 0 })
+
+/** Finds out what the address of `DATABASE_URL` leads to. Fails with `StoreUnreachable`. */
+const reachPool = (place: StorePlace, target: DatabaseTarget, connection: PgConnection.Config) =>
+  firstConnection(
+    place,
+    Effect.gen(function* () {
+      const found = yield* Pooler.reach(PgConnection.make(connection))
+      if (!found.hasTransactions) return yield* refusal(place, Pooler.inStatementMode)
+      const isPooled = target.isPooled ?? found.isPooled
+      if (isPooled && target.prepares === true) {
+        const keeps = yield* Pooler.keepsSession(PgConnection.make(connection), true)
+        if (!keeps) return yield* refusal(place, Pooler.losesStatements)
+      }
+      return { ...found, isPooled }
+    }),
+  )
+
+/** Connects to the server of `DATABASE_DIRECT_URL`. Fails with `StoreUnreachable` if it is not usable as such. */
+const openDirect = Effect.fnUntraced(
+  function* (direct: DatabaseTarget, pool: Pooler.Destination, target: DatabaseTarget) {
+    const place = placeOf("DATABASE_DIRECT_URL", direct, 1)
+    const connection = connectionTo(direct)
+    const connect = PgConnection.make(connection)
+    yield* firstConnection(
+      place,
+      Effect.gen(function* () {
+        const found = yield* Pooler.reach(connect)
+        if (found.database !== pool.database) return yield* refusal(place, Pooler.directIsOther(target))
+        if (found.isPooled && !(yield* Pooler.keepsSession(connect, false))) {
+          return yield* refusal(place, Pooler.directIsPooled)
+        }
+      }),
+    )
+    const sql = yield* PgClient.make({ ...connection, ...clientOptions, startupParameters: {}, maxConnections: 1 })
+    return { ...place, sql, connect }
+  },
+)
+
+/**
+ * `SqlClient` and `Store` for the PostgreSQL server at `target`, with a pool that replaces broken connections. `direct`
+ * is an address of the same server without a pooler. Fails with `StoreUnreachable`.
+ */
+export const layer = (target: DatabaseTarget, direct: Option.Option<DatabaseTarget>) =>
   Layer.unwrap(Effect.gen(function* () {
     const { databasePoolSize } = yield* Settings
     yield* giveUpShell
     const connection = connectionTo(target)
+    const place = placeOf("DATABASE_URL", target, databasePoolSize)
     const watch = isSocketFolder(target.host) ? undefined : ServerWatch.make({
       connect: () => open(target),
       identify: Effect.scoped(Effect.flatMap(PgConnection.make(connection), (server) =>
         Effect.map(
-          server.query("SELECT pg_postmaster_start_time()::text AS server, pg_is_in_recovery() AS is_standby"),
+          server.query(
+            "SELECT pg_postmaster_start_time()::text AS server, pg_is_in_recovery() AS is_standby",
+            [],
+            false,
+          ),
           ({ rows: [row] }) => ({ server: `${row!["server"]}`, isStandby: row!["is_standby"] === true }),
         ))),
     })
     const watched = { ...connection, ...(watch && { stream: watch.open }) }
+    const pool = yield* reachPool(place, target, connection)
+    const own = Option.isSome(direct) ? yield* openDirect(direct.value, pool, target) : undefined
     const client = PgClient.layer({
       ...watched,
       maxConnections: databasePoolSize,
       ...clientOptions,
+      ...(pool.isPooled && { startupParameters: {}, prepare: target.prepares === true }),
     })
-    const answers = yield* makeAnswers(watched).pipe(Effect.provide(Reactivity.layer))
+    const answers = yield* makeAnswers(watched)
+    const listening = own?.connect ?? (pool.isPooled ? Effect.never : PgConnection.make(watched))
     return Layer.merge(
-      client,
+      pool.isPooled
+        ? Layer.tap(
+          client,
+          (context) => Effect.sync(() => limitIdleTransactions(Context.get(context, SqlClient.SqlClient))),
+        )
+        : client,
       Layer.succeed(
         Store,
         Store.of({
+          ...place,
           kind: "postgres",
-          address: addressOf(target),
+          direct: own,
           answers,
           look: watch?.look,
-          listen: (channel) => Effect.flatMap(PgConnection.make(watched), (own) => own.listen(channel)),
-          explain: (error) =>
-            Effect.zipWith(
-              isCertificateRefused(error) ? certificateOf(target) : Effect.undefined,
-              DateTime.nowAsDate,
-              (certificate, now) => explain(error, { target, poolSize: databasePoolSize, certificate, now }),
-            ),
+          listen: (channel) => Effect.flatMap(listening, (session) => session.listen(channel)),
         }),
       ),
     )
-  }))
+  })).pipe(Layer.provide(Reactivity.layer))

@@ -1,3 +1,4 @@
+import type { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { isSqlError } from "effect/sql/SqlError"
@@ -5,6 +6,8 @@ import { Settings } from "../settings/Settings.ts"
 import * as BundledPostgres from "./BundledPostgres.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
+import { Store } from "./Store.ts"
+import type { StoreUnreachable } from "./StoreUnreachable.ts"
 
 /**
  * Makes a transaction fail if its connection breaks. In the client library, the ROLLBACK that cannot be sent is a
@@ -40,15 +43,22 @@ const disableStatementCache = (sql: SqlClient.SqlClient) => {
  * migrations.
  */
 export const layer = Layer.unwrap(
-  Effect.map(
-    Settings,
-    ({ database }) => Option.match(database, { onNone: () => BundledPostgres.layer, onSome: Postgres.layer }),
-  ),
+  Effect.map(Settings, ({ database, databaseDirect }): Layer.Layer<
+    PgClient.PgClient | SqlClient.SqlClient | Store,
+    Layer.Error<typeof BundledPostgres.layer> | StoreUnreachable,
+    Settings
+  > =>
+    Option.match(database, {
+      onNone: () => BundledPostgres.layer,
+      onSome: (target) => Postgres.layer(target, databaseDirect),
+    })),
 ).pipe(
   Layer.tap((context) =>
     Effect.sync(() => {
       const sql = Context.get(context, SqlClient.SqlClient)
+      const { direct } = Context.get(context, Store)
       failInTransactions(sql)
+      if (direct !== undefined) failInTransactions(direct.sql)
       disableStatementCache(sql)
     })
   ),

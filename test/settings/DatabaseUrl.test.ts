@@ -94,8 +94,22 @@ describe("DATABASE_URL", () => {
     assertFault(/options may not set idle_in/, `${base}?options=-cidle_in_transaction_session_timeout%3D0`)
   })
 
+  it("asks for a pooler as Prisma and Postgres.js do, and can keep prepared statements", () => {
+    const usesOf = (search: string) => {
+      const { isPooled, prepares } = targetOf(`${base}${search}`)
+      return [isPooled, prepares]
+    }
+    assert.deepStrictEqual(usesOf(""), [undefined, undefined])
+    assert.deepStrictEqual(usesOf("?pgbouncer=true"), [true, undefined])
+    assert.deepStrictEqual(usesOf("?pgbouncer=false"), [undefined, undefined])
+    assert.deepStrictEqual(usesOf("?prepare=false"), [true, false])
+    assert.deepStrictEqual(usesOf("?prepare=true"), [undefined, true])
+    assert.deepStrictEqual(usesOf("?pgbouncer=true&prepare=true"), [true, true])
+    assertFault(/^DATABASE_URL: prepare=no must be true or false$/, `${base}?prepare=no`)
+  })
+
   it("is rejected with all faults", () => {
-    const faults = faultsOf(`${base}?sslmode=strict&connect_timeout=0&port=x&pgbouncer=true`)
+    const faults = faultsOf(`${base}?sslmode=strict&connect_timeout=0&port=x&pgbouncer=yes`)
     for (const name of ["sslmode=strict", "connect_timeout=0", "port=x", "pgbouncer"]) {
       assert.lengthOf(faults.filter((fault) => fault.includes(name)), 1, name)
     }

@@ -117,6 +117,12 @@ describe("settings", () => {
         [{ STORE: "embedded", DATABASE_URL }, /STORE: is embedded.*Unset one/],
         [{ STORE: "sqlite" }, /STORE: must be embedded or external/],
         [{ DATABASE_CA: "/ca.pem" }, /DATABASE_CA: has no effect without DATABASE_URL/],
+        [{ DATABASE_DIRECT_URL: DATABASE_URL }, /DATABASE_DIRECT_URL: has no effect without DATABASE_URL/],
+        [{ DATABASE_URL, DATABASE_DIRECT_URL: "mysql://db" }, /^ {2}DATABASE_DIRECT_URL: must be a URL such as/m],
+        [
+          { DATABASE_URL, DATABASE_DIRECT_URL: DATABASE_URL, DATABASE_CA: "/nowhere/ca.pem" },
+          /DATABASE_CA: the file \/nowhere\/ca.pem cannot be read/,
+        ],
         [{ DATABASE_URL, DATABASE_CA: "/nowhere/ca.pem" }, /DATABASE_CA: the file \/nowhere\/ca.pem cannot be read/],
       ]
       for (const [env, expected] of refused) {

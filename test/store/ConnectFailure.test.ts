@@ -10,10 +10,11 @@ import { startPostgres } from "../support/throwawayPostgres.ts"
 
 /** The message of a start that fails on `url`. */
 const refusalOf = (url: string) =>
-  Effect.flip(migrate).pipe(
+  migrate.pipe(
+    Effect.provide(Layer.fresh(StoreFromSettings.layer.pipe(Layer.provide(layerSettings({ DATABASE_URL: url }))))),
+    Effect.flip,
     Effect.map(({ message }) => message),
     Effect.provideService(StartPatience, Duration.zero),
-    Effect.provide(Layer.fresh(StoreFromSettings.layer.pipe(Layer.provide(layerSettings({ DATABASE_URL: url }))))),
   )
 
 const rules = ["host all postgres all trust", "host all known all trust", "host all all all scram-sha-256", ""].join(

@@ -78,6 +78,8 @@ const layerStore = Layer.succeed(
   Store,
   Store.of({
     kind: "postgres",
+    setting: "DATABASE_URL",
+    direct: undefined,
     address: "db:5432/shop",
     answers: Effect.succeed(false),
     look: undefined,
@@ -163,10 +165,10 @@ describe("a start without a usable database", () => {
       const waits = yield* Deferred.make<void>()
       const start = yield* Effect.forkChild(
         migrate.pipe(
-          Effect.provideService(StartPatience, Duration.minutes(5)),
           Effect.provide(StoreFromSettings.layer.pipe(
             Layer.provide(layerSettings({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres` })),
           )),
+          Effect.provideService(StartPatience, Duration.minutes(5)),
           Effect.provide(collected(lines, waits)),
         ),
         { startImmediately: true },
@@ -195,10 +197,10 @@ describe("a start without a usable database", () => {
       const waits = yield* Deferred.make<void>()
       const start = yield* Effect.forkChild(
         migrate.pipe(
-          Effect.provideService(StartPatience, Duration.minutes(5)),
           Effect.provide(StoreFromSettings.layer.pipe(
             Layer.provide(layerSettings({ DATABASE_URL: `postgres://shop@127.0.0.1:${port}/shop` })),
           )),
+          Effect.provideService(StartPatience, Duration.minutes(5)),
           Effect.provide(collected(lines, waits)),
         ),
         { startImmediately: true },

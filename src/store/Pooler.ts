@@ -1,0 +1,89 @@
+import { PgConnection } from "@effect/sql-pg"
+import { Effect, type Scope } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { DatabaseTarget } from "../settings/DatabaseUrl.ts"
+import { bounded } from "./bounded.ts"
+
+// A pooler in transaction mode, such as PgBouncer, gives each transaction any of its connections to the server. Settings,
+// prepared statements and `LISTEN` of a session are lost, or reach another client.
+
+/** Opens a new connection to an address. */
+type Connect = Effect.Effect<PgConnection.PgConnection, SqlError, Scope.Scope>
+
+/** What an address leads to. */
+export interface Destination {
+  /** Identifies a database on one run of a server. */
+  readonly database: string
+  /** Whether a pooler is in front of the server. */
+  readonly isPooled: boolean
+  /** Whether transactions work. False behind a pooler in statement mode, which closes the connection. */
+  readonly hasTransactions: boolean
+}
+
+/**
+ * Finds what an address leads to. A pooler invents the process id that clients get at the start of a connection, so that
+ * it differs from the id of the server's process. A proxy that only passes bytes on is no pooler.
+ */
+export const reach = (connect: Connect) =>
+  Effect.scoped(Effect.gen(function* () {
+    const connection = yield* connect
+    const { rows: [row] } = yield* connection.query(
+      "SELECT pg_backend_pid() AS pid, pg_postmaster_start_time()::text AS started, current_database()::text AS name",
+      [],
+      false,
+    )
+    const isPooled = row!["pid"] !== connection.processId
+    return {
+      database: `${row!["started"]} ${row!["name"]}`,
+      isPooled,
+      hasTransactions: !isPooled || (yield* Effect.isSuccess(connection.query("BEGIN", [], false))),
+    } satisfies Destination
+  }))
+
+/** Time for a second connection to the server. A pooler with only one connection never gives it. */
+const patience = "3 seconds"
+
+/**
+ * Whether a connection keeps its session while another one is in a transaction. Prepared statements may be kept although
+ * the connection to the server changes: with `allowsChange` this counts as kept.
+ */
+export const keepsSession = (connect: Connect, allowsChange: boolean) =>
+  Effect.scoped(Effect.gen(function* () {
+    const one = yield* connect
+    const other = yield* connect
+    const processOf = Effect.gen(function* () {
+      yield* one.query("BEGIN", [], false)
+      const { rows: [row] } = yield* one.query("SELECT pg_backend_pid() AS pid", [], allowsChange)
+      yield* one.query("COMMIT", [], false)
+      return row!["pid"]
+    })
+    const before = yield* processOf
+    // The pooler lends the connection that it got back last.
+    yield* other.query("BEGIN", [], false)
+    yield* other.query("SELECT 1", [], false)
+    const after = yield* processOf
+    return allowsChange || before === after
+  })).pipe(
+    Effect.catchIf(({ reason }) => reason._tag !== "ConnectionError", () => Effect.succeed(false)),
+    bounded(patience),
+    Effect.catchTag("TimeoutError", () => Effect.succeed(false)),
+  )
+
+/** The remedy for a pooler in statement mode. */
+export const inStatementMode =
+  "the pooler in front of the server closes the connection when a transaction begins, as in statement mode. Set " +
+  "pool_mode = transaction in its configuration, or DATABASE_URL to the server itself"
+
+/** The remedy for a pooler that loses the prepared statements that `prepare=true` asks for. */
+export const losesStatements =
+  "the pooler in front of the server gives each transaction another connection, and loses prepared statements. Remove " +
+  "prepare=true, or use PgBouncer 1.21 or later with max_prepared_statements = 100"
+
+/** The remedy for a `DATABASE_DIRECT_URL` that leads to a pooler in transaction mode. */
+export const directIsPooled =
+  "a pooler that gives each transaction another connection answers there. Set DATABASE_DIRECT_URL to the server itself, " +
+  "or unset it: migrations work through the pooler, and nodes then poll instead of using LISTEN"
+
+/** The remedy for a `DATABASE_DIRECT_URL` of another database. */
+export const directIsOther = ({ host, port }: DatabaseTarget) =>
+  `it is not the database that DATABASE_URL leads to through ${host}:${port}. Correct one of them`
