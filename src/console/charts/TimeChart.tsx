@@ -54,15 +54,19 @@ export const spread = (wanted: ReadonlyArray<number>): ReadonlyArray<number> => 
 const shown = (name: string) => name.length > 17 ? `${name.slice(0, 16)}…` : name
 
 const Plot = (
-  { children, data, formatTime, formatValue, incompleteFrom, labelledBy, labels, legend, marks, times, y }: Common & {
-    readonly y: (value: number) => number
-    readonly marks: ReadonlyArray<number>
-    readonly labels: ReadonlyArray<{ readonly series: number; readonly name: string; readonly at: number }>
-    readonly legend: ReadonlyArray<ChartLine>
-    /** The data for the script, as JSON. */
-    readonly data: string | undefined
-    readonly children: preact.ComponentChildren
-  },
+  { children, data, dots, formatTime, formatValue, incompleteFrom, labelledBy, labels, legend, marks, times, y }:
+    & Common
+    & {
+      /** Whether a single time is drawn as dots, for lines that have no length. */
+      readonly dots: boolean
+      readonly y: (value: number) => number
+      readonly marks: ReadonlyArray<number>
+      readonly labels: ReadonlyArray<{ readonly series: number; readonly name: string; readonly at: number }>
+      readonly legend: ReadonlyArray<ChartLine>
+      /** The data for the script, as JSON. */
+      readonly data: string | undefined
+      readonly children: preact.ComponentChildren
+    },
 ) => {
   const at = placeOf(times)
   const placed = spread(labels.map(({ at }) => at))
@@ -98,7 +102,7 @@ const Plot = (
           <svg x="0" y="0" width="100%" height="100%" viewBox={`0 0 ${size} ${size}`} preserveAspectRatio="none">
             {children}
           </svg>
-          {times.length <= 1 &&
+          {dots && times.length <= 1 &&
             labels.map(({ at, series }) => <circle class={`dot s${series}`} cx="50%" cy={inPercent(at)} r="4" />)}
         </svg>
         <svg class="ends" height={height} aria-hidden="true">
@@ -181,6 +185,7 @@ export const LineChart = ({ certain = false, format, lines, range, zero = false,
     <Plot
       {...common}
       y={y}
+      dots
       marks={marks}
       labels={labels}
       legend={lines}
@@ -209,7 +214,10 @@ export const LineChart = ({ certain = false, format, lines, range, zero = false,
   )
 }
 
-/** Shares of a whole over time, one on top of the other; the first is the lowest. */
+/**
+ * Shares of a whole over time, one on top of the other; the first is the lowest. With shares of a single time, the chart
+ * is one stacked bar.
+ */
 export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatValue"> & {
   readonly lines: ReadonlyArray<ChartLine>
 }) => {
@@ -221,8 +229,15 @@ export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatVal
     let sum = 0
     lines.forEach(({ values }, v) => tops[v]![i] = sum += values[i] ?? 0)
   }
+  const floor = times.map(() => 0)
   const y = (share: number) => 1 - share
-  const point = (i: number, share: number) => `${round(at(times[i]!) * size)} ${round(y(share) * size)}`
+  const point = ([i, x]: readonly [number, number], heights: ReadonlyArray<number>) =>
+    `${x} ${round(y(heights[i]!) * size)}`
+  const [only] = kept
+  // A bar over the whole width for shares of a single time.
+  const edges: ReadonlyArray<readonly [index: number, x: number]> = kept.length === 1
+    ? [[only!, 0], [only!, size]]
+    : kept.map((i) => [i, round(at(times[i]!) * size)])
   const last = kept.at(-1) ?? 0
   const labels = lines.flatMap(({ name, series, values }, v) => {
     const share = values[last] ?? 0
@@ -231,12 +246,15 @@ export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatVal
   return (
     <Plot
       {...common}
+      dots={false}
       formatValue={(share) => percent(share)}
       y={(share) => 0.03 + 0.94 * y(share)}
       marks={[0, 0.25, 0.5, 0.75, 1]}
       labels={labels.map((label) => ({ ...label, at: 0.03 + 0.94 * label.at }))}
       legend={lines.toReversed()}
-      data={format === undefined ? undefined : chartData({ ...common, format, lines, range: [0, 1], stacked: true })}
+      data={format === undefined || kept.length < 2
+        ? undefined
+        : chartData({ ...common, format, lines, range: [0, 1], stacked: true })}
     >
       <svg
         x="0"
@@ -246,18 +264,18 @@ export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatVal
         viewBox={`0 0 ${size} ${size}`}
         preserveAspectRatio="none"
       >
-        {kept.length >= 2 && lines.map(({ series }, v) => (
+        {kept.length > 0 && lines.map(({ series }, v) => (
           <path
             class={`area s${series}`}
-            d={`M${kept.map((i) => point(i, tops[v]![i]!)).join("L")}L${
-              kept.toReversed().map((i) => point(i, v === 0 ? 0 : tops[v - 1]![i]!)).join("L")
+            d={`M${edges.map((edge) => point(edge, tops[v]!)).join("L")}L${
+              edges.toReversed().map((edge) => point(edge, v === 0 ? floor : tops[v - 1]!)).join("L")
             }Z`}
           />
         ))}
-        {kept.length >= 2 && lines.map(({ series }, v) => (
+        {kept.length > 0 && lines.map(({ series }, v) => (
           <path
             class={`line s${series}`}
-            d={`M${kept.map((i) => point(i, tops[v]![i]!)).join("L")}`}
+            d={`M${edges.map((edge) => point(edge, tops[v]!)).join("L")}`}
           />
         ))}
       </svg>

@@ -38,7 +38,7 @@ describe("charts", () => {
     assert.notInclude(html, "<script>")
   })
 
-  it("stack shares to the top, and support a single point", () => {
+  it("stack shares to the top", () => {
     const lines = [
       { series: 0, name: "A", values: [0.25, 0.5, null, 0.5, 0.5, 0.5] },
       { series: 1, name: "B", values: [0.75, 0.5, null, 0.5, 0.5, 0.5] },
@@ -46,11 +46,22 @@ describe("charts", () => {
     const html = renderToString(h(ShareChart, { ...common, lines }))
     assert.include(html, "M0 0L200 0L600 0", "both together are the whole, also beside what nothing is known of")
     assert.notMatch(html, /NaN|Infinity/)
-    const one = renderToString(
-      h(ShareChart, { ...common, times: [5], lines: lines.map((line) => ({ ...line, values: [0.5] })) }),
-    )
-    assert.notMatch(one, /NaN|Infinity/)
-    assert.include(one, "<circle")
+  })
+
+  it("draw shares of a single time as a stacked bar, without points at cumulated heights", () => {
+    const lines = [{ series: 0, name: "Cold", values: [0.76] }, { series: 1, name: "Warm", values: [0.24] }]
+    const format = { unit: "percent", decimals: 1 } as const
+    const html = renderToString(h(ShareChart, { ...common, format, times: [5], lines }))
+    assert.notMatch(html, /NaN|Infinity|<circle|data-chart/)
+    assert.include(html, '<path class="area s0" d="M0 240L1000 240L1000 1000L0 1000Z"')
+    assert.include(html, '<path class="area s1" d="M0 0L1000 0L1000 240L0 240Z"')
+    const later = lines.map((line) => ({ ...line, values: [null, ...line.values] }))
+    const withGap = renderToString(h(ShareChart, { ...common, format, times: [5, 6], lines: later }))
+    assert.include(withGap, '<path class="area s1" d="M0 0L1000 0L1000 240L0 240Z"')
+    const none = later.map((line) => ({ ...line, values: [null, null] }))
+    assert.notMatch(renderToString(h(ShareChart, { ...common, format, times: [5, 6], lines: none })), /NaN|<path|data-/)
+    const point = { ...lines[0]!, values: [0.5] }
+    assert.include(renderToString(h(LineChart, { ...common, times: [5], lines: [point] })), "<circle")
   })
 
   it("separate labels within the picture and in their order", () => {
