@@ -1,9 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
+import { h } from "preact"
+import { renderToString } from "preact-render-to-string"
 import { report } from "../../src/bandit/Report.ts"
 import { choiceOf, chosenColumns } from "../../src/console/pages/results/Columns.ts"
 import { leadOf } from "../../src/console/pages/results/Lead.ts"
 import { placesOf } from "../../src/console/pages/results/OverTime.tsx"
-import { shipLabel } from "../../src/console/pages/results/Words.ts"
+import { sureText } from "../../src/console/pages/results/SwitchPages.tsx"
+import { Variants } from "../../src/console/pages/results/Variants.tsx"
+import { shipLabel, waitText } from "../../src/console/pages/results/Words.ts"
 import { prepare } from "../../src/results/Composition.ts"
 import { input, won } from "../results/Samples.ts"
 
@@ -27,6 +31,28 @@ describe("the first line of results", () => {
     assert.strictEqual(leadOf(results(), [], { kind: "days", days: 1 }).advice, "Keep running about 1 day")
     assert.include(leadOf(results(), [], { kind: "long" }).advice, "more than 30 days")
     assert.include(leadOf(results(), [], undefined).advice, "too early to say for how long")
+  })
+
+  it("says which days and decisions a winner still requires, also before a variant is shipped", () => {
+    const found = results()
+    const waiting = (days: number, sends: number) => {
+      const missing = [...(days < 7 ? ["days" as const] : []), ...(sends < 100 ? ["sends" as const] : [])]
+      const winner = { ...found.winner, days, matured_sends: sends, waiting_for: [...missing, "certainty" as const] }
+      const variants = found.variants.map((one) => ({ ...one, share: one.copy_id === "a" ? 0.1 : 0.9 }))
+      return { ...found, variants, winner }
+    }
+    const early = "day 1 of at least 7; about 900 more decisions"
+    const lead = leadOf(waiting(0.4, 12), [], undefined)
+    assert.strictEqual(lead.headline, `The a leads, but it is too early to name a winner: ${early}`)
+    assert.strictEqual(lead.advice, "Keep running")
+    assert.include(sureText(waiting(0.4, 12), "a"), `It is too early to name one: ${early}.`)
+    assert.include(sureText(waiting(0.4, 12), "other"), `It is too early to name one: ${early}.`)
+    assert.strictEqual(waitText(waiting(6.9, 200)), "day 7 of at least 7")
+    assert.strictEqual(waitText(waiting(9, 99.99)), "about 1 more decisions")
+    assert.strictEqual(waitText(waiting(9, 200)), "")
+    assert.notInclude(sureText(waiting(9, 200), "a"), "too early")
+    const segment = leadOf({ ...waiting(0.4, 12), segment: { plan: "pro" } }, [], undefined)
+    assert.strictEqual(segment.headline, "The a leads, but it is too early to name a winner")
   })
 
   it("advises to ship a winner, and advises nothing for a segment or a single variant", () => {
@@ -71,6 +97,27 @@ describe("the outcomes gained", () => {
     assert.deepInclude(gainOf(12, 4, 20), { value: "+12", detail: "95\u00a0% interval +4 to +20" })
     assert.deepInclude(gainOf(1, -3, 5), { value: "+1", detail: "95\u00a0% interval −3 to +5, may be chance" })
     assert.deepInclude(gainOf(0.1, -0.2, 0.3), { value: "+0", detail: "less than one so far" })
+  })
+})
+
+describe("the table of variants", () => {
+  it("shows events of machines in the cell of the count that leaves them out, with a link to the rule", () => {
+    const found = results()
+    const scanned = {
+      ...found,
+      set_aside: { clicks: 77, reasons: { ...found.set_aside.reasons, early: 77 } },
+      variants: found.variants.map((one) => ({
+        ...one,
+        outcomes: { ...one.outcomes, click: 0 },
+        automated: { ...one.automated, click: one.copy_id === "a" ? 77 : 0 },
+      })),
+    }
+    const place = { path: "/results", query: new URLSearchParams() }
+    const text = renderToString(h(Variants, { columns: ["click"], results: scanned, series: new Map(), place }))
+    assert.match(text, />0<span class="sub">\(<a href="#by-machines">\+77 by machines<\/a>\)<\/span>/)
+    assert.strictEqual(text.split("by machines</a>").length, 2, "only variants with such clicks")
+    assert.match(text, /<p id="by-machines">.*77 clicks set aside: 77 around the delivery.*10 seconds after it/s)
+    assert.notInclude(text, "Clicks on two links")
   })
 })
 

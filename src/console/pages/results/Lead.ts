@@ -4,7 +4,7 @@ import { unitName } from "../../../results/ObjectiveText.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { counted, date, percent, signedCount, signedPercent } from "../../Format.ts"
-import { verdictOf, type VerdictWords } from "./Words.ts"
+import { verdictOf, type VerdictWords, waitText } from "./Words.ts"
 
 // The first line of the results: who leads, by how much, and what to do. Pure.
 
@@ -36,10 +36,16 @@ const countRange = ([low, high]: readonly [number, number]): string =>
 const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
 
 /** Advice about an experiment without a winner. `isWhole`: the results are of all decisions, as the verdict is. */
-const undecidedAdvice = (results: Pick<TemplateResults, "winner">, outlook: Outlook | undefined, isWhole: boolean) => {
+const undecidedAdvice = (
+  results: Pick<TemplateResults, "variants" | "winner">,
+  outlook: Outlook | undefined,
+  isWhole: boolean,
+) => {
   if (results.winner.leader === null) return "Keep running: the first outcomes have not arrived"
   if (!isWhole) return ""
-  if (outlook === undefined) return "Keep running: it is too early to say for how long"
+  if (outlook === undefined) {
+    return waitText(results) === "" ? "Keep running: it is too early to say for how long" : "Keep running"
+  }
   return outlook.kind === "days"
     ? `Keep running about ${counted(outlook.days, "day")}`
     : `Keep running: at this traffic, a winner takes more than ${outlookRule.mostDays} days`

@@ -20,7 +20,7 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { decoded, type Fields, type Goto, type Visit } from "../../Routes.tsx"
 import { sortedVariants } from "./Variants.tsx"
-import { list, shipLabel } from "./Words.ts"
+import { list, shipLabel, waitText } from "./Words.ts"
 
 // Giving all traffic to one variant and stopping losers: each asks once, says what will happen, and can be undone on the results page.
 
@@ -92,16 +92,19 @@ const switchTo = Effect.fnUntraced(function* (
   return yield* (yield* Templates).switchVariants(org, template, yield* decoded(decodeSwitch(ids)))
 })
 
-/** How sure it is that a variant is the best. */
-const sureText = ({ variants, winner }: TemplateResults, id: string): string => {
+/** How sure it is that a variant is the best, and the days and decisions that a winner still requires. */
+export const sureText = (results: Pick<TemplateResults, "variants" | "winner">, id: string): string => {
+  const { variants, winner } = results
+  const wait = waitText(results)
+  const early = wait === "" ? "" : ` It is too early to name one: ${wait}.`
   const one = variants.find(({ copy_id }) => copy_id === id)
   if (one === undefined || one.p_best === null || one.expected_loss === null) {
-    return "There are no results of it yet, so it may do worse than the others."
+    return `There are no results of it yet, so it may do worse than the others.${early}`
   }
   const sure = `Its chance to be best is ${percent(one.p_best)}, and you risk ${
     percent(one.expected_loss)
   } of the rate on average.`
-  return winner.copy_id === id ? `It is the winner. ${sure}` : `No verdict names it the winner. ${sure}`
+  return winner.copy_id === id ? `It is the winner. ${sure}` : `No verdict names it the winner.${early} ${sure}`
 }
 
 /** Everything that happens when this variant is shipped. */

@@ -52,11 +52,28 @@ const liftText = (
     } (${signedPercent(lift.interval[0])} to ${signedPercent(lift.interval[1])}).`
 }
 
-type Judged = Pick<TemplateResults, "objective" | "variants" | "winner">
+type Judged = Pick<TemplateResults, "objective" | "segment" | "variants" | "winner">
+
+/** A number of decisions with one significant digit, such as `900`. */
+const rounded = (decisions: number): string => count(Number(decisions.toPrecision(1)))
+
+/**
+ * The days and decisions that a winner still requires, such as `day 1 of at least 7; about 900 more decisions`. Empty if only
+ * evidence is missing. The decisions are those of all variants, at the leader's current share of the traffic.
+ */
+export const waitText = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">): string => {
+  const { days, leader, matured_sends: matured, waiting_for: missing } = winner
+  const share = variants.find(({ copy_id }) => copy_id === leader)?.share ?? 0
+  const more = (stoppingRule.maturedSends - matured) / share
+  return [
+    ...(missing.includes("days") ? [`day ${Math.floor(days) + 1} of at least ${stoppingRule.days}`] : []),
+    ...(missing.includes("sends") && share > 0 ? [`about ${rounded(Math.max(1, more))} more decisions`] : []),
+  ].join("; ")
+}
 
 /** Conditions that an undecided verdict does not meet yet. */
 const openVerdict = (results: Judged, name: string): VerdictWords => {
-  const { variants, winner } = results
+  const { segment, variants, winner } = results
   const open = { kind: "plain", badge: "Undecided", steps: [] } as const
   const active = variants.filter(({ status }) => status === "active")
   if (active.length === 0) {
@@ -80,10 +97,11 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
       detail: "Every variant has the same chance until the first outcomes arrive.",
     }
   }
+  const wait = Object.keys(segment).length === 0 ? waitText(results) : ""
   const sure = winner.p_best === null ? "" : `It is the best with a probability of ${percent(winner.p_best)}. `
   return {
     ...open,
-    headline: `${name} leads, but it is too early to name a winner`,
+    headline: `${name} leads, but it is too early to name a winner${wait === "" ? "" : `: ${wait}`}`,
     detail: `${sure}${liftText(results)} Better variants get more traffic in the meantime.`,
     steps: [
       {
