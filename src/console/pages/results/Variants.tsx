@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import type { TimedTemplateResults, VariantResults, VariantStatus } from "../../../results/TemplateResults.ts"
+import type { TemplateResults, VariantResults, VariantStatus } from "../../../results/TemplateResults.ts"
 import { Swatch } from "../../charts/Figure.tsx"
 import { IntervalBar } from "../../charts/IntervalBar.tsx"
 import { count, percent, rateFormat } from "../../Format.ts"
@@ -9,6 +9,7 @@ import { Form, Submit } from "../../components/Form.tsx"
 import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { type Cell, Table } from "../../components/Table.tsx"
 import { listQueryIn, type ListShape, pageOf, queryOf } from "../../../domain/List.ts"
+import { clickReason, clickReasons } from "../../../domain/ClickReasons.ts"
 import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
@@ -28,11 +29,19 @@ const isOutcome = (column: Column): column is typeof outcomeColumns[number] =>
 
 const number = (text: string) => ({ content: <span class="number">{text}</span>, kind: "nowrap" as const })
 
-/** A count with its share of the decisions that can have an outcome. */
-const withRate = (outcomes: number, { decisions, voided }: VariantResults) => ({
+/** Id of the note on events of machines. */
+const machinesNote = "by-machines"
+
+/** A count with the events of machines, which do not count, and with its share of the decisions that can have an outcome. */
+const withRate = (outcomes: number, machines: number, { decisions, voided }: VariantResults) => ({
   content: (
     <span class="number">
       {count(outcomes)}
+      {machines > 0 && (
+        <span class="sub">
+          (<a href={`#${machinesNote}`}>+{count(machines)} by machines</a>)
+        </span>
+      )}
       {decisions > voided && <span class="sub">{percent(outcomes / (decisions - voided))}</span>}
     </span>
   ),
@@ -102,7 +111,7 @@ const NameCell = ({ leads, loses, one, series, wins }: {
 )
 
 /** The cells of a column by variant. */
-const cellsOf = (results: TimedTemplateResults, sorted: ReadonlyArray<VariantResults>) => {
+const cellsOf = (results: TemplateResults, sorted: ReadonlyArray<VariantResults>) => {
   const intervals = sorted.flatMap(({ interval }) => interval === null ? [] : [interval])
   const scale = [Math.min(...intervals.map(([low]) => low)), Math.max(...intervals.map(([, high]) => high))] as const
   const rate = rateFormat(
@@ -110,7 +119,7 @@ const cellsOf = (results: TimedTemplateResults, sorted: ReadonlyArray<VariantRes
     Math.max(0, ...sorted.map((one) => one.rate ?? one.raw_rate ?? 0)),
   )
   return (column: Column, one: VariantResults, series: number): Cell | ComponentChildren => {
-    if (isOutcome(column)) return withRate(one.outcomes[column], one)
+    if (isOutcome(column)) return withRate(one.outcomes[column], one.automated[column], one)
     switch (column) {
       case "rate":
         return one.rate === null ? <span class="muted">no data</span> : <b class="number">{rate(one.rate)}</b>
@@ -139,10 +148,14 @@ const cellsOf = (results: TimedTemplateResults, sorted: ReadonlyArray<VariantRes
   }
 }
 
+/** The rules by which clicks were set aside as those of machines, in sentences. Empty without such clicks. */
+const ruleText = (reasons: TemplateResults["set_aside"]["reasons"]): string =>
+  clickReasons.filter((reason) => reasons[reason] > 0).map((reason) => ` ${clickReason[reason].rule}.`).join("")
+
 /** How each variant does, in the chosen columns. */
 export const Variants = ({ columns, place, results, series }: {
   readonly columns: ReadonlyArray<Column>
-  readonly results: TimedTemplateResults
+  readonly results: TemplateResults
   /** Colour and dash of each variant in the charts. */
   readonly series: ReadonlyMap<string, number>
   /** The path of the page, and its query. */
@@ -222,16 +235,19 @@ export const Variants = ({ columns, place, results, series }: {
             Rates are {objectiveText(objective)}{" "}
             per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
             model's rate allows for outcomes that are still expected and for differences in who saw which variant; the
-            raw rate does not. Intervals hold the true rate in{" "}
-            {coverageText(objective)}. Opens and clicks of machines, such as mail proxies and link scanners, are counted
-            separately and ignored by the model{machines.length > 0 ? `: ${list(machines)}` : ""}.
-            {setAside === undefined ? "" : ` ${setAside}.`}
+            raw rate does not. Intervals hold the true rate in {coverageText(objective)}.
             {results.forced.decisions > 0
               ? ` ${
                 count(results.forced.decisions)
               } decisions are not in the table: the request or a holdout fixed the variant, or it replaced one that could not be rendered.`
               : ""}
             {otherCurrencyText(results.revenue?.other_currency ?? 0).map((text) => ` ${text}`)}
+          </p>
+          <p id={machinesNote}>
+            Opens and clicks of machines, such as mail proxies and link scanners, are counted separately and ignored by
+            the model{machines.length > 0 ? `: ${list(machines)}` : ""}.
+            {setAside === undefined ? "" : ` ${setAside}.`}
+            {ruleText(results.set_aside.reasons)}
           </p>
         </div>
       </PhoneFold>
