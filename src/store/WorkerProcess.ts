@@ -180,7 +180,8 @@ class Child {
    */
   static start(options: WorkerProcessOptions): Effect.Effect<Child, WorkFailed> {
     return Effect.callback<Child, WorkFailed>((resume) => {
-      const child = new Child(options)
+      const child = Child.#spawn(options)
+      if (child instanceof WorkFailed) return resume(Effect.fail(child))
       const fail = (reason: string) => {
         child.kill()
         resume(Effect.fail(notStarted(options, reason)))
@@ -205,6 +206,15 @@ class Child {
         child.kill()
       })
     })
+  }
+
+  /** Spawns the process. A machine without free memory, processes or file descriptors refuses it. */
+  static #spawn(options: WorkerProcessOptions): Child | WorkFailed {
+    try {
+      return new Child(options)
+    } catch (cause) {
+      return notStarted(options, cause instanceof Error ? cause.message : String(cause))
+    }
   }
 
   private constructor(options: WorkerProcessOptions) {

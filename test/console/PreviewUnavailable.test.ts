@@ -1,9 +1,9 @@
 import { assert } from "@effect/vitest"
-import { Duration, Layer } from "effect"
+import { Duration, Effect, Layer, Logger } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import process from "node:process"
-import { it } from "vitest"
-import { PagePatience } from "../../src/console/pages/templates/PreviewInTime.tsx"
+import { describe, it } from "vitest"
+import { inTime, NotPreviewed, PagePatience } from "../../src/console/pages/templates/PreviewInTime.tsx"
 import { base, describeShop, variantForm } from "./shop.ts"
 
 /** The number of the process that checks Liquid, a child of this one. */
@@ -19,6 +19,14 @@ const checkingProcess = (): number => {
   }
   throw new Error("No process checks Liquid")
 }
+
+describe("A preview with a defect", () => {
+  it("fails alone, without the rest of its page", async () => {
+    const shown = await Effect.runPromise(inTime(Effect.die(new Error("a bug"))).pipe(Effect.provide(Logger.layer([]))))
+    assert.instanceOf(shown, NotPreviewed)
+    assert.strictEqual(shown.reason, "It failed: see the service's log.")
+  })
+})
 
 describeShop(
   "A preview whose process hangs",

@@ -66,6 +66,16 @@ describe("a worker process", () => {
       assert.notStrictEqual(yield* ask({}), first)
     })))
 
+  it.live("is reported as not started if the operating system refuses to start it", () =>
+    Effect.scoped(Effect.gen(function* () {
+      // Longer than an argument of a program may be.
+      const { ask } = yield* processWith({ program: new URL(`./${"x".repeat(200_000)}.ts`, import.meta.url) })
+      const failure = yield* Effect.flip(ask({}))
+      assert.strictEqual(failure.reason, "start")
+      assert.match(failure.detail, /^The process that answers did not start: .*too long/i)
+      assert.strictEqual((yield* Effect.flip(ask({}))).reason, "start", "each request tries again")
+    })))
+
   it.live("is replaced if it hangs, without blaming its work", () =>
     Effect.scoped(Effect.gen(function* () {
       const { ask } = yield* processWith({ hangLimit: "400 millis" })

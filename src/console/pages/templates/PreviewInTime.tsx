@@ -15,7 +15,7 @@ export class NotPreviewed {
   constructor(readonly reason: string) {}
 }
 
-/** The preview, or why it could not be made at this time. */
+/** The preview, or why it could not be made at this time. A defect is logged, and the rest of the page is shown. */
 export const inTime = <A, E, R>(preview: Effect.Effect<A, E | ChecksBusy, R>) =>
   Effect.flatMap(PagePatience, (patience) =>
     preview.pipe(
@@ -27,6 +27,9 @@ export const inTime = <A, E, R>(preview: Effect.Effect<A, E | ChecksBusy, R>) =>
       Effect.catchIf(
         (error): error is ChecksBusy & E => error instanceof ChecksBusy,
         ({ message }) => Effect.succeed(new NotPreviewed(message)),
+      ),
+      Effect.catchDefect((defect) =>
+        Effect.as(Effect.logError("A preview failed", defect), new NotPreviewed("It failed: see the service's log."))
       ),
     ))
 
