@@ -7,7 +7,7 @@ import { argument, text, toggle } from "./Flags.ts"
 import { linkTo, withLink } from "./Links.ts"
 
 /** The note after a printed link. Empty if no mail with the link was sent. */
-const mailedText = (mailed: boolean) => mailed ? "\n\nA mail with the link is on its way to the person." : ""
+const mailedText = (mailed: boolean) => mailed ? "\n\nA mail with the link will be sent to the person." : ""
 
 const email = argument("email", "E-mail address")
 const account = argument("account", "E-mail address or id")

@@ -16,11 +16,12 @@ import { SecretOnce } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, PostButton, Submit } from "../components/Form.tsx"
-import { ErrorSummary, Note } from "../components/Note.tsx"
+import { ErrorSummary } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { inputForm } from "../components/InputForm.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
+import { linkNotes, mailFault } from "./MailNotes.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
@@ -167,6 +168,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
       actions: <a class="button" href="/console/accounts/audit">Audit log</a>,
     },
     <ErrorSummary faults={faults} labels={accountForm.labels} />,
+    yield* mailFault(visit),
     <ListPage
       list={shown}
       noun="account"
@@ -241,13 +243,7 @@ const linkView = Effect.fnUntraced(function* (visit: Visit, { email, id }: Accou
       title: "Link to choose a password",
       back: { href: "/console/accounts", label: "All accounts" },
     },
-    (yield* MailQueue).isOn
-      ? (
-        <Note>
-          A mail with the link is on its way to {email}. The link is shown this once, in case the mail is lost.
-        </Note>
-      )
-      : <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>,
+    yield* linkNotes(visit, email),
     <SecretOnce
       id="new-link"
       label={`Link for ${email}`}

@@ -49,7 +49,7 @@ const sentView = (email: string): View => ({
       <div class="stack">
         <p>
           If there is an account for{" "}
-          <b dir="auto">{email}</b>, a mail with a link is on its way. The link works once, for one hour.
+          <b dir="auto">{email}</b>, a mail with a link will be sent. The link works once, for one hour.
         </p>
         <p class="muted small">
           No mail after a few minutes? Check the address and your spam folder, or ask an administrator for a link.

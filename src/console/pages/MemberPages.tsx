@@ -15,13 +15,14 @@ import { SecretOnce } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { PostButton } from "../components/Form.tsx"
-import { ErrorSummary, Note } from "../components/Note.tsx"
+import { ErrorSummary } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { inputForm } from "../components/InputForm.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
 import type { ListShape } from "../../domain/List.ts"
+import { linkNotes } from "./MailNotes.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
@@ -290,13 +291,7 @@ const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
   const made = yield* (yield* Invitations).create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
   return view(
     { document: "The invitation", title: "The invitation is ready", back: { href: at(visit), label: "Members" } },
-    (yield* MailQueue).isOn
-      ? (
-        <Note>
-          A mail with the link is on its way to {made.email}. The link is shown this once, in case the mail is lost.
-        </Note>
-      )
-      : <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>,
+    yield* linkNotes(visit, made.email),
     <SecretOnce
       id="new-link"
       label={`Link for ${made.email}`}

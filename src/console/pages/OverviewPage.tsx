@@ -14,6 +14,7 @@ import { Traffic } from "../../results/Traffic.ts"
 import { Proposals } from "../../templates/Proposals.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
+import { mailTroublesFor } from "./MailNotes.tsx"
 import { Live, LiveScript } from "../components/Live.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -43,7 +44,8 @@ const shownTemplates = 8
 const recentSends = (models: Models["Service"], org: string, template: string): number =>
   models.latest(org, template)?.model.traffic.reduce((sum, { sends }) => sum + sends, 0) ?? 0
 
-const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
+const show = Effect.fnUntraced(function* (visit: Visit) {
+  const { can, org } = visit
   const deliveries = yield* Deliveries
   const models = yield* Models
   const base = `/console/o/${org.slug}`
@@ -83,6 +85,7 @@ const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
   const shown = busiest.toSorted((a, b) => today(b.id) - today(a.id))
 
   const troubles: ReadonlyArray<Trouble> = [
+    ...yield* mailTroublesFor(visit),
     ...quotaTroubles(usage, `${base}/sources`),
     ...connectionTroubles(base, ways),
     ...eventTroubles(base, arriving),

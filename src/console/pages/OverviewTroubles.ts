@@ -7,9 +7,10 @@ import { sourceTitle } from "../../domain/Source.ts"
 import type { Usage } from "../../domain/Usage.ts"
 import { type Arrival } from "../../journal/inbox/Arrivals.ts"
 import type { StoppedFold } from "../../learning/FoldAttempts.ts"
+import type { MailBacklog } from "../../mail/MailQueue.ts"
 import { Models } from "../../learning/Models.ts"
 import { type TemplateView } from "../../templates/TemplateCache.ts"
-import { count, duration, percent } from "../Format.ts"
+import { count, counted, duration, percent } from "../Format.ts"
 
 /** Unread bodies older than this cause a notice. Unit: seconds. */
 const longLag = 60
@@ -67,6 +68,21 @@ export const queueTroubles = (base: string, oldestSeconds: number): ReadonlyArra
       detail: `The oldest has been due for ${duration(oldestSeconds)}.`,
     }]
     : []
+
+/** A notice that mails of Parlance itself could not be sent, such as invitations. */
+export const mailTroubles = ({ failed, pending, reason }: MailBacklog): ReadonlyArray<Trouble> =>
+  reason === null ? [] : [{
+    kind: pending > 0 ? "bad" : "warn",
+    what: "mail",
+    href: "/console/accounts",
+    title: "Mails of Parlance could not be sent",
+    detail: `${
+      [
+        ...(pending > 0 ? [counted(pending, "mail waits", "mails wait")] : []),
+        ...(failed > 0 ? [`${counted(failed, "mail was", "mails were")} given up in the last 7 days`] : []),
+      ].join(", ")
+    }. The error: ${reason}. Check MAIL_URL, and give invitations and links to people yourself meanwhile.`,
+  }]
 
 /** Notices of templates that have stopped learning. */
 export const learningTroubles = (
