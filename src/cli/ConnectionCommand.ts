@@ -82,7 +82,7 @@ export const connectionCommand = commandGroup("connection", "Platforms that send
     .examples("parlance connection test main --to me@example.com --template welcome")
     .text((result) =>
       "findings" in result ? testMessageText(result) : [
-        `${result.ok ? "The test succeeded" : "The test failed"}: ${result.detail}`,
+        `${result.ok ? "Reachable" : "The test failed"}: ${result.detail}`,
         ...result.warnings.map((warning) => `Warning: ${warning}`),
       ].join("\n")
     ),

@@ -15,6 +15,7 @@ import { startWebhook, webhookSecret } from "../support/platformServers/Platform
 import { aroundTests } from "../support/aroundTests.ts"
 import { type LocalService, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
+import { foundOn } from "./found.ts"
 import { connect, deliveryEnvironment, furnish, managed, receiver, script, signedIn } from "./furnished.ts"
 
 const modules = {
@@ -107,8 +108,20 @@ describe("delivery in the console", () => {
     assert.include(again.text, "is used by another connection")
     const tested = await admin.post(`${at}/new/test`)
     assert.strictEqual(tested.status, 200)
-    assert.include(tested.text, "The test succeeded.")
+    assert.match(tested.text, /Reachable\.<\/b>.*No message was sent\./s)
     assert.notInclude(tested.text, webhookSecret)
+    assert.notInclude(tested.text, "Send me a message", "only SMTP connections send test messages")
+    await manage("PUT", "/organizations/out/connections/mail", {
+      platform: "smtp",
+      settings: { host: "localhost", port: 9, from: "news@out.example" },
+    })
+    const [button] = foundOn(`${at}/mail`, (await admin.get(`${at}/mail`)).text).forms
+      .filter(({ action }) => action.endsWith("/test-message"))
+    const to = button!.controls.find(({ name }) => name === "to")!.value
+    assert.strictEqual(to, "out@example.com", "the address of the account")
+    const sent = await admin.post(button!.action, { to })
+    assert.include(sent.text, "The test message was not sent.", "nothing listens there")
+    await manage("DELETE", "/organizations/out/connections/mail")
     const setup = async () => (await manage("GET", "/organizations/out/connections")).connections[0]
     for (
       const [to, expected] of [

@@ -188,13 +188,20 @@ const show = Effect.fnUntraced(
         title: setup.name,
         back: { href: pathOf(visit), label: "Connections" },
         lead: title,
-        actions: can("testConnection")
-          ? <PostButton to={`${at}/test`} kind="primary">Test the connection</PostButton>
-          : undefined,
+        actions: (
+          <>
+            {can("sendTestMessage") && setup.platform === "smtp" && (
+              <PostButton to={`${at}/receivers/test-message`} fields={{ to: visit.session.account.email }}>
+                Send me a message
+              </PostButton>
+            )}
+            {can("testConnection") && <PostButton to={`${at}/test`} kind="primary">Test the connection</PostButton>}
+          </>
+        ),
       },
       tested !== undefined && (
         <Note kind={tested.ok ? "good" : "bad"} live>
-          <b>{tested.ok ? "The test succeeded." : "The test failed."}</b> {tested.detail}
+          <b>{tested.ok ? "Reachable." : "The test failed."}</b> {tested.detail} {tested.ok && "No message was sent."}
         </Note>
       ),
       tested?.warnings.map((warning) => <Note kind="warn">{warning}</Note>),
