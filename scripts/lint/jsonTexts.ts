@@ -9,7 +9,7 @@ const allowed: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Code that runs in browsers or in the programs of callers, where the rule does not apply. */
-const elsewhere = /[/\\](?:src[/\\]console[/\\](?:assets|editor)|clients)[/\\]/
+const elsewhere = /[/\\](?:src[/\\]console[/\\](?:assets|browser|editor)|clients)[/\\]/
 
 /** Functions and schemas of Effect that call `JSON.parse`. */
 const parsers: ReadonlySet<string> = new Set([

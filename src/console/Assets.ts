@@ -8,7 +8,7 @@ import { staticDocument } from "../api/http/StaticDocument.ts"
 
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml" }
 
-/** Files of one type, served as one. */
+/** Files of one type, served as one. Scripts are written by scripts/writeScripts.ts. */
 const load = (type: keyof typeof types, ...names: readonly [string, ...Array<string>]) => {
   const text = names.map((name) => readFileSync(new URL(`./assets/${name}.${type}`, import.meta.url), "utf8")).join(
     "\n",
@@ -27,7 +27,7 @@ const editor = load("js", "editor")
 const drafts = load("js", "drafts")
 const comments = load("js", "comments")
 const live = load("js", "live")
-const charts = load("js", "uplot", "charts")
+const charts = load("js", "charts")
 const icon = load("svg", "icon")
 
 /** Where the stylesheet, the scripts and the icon are. */

@@ -2,6 +2,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { it } from "vitest"
 import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
+import { shapeOf } from "../console/found.ts"
 import { password, script } from "../console/furnished.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
@@ -279,6 +280,40 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
       await page.getByRole("link", { name: "API Keys" }).first().waitFor()
       await check(page, "menu-open")
     })
+  }, 240_000)
+
+  it("runs the scripts of every page that a link leads to, while fields change", async () => {
+    await manage("POST", "/organizations", { slug: "linked", name: "Linked" })
+    // The days of a season are several controls of one name.
+    const content = { vars: { body: "<p>Hi {{ name }}</p>" }, formats: { body: "html" }, seasons: [{ days: ["mon"] }] }
+    await manage("POST", "/organizations/linked/templates", {
+      id: "welcome",
+      name: "Welcome",
+      variants: [{ id: "warm", ...content }, { id: "brief", ...content }],
+    })
+    const context = await tried.browser().newContext()
+    const page = await signIn(context, await administrator("linked@example.com"))
+    const shapes = new Set<string>()
+    const paths = ["/console/o/linked"]
+    for (const path of paths) {
+      await page.goto(`${tried.service().url}${path}`)
+      const preview = page.locator("form[data-live] iframe").first()
+      if (await preview.count() > 0) await preview.contentFrame().locator("main.preview").waitFor()
+      await page.evaluate(() => {
+        for (const { elements } of document.forms) elements[0]?.dispatchEvent(new Event("input", { bubbles: true }))
+      })
+      if (await preview.count() > 0) await page.locator("iframe[name^=preview-]:not(.coming)").first().waitFor()
+      for (
+        const to of await page.locator("a[href]").evaluateAll((links) => links.map((a) => a.getAttribute("href")!))
+      ) {
+        const isPage = /^\/console(\/o\/linked|\/account)/.test(to) && !/\/(export|raw|download)\b/.test(to)
+        if (!isPage || shapes.has(shapeOf(to))) continue
+        shapes.add(shapeOf(to))
+        paths.push(to)
+      }
+    }
+    assert.isAbove(paths.length, 40, paths.join("\n"))
+    await context.close()
   }, 240_000)
 
   it("works without scripts and by keyboard, and keeps the chosen color scheme", async () => {

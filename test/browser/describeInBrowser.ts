@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, describe } from "vitest"
+import { afterAll, afterEach, beforeAll, describe } from "vitest"
 import { managed, password } from "../console/furnished.ts"
 import {
   type Browser,
@@ -47,7 +47,10 @@ const untilColorsRest = async () => {
   )
 }
 
-/** Tests with a service in this process and a Chromium, both started once and there until the last of them. */
+/**
+ * Tests with a service in this process and a Chromium, both started once and there until the last of them. A test fails if a
+ * script fails in a page that it opens.
+ */
 export const describeInBrowser = <S extends { readonly service: LocalService }>(
   name: string,
   start: Effect.Effect<S, never, Scope.Scope>,
@@ -57,13 +60,21 @@ export const describeInBrowser = <S extends { readonly service: LocalService }>(
     let scope: Scope.Closeable
     let started: S
     let browser: Browser
+    const scriptErrors: Array<string> = []
     const service = () => started.service
 
     beforeAll(async () => {
       scope = await Effect.runPromise(Scope.make())
       started = await Effect.runPromise(Scope.provide(start, scope))
       browser = await launch()
+      const newContext = browser.newContext.bind(browser)
+      browser.newContext = async (options) => {
+        const context = await newContext(options)
+        context.on("weberror", (error) => scriptErrors.push(`${error.page()?.url()}: ${error.error().stack}`))
+        return context
+      }
     }, 180_000)
+    afterEach(() => assert.deepStrictEqual(scriptErrors.splice(0), [], "a script failed in a page"))
     afterAll(async () => {
       await browser?.close()
       await Effect.runPromise(Scope.close(scope, Exit.void))

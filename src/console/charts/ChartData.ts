@@ -14,7 +14,7 @@ interface Line {
 }
 
 /** Everything that the script draws. Numbers have four significant digits. */
-interface ChartData {
+export interface ChartData {
   /** Seconds, ascending. */
   readonly times: ReadonlyArray<number>
   /** Text of each time. */

@@ -6,7 +6,7 @@ import { Table } from "../components/Table.tsx"
 // policy of the console blocks; its size in pixels and its colours are fixed, so that phone and desktop, light and dark
 // would need four of them. The same chart drawn here is 5 to 9 kB, fits any width without scaling its text, and takes its
 // colours from the page's own variables, so that it follows the theme by itself. With scripts, uPlot (51 kB) draws charts over
-// time again from their data, so that values can be read and a time range enlarged; see assets/charts.js.
+// time again from their data, so that values can be read and a time range enlarged; see browser/charts.ts.
 //
 // How: a picture has no viewBox. Text and marks are placed in percent of its width; only the lines are in a nested,
 // stretched one, with strokes that keep their width.

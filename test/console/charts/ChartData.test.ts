@@ -1,7 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { readFile } from "node:fs/promises"
 import { chartData } from "../../../src/console/charts/ChartData.ts"
-import { uplotPath, uplotText } from "../../../scripts/writeUplot.ts"
 
 describe("the data of interactive charts", () => {
   it("contain formatted times, and values with four digits and their bands", () => {
@@ -22,9 +20,5 @@ describe("the data of interactive charts", () => {
       stacked: false,
       lines: [{ series: 2, name: "<b>a</b>", values: [0.1235, null], low: [0.1, null], high: [0.2, null] }],
     })
-  })
-
-  it("are drawn by the pinned library written by its script", async () => {
-    assert.strictEqual(await readFile(uplotPath, "utf8"), await uplotText(), "deno run -A scripts/writeUplot.ts")
   })
 })

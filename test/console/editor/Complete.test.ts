@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { describe, it } from "vitest"
-import { namesAt, openLiquid } from "../../../src/console/editor/complete.js"
+import { namesAt, openLiquid } from "../../../src/console/editor/complete.ts"
 import { filters } from "../../../src/rendering/Filters.ts"
 import { tagNames } from "../../../src/rendering/Grammar.ts"
 import { hasLiquid, isParsed, parse } from "../../../src/rendering/Source.ts"

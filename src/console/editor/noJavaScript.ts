@@ -9,7 +9,7 @@ export const javascriptLanguage = StreamLanguage.define({
     return null
   },
 })
-javascriptLanguage.parser.configure = () => javascriptLanguage.parser
+Object.assign(javascriptLanguage.parser, { configure: () => javascriptLanguage.parser })
 
 export const jsxLanguage = javascriptLanguage
 export const typescriptLanguage = javascriptLanguage

@@ -1,7 +1,23 @@
+import type { Completion, CompletionSource } from "@codemirror/autocomplete"
+
 // Completion of Liquid: filters and tags that this service has, and the fields of the organization's templates.
 
+/** Liquid that is open at the cursor: in an output or a tag, and its text up to the cursor. */
+interface OpenLiquid {
+  readonly isTag: boolean
+  readonly inside: string
+}
+
+/** Names that completion suggests. */
+export interface SuggestedNames {
+  /** Sample fields, whose members are suggested by their path. */
+  readonly fields: unknown
+  readonly filters: ReadonlyArray<string>
+  readonly tags: ReadonlyArray<string>
+}
+
 /** The Liquid before the cursor, from the last tag or output that is still open; undefined outside of one. */
-export const openLiquid = (before) => {
+export const openLiquid = (before: string): OpenLiquid | undefined => {
   const [output, tag] = [before.lastIndexOf("{{"), before.lastIndexOf("{%")]
   const start = Math.max(output, tag)
   if (start === -1) return undefined
@@ -12,31 +28,31 @@ export const openLiquid = (before) => {
 /** Characters before the cursor in which the beginning of a tag is looked for. */
 const searched = 2000
 
-const option = (type) => (label) => ({ label, type })
+const option = (type: string) => (label: string): Completion => ({ label, type })
 
-const membersOf = (fields, path) => {
+const membersOf = (fields: unknown, path: ReadonlyArray<string>): ReadonlyArray<string> => {
   let at = fields
   for (const name of path) {
-    at = at !== null && typeof at === "object" && Object.hasOwn(at, name) ? at[name] : undefined
+    at = at !== null && typeof at === "object" && Object.hasOwn(at, name) ? Reflect.get(at, name) : undefined
   }
   return at !== null && typeof at === "object" && !Array.isArray(at) ? Object.keys(at) : []
 }
 
 /** The names that can stand at the end of Liquid, and the part of the name that is written; undefined for none. */
-export const namesAt = ({ fields, filters, tags }, { inside, isTag }) => {
+export const namesAt = ({ fields, filters, tags }: SuggestedNames, { inside, isTag }: OpenLiquid) => {
   // Within a text in quotes.
   if ((inside.match(/"/g) ?? []).length % 2 === 1 || (inside.match(/'/g) ?? []).length % 2 === 1) return undefined
   const [, filter] = /\|\s*(\w*)$/.exec(inside) ?? []
   if (filter !== undefined) return { written: filter, options: filters.map(option("function")) }
   const [, tag] = isTag ? /^\s*(\w*)$/.exec(inside) ?? [] : []
   if (tag !== undefined) return { written: tag, options: tags.map(option("keyword")) }
-  const [, path, name] = /((?:[A-Za-z_][\w-]*\.)*)([A-Za-z_][\w-]*)?$/.exec(inside)
+  const [, path = "", name] = /((?:[A-Za-z_][\w-]*\.)*)([A-Za-z_][\w-]*)?$/.exec(inside) ?? []
   const parents = path.split(".").slice(0, -1)
   return { written: name ?? "", options: membersOf(fields, parents).map(option("variable")) }
 }
 
 /** A source of completions for CodeMirror. */
-export const completeLiquid = (settings) => (context) => {
+export const completeLiquid = (settings: SuggestedNames): CompletionSource => (context) => {
   const open = openLiquid(context.state.sliceDoc(Math.max(0, context.pos - searched), context.pos))
   if (open === undefined) return null
   const found = namesAt(settings, open)

@@ -11,10 +11,17 @@ import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/sea
 import { Compartment, EditorState, Prec } from "@codemirror/state"
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view"
 import { classHighlighter } from "@lezer/highlight"
-import { completeLiquid } from "./complete.js"
-import { diagnosticOf } from "./faults.js"
+import { all, controlOf, need } from "../browser/dom.ts"
+import { completeLiquid, type SuggestedNames } from "./complete.ts"
+import { diagnosticOf, type ShownFault } from "./faults.ts"
 
-const settings = JSON.parse(document.getElementById("editor-settings")?.textContent ?? "null")
+type Settings = SuggestedNames & { readonly nonce: string }
+
+declare global {
+  interface HTMLElementEventMap {
+    faults: CustomEvent<ReadonlyArray<ShownFault>>
+  }
+}
 
 /**
  * Leaves an open list of suggestions as it is. The package would ask for it again, and Enter, pressed while the new list is
@@ -37,7 +44,7 @@ const plainText = new LanguageSupport(StreamLanguage.define({
 const htmlBase = html({ selfClosingTags: true })
 
 /** The language of a format, with the completion of this service in place of the package's own lists. */
-const languageOf = (format) => {
+const languageOf = (settings: Settings, format: string) => {
   const base = format === "html" ? htmlBase : plainText
   const { language } = liquid({ base })
   return [
@@ -55,27 +62,25 @@ const isDark = () => {
 }
 
 /** The faults that the page showed when it was loaded. */
-const shownFaults = (id) =>
-  [...document.querySelectorAll(`[data-error-of="${CSS.escape(id)}"] .error`)].map(({ textContent }) => ({
-    detail: textContent,
-  }))
+const shownFaults = (id: string): ReadonlyArray<ShownFault> =>
+  all(document, `[data-error-of="${CSS.escape(id)}"] .error`).map(({ textContent }) => ({ detail: textContent ?? "" }))
 
-const mount = (area) => {
-  const { form, id } = area
-  const label = form.querySelector(`label[for="${CSS.escape(id)}"]`)
-  const select = form.elements[id.replace(/_source$/, "_format")]
+const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElement) => {
+  const { id } = area
+  const label = need(form, `label[for="${CSS.escape(id)}"]`)
+  const select = controlOf(form, id.replace(/_source$/, "_format"))
   const language = new Compartment()
   const theme = new Compartment()
   const attributes = new Compartment()
-  const attributesFor = (faults) =>
+  const attributesFor = (faults: ReadonlyArray<ShownFault>) =>
     EditorView.contentAttributes.of({
       id,
       tabindex: "0",
       "aria-labelledby": label.id,
-      "aria-describedby": `editor-keys ${area.dataset.describedBy}`,
+      "aria-describedby": `editor-keys ${area.dataset["describedBy"]}`,
       ...(faults.every(({ isWarning }) => isWarning) ? {} : { "aria-invalid": "true" }),
     })
-  area.dataset.describedBy = area.getAttribute("aria-describedby") ?? ""
+  area.dataset["describedBy"] = area.getAttribute("aria-describedby") ?? ""
   label.id = `${id}-label`
   label.removeAttribute("for")
   area.removeAttribute("id")
@@ -88,7 +93,7 @@ const mount = (area) => {
       extensions: [
         EditorView.cspNonce.of(settings.nonce),
         theme.of(EditorView.darkTheme.of(isDark())),
-        language.of(languageOf(select.value)),
+        language.of(languageOf(settings, select.value)),
         attributes.of(attributesFor([])),
         history(),
         drawSelection(),
@@ -115,7 +120,7 @@ const mount = (area) => {
   })
   area.before(view.dom)
 
-  const show = (faults) => {
+  const show = (faults: ReadonlyArray<ShownFault>) => {
     const diagnostics = faults.flatMap((fault) => diagnosticOf(view.state.doc, fault) ?? [])
     view.dispatch(setDiagnostics(view.state, diagnostics))
     view.dispatch({ effects: attributes.reconfigure(attributesFor(faults)) })
@@ -129,16 +134,19 @@ const mount = (area) => {
     isSilent = false
   })
   select.addEventListener("change", () => {
-    view.dispatch({ effects: language.reconfigure(languageOf(select.value)) })
+    view.dispatch({ effects: language.reconfigure(languageOf(settings, select.value)) })
   })
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     view.dispatch({ effects: theme.reconfigure(EditorView.darkTheme.of(isDark())) })
   })
 }
 
-if (settings !== null) {
-  for (const area of document.querySelectorAll("form[data-live] textarea.source")) mount(area)
-  document.getElementById("editor-keys").hidden = false
+const form = document.querySelector<HTMLFormElement>("form[data-live]")
+const text = document.getElementById("editor-settings")?.textContent
+if (form !== null && typeof text === "string") {
+  const settings: Settings = JSON.parse(text)
+  for (const area of all<HTMLTextAreaElement>(form, "textarea.source")) mount(settings, form, area)
+  need(document, "#editor-keys").hidden = false
   // The element of the address was a text area until now.
   if (location.hash !== "") document.getElementById(location.hash.slice(1))?.focus()
 }

@@ -1,0 +1,193 @@
+// Spares the button of the preview while one types, and reads a file into the form. All of it works without, but for the
+// file, whose field is hidden until then.
+
+import { all, controlOf, controlsOf, need } from "./dom.ts"
+
+/** A fault or warning of the preview at a field. */
+interface Finding {
+  readonly at: string | undefined
+  readonly detail: string
+  readonly isWarning: boolean
+}
+
+const form = document.querySelector<HTMLFormElement>("form[data-live]")
+if (form !== null) {
+  const button = need<HTMLButtonElement>(form, "[data-preview]")
+  const status = need(form, "[data-live-status]")
+  let frame = need<HTMLIFrameElement>(form, "iframe")
+  let waiting: ReturnType<typeof setTimeout> | undefined
+  let number = 0
+
+  /** The line that a fault names, with a mark below its column. */
+  const excerptAt = (source: string, detail: string) => {
+    const [, line, column] = /^line (\d+), column (\d+):/.exec(detail) ?? []
+    const text = source.split("\n")[Number(line) - 1]
+    if (text === undefined) return undefined
+    const at = Number(column) - 1
+    const start = Math.max(0, at - 50)
+    const excerpt = document.createElement("pre")
+    excerpt.className = "excerpt"
+    excerpt.ariaHidden = "true"
+    excerpt.textContent = `${start > 0 ? "…" : ""}${text.slice(start, start + 100)}\n${
+      " ".repeat(at - start + (start > 0 ? 1 : 0))
+    }^`
+    return excerpt
+  }
+
+  /** Shows the faults and warnings of the preview at their fields, and removes earlier ones. */
+  const place = (faults: ReadonlyArray<Finding>) => {
+    for (const error of all(form, "[data-error-of]")) {
+      const found = faults.filter(({ at }) => at === error.dataset["errorOf"])
+      const controls = controlsOf(form, error.dataset["errorOf"] ?? "")
+      const isFaulty = found.some(({ isWarning }) => !isWarning)
+      for (const one of controls) {
+        if (isFaulty) one.setAttribute("aria-invalid", "true")
+        else one.removeAttribute("aria-invalid")
+      }
+      const text = found.map(({ detail }) => detail).join("\n")
+      if (error.dataset["shown"] === text) continue
+      error.dataset["shown"] = text
+      const [control] = controls
+      control?.dispatchEvent(new CustomEvent("faults", { detail: found }))
+      error.replaceChildren(...found.flatMap(({ detail, isWarning }) => {
+        const line = document.createElement("p")
+        line.className = isWarning ? "caution" : "error"
+        line.textContent = detail
+        // The editor underlines the place in the text itself.
+        const excerpt = control?.hidden === true ? undefined : excerptAt(control?.value ?? "", detail)
+        return excerpt === undefined ? [line] : [line, excerpt]
+      }))
+    }
+    const warnings = faults.filter(({ isWarning }) => isWarning).length
+    const counts = [["To correct", faults.length - warnings], ["To check", warnings]] as const
+    status.textContent = counts
+      .flatMap(([word, count]) => count === 0 ? [] : [`${word}: ${count}`]).join(". ")
+  }
+
+  /** Shows the warning about content that cannot be sent, as the preview has it. */
+  const warn = (text: string) => {
+    const place = need(document, "#send-warning")
+    const line = need(place, ":scope > *")
+    place.hidden = text === ""
+    if (line.textContent !== text) line.textContent = text
+  }
+
+  const fit = (shown: HTMLIFrameElement) => {
+    const height = shown.contentDocument?.documentElement?.scrollHeight ?? 0
+    if (height > 0) shown.style.height = `${Math.min(Math.max(height, 200), 1600)}px`
+  }
+
+  const fitLater = (shown: HTMLIFrameElement) => shown.addEventListener("load", () => fit(shown))
+
+  /**
+   * Calls `done` once when the document of a frame is there. The pictures of the message in it, which may come from slow
+   * servers, get a moment and are not waited for.
+   */
+  const onArrival = (shown: HTMLIFrameElement, done: () => void) => {
+    let isDone = false
+    const finish = () => {
+      if (isDone || shown.contentDocument === null || shown.contentDocument.URL === "about:blank") return
+      isDone = true
+      done()
+    }
+    const look = () => {
+      const arriving = shown.contentDocument
+      if (isDone || !shown.isConnected) return
+      if (arriving === null || arriving.URL === "about:blank" || arriving.readyState === "loading") {
+        requestAnimationFrame(look)
+      } else setTimeout(finish, 150)
+    }
+    shown.addEventListener("load", finish)
+    look()
+  }
+
+  // Each preview comes into a frame of its own, which takes the place of the last when it is there: nothing flickers,
+  // and going back leaves the page rather than stepping through the previews.
+  const preview = () => {
+    const next = frame.cloneNode() as HTMLIFrameElement
+    next.removeAttribute("src")
+    next.removeAttribute("style")
+    next.name = `preview-${++number}`
+    next.classList.add("coming")
+    const mine = number
+    frame.after(next)
+    onArrival(next, () => {
+      const body = next.contentDocument
+      if (body === null || mine !== number) return next.remove()
+      const top = frame.contentWindow?.scrollY ?? 0
+      for (const other of all(form, ".frame-holder iframe")) if (other !== next) other.remove()
+      frame = next
+      frame.classList.remove("coming")
+      fit(frame)
+      fitLater(frame)
+      frame.contentWindow?.scrollTo(0, top)
+      const shown = body.querySelector<HTMLElement>("main.preview")
+      if (shown === null) return
+      warn(shown.dataset["warning"] ?? "")
+      place(
+        all(body, "[data-fault], [data-caution]").map(({ dataset }) => ({
+          at: dataset["fault"] ?? dataset["caution"],
+          detail: dataset["detail"] ?? "",
+          isWarning: dataset["fault"] === undefined,
+        })),
+      )
+    })
+    button.formTarget = next.name
+    form.requestSubmit(button)
+  }
+
+  button.addEventListener("click", (event) => {
+    // Those of people; the ones above are made by `requestSubmit`, which does not click.
+    event.preventDefault()
+    preview()
+  })
+  form.addEventListener("input", ({ target }) => {
+    clearTimeout(waiting)
+    waiting = setTimeout(preview, target instanceof HTMLInputElement && target.type === "radio" ? 0 : 400)
+  })
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+    event.preventDefault()
+    form.requestSubmit(need(form, ".save-bar [type=submit]"))
+  })
+  fitLater(frame)
+  if (frame.hasAttribute("src")) onArrival(frame, () => fit(frame))
+  else preview()
+}
+
+for (const input of all<HTMLInputElement>(document, "input[type=file][data-into]")) {
+  const into = need<HTMLTextAreaElement>(document, `#${input.dataset["into"]}`)
+  const upload = input.closest<HTMLElement>("[data-upload]")
+  if (upload !== null) upload.hidden = false
+  input.addEventListener("change", async () => {
+    const file = input.files?.[0]
+    if (file === undefined) return
+    const text = await file.text()
+    // Bytes that are not UTF-8 are U+FFFD in the text, and UTF-16 has NUL characters.
+    const at = text.search(/[\ufffd\0]/)
+    input.setCustomValidity(
+      at < 0
+        ? ""
+        : `Line ${
+          text.slice(0, at).split("\n").length
+        } of ${file.name} is not UTF-8. Save the file as UTF-8, then choose it again.`,
+    )
+    if (at < 0) into.value = text
+    else {
+      input.reportValidity()
+      input.value = ""
+    }
+  })
+}
+
+// The id that the service makes of a name where none is written.
+const written = document.querySelector<HTMLInputElement>("form input[name=id]")
+if (written !== null && written.form !== null) {
+  const name = controlOf(written.form, "name")
+  const suggest = () => {
+    written.placeholder = name.value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, "-")
+      .replace(/^-+|-+$/g, "").slice(0, 60).replace(/-+$/, "")
+  }
+  name.addEventListener("input", suggest)
+  suggest()
+}
