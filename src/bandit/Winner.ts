@@ -232,16 +232,12 @@ const liftOf = (ours: Float64Array, theirs: Float64Array): RateLift => {
   }
 }
 
-/**
- * Compares variants by draws of their rates, an equal number of draws for each. Only `contenders` (default: all
- * variants) can be best or lead. The other variants have `pBest` 0, and their loss is relative to the best contender.
- * Without contenders there is no leader, and each variant is compared with all.
- */
-export const compareRates = (
+/** Returns the estimates of the variants, the indexes of the contenders, and the highest rate of each draw. */
+const rank = (
   ids: ReadonlyArray<string>,
   rates: ReadonlyArray<Float64Array>,
-  contenders: ReadonlySet<string> = new Set(ids),
-): VariantComparison => {
+  contenders: ReadonlySet<string>,
+) => {
   const count = rates[0]?.length ?? 0
   const running = ids.flatMap((id, v) => contenders.has(id) ? [v] : [])
   const compared = running.length > 0 ? running : ids.map((_, v) => v)
@@ -260,6 +256,25 @@ export const compareRates = (
     const expectedLoss = rate > 0 ? Math.max(0, (meanHighest - rate) / rate) : 0
     return { id, pBest: wins[v]! / count, rate, interval, expectedLoss }
   })
+  return { variants, running, highest }
+}
+
+/**
+ * Estimates variants by draws of their rates, an equal number of draws for each. Only `contenders` can be best. The other
+ * variants have `pBest` 0, and their loss is relative to the best contender, or to all variants without contenders.
+ */
+export const estimateRates = (...of: Parameters<typeof rank>): ReadonlyArray<VariantReport> => rank(...of).variants
+
+/**
+ * Compares variants like `estimateRates`, and finds the leader among the `contenders` (default: all variants). Without
+ * contenders there is no leader.
+ */
+export const compareRates = (
+  ids: ReadonlyArray<string>,
+  rates: ReadonlyArray<Float64Array>,
+  contenders: ReadonlySet<string> = new Set(ids),
+): VariantComparison => {
+  const { highest, running, variants } = rank(ids, rates, contenders)
   if (running.length === 0) {
     return { variants, leader: null, valueRemaining: 0, worstLoss: 0, lift: null, overSplit: null }
   }

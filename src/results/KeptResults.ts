@@ -147,17 +147,10 @@ const computed = Effect.fnUntraced(function* (
     segment: new Map(Json.parseStored(segment) as ReadonlyArray<[string, string]>),
   }
   const madeAt = yield* Clock.currentTimeMillis
-  const made = yield* Effect.all({
-    found: results.results(org, template, options),
-    over: series.series(org, template, options),
-  }, { concurrency: 2 })
-  // With many variants, the variants that the first line compares may not be among the variants with most
-  // decisions.
-  const named = comparedIn(made.found)
-  const over = made.over.left_out === 0 || named.every((id) => made.over.variants.includes(id))
-    ? made.over
-    : yield* series.series(org, template, options, named)
-  return { found: made.found, over, madeAt }
+  const found = yield* results.results(org, template, options)
+  // With many variants, the variants that the first line compares may not be among the variants with most decisions.
+  const over = yield* series.series(org, template, options, comparedIn(found))
+  return { found, over, madeAt }
 })
 
 /**
