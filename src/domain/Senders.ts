@@ -1,5 +1,3 @@
-import { messageKeyOf } from "./EventKeys.ts"
-
 // E-mail services: how a message sent by SMTP carries its tracking id, and how the service names the message.
 
 /** A setting of an SMTP connection that the service expects in a header. */
@@ -124,10 +122,3 @@ export const senderHeaders = (settings: SenderSettings, trackingId: string): Rea
 /** Returns the service's id of a message from the reply that accepted it, or undefined if the reply has none. */
 export const idInReply = (name: SenderName, reply: string): string | undefined =>
   (senders[name] as Sender).reply?.exec(reply.trim())?.[1]
-
-/**
- * Returns the message key of a service's events (`NormalizedEvent.messageKey`) from its id of the message, with or
- * without angle brackets, and the recipient's address. Undefined if a part is missing.
- */
-export const senderMessageKey = (id: string | undefined, recipient: string | undefined): string | undefined =>
-  messageKeyOf(id?.trim().replace(/^<|>$/g, ""), recipient?.toLowerCase())

@@ -1,12 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import {
-  foreignSettings,
-  idInReply,
-  senderHeaders,
-  senderMessageKey,
-  type SenderName,
-  senderOf,
-} from "../../src/domain/Senders.ts"
+import { foreignSettings, idInReply, senderHeaders, type SenderName, senderOf } from "../../src/domain/Senders.ts"
 
 const id = "0192f0c1-7c1e-7000-8000-000000000001"
 
@@ -111,15 +104,4 @@ describe("idInReply", () => {
     it(`reads ${expected ?? "no id"} in "${reply}" of ${name}`, () =>
       assert.strictEqual(idInReply(name, reply), expected))
   }
-})
-
-describe("senderMessageKey", () => {
-  it("joins the id without angle brackets and the address in lower case", () => {
-    assert.strictEqual(
-      senderMessageKey("<m-1@relay.example>", "Ada@Example.com"),
-      '["m-1@relay.example","ada@example.com"]',
-    )
-    assert.strictEqual(senderMessageKey("m-1", undefined), undefined)
-    assert.strictEqual(senderMessageKey(undefined, "ada@example.com"), undefined)
-  })
 })

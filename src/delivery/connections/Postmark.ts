@@ -1,6 +1,5 @@
 import { Effect, Result, Schema, type Scope } from "effect"
-import { nameOf } from "../../domain/EventKeys.ts"
-import { senderMessageKey } from "../../domain/Senders.ts"
+import { messageKeyOfRecipient, nameOf } from "../../domain/EventKeys.ts"
 import { mailboxText } from "../../text/Email.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import { Composer } from "../Composer.ts"
@@ -55,7 +54,7 @@ const sort = (secrets: ReadonlyArray<string>, email: string) =>
   const code = said?.["ErrorCode"]
   if (answer.status === 200 && (code === 0 || code === undefined)) {
     const id = nameOf(said?.["MessageID"])
-    const messageKey = senderMessageKey(id, email)
+    const messageKey = messageKeyOfRecipient(id, email)
     return messageKey === undefined
       ? odd(name, answer, "MessageID", secrets)
       : accepted(id, [{ source: "postmark", messageKey }])

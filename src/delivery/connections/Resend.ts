@@ -1,6 +1,5 @@
 import { Duration, Effect, Result, Schema, type Scope } from "effect"
-import { nameOf } from "../../domain/EventKeys.ts"
-import { senderMessageKey } from "../../domain/Senders.ts"
+import { messageKeyOfRecipient, nameOf } from "../../domain/EventKeys.ts"
 import { mailboxText } from "../../text/Email.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import { Composer } from "../Composer.ts"
@@ -50,7 +49,7 @@ const sort = (secrets: ReadonlyArray<string>, email: string) =>
 ): SendResult => {
   if (answer.status === 200 || answer.status === 201) {
     const id = nameOf(objectOf(answer)?.["id"])
-    const messageKey = senderMessageKey(id, email)
+    const messageKey = messageKeyOfRecipient(id, email)
     return messageKey === undefined
       ? odd(name, answer, "id", secrets)
       : accepted(id, [{ source: "resend", messageKey }])

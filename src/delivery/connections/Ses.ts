@@ -1,8 +1,7 @@
 import { AwsV4Signer } from "aws4fetch"
 import { Clock, Duration, Effect, Schema, type Scope } from "effect"
 import { Buffer } from "node:buffer"
-import { nameOf } from "../../domain/EventKeys.ts"
-import { senderMessageKey } from "../../domain/Senders.ts"
+import { messageKeyOfRecipient, nameOf } from "../../domain/EventKeys.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import { Composer } from "../Composer.ts"
 import type { Connection, SendResult } from "../Connection.ts"
@@ -95,7 +94,7 @@ const sort =
   (answer: OutboundHttp.OutboundResponse, now: number): SendResult => {
     if (answer.status === 200) {
       const id = nameOf(objectOf(answer)?.["MessageId"])
-      const messageKey = senderMessageKey(id, email)
+      const messageKey = messageKeyOfRecipient(id, email)
       return messageKey === undefined
         ? odd(name, answer, "MessageId", secrets)
         : accepted(id, [{ source: "ses", messageKey }])

@@ -5,15 +5,8 @@ import { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import { Composer } from "../Composer.ts"
 import { DkimSigning } from "../dkim/DkimSigning.ts"
-import {
-  foreignSettings,
-  idInReply,
-  senderHeaders,
-  senderMessageKey,
-  senderNames,
-  senderOf,
-  senders,
-} from "../../domain/Senders.ts"
+import { messageKeyOfRecipient } from "../../domain/EventKeys.ts"
+import { foreignSettings, idInReply, senderHeaders, senderNames, senderOf, senders } from "../../domain/Senders.ts"
 import { type Composed, validateAddress } from "../../text/Email.ts"
 import { accepted, fails, ofRecipient, retry, works } from "./Answers.ts"
 import { emailFields, emailOf, messageIdOf, unsubscribeFaults } from "./ComposedEmail.ts"
@@ -125,7 +118,7 @@ const withReturnPath = ({ bounce_domain }: Settings, message: Message, mail: Com
 const acceptedBy = (settings: Settings, message: Message, reply: string): SendResult => {
   const source = senderOf(settings)
   const id = source === undefined ? undefined : idInReply(source, reply)
-  const messageKey = senderMessageKey(id, message.email)
+  const messageKey = messageKeyOfRecipient(id, message.email)
   return accepted(
     id ?? messageIdOf(settings, message),
     source === undefined || messageKey === undefined ? [] : [{ source, messageKey }],
