@@ -1,5 +1,5 @@
 import type { Platform } from "../domain/Source.ts"
-import { each, link, type Sender, tokenHeader, type Unsigned } from "./SampleSender.ts"
+import { each, hmac, link, type Sender, standardHeaders, tokenHeader, type Unsigned } from "./SampleSender.ts"
 
 // Webhook bodies as senders of e-mail send and sign them.
 
@@ -49,7 +49,109 @@ const postmark: Sender = {
   }),
 }
 
+const resend: Sender = {
+  startsWithSend: false,
+  sign: (request) => standardHeaders("svix", request),
+  names: {
+    sent: "email.sent",
+    delivered: "email.delivered",
+    open: "email.opened",
+    click: "email.clicked",
+    bounce: "email.bounced",
+    soft_bounce: "email.bounced",
+    failed: "email.failed",
+    spam: "email.complained",
+  },
+  bodies: each,
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    type: name,
+    created_at: iso(at),
+    data: {
+      created_at: iso(at),
+      email_id: messageId,
+      from: "news@shop.example",
+      to: [email],
+      subject: "Trial",
+      tags: { tracking_id: trackingId, user_id: user },
+      ...(event === "click" ? { click: { link, timestamp: iso(at), ipAddress: "192.0.2.1" } } : {}),
+      ...(event === "bounce" ? { bounce: { type: "Permanent", subType: "General", message: "unknown" } } : {}),
+      ...(event === "soft_bounce" ? { bounce: { type: "Transient", subType: "MailboxFull", message: "full" } } : {}),
+    },
+  }),
+}
+
+const brevo: Sender = {
+  startsWithSend: false,
+  sign: password,
+  names: {
+    sent: "request",
+    delivered: "delivered",
+    open: "unique_opened",
+    click: "click",
+    bounce: "hard_bounce",
+    soft_bounce: "soft_bounce",
+    failed: "blocked",
+    spam: "spam",
+    unsubscribe: "unsubscribed",
+  },
+  bodies: each,
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    event: name,
+    email,
+    id: 1,
+    "message-id": `<${messageId}@smtp-relay.example>`,
+    ts_epoch: at,
+    tags: ["parlance-trial"],
+    "X-Mailin-custom": JSON.stringify({ tracking_id: trackingId, user_id: user }),
+    ...(event === "click" ? { link } : {}),
+  }),
+}
+
+const klaviyo: Sender = {
+  startsWithSend: false,
+  sign: ({ body, now, secret }) => ({
+    "klaviyo-timestamp": iso(now),
+    "klaviyo-signature": hmac("sha256", secret, `${body}${iso(now)}`).digest("hex"),
+  }),
+  names: {
+    delivered: "received_email",
+    open: "opened_email",
+    click: "clicked_email",
+    bounce: "bounced_email",
+    soft_bounce: "bounced_email",
+    failed: "dropped_email",
+    spam: "marked_email_as_spam",
+    unsubscribe: "unsubscribed_from_email_marketing",
+  },
+  bodies: (items) => items.map((item) => ({ meta: { version: "1" }, data: [item] })),
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    topic: `event:klaviyo.${name}`,
+    external_id: `${messageId}-${event}`,
+    payload: {
+      data: {
+        type: "event",
+        attributes: {
+          datetime: iso(at),
+          event_properties: {
+            tracking_id: trackingId,
+            user_id: user,
+            email_address: email,
+            $message: messageId,
+            ...(event === "click" ? { URL: link } : {}),
+            ...(event === "bounce" ? { "Bounce Type": "Hard" } : {}),
+            ...(event === "soft_bounce" ? { "Bounce Type": "Soft" } : {}),
+          },
+        },
+        relationships: { profile: { data: { type: "profile", id: `profile-${user}` } } },
+      },
+    },
+  }),
+}
+
 /** The senders of e-mail among the platforms. */
 export const senders = {
   postmark,
+  resend,
+  brevo,
+  klaviyo,
 } as const satisfies { readonly [platform in Platform]?: Sender }

@@ -7,6 +7,9 @@ export const platforms = {
   provider_e: "sfmc",
   events: "events",
   postmark: "postmark",
+  resend: "resend",
+  brevo: "brevo",
+  klaviyo: "klaviyo",
 } as const
 
 /** The name of a source in paths and tables: neutral for the first five platforms, and the sender's own for e-mail senders. */
@@ -24,6 +27,9 @@ const platformTitles: { readonly [platform in Platform]: string } = {
   sfmc: "Salesforce Marketing Cloud",
   events: "Custom events",
   postmark: "Postmark",
+  resend: "Resend",
+  brevo: "Brevo",
+  klaviyo: "Klaviyo",
 }
 
 /** The name of a source for people. */

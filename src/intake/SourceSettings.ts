@@ -17,6 +17,7 @@ const readingOptions: { readonly [source in SourceId]?: ReadonlyArray<string> } 
   provider_a: ["conversions"],
   provider_d: ["conversions"],
   events: ["conversions", "mapping"],
+  klaviyo: ["conversions"],
 }
 
 /** The sources that have event names of their own, which can be declared as conversions. */

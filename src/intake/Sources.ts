@@ -10,7 +10,10 @@ import * as Iterable from "./platforms/Iterable.ts"
 import * as SegmentPlatform from "./platforms/Segment.ts"
 import * as Sfmc from "./platforms/Sfmc.ts"
 import { parseJson } from "./Reading.ts"
+import * as Brevo from "./senders/Brevo.ts"
+import * as Klaviyo from "./senders/Klaviyo.ts"
 import * as Postmark from "./senders/Postmark.ts"
+import * as Resend from "./senders/Resend.ts"
 import { requestId } from "./signatures/StandardWebhooks.ts"
 
 /** An organization's settings for reading its events. */
@@ -54,6 +57,9 @@ const sources: { readonly [source in SourceId]: (reading: Reading) => Normalize 
   provider_e: () => Sfmc.normalize,
   events: (reading) => customEvents(reading, { strict: true }),
   postmark: () => Postmark.normalize,
+  resend: () => Resend.normalize,
+  brevo: () => Brevo.normalize,
+  klaviyo: ({ conversions }) => Klaviyo.make({ conversions }),
 }
 
 /** Reads the service's own reports on messages: custom events of the default shape. */

@@ -65,6 +65,7 @@ const writePrograms = Effect.fnUntraced(function* (folder: string) {
 const readersOwn = {
   TOKEN: "documents-token-0123456789",
   SIGNING_KEY: "documents-signing-key-0123456789",
+  SIGNING_SECRET: `whsec_${btoa("documents-signing-secret-0123456789")}`,
   SHARED_SECRET: "documents-shared-secret",
   SIGNATURE_KEY: "ZG9jdW1lbnRzLXNpZ25hdHVyZS1rZXktMDEyMzQ1Njc=",
 }

@@ -13,6 +13,9 @@ interface TestSender {
 
 /** Every sender of e-mail, for the tests that all of them share. */
 export const testSenders: { readonly [sender in SenderName]: TestSender } = {
+  resend: { secret: (letter) => `whsec_${btoa(letter.repeat(32))}` },
+  brevo: { secret: (letter) => `brevo-${letter.repeat(20)}` },
+  klaviyo: { secret: (letter) => `klaviyo-${letter.repeat(20)}` },
   postmark: { secret: (letter) => `postmark-${letter.repeat(20)}` },
 }
 

@@ -10,7 +10,7 @@ import { trackingIdOf } from "../LinkParameters.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf } from "../Reading.ts"
 import { channelOf, optIn, optInNames } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Normalize.ts"
-import * as Klaviyo from "./Klaviyo.ts"
+import * as Klaviyo from "../senders/Klaviyo.ts"
 
 const metrics: ReadonlyMap<string, EventName> = new Map<string, EventName>([
   ["sent", "sent"],
@@ -142,6 +142,6 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
 export const normalize: Normalize = (body, _headers, receivedAt) => {
   const parsed = jsonOf(body, "Customer.io")
   if (!("json" in parsed)) return parsed
-  if (Klaviyo.isKlaviyo(parsed.json)) return Klaviyo.normalize(parsed.json, receivedAt)
+  if (Klaviyo.isKlaviyo(parsed.json)) return Klaviyo.readEnvelope(parsed.json, receivedAt, { untypedBounce: "bounce" })
   return collect(itemsOf(parsed.json), (item) => read(item, receivedAt))
 }

@@ -132,3 +132,9 @@ export const headerIn = (headers: unknown, name: string): unknown =>
   Array.isArray(headers)
     ? headers.slice(0, maxMembers).find((one) => isItem(one) && String(one["name"]).toLowerCase() === name)?.["value"]
     : undefined
+
+/** Returns the members of an object, or of a list of `{name, value}` pairs. Undefined for other values. */
+export const pairsIn = (value: unknown): Item | undefined =>
+  Array.isArray(value)
+    ? Object.fromEntries(value.slice(0, maxMembers).filter(isItem).map((pair) => [String(pair["name"]), pair["value"]]))
+    : objectOf(value)

@@ -43,7 +43,8 @@ const headerNames = ["webhook", "svix"].map((prefix) => ({
 
 /** Returns the names of the headers of a request. If it has both signatures, the names of the standard count. */
 const namesIn = (headers: Verdict.Headers) =>
-  headerNames.find(({ signature }) => "value" in Verdict.headerOf(headers, signature)) ?? headerNames[0]!
+  headerNames.find(({ signature }) => "value" in Verdict.headerOf(headers, signature)) ??
+    headerNames.find((names) => Object.values(names).some((name) => Object.hasOwn(headers, name))) ?? headerNames[0]!
 
 /** Whether a request has a signature. */
 export const isSigned = (headers: Verdict.Headers): boolean =>

@@ -3,6 +3,7 @@ import { platforms } from "../../domain/Source.ts"
 import * as BearerToken from "./BearerToken.ts"
 import * as CustomerIoSignature from "./CustomerIoSignature.ts"
 import * as IterableSignature from "./IterableSignature.ts"
+import * as KlaviyoSignature from "./KlaviyoSignature.ts"
 import * as SegmentSignature from "./SegmentSignature.ts"
 import * as SenderToken from "./SenderToken.ts"
 import * as SfmcSignature from "./SfmcSignature.ts"
@@ -49,6 +50,9 @@ const authentications = {
   },
   sfmc: { settings: SfmcSignature.SfmcSettings, check: SfmcSignature.check, signsBody: always },
   events: { settings: StandardWebhooks.StandardWebhooksSettings, check: StandardWebhooks.check, signsBody: always },
+  resend: { settings: StandardWebhooks.StandardWebhooksSettings, check: StandardWebhooks.check, signsBody: always },
+  brevo: { settings: BearerToken.BearerTokenSettings, check: SenderToken.check, signsBody: never },
+  klaviyo: { settings: KlaviyoSignature.KlaviyoSettings, check: KlaviyoSignature.checkWebhook, signsBody: always },
   postmark: { settings: BearerToken.BearerTokenSettings, check: SenderToken.check, signsBody: never },
 } as const satisfies { readonly [source in Source]: Authentication }
 

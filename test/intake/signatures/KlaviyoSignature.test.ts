@@ -50,4 +50,20 @@ describe("the signature of Klaviyo", () => {
     assert.isFalse(verdict(signed("yesterday")).ok)
     assert.isFalse(verify("customerio", { secrets: [] }, signed("1770116400"), body, now).ok)
   })
+
+  it("is rejected if header and body name different webhooks", () => {
+    const named = new TextEncoder().encode('{"meta":{"klaviyo_webhook_id":"w-1"},"data":[]}')
+    const check = (id: string | undefined, sent = named) => {
+      const signature = createHmac("sha256", secret).update(sent).update("1770116400").digest("hex")
+      const headers = { "klaviyo-signature": signature, "klaviyo-timestamp": "1770116400" }
+      const withId = id === undefined ? headers : { ...headers, "klaviyo-webhook-id": id }
+      return verify("klaviyo", { secrets: [secret] }, withId, sent, now)
+    }
+    assert.isTrue(check("w-1").ok)
+    assert.isTrue(check(undefined).ok)
+    assert.isTrue(check("w-1", body).ok)
+    assert.isTrue(check("w-1", new TextEncoder().encode("not JSON")).ok)
+    const verdict = check("w-2")
+    assert.isTrue(!verdict.ok && verdict.reason.includes("another webhook"))
+  })
 })

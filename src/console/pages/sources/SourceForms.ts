@@ -50,6 +50,9 @@ export const sourceWords: { readonly [source in SourceId]: Readonly<Record<strin
   },
   events: { tolerance_seconds: tolerance },
   postmark: { header: passwordHeader },
+  resend: { tolerance_seconds: tolerance },
+  brevo: { header: passwordHeader },
+  klaviyo: { tolerance_seconds: tolerance },
 }
 
 const formOf = (
@@ -113,6 +116,24 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
       "In Postmark, open the message stream, add a webhook with the address below and Basic authentication, and enter " +
       "the same password here. Set it up here first: Postmark calls the address when the webhook is saved.",
     secret: { label: "Password", hint: "Of Basic authentication. The user name is not checked." },
+  }),
+  resend: formOf("resend", {
+    about:
+      "In Resend, add a webhook with the address below and the events of e-mails, and copy its signing secret here.",
+    secret: { label: "Signing secret", hint: "Shown on the page of the webhook. It begins with whsec_." },
+  }),
+  brevo: formOf("brevo", {
+    about:
+      "In Brevo, add a transactional webhook with the address below and the authentication method Token, and enter the " +
+      "same token here. Set it up here first: Brevo drops events that are refused.",
+    secret: { label: "Token", hint: "Or the password of Basic authentication." },
+  }),
+  klaviyo: formOf("klaviyo", {
+    about:
+      "In Klaviyo, add a system webhook with the address below and the topics of e-mails, and enter the same secret " +
+      "key here.",
+    secret: { label: "Secret key", hint: "At least 16 characters. Entered in Klaviyo when the webhook is created." },
+    conversions: true,
   }),
 }
 
