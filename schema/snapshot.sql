@@ -771,6 +771,19 @@ CREATE TABLE profiles (
 );
 CREATE INDEX profiles_by_email ON public.profiles USING btree (org_slug, lower(email)) WHERE (email IS NOT NULL);
 
+CREATE TABLE propensity_tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  day timestamp with time zone NOT NULL,
+  candidates text NOT NULL,
+  copy_id text NOT NULL,
+  measure text NOT NULL,
+  count bigint NOT NULL,
+  weight bigint NOT NULL,
+  square bigint NOT NULL,
+  PRIMARY KEY (org_slug, template_id, day, candidates, copy_id, measure)
+);
+
 CREATE TABLE recovery_codes (
   account_id text NOT NULL,
   digest text NOT NULL,

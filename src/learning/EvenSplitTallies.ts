@@ -21,13 +21,13 @@ const outcomeHours = 96
 const largestWeight = 1000
 
 /** Age in days at which tallies are deleted. Results cover 180 days, and a rebuild 190. */
-const keptDays = 200
+export const keptDays = 200
 
 /** Weights are summed in whole millionths, so that sums do not depend on the order of the decisions. */
 const scale = 1_000_000
 
 /** The recorded fields of a decision from which its weight is computed. */
-interface WeightedDecision {
+export interface WeightedDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string
@@ -65,6 +65,16 @@ export const weightOf = (
   return smallest * all.length * largestWeight < 1 ? "left_out" : 1 / (all.length * weights[copyId]!)
 }
 
+/** Returns the outcomes of a decision that have occurred within four days. */
+export const settledOutcomes = (
+  decidedAt: Date,
+  events: ReadonlyArray<StoredEvent>,
+): ReadonlyArray<ValuedOutcome> => {
+  const until = decidedAt.getTime() + outcomeHours * hourMillis
+  const { learned } = outcomesOf(decidedAt.getTime(), events.filter(({ occurredAt }) => occurredAt <= until))
+  return valuedOutcomes.filter((outcome) => (learned[outcome] ?? 0) > 0)
+}
+
 /** Sums tallies of many decisions. */
 export class EvenSplitSum {
   readonly #org: string
@@ -83,9 +93,7 @@ export class EvenSplitSum {
     const at = { template_id: templateId, day: Math.floor(decidedAt.getTime() / dayMillis) * dayMillis, people }
     if (weight === "left_out") return this.#count(at, "left_out", 0)
     this.#count(at, "decisions", weight)
-    const until = decidedAt.getTime() + outcomeHours * hourMillis
-    const { learned } = outcomesOf(decidedAt.getTime(), events.filter(({ occurredAt }) => occurredAt <= until))
-    for (const outcome of valuedOutcomes) if ((learned[outcome] ?? 0) > 0) this.#count(at, outcome, weight)
+    for (const outcome of settledOutcomes(decidedAt, events)) this.#count(at, outcome, weight)
   }
 
   rows(): ReadonlyArray<EvenSplitTally> {

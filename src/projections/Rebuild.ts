@@ -23,6 +23,7 @@ import { firstPeriod } from "../bandit/AttributeOutcomes.ts"
 import { AttributeOutcomesSum, replaceAttributeOutcomes } from "../learning/OutcomesByAttribute.ts"
 import { FatigueSum, firstFatigueDay, replaceFatigue } from "../learning/FatigueTallies.ts"
 import { type Days, EvenSplitSum, rebuildEvenSplits } from "../learning/EvenSplitTallies.ts"
+import { PropensitySum, replacePropensities } from "../learning/PropensityTallies.ts"
 import { settledDays } from "../sendtime/SettledDays.ts"
 
 /** Maximum number of decisions read at once. */
@@ -85,7 +86,7 @@ const differencesOf = (
   })
 }
 
-/** Recomputes the tallies by template. A check leaves out tallies of fatigue, attributes and repeats. */
+/** Recomputes the tallies by template. A check leaves out tallies of fatigue, attributes, propensities and repeats. */
 const recount = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -102,6 +103,7 @@ const recount = Effect.fnUntraced(function* (
   const sums = new Map<string, Tallies.TallySum>()
   const rules = yield* rulesIn(sql, org)
   const evenSplits = new EvenSplitSum(org)
+  const propensities = new PropensitySum()
   const fatigue = new FatigueSum(sql, org)
   const byAttribute = new AttributeOutcomesSum()
   const fatigueSince = Math.max(settled.from, firstFatigueDay(now))
@@ -136,8 +138,10 @@ const recount = Effect.fnUntraced(function* (
         for (const draw of failedDraws([rows[place]!])) byAttribute.add(draw, [])
       }
       if (ref.decidedAt >= settled.from && ref.decidedAt < settled.to) {
-        evenSplits.add(rows[place]!, events[place]!)
-        for (const draw of failedDraws([rows[place]!])) evenSplits.add(draw, [])
+        for (const sum of check ? [evenSplits] : [evenSplits, propensities]) {
+          sum.add(rows[place]!, events[place]!)
+          for (const draw of failedDraws([rows[place]!])) sum.add(draw, [])
+        }
       }
     })
     if (!check) {
@@ -160,6 +164,7 @@ const recount = Effect.fnUntraced(function* (
       return {
         sums,
         evenSplits,
+        propensities,
         decisions,
         byAttribute,
         fatigue: fatigue.rows(),
@@ -257,14 +262,20 @@ export class Rebuild extends Context.Service<Rebuild, {
             const since = new Date(now - countedDays * dayMillis)
             // Later days are still being counted.
             const days = yield* settledDays(sql, org, since)
-            const { byAttribute, decisions, evenSplits, fatigue, fatigueDays, sums } = yield* recount(sql, org, {
-              check,
-              now,
-              settled: days,
-              since,
-              template,
-            }, report)
+            const { byAttribute, decisions, evenSplits, fatigue, fatigueDays, propensities, sums } = yield* recount(
+              sql,
+              org,
+              {
+                check,
+                now,
+                settled: days,
+                since,
+                template,
+              },
+              report,
+            )
             const evenSplitsOf = Map.groupBy(evenSplits.rows(), ({ template_id }) => template_id)
+            const propensitiesOf = Map.groupBy(propensities.rows(), ({ template_id }) => template_id)
             const fatigueOf = Map.groupBy(fatigue, ({ template_id }) => template_id)
             let evenSplitDifferences = 0
             const counted = yield* TallyRebuild.countedTemplates(sql, org, template)
@@ -275,10 +286,11 @@ export class Rebuild extends Context.Service<Rebuild, {
               yield* report({ done: index, total: templates.length, unit: "templates" })
               const result = yield* rebuildTemplate(sql, org, id, {
                 sum: sums.get(id) ?? new Tallies.TallySum(),
-                replaceOthers: Effect.andThen(
+                replaceOthers: Effect.all([
                   replaceFatigue(sql, org, id, fatigueOf.get(id) ?? [], fatigueDays),
                   replaceAttributeOutcomes(sql, org, id, byAttribute.of(id)),
-                ),
+                  replacePropensities(sql, org, id, propensitiesOf.get(id) ?? [], days),
+                ]),
                 rebuildEven: rebuildEvenSplits(sql, org, id, evenSplitsOf.get(id) ?? [], { days, check }),
               }, { check, now })
               differences.push(...result.differences)

@@ -15,6 +15,7 @@ import { failedDraws } from "../journal/decisions/FailedRenderings.ts"
 import { countEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { countAttributeOutcomes, whileCounting } from "../learning/OutcomesByAttribute.ts"
 import { countFatigue } from "../learning/FatigueTallies.ts"
+import { countPropensities } from "../learning/PropensityTallies.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { countHoldouts } from "../learning/HoldoutTallies.ts"
 import { recordset } from "../store/Recordset.ts"
@@ -135,7 +136,7 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
 /**
  * Processes every decision twice. After an hour, a message without any event is recorded as sent and not engaged with
  * so far. After four days, this is repeated, and the decision is counted for its recommendation, its holdout, the
- * random-split weights and fatigue. Each step happens once, in the transaction that advances the organization's mark.
+ * propensities and fatigue. Each step happens once, in the transaction that advances the organization's mark.
  */
 export class Settling extends Context.Service<Settling, {
   /**
@@ -236,6 +237,7 @@ export class Settling extends Context.Service<Settling, {
             const drawn = [...found, ...failures]
             const drawnEvents = [...foundEvents, ...failures.map(() => [])]
             yield* countEvenSplits(sql, org, drawn, drawnEvents, now)
+            yield* countPropensities(sql, org, drawn, drawnEvents, now)
             yield* countAttributeOutcomes(sql, org, drawn, drawnEvents, now)
             yield* sql`
               INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})

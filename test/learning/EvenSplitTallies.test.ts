@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { placeOf } from "../../src/bandit/Holdout.ts"
 import { Settling } from "../../src/sendtime/Settling.ts"
 import { readEvenSplits, weightOf } from "../../src/learning/EvenSplitTallies.ts"
+import { propensityCountOf, readPropensities } from "../../src/learning/PropensityTallies.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle } from "../intake/support.ts"
 import { hour, makeTemplate } from "./support.ts"
@@ -79,11 +80,43 @@ describe("decisions weighted to a random split", () => {
         assert.strictEqual(counted!.leftOut, 1)
         assert.strictEqual(counted!.first.getTime(), dayAt(9, 0))
 
+        const byVariant = Effect.map(
+          readPropensities(sql, "even", "t", ["a", "b"], new Date(dayAt(30, 0))),
+          (rows) =>
+            (JSON.parse(rows) as Array<Parameters<typeof propensityCountOf>[0]>).map(propensityCountOf)
+              .toSorted((a, b) => a.copyId < b.copyId ? -1 : 1),
+        )
+        const ofVariants = yield* byVariant
+        // Three decisions with these probabilities, and the even choice of the holdout.
+        const offered = (propensity: number) => ({ count: 4, weight: 3 / propensity + 2, square: 0 })
+        assert.deepStrictEqual(ofVariants.map(({ copyId, day, sums }) => ({ copyId, day, sums })), [
+          {
+            copyId: "a",
+            day: dayAt(9, 0),
+            sums: {
+              offered: offered(0.8),
+              decisions: { count: 3, weight: 4.5, square: 7.126 },
+              click: { count: 1, weight: 1.25, square: 1.563 },
+            },
+          },
+          {
+            copyId: "b",
+            day: dayAt(9, 0),
+            sums: {
+              offered: offered(0.2),
+              decisions: { count: 1, weight: 5, square: 25 },
+              click: { count: 1, weight: 5, square: 25 },
+              negative: { count: 1, weight: 5, square: 25 },
+            },
+          },
+        ])
+
         yield* settle("even")
         const rebuild = yield* Rebuild
         assert.strictEqual((yield* rebuild.run(org("even"), { check: true })).evenSplitDifferences, 0)
         yield* rebuild.run(org("even"), { check: false })
         assert.deepStrictEqual(yield* counts, counted)
+        assert.deepStrictEqual(yield* byVariant, ofVariants)
 
         yield* receive("even", [event("click", "a2", 3)])
         yield* drain

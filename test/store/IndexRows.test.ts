@@ -108,6 +108,8 @@ const bounds: Readonly<Record<string, number>> = {
   kind: 20,
   outcome: 20,
   "even_split_tallies.measure": 20,
+  "propensity_tallies.measure": 20,
+  "propensity_tallies.candidates": 22,
   stream: 20,
   "webhook_endpoints.id": 20,
   "outgoing_webhooks.id": 40,

@@ -182,6 +182,7 @@ suiteOnSandbox("Live figures of an organization", (bench) => {
       "models",
       "holdout_tallies",
       "even_split_tallies",
+      "propensity_tallies",
       "timing_tallies",
       "send_times",
       "send_advice",

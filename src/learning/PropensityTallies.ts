@@ -1,0 +1,193 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../bandit/Window.ts"
+import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
+import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
+import { recordset } from "../store/Recordset.ts"
+import { sha256 } from "../text/Sha256.ts"
+import {
+  type Days,
+  keptDays,
+  settledOutcomes,
+  type WeightedCount,
+  type WeightedDecision,
+  weightOf,
+} from "./EvenSplitTallies.ts"
+
+// Decisions weighted by the inverse of their propensity, with their outcomes, from which two variants are compared
+// without a model. `Settling` counts each decision once, when it is four days old.
+
+/** Maximum number of candidates of a counted decision: none of more variants gets enough decisions for a comparison. */
+const mostCandidates = 50
+
+/** Weights are summed in whole thousandths, so that sums do not depend on the order of the decisions. */
+const scale = 1000
+
+const measures = ["offered", "decisions", ...valuedOutcomes] as const
+type Measure = typeof measures[number]
+
+/** One row of the tallies. `day` in Unix milliseconds, `weight` and `square` in thousandths. */
+interface PropensityTally {
+  readonly template_id: string
+  readonly day: number
+  readonly candidates: string
+  readonly copy_id: string
+  readonly measure: Measure
+  readonly count: number
+  readonly weight: number
+  readonly square: number
+}
+
+/** Sums tallies of many decisions. */
+export class PropensitySum {
+  readonly #tallies = new Map<string, { -readonly [name in keyof PropensityTally]: PropensityTally[name] }>()
+  readonly #digests = new Map<string, string>()
+
+  /** Adds a decision with its events, earliest first. */
+  add(decision: WeightedDecision, events: ReadonlyArray<StoredEvent>): void {
+    const { copyId, decidedAt, templateId, weights } = decision
+    const weight = weightOf(decision)
+    const ids = Object.keys(weights ?? {}).sort()
+    if (typeof weight !== "number" || ids.length < 2 || ids.length > mostCandidates) return
+    const at = {
+      template_id: templateId,
+      day: Math.floor(decidedAt.getTime() / dayMillis) * dayMillis,
+      candidates: this.#digestOf(ids.join("\0")),
+    }
+    for (const id of ids) this.#count({ ...at, copy_id: id, measure: "offered" }, 1 / weights![id]!)
+    for (const measure of ["decisions" as const, ...settledOutcomes(decidedAt, events)]) {
+      this.#count({ ...at, copy_id: copyId, measure }, weight * ids.length)
+    }
+  }
+
+  rows(): ReadonlyArray<PropensityTally> {
+    return [...this.#tallies.values()]
+  }
+
+  #digestOf(ids: string): string {
+    let digest = this.#digests.get(ids)
+    if (digest === undefined) this.#digests.set(ids, digest = sha256(ids).slice(0, 22))
+    return digest
+  }
+
+  #count(at: Omit<PropensityTally, "count" | "weight" | "square">, inverse: number): void {
+    const key = `${at.template_id}\0${at.day}\0${at.candidates}\0${at.copy_id}\0${at.measure}`
+    let tally = this.#tallies.get(key)
+    if (tally === undefined) this.#tallies.set(key, tally = { ...at, count: 0, weight: 0, square: 0 })
+    tally.count++
+    tally.weight += Math.round(inverse * scale)
+    // The squares of offers are not read.
+    if (at.measure !== "offered") tally.square += Math.round(inverse ** 2 * scale)
+  }
+}
+
+/** Adds tallies to the stored ones. */
+const addRows = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<PropensityTally>) =>
+  sql`
+    INSERT INTO propensity_tallies AS t
+      (org_slug, template_id, day, candidates, copy_id, measure, count, weight, square)
+    SELECT ${org}, r.template_id, to_timestamp(r.day / 1000.0), r.candidates, r.copy_id, r.measure, r.count, r.weight,
+      r.square
+    FROM ${
+    recordset(rows, {
+      template_id: "text",
+      day: "float8",
+      candidates: "text",
+      copy_id: "text",
+      measure: "text",
+      count: "bigint",
+      weight: "bigint",
+      square: "bigint",
+    })
+  }
+    ON CONFLICT (org_slug, template_id, day, candidates, copy_id, measure) DO UPDATE SET
+      count = t.count + EXCLUDED.count, weight = t.weight + EXCLUDED.weight, square = t.square + EXCLUDED.square`
+
+/** Counts decisions with their events. Call it inside the transaction that settles them. */
+export const countPropensities = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  decisions: ReadonlyArray<WeightedDecision>,
+  events: ReadonlyArray<ReadonlyArray<StoredEvent>>,
+  nowMillis: number,
+): Effect.fn.Return<void, SqlError> {
+  const sum = new PropensitySum()
+  decisions.forEach((decision, place) => sum.add(decision, events[place]!))
+  const rows = sum.rows()
+  if (rows.length === 0) return
+  yield* addRows(sql, org, rows)
+  const templates = [...new Set(rows.map(({ template_id }) => template_id))]
+  yield* sql`
+    DELETE FROM propensity_tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ANY(${templates}::text[])
+      AND t.day < ${new Date(nowMillis - keptDays * dayMillis)}`
+})
+
+/** Replaces a template's tallies of settled days with recomputed ones. */
+export const replacePropensities = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  rows: ReadonlyArray<PropensityTally>,
+  days: Days,
+): Effect.fn.Return<void, SqlError> {
+  yield* sql`
+    DELETE FROM propensity_tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ${template}
+      AND t.day >= ${new Date(days.from)} AND t.day < ${new Date(days.to)}`
+  if (rows.length > 0) yield* addRows(sql, org, rows)
+})
+
+/** Counts of one variant on one day, in decisions with one set of candidates. Weights are inverse propensities. */
+export interface PropensityCount {
+  /** Start of the day (UTC). Unit: Unix milliseconds. */
+  readonly day: number
+  /** Names the set of candidates. */
+  readonly candidates: string
+  readonly copyId: string
+  readonly sums: { readonly [measure in "offered" | "decisions" | ValuedOutcome]?: WeightedCount }
+}
+
+/** A `PropensityCount` in the order of its members. Each sum is a list of its count, weight and square. */
+export type CountRow = readonly [
+  day: number,
+  candidates: string,
+  copyId: string,
+  sums: { readonly [measure in Measure]?: readonly [count: number, weight: number, square: number] },
+]
+
+/** Decodes a row that `readPropensities` returns. */
+export const propensityCountOf = ([day, candidates, copyId, sums]: CountRow): PropensityCount => ({
+  day,
+  candidates,
+  copyId,
+  sums: Object.fromEntries(
+    Object.entries(sums).map(([measure, [count, weight, square]]) => [
+      measure,
+      { count, weight: weight / scale, square: square / scale },
+    ]),
+  ),
+})
+
+/** Reads the counts of two variants since `from` as the JSON text of a list of rows. */
+export const readPropensities = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: string,
+  variants: readonly [string, string],
+  from: Date,
+): Effect.Effect<string, SqlError> =>
+  Effect.map(
+    sql<{ readonly rows: string }>`
+      SELECT coalesce(json_agg(json_build_array(g.day, g.candidates, g.copy_id, g.sums)), '[]')::text AS rows
+      FROM (
+        SELECT extract(epoch FROM t.day)::float8 * 1000 AS day, t.candidates, t.copy_id,
+          json_object_agg(t.measure, json_build_array(t.count, t.weight, t.square)) AS sums
+        FROM propensity_tallies t
+        WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.copy_id = ANY(${variants}::text[])
+          AND t.day >= ${from}
+        GROUP BY 1, 2, 3
+      ) g`,
+    ([row]) => row!.rows,
+  )
