@@ -4,90 +4,12 @@
 // whose names contain "components" check the effects of components instead.
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun } from "./simulation/Honesty.ts"
-import { type HonestyWorld } from "./simulation/HonestyWorld.ts"
+import type { HonestyWorld } from "./simulation/HonestyWorld.ts"
 import { coverage as coverageOf, crowds } from "./simulation/PropensityCrowds.ts"
-import { failingSettings } from "./simulation/FailingVariants.ts"
-import { componentRun, type ComponentSetting } from "./simulation/ComponentHonesty.ts"
+import { componentSettings, failingWorlds, settings } from "./simulation/HonestySettings.ts"
+import { componentRun } from "./simulation/ComponentHonesty.ts"
 import { features } from "../src/simulation/Product.ts"
 import { spread } from "../src/simulation/Spread.ts"
-
-const base = { variants: 4, decisionsPerDay: 500, days: 28, rate: 0.03, sd: 0 }
-/**
- * Returns people who get one message each, and heavy users who get 100 messages each and the share `heavy` of all mail.
- */
-const crowdOf = (heavy: number, sends: number) => ({
-  people: Math.round(sends * (1 - heavy)),
-  heavy,
-  keenness: 0.5,
-  taste: 1.5,
-})
-const fatigue = { people: 8000, effects: [0, -0.3, -0.6, -1] }
-const settings: ReadonlyArray<HonestyWorld> = [
-  { ...base, name: "identical" },
-  { ...base, name: "sd 0.1", sd: 0.1 },
-  { ...base, name: "sd 0.25", sd: 0.25 },
-  { ...base, name: "sd 0.25 at 5000", sd: 0.25, decisionsPerDay: 5000 },
-  { ...base, name: "segments", sd: 0.1, segmentSd: 0.3, decisionsPerDay: 2000 },
-  { ...base, name: "weak segments", sd: 0.1, segmentSd: 0.1, decisionsPerDay: 2000 },
-  { ...base, name: "strong segments", sd: 0.1, segmentSd: 0.6, decisionsPerDay: 2000 },
-  { ...base, name: "segments A/A", variants: 2, segmentSd: 0, days: 45, decisionsPerDay: 1000 },
-  { ...base, name: "segments lift 30 %", variants: 2, segmentSd: 0, days: 45, decisionsPerDay: 1000, lift: 0.3 },
-  { ...base, name: "fatigue", sd: 0.25, decisionsPerDay: 3000, fatigue },
-  { ...base, name: "fatigue A/A", variants: 2, decisionsPerDay: 3000, fatigue },
-  { ...base, name: "fatigue lift 30 %", variants: 2, decisionsPerDay: 3000, lift: 0.3, fatigue },
-  { ...base, name: "A/A 500", variants: 2, days: 30 },
-  { ...base, name: "A/A 1000", variants: 2, days: 45, decisionsPerDay: 1000 },
-  { ...base, name: "lift 30 %", variants: 2, days: 45, decisionsPerDay: 1000, lift: 0.3 },
-  { ...base, name: "lift 30 % of 4", days: 45, decisionsPerDay: 1000, lift: 0.3 },
-  { ...base, name: "1 % to heavy users", variants: 2, crowd: crowdOf(0.01, 14_000) },
-  { ...base, name: "10 % to heavy users", variants: 2, crowd: crowdOf(0.1, 14_000) },
-  { ...base, name: "50 % to heavy users", variants: 2, crowd: crowdOf(0.5, 14_000) },
-  { ...base, name: "heavy users A/A", variants: 2, days: 45, decisionsPerDay: 1000, crowd: crowdOf(0.5, 45_000) },
-  {
-    ...base,
-    name: "heavy users lift 30 %",
-    variants: 2,
-    days: 45,
-    decisionsPerDay: 1000,
-    lift: 0.3,
-    crowd: crowdOf(0.1, 45_000),
-  },
-  { ...base, name: "walk 4 %", sd: 0.15, days: 42, decisionsPerDay: 1000, moves: { walk: 0.04 } },
-  {
-    ...base,
-    name: "fall",
-    sd: 0.15,
-    days: 42,
-    decisionsPerDay: 1000,
-    moves: { fall: { day: 21, log: Math.log(0.65) } },
-  },
-  {
-    ...base,
-    name: "launch",
-    sd: 0.15,
-    days: 42,
-    decisionsPerDay: 1000,
-    moves: { rise: { day: 35, log: Math.log(1.5) } },
-  },
-  { ...base, name: "revenue", values: { median: 40, sigma: 1, cap: 300, sd: 0 } },
-  { ...base, name: "revenue sd 0.25", sd: 0.1, values: { median: 40, sigma: 1, cap: 300, sd: 0.25 } },
-  { ...base, name: "revenue skewed", sd: 0.1, values: { median: 40, sigma: 1.5, cap: 1000, sd: 0.25 } },
-]
-/**
- * Intervals are checked at 700 outcomes, as in the other settings. Shares are checked at six times as many outcomes,
- * which show the true differences.
- */
-const failingWorlds = failingSettings.map(({ failing, name }) => {
-  const world = { ...base, name, failing, variants: failing.below.length }
-  return { name, few: { ...world, rate: 0.05 }, many: { ...world, days: 21, decisionsPerDay: 2000, rate: 0.1 } }
-})
-const made = { days: 20, decisionsPerDay: 1000 }
-const componentSettings: ReadonlyArray<ComponentSetting> = [
-  { ...made, name: "components", effects: 0.15, variants: 0.05 },
-  { ...made, name: "strong components", effects: 0.3, variants: 0 },
-  { ...made, name: "idle components", effects: 0, variants: 0.25 },
-  { ...made, name: "very strong components", effects: 0.6, variants: 0.05 },
-]
 
 /** The gain by propensities is also checked in crowds, where each person has several decisions. */
 const allNames = [...[...settings, ...failingWorlds, ...componentSettings].map(({ name }) => name), "crowds"]

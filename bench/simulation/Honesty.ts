@@ -4,6 +4,7 @@ import { revenueUnit, squareUnit } from "../../src/bandit/Revenue.ts"
 import { measures } from "../../src/bandit/Tally.ts"
 import { dayMillis } from "../../src/bandit/Window.ts"
 import { peopleGroups } from "../../src/bandit/Holdout.ts"
+import { missingValue } from "../../src/bandit/Contexts.ts"
 import { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { weightsOf } from "../../src/domain/ObjectiveWeights.ts"
 import { type CountedContext, prepare } from "../../src/results/Composition.ts"
@@ -13,7 +14,15 @@ import { composeSeries } from "../../src/results/SeriesComposition.ts"
 import type { TemplateResults } from "../../src/results/TemplateResults.ts"
 import type { ComposedSeries } from "../../src/results/TemplateSeries.ts"
 import { weightedGain } from "../../src/results/WeightedGain.ts"
-import { audienceRates, type HonestyWorld, honestyWorld, meanValue, mediansOf, settledShare } from "./HonestyWorld.ts"
+import {
+  attributeOf,
+  audienceRates,
+  type HonestyWorld,
+  honestyWorld,
+  meanValue,
+  mediansOf,
+  settledShare,
+} from "./HonestyWorld.ts"
 import type { LearnerKind } from "../../src/simulation/Learners.ts"
 import { type Feature, type Knowledge, Product } from "../../src/simulation/Product.ts"
 import { run } from "../../src/simulation/Run.ts"
@@ -326,17 +335,20 @@ export const honestyRun = (
     ? undefined
     : mediansOf(setting, seed).map((median) => meanValue(median, setting.values!))
   const people = audienceRates(setting)
+  const attribute = attributeOf(setting)?.name
+  const settled = settledShare(setting)
   run(world, policy, seed, (decision, arm, clickRates, propensity) => {
     const rates = people ?? (worths === undefined ? clickRates : clickRates.map((rate, i) => rate * worths[i]!))
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     if (fresh !== undefined) world.rates(decision, fresh)
-    truth.add(at[decision]!, requests[requestOf[decision]!]!.attrs.get("tier")?.[0], arm, rates, fresh)
+    const { attrs, person = decision } = requests[requestOf[decision]!]!
+    const value = attribute === undefined ? undefined : attrs.get(attribute)?.[0] ?? missingValue
+    truth.add(at[decision]!, value, arm, rates, fresh)
     if (at[decision]! >= end - 7 * dayMillis) lastChosen[arm]!++
     if (at[decision]! >= settledUntil) return
     const hasClicked = clickChance[decision]! < clickRates[arm]! && delayHours[decision]! <= 96
-    const { person = decision } = requests[requestOf[decision]!]!
     evenSplits.add(person % peopleGroups, 1 / (arms.length * propensity), hasClicked)
-    evenSplits.truth += settledShare * (rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / arms.length)
+    evenSplits.truth += settled * (rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / arms.length)
   })
   look(end)
   const known = learner!.knowledge(0, end)

@@ -2,7 +2,14 @@ import { exposureClass } from "../../src/bandit/Fatigue.ts"
 import { Phi } from "../../src/bandit/Normal.ts"
 import { chance, seedOf } from "../../src/simulation/Chance.ts"
 import { type Failing, withFailures } from "./FailingVariants.ts"
-import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "../../src/simulation/World.ts"
+import {
+  absent,
+  armIds,
+  type AttributePlan,
+  makeWorld,
+  type World,
+  type WorldPlan,
+} from "../../src/simulation/World.ts"
 
 // Worlds with known true rates, which check results.
 
@@ -35,6 +42,20 @@ export interface HonestyWorld {
   readonly crowd?: MailCrowd
   /** How rates change from day to day. Absent: they are constant. */
   readonly moves?: Moves
+  /** Another attribute in place of the one of `segmentSd`. */
+  readonly attribute?: AttributeEffects
+  /** Log-normal delay of outcomes. Default: a median of 5 hours and a standard deviation of 1.6 of the log. */
+  readonly delay?: { readonly medianHours: number; readonly sigma: number }
+}
+
+/** An attribute of people, and how rates depend on it. */
+export interface AttributeEffects extends AttributePlan {
+  /** By value: its effect on the log rates of all variants. Default: 0. */
+  readonly logs?: ReadonlyArray<number>
+  /** Standard deviation of each variant's effects on its log rate. */
+  readonly sd: number
+  /** By value: its effect on a variant whose factor is 1. Default: each value has a random effect of its own. */
+  readonly curve?: ReadonlyArray<number>
 }
 
 /** Changes of log rates over the days of a world. */
@@ -59,6 +80,8 @@ export interface MailCrowd {
   readonly keenness: number
   /** Standard deviation of the log rates of heavy users, separate for each variant. */
   readonly taste: number
+  /** Whether one person is the only heavy user. Default: false. */
+  readonly isSingle?: boolean
 }
 
 /** Number of messages of a heavy user for each message of another person. */
@@ -83,12 +106,36 @@ export interface Values {
   readonly sd: number
 }
 
-const delay = { medianHours: 5, sigma: 1.6 }
+const usualDelay = { medianHours: 5, sigma: 1.6 }
 
-/** Share of the clicks that arrive within four days. */
-export const settledShare = Phi(Math.log(96 / delay.medianHours) / delay.sigma)
+/** Share of the outcomes that arrive within four days. */
+export const settledShare = ({ delay = usualDelay }: HonestyWorld): number =>
+  Phi(Math.log(96 / delay.medianHours) / delay.sigma)
 
 const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
+
+/** The attribute of a setting. Undefined without one. */
+export const attributeOf = ({ attribute, segmentSd }: HonestyWorld): AttributeEffects | undefined =>
+  attribute ?? (segmentSd === undefined ? undefined : { ...tier, sd: segmentSd })
+
+/** People whose plan is known less often the less they respond: they respond half as often as people with a known one. */
+export const hiddenPlans: AttributeEffects = {
+  name: "tier",
+  values: [["free", 0.3], [absent, 0.3], ["pro", 0.3], [absent, 0.1]],
+  logs: [0, -0.7, 0, -0.7],
+  sd: 0.3,
+}
+
+const ages = Array.from({ length: 63 }, (_, i) => i + 18)
+
+/** Ages whose effect is the same at both ends, and the opposite in the middle. */
+export const curvedAges: AttributeEffects = {
+  name: "age",
+  values: ages.map((age) => [`${age}`, 1] as const),
+  sd: 0.5,
+  // A parabola with mean 0 and standard deviation 1.
+  curve: ages.map((age) => ((age - 49) ** 2 - 330.67) / 295.7),
+}
 
 /** Returns the median value of each variant. */
 export const mediansOf = ({ name, values, variants }: HonestyWorld, seed: number): ReadonlyArray<number> => {
@@ -116,18 +163,20 @@ const drawValues = (setting: HonestyWorld, seed: number, world: World): World["v
 }
 
 const crowdOf = (
-  { heavy, keenness, people, taste }: MailCrowd,
+  { heavy, isSingle = false, keenness, people, taste }: MailCrowd,
   variants: number,
 ): Pick<WorldPlan, "people" | "person"> => {
   // The number of people that yields this share of the mail for heavy users.
   const share = heavy / (heavy + heavyMail * (1 - heavy))
+  let isFirst = true
   return {
     people,
     person: ({ normal, uniform }) => {
-      const isHeavy = uniform() < share
+      const isHeavy = isSingle ? isFirst : uniform() < share
+      isFirst = false
       const draw = (sd: number) => isHeavy ? sd * normal() - sd ** 2 / 2 : 0
       return {
-        share: isHeavy ? heavyMail : 1,
+        share: !isHeavy ? 1 : isSingle ? (people - 1) * heavy / (1 - heavy) : heavyMail,
         log: draw(keenness),
         tastes: Array.from({ length: variants }, () => draw(taste)),
       }
@@ -142,9 +191,14 @@ const peopleOf = ({ crowd, fatigue, variants }: HonestyWorld): Pick<WorldPlan, "
     tire: (seen) => fatigue.effects[exposureClass(seen)]!,
   }
 
-/** Returns the rates in the whole population of a crowd, which results estimate. */
+/**
+ * Returns the rates in the whole population of a crowd, which results estimate. Undefined with a single heavy user, who is a
+ * part of the audience.
+ */
 export const audienceRates = ({ crowd, lift = 0, rate, variants }: HonestyWorld): Float64Array | undefined =>
-  crowd && Float64Array.from({ length: variants }, (_, arm) => arm === 0 ? rate * (1 + lift) : rate)
+  crowd === undefined || crowd.isSingle === true
+    ? undefined
+    : Float64Array.from({ length: variants }, (_, arm) => arm === 0 ? rate * (1 + lift) : rate)
 
 /** Returns the changes of the log rates by day and variant. */
 const movesOf = (
@@ -165,24 +219,31 @@ const movesOf = (
 
 /** Creates the world of a setting. A seed always creates the same world. */
 export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
+  const attribute = attributeOf(setting)
   const world = makeWorld({
     name: setting.name,
     seed,
     days: setting.days,
     sends: setting.days * setting.decisionsPerDay,
     arms: armIds(setting.variants),
-    attributes: setting.segmentSd === undefined ? [] : [tier],
-    delay,
+    attributes: attribute === undefined ? [] : [attribute],
+    delay: setting.delay ?? usualDelay,
     ...peopleOf(setting),
     logRates: ({ normal }) => {
       const effects = Array.from(
         { length: setting.variants },
         (_, arm) => setting.lift === undefined ? setting.sd * normal() : arm === 0 ? Math.log1p(setting.lift) : 0,
       )
-      const bySegment = Array.from({ length: setting.variants * 3 }, () => (setting.segmentSd ?? 0) * normal())
+      const values = attribute?.values.length ?? 3
+      const bySegment = Array.from({ length: setting.variants * values }, () => (attribute?.sd ?? 0) * normal())
+      const effectOf = (value: number, arm: number) =>
+        attribute?.curve === undefined
+          ? bySegment[values * arm + value]!
+          : bySegment[values * arm]! * attribute.curve[value]!
       const byDay = movesOf(setting, effects, normal)
       return {
-        byValues: ([value = 0], arm) => Math.log(setting.rate) + effects[arm]! + bySegment[3 * arm + value]!,
+        byValues: ([value = 0], arm) =>
+          Math.log(setting.rate) + effects[arm]! + (attribute?.logs?.[value] ?? 0) + effectOf(value, arm),
         byDay: (day, arm) => byDay[day]![arm]!,
       }
     },
