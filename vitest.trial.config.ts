@@ -25,6 +25,7 @@ export default defineConfig({
       "test/simulation/GroupCommitSchedules.test.ts",
       "test/simulation/LearnerSchedules.test.ts",
       "test/sendtime/Weekends.test.ts",
+      "test/results/PairDifference.test.ts",
     ],
     env: {
       KILLS: "50",
@@ -50,6 +51,7 @@ export default defineConfig({
       JSON_TEXTS: "2000000",
       SIMULATION_SCHEDULES: "50000",
       WEEKEND_SEEDS: "20",
+      PAIR_RUNS: "1000",
     },
     testTimeout: 3_600_000,
     // One after another, so that their figures are their own.

@@ -9,7 +9,7 @@ const hourlyMillis = 96 * hourMillis
 /** Age up to which each day has its own bucket. */
 const dailyMillis = 35 * dayMillis
 /** Age at which sends are dropped. */
-const keptMillis = 180 * dayMillis
+export const keptMillis = 180 * dayMillis
 
 /** 1970-01-05 00:00 UTC, a Monday. */
 const firstMonday = 4 * dayMillis

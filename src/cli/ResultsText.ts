@@ -159,6 +159,27 @@ const liftText = ({ objective, winner: { leader, lift } }: Pick<TemplateResults,
   } (${unit(low)} to ${unit(high)}).`
 }
 
+/** A sentence with the comparison without a model. Empty without one. */
+export const withoutModelLines = (
+  { objective, winner, without_model: alone }: Pick<TimedTemplateResults, "objective" | "winner" | "without_model">,
+): ReadonlyArray<string> => {
+  const rests = winner.verdict === "firm_winner" && alone?.supports !== true
+    ? ["The firm verdict rests on the model."]
+    : []
+  if (alone === null) return rests
+  const inPercent = typeof objective === "string"
+  const unit = (value: number) => `${value < 0 ? "" : "+"}${(inPercent ? 100 * value : value).toPrecision(2)}`
+  const [low, high] = alone.interval
+  return [
+    [
+      `Without a model, by the recorded probabilities of ${alone.decisions} decisions: ${alone.copy_id} has ${
+        unit(alone.difference)
+      } ${inPercent ? "percentage points" : "per decision"} over ${alone.baseline} (${unit(low)} to ${unit(high)}).`,
+      ...rests,
+    ].join(" "),
+  ]
+}
+
 /** A sentence with the verdict, or with the reason why there is no verdict yet. */
 export const winnerSentence = (results: Pick<TemplateResults, "objective" | "variants" | "winner">): string => {
   const { variants, winner } = results
@@ -325,7 +346,9 @@ const healthLines = (health: TimedTemplateResults["health"]): ReadonlyArray<stri
 
 /** The whole text of a template's results. With `segments`, it contains a table for each segment. */
 export const resultsText = (
-  results: TemplateResults & Partial<Pick<TimedTemplateResults, "health" | "timing" | "holdout" | "fatigue">>,
+  results:
+    & TemplateResults
+    & Partial<Pick<TimedTemplateResults, "fatigue" | "health" | "holdout" | "timing" | "without_model">>,
   options: { readonly segments: boolean },
 ): string => {
   const { decisions, objective, segment, segments, template_id, variants, window } = results
@@ -356,6 +379,9 @@ export const resultsText = (
     ...(results.fatigue === undefined ? [] : fatigueLines(results.fatigue)),
   ]
   lines.push(...componentLines(results.components))
+    ...(results.without_model === undefined
+      ? []
+      : withoutModelLines({ ...results, without_model: results.without_model })),
   if (options.segments) {
     for (const one of segments) {
       lines.push(

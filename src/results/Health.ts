@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { described } from "../domain/described.ts"
+import type { WithoutModel } from "./WithoutModel.ts"
 import { equalSharesProbability, type ExpectedChoices, type Proportion, sampleRatioProbability } from "./SampleRatio.ts"
 
 // The health of a test: whether its comparison is reliable. Pure.
@@ -287,11 +288,18 @@ export const healthOf = (facts: HealthFacts): Health => {
   }
 }
 
-/** Returns the verdict for display: a firm winner is not firm while a check is red. */
+/**
+ * Returns the verdict for display: a firm winner is not firm while a check is red, or while the comparison without a model
+ * says that the other variant is better.
+ */
 export const heldBack = <W extends { readonly verdict: string; readonly state: string }>(
   winner: W,
   { state }: Pick<Health, "state">,
-): W => state === "red" && winner.verdict === "firm_winner" ? { ...winner, state: "winner", verdict: "winner" } : winner
+  alone: Pick<WithoutModel, "interval"> | null,
+): W =>
+  winner.verdict === "firm_winner" && (state === "red" || (alone !== null && alone.interval[1] < 0))
+    ? { ...winner, state: "winner", verdict: "winner" }
+    : winner
 
 /** Returns the first line: `Healthy`, or the worst finding. */
 export const healthLine = ({ checks, state }: Health): string => {

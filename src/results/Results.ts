@@ -1,14 +1,16 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { defaultFloor } from "../bandit/Policy.ts"
-import { bucketAt, windowBounds } from "../bandit/Window.ts"
+import { bucketAt, keptMillis, windowBounds } from "../bandit/Window.ts"
 import { noticed, RequestNotices } from "../decide/RequestNotices.ts"
 import { timing } from "../sendtime/Timing.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import type { Objective } from "../domain/Template.ts"
 import { readHoldouts } from "../learning/HoldoutTallies.ts"
 import { type LearningWindow, learningWindow } from "../domain/LearningWindow.ts"
 import { Learning } from "../learning/Learning.ts"
+import { readPropensities } from "../learning/PropensityTallies.ts"
 import { countsOf } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
@@ -17,8 +19,9 @@ import { healthOf, heldBack } from "./Health.ts"
 import { holdoutResults } from "./HoldoutResults.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
-import type { TimedTemplateResults } from "./TemplateResults.ts"
+import type { TimedTemplateResults, WinnerResults } from "./TemplateResults.ts"
 import { healthFacts } from "./HealthFacts.ts"
+import { pairOf, withoutModel } from "./WithoutModel.ts"
 
 /** Returns the requested window, or undefined for the adaptive mode. */
 export const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): LearningWindow | undefined =>
@@ -58,6 +61,22 @@ export class Results extends Context.Service<Results, {
       const count = (org: OrgSlug, template: string, from: Date, to: Date) =>
         Effect.orDie(countsOf(sql, org, template, { from, to }))
 
+      /** Compares the first two variants without a model. Null without enough data. */
+      const compareAlone = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        template: string,
+        objective: Objective,
+        winner: WinnerResults,
+        since: Date,
+      ) {
+        const pair = pairOf(winner)
+        if (pair === undefined) return null
+        const [ours, theirs] = pair
+        const counts = yield* Effect.orDie(readPropensities(sql, org, template, pair, since))
+        const found = yield* worker.pair({ ours, theirs, objective, counts })
+        return found === null ? null : withoutModel(pair, found)
+      })
+
       const results = Effect.fn("Results.results")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
         const template = yield* templates.outline(org, id)
         yield* worker.start
@@ -79,6 +98,8 @@ export class Results extends Context.Service<Results, {
           const seen = view?.variantsById.get(id)
           if (seen === undefined ? active : seen.active && seen.calendar.holds(nowMillis)) eligible.add(id)
         }
+        // The model of a window has no verdict. The verdict is stored with the model of all decisions.
+        const verdict = model.verdict ?? (yield* learning.model(org, template.id, undefined)).verdict
         const composed = yield* worker.results({
           template: {
             id: template.id,
@@ -94,12 +115,14 @@ export class Results extends Context.Service<Results, {
           eligible,
           floor: view?.org.explorationFloor ?? defaultFloor,
           model,
-          // The model of a window has no verdict. The verdict is stored with the model of all decisions.
-          verdict: model.verdict ?? (yield* learning.model(org, template.id, undefined)).verdict,
+          verdict,
           rows,
           segment: options.segment ?? new Map(),
           nowMillis,
         })
+        const { objective } = template
+        const since = new Date(Math.max(verdict?.evidenceFrom ?? 0, nowMillis - keptMillis))
+        const alone = yield* compareAlone(org, template.id, objective, composed.winner, since)
         const window = [new Date(from), new Date(to)] as const
         const health = healthOf(
           yield* Effect.orDie(
@@ -115,7 +138,8 @@ export class Results extends Context.Service<Results, {
         )
         return {
           ...composed,
-          winner: heldBack(composed.winner, health),
+          winner: heldBack(composed.winner, health, alone),
+          without_model: alone,
           health,
           timing: yield* Effect.orDie(timing(sql, org, template.id, ...window)),
           holdout: holdoutResults(

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { workerThread } from "../learning/WorkerThread.ts"
 import type { ResultsInput } from "./Composition.ts"
+import type { PairDifference, PairInput } from "./PairDifference.ts"
 import type { SeriesInput } from "./SeriesComposition.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
 import type { ComposedSeries } from "./TemplateSeries.ts"
@@ -15,11 +16,14 @@ type UnreadResults = Unread<ResultsInput, "rows">
  * delayClass, count.
  */
 type UnreadSeries = Unread<SeriesInput, "rows" | "delays">
+/** `counts`: the rows of `readPropensities`. */
+type UnreadPair = Unread<PairInput, "counts">
 
 /** A request to the worker of results. */
 export type ResultsRequest =
   | { readonly type: "results"; readonly input: UnreadResults }
   | { readonly type: "series"; readonly input: UnreadSeries }
+  | { readonly type: "pair"; readonly input: UnreadPair }
 
 /**
  * Computes results and series in a separate worker, started by the first request for results. Each needs up to half a
@@ -30,6 +34,7 @@ export class ResultsWorker extends Context.Service<ResultsWorker, {
   readonly start: Effect.Effect<void>
   readonly results: (input: UnreadResults) => Effect.Effect<TemplateResults>
   readonly series: (input: UnreadSeries) => Effect.Effect<ComposedSeries>
+  readonly pair: (input: UnreadPair) => Effect.Effect<PairDifference | null>
 }>()("parlance/results/ResultsWorker") {
   static readonly layer = Layer.effect(
     ResultsWorker,
@@ -41,6 +46,7 @@ export class ResultsWorker extends Context.Service<ResultsWorker, {
         start,
         results: (input) => askOrDie({ type: "results", input }),
         series: (input) => askOrDie({ type: "series", input }),
+        pair: (input) => askOrDie({ type: "pair", input }),
       })
     }),
   )

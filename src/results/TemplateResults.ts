@@ -8,6 +8,7 @@ import { loserRule } from "./Losers.ts"
 import { type ClickReason, clickReason, clickReasons } from "../domain/ClickReasons.ts"
 import { described } from "../domain/described.ts"
 import { type CountedEvent, countedEvents, eventKinds } from "../domain/EventKinds.ts"
+import { WithoutModel } from "./WithoutModel.ts"
 
 // Results of a template's variants, in the shape of the API's response.
 
@@ -317,6 +318,12 @@ export const TimedTemplateResults = Schema.Struct({
       "without evidence of a change",
   ),
 }).annotate({ identifier: "TemplateResults" })
+  without_model: described(
+    Schema.NullOr(WithoutModel),
+    "The leader compared with the next best variant by the recorded probabilities alone, since the last turn of the evidence, " +
+      "over all segments and independent of the window. Decisions count once they are four days old. Null with " +
+      "fewer than two active variants or 20 outcomes, and with revenue in the objective",
+  ),
 export type TimedTemplateResults = typeof TimedTemplateResults.Type
 
 /**

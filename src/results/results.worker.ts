@@ -2,8 +2,10 @@ import "../runtime/leakGuard.ts"
 import { report } from "../bandit/Report.ts"
 import * as Json from "../json/Json.ts"
 import { type SeriesCounts, seriesMeasures } from "../learning/TallyReports.ts"
+import { type CountRow, propensityCountOf } from "../learning/PropensityTallies.ts"
 import { answerAsWorker } from "../learning/WorkerThread.ts"
 import { type CountedContext, prepare } from "./Composition.ts"
+import { pairDifference } from "./PairDifference.ts"
 import type { ResultsRequest } from "./ResultsWorker.ts"
 import { composeSeries, type CountedPeriod, type DelayedOutcomes } from "./SeriesComposition.ts"
 
@@ -47,6 +49,10 @@ answerAsWorker((request: ResultsRequest): unknown => {
         rows: (Json.parseStored(rows) as Array<PeriodRow>).map(periodOf),
         delays: (Json.parseStored(delays) as Array<DelayRow>).map(delayOf),
       })
+    }
+    case "pair": {
+      const counts = (Json.parseStored(request.input.counts) as Array<CountRow>).map(propensityCountOf)
+      return pairDifference({ ...request.input, counts })
     }
   }
 })

@@ -81,6 +81,31 @@ describe("the first line of results", () => {
     )
   })
 
+  it("says what the recorded probabilities say without a model", () => {
+    const alone = {
+      copy_id: "a",
+      baseline: "b",
+      from: "2026-11-01T00:00:00.000Z",
+      to: "2026-11-20T00:00:00.000Z",
+      decisions: 9000,
+      difference: 0.0125,
+      interval: [-0.004, 0.021] as const,
+      supports: false,
+    }
+    const text = (without_model: typeof alone | null, verdict = won("a")) =>
+      leadOf({ ...results({ verdict }), without_model }, [], undefined).withoutModel
+    assert.strictEqual(
+      text(alone),
+      "Without the model, the recorded probabilities of 9,000 decisions leave the order open: the click rate of The a differs by " +
+        "+1.3 percentage points (−0.40 to +2.1, valid however often you look) from that of The b. The firm verdict rests on " +
+        "the model.",
+    )
+    assert.include(text({ ...alone, interval: [-0.02, -0.01] as never }), "say the opposite")
+    assert.match(text({ ...alone, interval: [0.01, 0.02] as never, supports: true }), /confirm the order: .* The b\.$/)
+    assert.strictEqual(text(null), "The firm verdict rests on the model.")
+    assert.strictEqual(leadOf(results(), [], undefined).withoutModel, "")
+  })
+
   it("labels the action as shipping a winner only once there is one", () => {
     assert.strictEqual(shipLabel({ verdict: "undecided" }), "Give one variant all traffic")
     assert.strictEqual(shipLabel({ verdict: "no_difference" }), "Ship one variant")

@@ -140,11 +140,18 @@ const firm: WinnerResults = {
 
 describe("a verdict", () => {
   it("is not firm while a check is red", () =>
-    assert.deepInclude(heldBack(firm, healthOf({ ...sound, outside: { some: 100, all: 300 } })), {
+    assert.deepInclude(heldBack(firm, healthOf({ ...sound, outside: { some: 100, all: 300 } }), null), {
       state: "winner",
       verdict: "winner",
       copy_id: "a",
     }))
 
-  it("stays firm while every check is green", () => assert.deepStrictEqual(heldBack(firm, healthOf(sound)), firm))
+  it("stays firm while every check is green and the comparison without a model does not contradict it", () => {
+    for (const alone of [null, { interval: [-0.01, 0.02] as const }]) {
+      assert.deepStrictEqual(heldBack(firm, healthOf(sound), alone), firm)
+    }
+  })
+
+  it("is not firm while the other variant is better without a model", () =>
+    assert.deepInclude(heldBack(firm, healthOf(sound), { interval: [-0.02, -0.01] }), { verdict: "winner" }))
 })

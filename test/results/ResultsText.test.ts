@@ -9,6 +9,7 @@ import {
   segmentText,
   variantsTable,
   winnerSentence,
+  withoutModelLines,
 } from "../../src/cli/ResultsText.ts"
 import { rateDecimals } from "../../src/results/ObjectiveText.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
@@ -29,6 +30,33 @@ describe("a bar", () => {
   it("is a point if the interval or the scale has no length", () => {
     assert.strictEqual(bar([4, 4], 4, [0, 8], 5), "  ●  ")
     assert.strictEqual(bar([4, 4], 4, [4, 4], 5), "●    ")
+  })
+})
+
+describe("the comparison without a model", () => {
+  const alone = {
+    copy_id: "a",
+    baseline: "b",
+    from: "2026-11-01T00:00:00.000Z",
+    to: "2026-11-20T00:00:00.000Z",
+    decisions: 9000,
+    difference: 0.0125,
+    interval: [0.004, 0.021] as const,
+    supports: true,
+  }
+  const { winner } = resultsOf({ verdict: won("a") })
+  const lines = (without_model: typeof alone | null, verdict = winner.verdict) =>
+    withoutModelLines({ objective: "click", winner: { ...winner, verdict }, without_model })
+
+  it("has a line, which says if a firm verdict rests on the model", () => {
+    const text =
+      "Without a model, by the recorded probabilities of 9000 decisions: a has +1.3 percentage points over b " +
+      "(+0.40 to +2.1)."
+    assert.deepStrictEqual(lines(alone), [text])
+    assert.deepStrictEqual(lines({ ...alone, supports: false }), [`${text} The firm verdict rests on the model.`])
+    assert.deepStrictEqual(lines({ ...alone, supports: false }, "winner"), [text])
+    assert.deepStrictEqual(lines(null), ["The firm verdict rests on the model."])
+    assert.deepStrictEqual(lines(null, "undecided"), [])
   })
 })
 

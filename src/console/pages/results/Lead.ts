@@ -4,7 +4,7 @@ import { unitName } from "../../../results/ObjectiveText.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { counted, date, percent, signedCount, signedPercent } from "../../Format.ts"
-import { verdictOf, type VerdictWords, waitText } from "./Words.ts"
+import { verdictOf, type VerdictWords, waitText, withoutModelText } from "./Words.ts"
 
 // The first line of the results: who leads, by how much, and what to do. Pure.
 
@@ -22,6 +22,8 @@ export interface Lead extends VerdictWords {
   /** The period in which the verdict applies. Empty without a verdict. */
   readonly reason: string
   readonly figures: ReadonlyArray<LeadFigure>
+  /** The comparison without a model. Empty without one. */
+  readonly withoutModel: string
 }
 
 const range = (
@@ -101,7 +103,7 @@ const figuresOf = (
 
 /** The first line of the results of a template. */
 export const leadOf = (
-  results: TemplateResults,
+  results: TemplateResults & Partial<Pick<TimedTemplateResults, "without_model">>,
   points: ReadonlyArray<Pick<TemplateSeries["points"][number], "gain">>,
   outlook: Outlook | undefined,
 ): Lead => {
@@ -122,5 +124,6 @@ export const leadOf = (
     advice: capital(advice || " ").trim(),
     reason: active < 2 ? "" : reasonOf(results, isWhole),
     figures,
+    withoutModel: active < 2 ? "" : withoutModelText(results, results.without_model ?? null),
   }
 }

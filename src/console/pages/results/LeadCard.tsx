@@ -47,6 +47,7 @@ export const LeadCard = ({ actions, health, lead }: {
               <>
                 <p class="small muted">A winner is named with</p>
                 <ul class="steps">
+            {lead.withoutModel !== "" && <p>{lead.withoutModel}</p>}
                   {lead.steps.map(({ done, now, what }) => (
                     <li class={done ? "done" : ""}>
                       <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>

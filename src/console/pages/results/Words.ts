@@ -1,6 +1,7 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
+import type { WithoutModel } from "../../../results/WithoutModel.ts"
 import { count, date, percent, signedPercent } from "../../Format.ts"
 
 // Texts about the results of a template.
@@ -35,6 +36,30 @@ export interface VerdictWords {
   readonly steps: ReadonlyArray<{ readonly what: string; readonly now: string; readonly done: boolean }>
 }
 
+/** A signed difference between values of the objective: percentage points of a rate, or a plain number. */
+const unitOf = (objective: TemplateResults["objective"]) => (value: number): string =>
+  `${value < 0 ? "−" : "+"}${Math.abs(typeof objective === "string" ? 100 * value : value).toPrecision(2)}`
+
+/** Says what the recorded probabilities say without a model. Empty without a comparison, unless a verdict needs it. */
+export const withoutModelText = (
+  { objective, variants, winner }: Judged,
+  alone: WithoutModel | null,
+): string => {
+  const rests = winner.verdict === "firm_winner" && alone?.supports !== true
+    ? " The firm verdict rests on the model."
+    : ""
+  if (alone === null) return rests.trim()
+  const nameOf = (id: string) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id
+  const unit = unitOf(objective)
+  const [low, high] = alone.interval
+  const said = low > 0 ? "confirm the order" : high < 0 ? "say the opposite" : "leave the order open"
+  return `Without the model, the recorded probabilities of ${count(alone.decisions)} decisions ${said}: the ${
+    rateName(objective)
+  } of ${nameOf(alone.copy_id)} differs by ${unit(alone.difference)}${
+    typeof objective === "string" ? " percentage points" : ""
+  } (${unit(low)} to ${unit(high)}, valid however often you look) from that of ${nameOf(alone.baseline)}.${rests}`
+}
+
 /** How much better the leader is than the next best, in a sentence; nothing where there is nothing to compare. */
 const liftText = (
   { objective, variants, winner: { lift } }: Pick<TemplateResults, "objective" | "variants" | "winner">,
@@ -42,7 +67,7 @@ const liftText = (
   if (lift === null) return ""
   const baseline = variants.find(({ copy_id }) => copy_id === lift.baseline)?.name ?? lift.baseline
   const inPercent = typeof objective === "string"
-  const unit = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(inPercent ? 100 * value : value).toPrecision(2)}`
+  const unit = unitOf(objective)
   const [low, high] = lift.difference_interval
   return `Its ${rateName(objective)} differs by ${unit(lift.difference)}${
     inPercent ? " percentage points" : ""
