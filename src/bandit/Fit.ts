@@ -297,7 +297,8 @@ const keptLevels = (
     return before && { v: before.v, by: lower + before.beta[0]! - beta[v]![0]! }
   })
   if (moved.includes(undefined)) return
-  return start.levels.map(({ common: [shift, variance, shared], variants: levels }) => ({
+  return start.levels.map(({ changes, common: [shift, variance, shared], variants: levels }) => ({
+    ...(changes === undefined ? {} : { changes: moved.map((one) => changes[one!.v]!) }),
     variants: moved.map((one) => {
       const [shift, variance, shared] = levels[one!.v]!
       return [shift + one!.by, variance, shared] as const
@@ -343,7 +344,8 @@ const levelsOf = (
   const { tau0 } = fittedWith
   const centers = seen.variants.map(({ id }) => components?.foretell(id).mean ?? 0)
   return levelCases({ days: seen.days, shares, outcomes, expected, centers, tau0 }, levelsKept)
-    .map(({ common, variants }) => ({
+    .map(({ changes, common, variants }) => ({
+      ...(changes === undefined ? {} : { changes }),
       variants: variants.map(({ mean, own, shared }, v) =>
         [mean - beta[v]![0]!, own - 1 / (1 / tau0 ** 2 + weighted[v]!), shared] as const
       ),

@@ -31,11 +31,16 @@ export interface ReportedLevel {
   readonly shared: number
 }
 
+/** Change of the log rate from the days before the period of the report to this period, with its variance. */
+type LevelChange = readonly [mean: number, variance: number]
+
 /** One case of the sizes of the daily steps. */
 export interface LevelCase {
   readonly variants: ReadonlyArray<ReportedLevel>
   /** The level of a variant without data, without the deviation of its intercept. */
   readonly common: ReportedLevel
+  /** By variant. Undefined if the data begin less than a week before the period of the report. */
+  readonly changes: ReadonlyArray<LevelChange> | undefined
 }
 
 /**
@@ -70,6 +75,9 @@ const laterRounds = 3
 
 /** Newton's steps end when no log rate moves further than this. */
 const converged = 0.01
+
+/** Minimum length of the days that a change is measured from. Unit: days. */
+const leastEarlierDays = 7
 
 /** Maximum change of a log rate in one of Newton's steps. */
 const largestMove = 1
@@ -259,6 +267,12 @@ const logEvidence = (
   return sum
 }
 
+const sum = (numbers: Iterable<number>): number => {
+  let total = 0
+  for (const number of numbers) total += number
+  return total
+}
+
 /** The log of the mean rate over the period of the report, and its slope by day. */
 const meanOver = (shares: Float64Array, logs: Float64Array) => {
   const parts = shares.map((share, d) => share === 0 ? 0 : share * Math.exp(logs[d]!))
@@ -270,6 +284,20 @@ const dot = (a: Float64Array, b: Float64Array): number => {
   let sum = 0
   for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!
   return sum
+}
+
+/**
+ * Returns the changes of the levels since the days before the period of the report. The counts of these days are compared,
+ * because a random walk would spread a sudden change over several days. Without outcomes, a change is unknown.
+ */
+const changesOf = ({ days, expected, outcomes, shares }: DailyOutcomes, variants: ReadonlyArray<ReportedLevel>) => {
+  const first = shares.findIndex((share) => share > 0)
+  if (first < 1 || days[first]! - days[0]! < leastEarlierDays * dayMillis) return undefined
+  return variants.map(({ mean, own, shared }, v): LevelChange => {
+    const count = sum(outcomes[v]!.subarray(0, first))
+    const rate = count / sum(expected[v]!.subarray(0, first))
+    return count > 0 && rate > 0 ? [mean - Math.log(rate), own + shared ** 2 + 1 / count] : [0, 1]
+  })
 }
 
 const caseAt = (data: DailyOutcomes, state: State, { factors, schur, weights }: Curvature): LevelCase => {
@@ -288,7 +316,7 @@ const caseAt = (data: DailyOutcomes, state: State, { factors, schur, weights }: 
     solve(schur, size, inverse)
     return { mean: log, own: Math.max(0, dot(slopes, solved) + dot(throughCommon, inverse) - shared ** 2), shared }
   })
-  return { variants, common: { mean: together.log, own: 0, shared: deviation } }
+  return { variants, common: { mean: together.log, own: 0, shared: deviation }, changes: changesOf(data, variants) }
 }
 
 /** The levels with one size of each daily step. */
@@ -296,12 +324,6 @@ interface Candidate {
   /** Posterior probability of the sizes. */
   readonly probability: number
   readonly levels: LevelCase
-}
-
-const sum = (numbers: Iterable<number>): number => {
-  let total = 0
-  for (const number of numbers) total += number
-  return total
 }
 
 /** Fits the levels with every size of the daily steps, smallest steps of the variants first. */
@@ -341,4 +363,14 @@ export const levelCases = (data: DailyOutcomes, count: number): ReadonlyArray<Le
     let upTo = 0
     return (found.find(({ probability }) => (upTo += probability) > (m + 0.5) / count) ?? found.at(-1)!).levels
   })
+}
+
+/**
+ * Returns the change of a rate over all cases, as a share of the earlier rate. Undefined without cases, and if its 95 %
+ * interval includes 0.
+ */
+export const certainChange = (cases: ReadonlyArray<LevelChange>): number | undefined => {
+  const mean = sum(cases.map(([one]) => one)) / cases.length
+  const variance = sum(cases.map(([one, own]) => own + (one - mean) ** 2)) / cases.length
+  return Math.abs(mean) > 1.96 * Math.sqrt(variance) ? Math.expm1(mean) : undefined
 }

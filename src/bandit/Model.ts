@@ -122,12 +122,14 @@ export const ModelSnapshot = Schema.Struct({
   /**
    * Equally likely cases of the rates of the last 14 days, for reports (see `LocalLevel`). A case has, for each of
    * `variants` and for a variant without data: how much the log rate is higher than the model's, by how much the
-   * variance of the intercept differs, and the deviation that all variants share. Absent from models of a requested
-   * window and of earlier releases.
+   * variance of the intercept differs, and the deviation that all variants share. `changes`: for each of `variants`, the
+   * change of the log rate against the days before and its variance; absent without a week of such days. Absent from
+   * models of a requested window and of earlier releases.
    */
   levels: Schema.optionalKey(Schema.Array(Schema.Struct({
     variants: Schema.Array(LevelShift),
     common: LevelShift,
+    changes: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.Finite, Schema.Finite]))),
   }))),
   /** Present in the adaptive model. Absent from models of a requested window and of earlier releases. */
   verdict: Schema.optionalKey(VerdictState),

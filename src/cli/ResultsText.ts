@@ -5,7 +5,7 @@ import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import { earlierText } from "../results/ExposureEffects.ts"
 import { healthLine, healthWords } from "../results/Health.ts"
-import { coverageText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
+import { intervalPromise, movedText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
 import { setAsideText } from "../results/SetAsideText.ts"
 import type {
   OutcomeCounts,
@@ -229,11 +229,14 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
   }
 }
 
-const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateResults["window"]): string => {
+const windowText = (
+  { first_decision: first, from, half_life_days, lookback_days, mode, to }: TemplateResults["window"],
+): string => {
   const date = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`
-  return mode === "adaptive"
-    ? `180 days; older outcomes count less (half after ${Math.round(half_life_days ?? 0)} days)`
-    : `${lookback_days} days, ${date(from)} to ${date(to)} UTC`
+  if (mode === "window") return `in ${lookback_days} days, ${date(from)} to ${date(to)} UTC`
+  if (first === null) return "so far"
+  const period = Date.parse(first) > Date.parse(from) ? `since ${first.slice(0, 10)}` : "in 180 days"
+  return `${period}; choices count older outcomes less (half after ${Math.round(half_life_days ?? 0)} days)`
 }
 
 /** Attribute values in the form that `--segment` accepts. */
@@ -351,21 +354,24 @@ export const resultsText = (
     & Partial<Pick<TimedTemplateResults, "fatigue" | "health" | "holdout" | "timing" | "without_model">>,
   options: { readonly segments: boolean },
 ): string => {
-  const { decisions, objective, segment, segments, template_id, variants, window } = results
+  const { decisions, objective, rate_days, segment, segments, template_id, variants, window } = results
   const restricted = Object.keys(segment).length > 0
   const apart = apartText(results)
   const setAside = setAsideText(results, { count: String, list, percent })
   const lines = [
-    `${template_id}${restricted ? `, only ${segmentText(segment)}` : ""}: ${decisions} decisions in ${
-      windowText(window)
-    }`,
+    `${template_id}${restricted ? `, only ${segmentText(segment)}` : ""}: ${decisions} decisions ${windowText(window)}`,
     "",
     ...(variants.length === 0 ? ["The template has no variants."] : [variantsTable(variants, objective)]),
     "",
     `Rates are ${objectiveText(objective)} per decision${
       variants.some(({ voided }) => voided > 0) ? " that was not voided" : ""
-    }: raw as counted so far, next to the model's estimate.`,
-    `Intervals hold the true rate in ${coverageText(objective)}.`,
+    }: raw as counted so far, next to the model's estimate for ${rate_days.from.slice(0, 10)} to ${
+      rate_days.to.slice(0, 10)
+    }.`,
+    intervalPromise,
+    ...variants.flatMap(({ change, copy_id }) =>
+      change === null ? [] : [`The rate of ${copy_id} ${movedText(change)}, compared with the days before.`]
+    ),
     ...otherCurrencyText(results.revenue?.other_currency ?? 0),
     ...(apart.length > 0 ? [`Not in the table: ${list(apart)}.`] : []),
     ...(setAside === undefined ? [] : [`${setAside}.`]),
@@ -373,15 +379,15 @@ export const resultsText = (
       ? ["There are no decisions in this segment. List the segments with --segments, without --segment."]
       : []),
     ...(variants.length === 0 ? [] : [winnerSentence(results)]),
+    ...(results.without_model === undefined
+      ? []
+      : withoutModelLines({ ...results, without_model: results.without_model })),
     ...(results.health === undefined ? [] : healthLines(results.health)),
     ...(results.timing === undefined ? [] : timingText(results.timing)),
     ...(results.holdout === undefined ? [] : holdoutLines(results.holdout)),
     ...(results.fatigue === undefined ? [] : fatigueLines(results.fatigue)),
   ]
   lines.push(...componentLines(results.components))
-    ...(results.without_model === undefined
-      ? []
-      : withoutModelLines({ ...results, without_model: results.without_model })),
   if (options.segments) {
     for (const one of segments) {
       lines.push(

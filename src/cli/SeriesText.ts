@@ -46,8 +46,8 @@ export const seriesText = (series: TemplateSeries): string => {
       ]),
     ),
     "",
-    "The gain is the number of outcomes beyond the outcomes of a random split of the variants. Intervals hold the true value in " +
-    `${coverageText(objective)}.`,
+    "The gain is the number of outcomes beyond the outcomes of a random split of the variants. 95 % intervals held the true " +
+    `value ${coverageText}.`,
     ...weightedGainLines(weighted_gain),
     ...(points.some(({ complete }) => !complete) ? ["* Outcomes are still coming in."] : []),
     ...(left_out > 0 ? [`${left_out} variants with fewer decisions are not shown.`] : []),

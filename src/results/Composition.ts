@@ -7,12 +7,13 @@ import {
   missingValue,
   otherValue,
 } from "../bandit/Contexts.ts"
+import { certainChange } from "../bandit/LocalLevel.ts"
 import type { ComponentEffect } from "../bandit/ComponentReport.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Report.ts"
 import { revenueIn } from "../bandit/Revenue.ts"
 import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
-import { windowBounds } from "../bandit/Window.ts"
+import { dayMillis, windowBounds } from "../bandit/Window.ts"
 import { clickReasons, setAsideName } from "../domain/ClickReasons.ts"
 import { type CountedEvent, countedEvents } from "../domain/EventKinds.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
@@ -66,6 +67,9 @@ interface Prepared {
   readonly request: ReportRequest
   readonly compose: (answer: ReportAnswer) => TemplateResults
 }
+
+/** Days that the rates of a model without a requested window describe. */
+const reportedDays = 14
 
 const mostSegments = 100
 
@@ -295,6 +299,22 @@ export const verdictNow = (state: VerdictState | undefined, running: ReadonlyArr
     : { verdict: state.verdict, winner: state.winner, since: iso(state.since) }
 }
 
+/** The certain change of a variant's rate. */
+const changeOf = ({ levels = [], variants }: ModelSnapshot, id: string): number | null => {
+  const place = variants.findIndex((variant) => variant.id === id)
+  return certainChange(levels.flatMap(({ changes }) => changes?.[place] === undefined ? [] : [changes[place]])) ?? null
+}
+
+/** The first decision in a window, and the days that rates describe. */
+const daysOf = ({ firstSendAt, window }: ModelSnapshot, { from, to }: ReturnType<typeof windowBounds>) => {
+  const first = firstSendAt === null ? null : Math.max(firstSendAt, from)
+  const start = window.mode === "adaptive" ? to - reportedDays * dayMillis : from
+  return {
+    first_decision: first === null ? null : iso(first),
+    rate_days: { from: iso(Math.min(to, Math.max(start, first ?? start))), to: iso(to) },
+  }
+}
+
 const iso = (millis: number): string => new Date(millis).toISOString()
 
 /** Returns the request to `report`, and the function that composes the results from its answer. */
@@ -353,6 +373,7 @@ export const prepare = (input: ResultsInput): Prepared => {
         raw_rate: trials > 0 ? valueOf(weights, (outcome) => amountOf(counts.learned, outcome)) / trials : null,
         rate: isKnown ? rate : null,
         interval: isKnown ? interval : null,
+        change: isKnown ? changeOf(model, id) : null,
         p_best: isKnown && status === "active" ? pBest : null,
         expected_loss: isKnown ? expectedLoss : null,
         share,
@@ -403,6 +424,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       }))
       const { window } = model
       const bounds = windowBounds(window, nowMillis)
+      const { first_decision, rate_days } = daysOf(model, bounds)
       return {
         template_id: template.id,
         objective: template.objective,
@@ -414,7 +436,9 @@ export const prepare = (input: ResultsInput): Prepared => {
           half_life_days: window.mode === "adaptive" ? window.halfLifeDays : null,
           from: iso(bounds.from),
           to: iso(bounds.to),
+          first_decision,
         },
+        rate_days,
         policy_version: model.version,
         fitted_at: iso(model.fittedAt),
         ...countsOnWire(totals, hasRevenue),

@@ -42,17 +42,16 @@ export const rateName = (objective: Objective): string =>
 export const unitName = (objective: Objective): string =>
   typeof objective === "string" ? `${objective}s` : isRevenue(objective) ? "units of revenue" : "points of value"
 
-/**
- * Returns how often intervals of rates and gains contain the true value, according to simulations (`bench/honesty.ts`).
- * With revenue, whose values differ much, coverage was 93.8 and 95.1 % for rates, 94.7 and 96.0 % for gains. If people
- * tire of one of two variants, coverage of rates was 92.2 %. If the effects of segments have a standard deviation of
- * 0.6, coverage of gains and of lifts over a random split was 93 %.
- */
-export const coverageText = (objective: Objective): string =>
-  `${
-    weightsOf(objective).revenue === 0 ? "95 % or more" : "about 94 %"
-  } of the cases, and less often where people tire ` +
-  "of variants or segments differ very much"
+/** How often 95 % intervals of rates and gains contained the true value in the settings of docs/guide/results.md. */
+export const coverageText = "in 92 to 98 of 100 simulated cases"
+
+/** The promise of the intervals of rates, and its limit. */
+export const intervalPromise =
+  `95 % intervals held the true rate of these days ${coverageText}, and say nothing about later days.`
+
+/** Says that a rate has moved by about this share, in steps of 5 points: `fell by about 35 %`. */
+export const movedText = (change: number): string =>
+  `${change < 0 ? "fell" : "rose"} by about ${Math.max(5, 5 * Math.round(20 * Math.abs(change)))} %`
 
 /**
  * Number of decimals that shows rates up to `largest` with three digits, at most 6. Rates are in percent, or plain for

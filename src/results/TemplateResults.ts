@@ -4,11 +4,12 @@ import { ExposureEffect } from "./ExposureEffects.ts"
 import { Health } from "./Health.ts"
 import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
+import { intervalPromise } from "./ObjectiveText.ts"
 import { loserRule } from "./Losers.ts"
 import { type ClickReason, clickReason, clickReasons } from "../domain/ClickReasons.ts"
 import { described } from "../domain/described.ts"
-import { type CountedEvent, countedEvents, eventKinds } from "../domain/EventKinds.ts"
 import { WithoutModel } from "./WithoutModel.ts"
+import { type CountedEvent, countedEvents, eventKinds } from "../domain/EventKinds.ts"
 
 // Results of a template's variants, in the shape of the API's response.
 
@@ -105,14 +106,17 @@ export const VariantResults = Schema.Struct({
   ),
   rate: described(
     Schema.NullOr(Schema.Finite),
-    "The model's estimate of the objective per decision, for the current traffic. This member and the members that depend " +
-      "on it are null without decisions of the variant or without any outcome of the variants",
+    "The model's estimate of the objective per decision, for the current traffic and the days of `rate_days`. This member " +
+      "and the members that depend on it are null without decisions of the variant or without any outcome of the variants",
   ),
   interval: described(
     Schema.NullOr(Schema.Tuple([Schema.Finite, Schema.Finite])),
-    "95 % credible interval of `rate`. Conservative: for variants with usual differences, it contains the true rate in 95 % " +
-      "or more of the cases, with revenue in about 94 %, and less often if people tire of variants or segments differ " +
-      "very much",
+    `95 % credible interval of \`rate\`: ${intervalPromise}`,
+  ),
+  change: described(
+    Schema.NullOr(Schema.Finite),
+    "Change of the rate against the days before `rate_days`, as a share of the earlier rate. Approximate. Null unless the rate " +
+      "has certainly moved, with less than a week of earlier days, and with a requested window",
   ),
   p_best: described(
     Schema.NullOr(Schema.Finite),
@@ -138,8 +142,8 @@ const liftFields = {
   value: described(Schema.Finite, "Relative lift: the leader's rate over the baseline's, less 1"),
   interval: described(
     Interval,
-    "95 % credible interval of `value`. Approximate if people tire of variants: it contained the true lift in 92 to 96 % of " +
-      "simulated runs",
+    "95 % credible interval of `value`. In simulations it contained the true lift in 92 to 100 % of the cases, and in 84 % if " +
+      "the rate of each variant moves by 4 % a day",
   ),
   difference: described(Schema.Finite, "The leader's rate less the baseline's, in the unit of the rates"),
   difference_interval: described(Interval, "95 % credible interval of `difference`"),
@@ -273,11 +277,20 @@ export const TemplateResults = Schema.Struct({
     offset_days: Schema.NullOr(Schema.Finite),
     half_life_days: described(
       Schema.NullOr(Schema.Finite),
-      "If adaptive, the age at which an outcome counts half in the choice of variants. `rate` describes the last 14 days. Counts do not depend on age",
+      "If adaptive, the age at which an outcome counts half in the choice of variants. Counts do not depend on age",
     ),
     from: described(Schema.String, "Start of the window, ISO 8601"),
     to: described(Schema.String, "End of the window, not included, ISO 8601"),
+    first_decision: described(
+      Schema.NullOr(Schema.String),
+      "Start of the hour or, for older decisions, of the day or week of the first decision in the window, ISO 8601. Null " +
+        "without decisions",
+    ),
   }),
+  rate_days: described(
+    Schema.Struct({ from: Schema.String, to: Schema.String }),
+    "The days that `rate` describes, ISO 8601: the last 14 days, or the requested window, but none before the first decision",
+  ),
   policy_version: Schema.String,
   fitted_at: Schema.String,
   ...counts,
@@ -305,6 +318,12 @@ export type TemplateResults = typeof TemplateResults.Type
  */
 export const TimedTemplateResults = Schema.Struct({
   ...TemplateResults.fields,
+  without_model: described(
+    Schema.NullOr(WithoutModel),
+    "The leader compared with the next best variant by the recorded probabilities alone, since the last turn of the evidence, " +
+      "over all segments and independent of the window. Decisions count once they are four days old. Null with " +
+      "fewer than two active variants or 20 outcomes, and with revenue in the objective",
+  ),
   health: described(Health, "Whether the comparison is reliable. It covers the whole window and all segments"),
   timing: TimingResults,
   holdout: described(
@@ -318,12 +337,6 @@ export const TimedTemplateResults = Schema.Struct({
       "without evidence of a change",
   ),
 }).annotate({ identifier: "TemplateResults" })
-  without_model: described(
-    Schema.NullOr(WithoutModel),
-    "The leader compared with the next best variant by the recorded probabilities alone, since the last turn of the evidence, " +
-      "over all segments and independent of the window. Decisions count once they are four days old. Null with " +
-      "fewer than two active variants or 20 outcomes, and with revenue in the objective",
-  ),
 export type TimedTemplateResults = typeof TimedTemplateResults.Type
 
 /**

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type DailyOutcomes, levelCases } from "../../src/bandit/LocalLevel.ts"
+import { certainChange, type DailyOutcomes, levelCases } from "../../src/bandit/LocalLevel.ts"
 import { chance } from "../../src/simulation/Chance.ts"
 import { dayMillis } from "../../src/bandit/Window.ts"
 
@@ -102,6 +102,35 @@ describe("levels of the last days", () => {
       assert.closeTo(first!.mean, -0.5, 0.08)
       assert.closeTo(second!.mean, 0, 0.12)
     }
+  })
+
+  it("rarely change certainly while nothing moves, and do after a fall", () => {
+    const changesOf = (perDay: ReadonlyArray<number>, fall: number) =>
+      Array.from({ length: 40 }, (_, seed) => {
+        const logs = perDay.map((_, v) => Array.from({ length: days }, (_, day) => v === 0 && day >= 28 ? fall : 0))
+        const cases = levelCases(drawn(seed + 1, perDay, logs), 8)
+        return perDay.map((_, v) => certainChange(cases.map(({ changes }) => changes![v]!)))
+      })
+    assert.isAtMost(changesOf(traffic, 0).flat().filter((change) => change !== undefined).length, 6)
+    const fell = changesOf([60, 20, 10], -0.5).flatMap(([first]) => first ?? [])
+    assert.isAtLeast(fell.length, 30)
+    // A fall of 39 %.
+    assert.isTrue(fell.every((change) => change < -0.15))
+    assert.closeTo(fell.reduce((sum, change) => sum + change, 0) / fell.length, Math.expm1(-0.5), 0.08)
+  })
+
+  it("have no change without a week before the reported days", () => {
+    const data = drawn(1, traffic, still(() => 0))
+    const from = days - reported - 6
+    const short = (list: Float64Array) => list.slice(from)
+    const { changes } = levelCases({
+      ...data,
+      days: data.days.slice(from),
+      shares: short(data.shares),
+      outcomes: data.outcomes.map(short),
+      expected: data.expected.map(short),
+    }, 1)[0]!
+    assert.isUndefined(changes)
   })
 
   it("are the prior of a variant without outcomes and expected outcomes", () => {

@@ -393,6 +393,36 @@ describe("the window of the results", () => {
       half_life_days: null,
       from: new Date(now - 2.5 * day).toISOString(),
       to: new Date(now).toISOString(),
+      first_decision: new Date(now - 2.5 * day).toISOString(),
     })
+  })
+
+  it("begins with the first decision, as do the days of the rates", () => {
+    const first = model.firstSendAt!
+    const { rate_days, window } = resultsOf()
+    assert.strictEqual(window.first_decision, new Date(first).toISOString())
+    assert.deepStrictEqual(rate_days, { from: new Date(first).toISOString(), to: new Date(now).toISOString() })
+    const old = resultsOf({ model: { ...model, firstSendAt: now - 400 * day } })
+    assert.strictEqual(old.window.first_decision, old.window.from)
+    assert.strictEqual(old.rate_days.from, new Date(now - 14 * day).toISOString())
+    assert.isNull(resultsOf({ model: { ...model, firstSendAt: null } }).window.first_decision)
+  })
+})
+
+describe("a change of a rate", () => {
+  const changed = (...changes: ReadonlyArray<readonly [number, number]>) => {
+    const levels = changes.map((one) => ({
+      variants: model.variants.map(() => [0, 0, 0] as const),
+      common: [0, 0, 0] as const,
+      changes: model.variants.map((_, v) => v === 0 ? one : [0, 0.01] as const),
+    }))
+    return resultsOf({ model: { ...model, levels } }).variants.map(({ change }) => change)
+  }
+
+  it("is shown if all cases together make it certain", () => {
+    assert.deepStrictEqual(changed([Math.log(0.6), 0.01], [Math.log(0.6), 0.01]), [Math.expm1(Math.log(0.6)), null])
+    assert.deepStrictEqual(changed([-0.5, 0.01], [0, 0.0001]), [null, null], "the cases differ")
+    assert.deepStrictEqual(changed([-0.1, 0.01]), [null, null], "it may be chance")
+    assert.deepStrictEqual(resultsOf().variants.map(({ change }) => change), [null, null], "no case")
   })
 })

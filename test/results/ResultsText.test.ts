@@ -14,7 +14,7 @@ import {
 import { rateDecimals } from "../../src/results/ObjectiveText.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import type { WinnerResults } from "../../src/results/TemplateResults.ts"
-import { contextOf, input, row, rows, variant } from "./Samples.ts"
+import { contextOf, input, row, rows, variant, won } from "./Samples.ts"
 
 const resultsOf = (more: Partial<ResultsInput> = {}) => {
   const { compose, request } = prepare(input(more))
@@ -241,12 +241,14 @@ describe("the results as text", () => {
       resultsOf({ rows: [...rows, row("a", contextOf("pro", "morning"), "forced", { decisions: 12, click: 2 })] }),
       { segments: false },
     )
-    assert.match(text, /^welcome: 20080 decisions in 180 days; /)
+    assert.match(text, /^welcome: 20080 decisions since 20\d\d-\d\d-\d\d; choices count older outcomes less/)
     assert.include(
       text,
       "Not in the table: 2000 opens and 40 clicks of machines and 12 decisions that were not drawn (forced, fixed or fallbacks) with 2 clicks.",
     )
     assert.match(text, /\n(Undecided|Winner|Firm winner): a/)
+    assert.match(text, /next to the model's estimate for 20\d\d-\d\d-\d\d to 20\d\d-\d\d-\d\d\./)
+    assert.lengthOf(text.match(/95 % intervals? held/g)!, 1)
     assert.notInclude(text, "plan=free")
   })
 

@@ -1,7 +1,7 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
 import { type Outlook, outlookRule } from "../../../results/Outlook.ts"
 import { unitName } from "../../../results/ObjectiveText.ts"
-import type { TemplateResults } from "../../../results/TemplateResults.ts"
+import type { TemplateResults, TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { counted, date, percent, signedCount, signedPercent } from "../../Format.ts"
 import { verdictOf, type VerdictWords, waitText, withoutModelText } from "./Words.ts"
@@ -29,7 +29,7 @@ export interface Lead extends VerdictWords {
 const range = (
   [low, high]: readonly [number, number],
   format: (value: number) => string,
-): string => `95\u00a0% interval ${format(low)} to ${format(high)}${low <= 0 && high >= 0 ? ", may be chance" : ""}`
+): string => `${format(low)} to ${format(high)}${low <= 0 && high >= 0 ? ", may be chance" : ""}`
 
 /** The interval of a count; in words where its rounded bounds would say that the count is known to be 0. */
 const countRange = ([low, high]: readonly [number, number]): string =>

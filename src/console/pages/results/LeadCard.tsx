@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { coverageText } from "../../../results/ObjectiveText.ts"
 import { Badge } from "../../components/Badge.tsx"
 import type { Lead } from "./Lead.ts"
 
@@ -35,6 +36,9 @@ export const LeadCard = ({ actions, health, lead }: {
           ))}
         </dl>
       )}
+      {lead.figures.length !== 0 && (
+        <p class="small muted">Ranges are 95&nbsp;% intervals; they held the true value {coverageText}.</p>
+      )}
     </div>
     {actions !== undefined && <div class="buttons">{actions}</div>}
     <div class="lead-more">
@@ -43,11 +47,11 @@ export const LeadCard = ({ actions, health, lead }: {
           <summary>Why</summary>
           <div class="stack" data-live="why">
             <p>{lead.detail}</p>
+            {lead.withoutModel !== "" && <p>{lead.withoutModel}</p>}
             {lead.steps.length !== 0 && (
               <>
                 <p class="small muted">A winner is named with</p>
                 <ul class="steps">
-            {lead.withoutModel !== "" && <p>{lead.withoutModel}</p>}
                   {lead.steps.map(({ done, now, what }) => (
                     <li class={done ? "done" : ""}>
                       <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>

@@ -61,8 +61,8 @@ export const RateOverTime = (shown: ShownResults) => {
     <Figure
       id="rate"
       title={`${capital(rateName(objective))} over time`}
-      caption={`The estimated rate of each variant at the end of each ${series.step}. The band around it holds ` +
-        `the true rate in ${coverageText(objective)}. A variant is clearly better once the bands no longer overlap.`}
+      caption={`The estimated rate of each variant at the end of each ${series.step}. The band around it held ` +
+        `the true rate ${coverageText}. A variant is clearly better once the bands no longer overlap.`}
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
@@ -219,10 +219,8 @@ export const GainOverTime = (shown: ShownResults) => {
         } gained since the start of the window compared with a random split`,
         `of the variants${
           series.by_segment ? ", segment by segment" : ""
-        }. Above 0, personalization pays off. The band holds`,
-        `the true gain in ${
-          coverageText(series.objective)
-        }. Variants with little data are assumed to be close to the others.`,
+        }. Above 0, personalization pays off. The band held`,
+        `the true gain ${coverageText}. Variants with little data are assumed to be close to the others.`,
       ].join(" ")}
       headings={[`Up to the end of the ${series.step}`, "Gained", "95 % interval", "Random split"]}
       rows={series.points.toReversed().map(({ end, gain }) => [

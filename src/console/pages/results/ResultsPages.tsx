@@ -9,7 +9,7 @@ import { Results } from "../../../results/Results.ts"
 import { csvName, resultsCsv } from "../../../results/ResultsCsv.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { count, counted } from "../../Format.ts"
+import { counted } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Fold } from "../../components/Fold.tsx"
@@ -32,6 +32,7 @@ import { Timing } from "./Timing.tsx"
 import { choiceOf, chosenColumns, columnsCookie } from "./Columns.ts"
 import { leadOf } from "./Lead.ts"
 import { LeadCard } from "./LeadCard.tsx"
+import { Period } from "./Period.tsx"
 import { UndoNote } from "./SwitchPages.tsx"
 import { ColumnChoice, Variants } from "./Variants.tsx"
 import { list, segmentText, shipLabel } from "./Words.ts"
@@ -190,11 +191,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       back: { href: base, label: template.name },
       lead: (
         <span data-live="window">
-          {count(found.decisions)} {found.decisions === 1 ? "decision" : "decisions"}
-          {segment === undefined ? "" : ` where ${segment}`}, <Time at={found.window.from} zone={org.time_zone} /> to
-          {" "}
-          <Time at={found.window.to} zone={org.time_zone} />
-          {found.window.half_life_days === null ? "." : ". Rates describe the last 14 days."}
+          <Period about={segment === undefined ? "" : ` where ${segment}`} results={found} zone={org.time_zone} />
           {now - madeAt >= newFor && <OlderNote madeAt={madeAt} zone={org.time_zone} />}
         </span>
       ),

@@ -8,7 +8,6 @@ import { KeptResults } from "../../../results/KeptResults.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import { ResultShares } from "../../../results/ResultShares.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { count } from "../../Format.ts"
 import { ChartScript } from "../../components/Live.tsx"
 import { Time } from "../../components/Time.tsx"
 import { alone, problem, shared } from "../../Routes.tsx"
@@ -19,6 +18,7 @@ import { Holdout } from "./Holdout.tsx"
 import { leadOf } from "./Lead.ts"
 import { LeadCard } from "./LeadCard.tsx"
 import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
+import { Period } from "./Period.tsx"
 import { Variants } from "./Variants.tsx"
 
 // The page that a link to results opens: the verdict, the variants and the charts of all decisions. It has no segments, because these
@@ -63,9 +63,7 @@ const viewOf = Effect.fnUntraced(function* (
           <div>
             <h1 dir="auto">{template.name} · Results</h1>
             <p class="lead">
-              {count(found.decisions)} {found.decisions === 1 ? "decision" : "decisions"},{" "}
-              <Time at={found.window.from} zone={zone} /> to <Time at={found.window.to} zone={zone} />. Results as of
-              {" "}
+              <Period results={found} zone={zone} /> Results as of{" "}
               <Time at={new Date(madeAt).toISOString()} zone={zone} />. This link expires{" "}
               <Time at={expiresAt.toISOString()} zone={zone} />.
             </p>

@@ -14,7 +14,13 @@ import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
 import { setAsideText } from "../../../results/SetAsideText.ts"
-import { coverageText, objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
+import {
+  intervalPromise,
+  movedText,
+  objectiveText,
+  otherCurrencyText,
+  rateName,
+} from "../../../results/ObjectiveText.ts"
 
 const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   active: undefined,
@@ -122,7 +128,12 @@ const cellsOf = (results: TemplateResults, sorted: ReadonlyArray<VariantResults>
     if (isOutcome(column)) return withRate(one.outcomes[column], one.automated[column], one)
     switch (column) {
       case "rate":
-        return one.rate === null ? <span class="muted">no data</span> : <b class="number">{rate(one.rate)}</b>
+        return one.rate === null ? <span class="muted">no data</span> : (
+          <>
+            <b class="number">{rate(one.rate)}</b>
+            {one.change != null && <Badge kind="warn">{movedText(one.change)}</Badge>}
+          </>
+        )
       case "interval":
         return one.rate === null || one.interval === null ? "–" : (
           <span class="with-bar">
@@ -235,7 +246,7 @@ export const Variants = ({ columns, place, results, series }: {
             Rates are {objectiveText(objective)}{" "}
             per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
             model's rate allows for outcomes that are still expected and for differences in who saw which variant; the
-            raw rate does not. Intervals hold the true rate in {coverageText(objective)}.
+            raw rate does not. {intervalPromise}
             {results.forced.decisions > 0
               ? ` ${
                 count(results.forced.decisions)
