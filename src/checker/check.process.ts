@@ -4,6 +4,8 @@ import process from "node:process"
 import { Result } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import * as Json from "../json/Json.ts"
+import { explainBody } from "../intake/ExplainBody.ts"
+import type { Reading } from "../intake/Sources.ts"
 import { decode as decodeMapping, dryRun } from "../intake/mapping/Mapping.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
@@ -45,6 +47,8 @@ const handlers: Handlers = {
     if (Result.isFailure(decoded)) return { faults: decoded.failure }
     return { run: dryRun(decoded.success, new TextEncoder().encode(body), headers, receivedAt) }
   },
+  body: ({ body, headers, reading, receivedAt, source }) =>
+    explainBody(source, reading as Reading | undefined, new TextEncoder().encode(body), headers, receivedAt),
 }
 
 await answerAsProcess(({ kind, ...request }: CheckRequest, note) => {

@@ -9,6 +9,7 @@ const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
   sources: "1 second",
   render: "1 second",
   mapping: "2 seconds",
+  body: "2 seconds",
   import: "5 seconds",
   file: "5 seconds",
   format: "5 seconds",

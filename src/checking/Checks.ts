@@ -1,6 +1,7 @@
 import type { Fault } from "../domain/Errors.ts"
 import type { Formats, TemplateInput, Vars } from "../domain/Template.ts"
 import type { DryRun } from "../domain/DryRun.ts"
+import type { SourceId } from "../domain/Source.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import type { FileFault } from "../text/TextFaults.ts"
 
@@ -77,6 +78,17 @@ export interface Checks {
       readonly receivedAt: number
     }
     readonly answer: { readonly run: DryRun } | { readonly faults: ReadonlyArray<Fault> }
+  }
+  /** Reads a sample body of a source. `reading` has the organization's settings, if they differ from the default. */
+  readonly body: {
+    readonly request: {
+      readonly source: SourceId
+      readonly reading: unknown
+      readonly body: string
+      readonly headers: Readonly<Record<string, string>>
+      readonly receivedAt: number
+    }
+    readonly answer: DryRun
   }
 }
 

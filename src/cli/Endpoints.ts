@@ -70,7 +70,7 @@ export const endpoints = {
   "listSources": "GET /console/api/organizations/:org/webhooks",
   "putSource": "PUT /console/api/organizations/:org/webhooks/:segment json",
   "deleteSource": "DELETE /console/api/organizations/:org/webhooks/:segment",
-  "dryRun": "POST /console/api/organizations/:org/webhooks/events/dry-run json",
+  "dryRun": "POST /console/api/organizations/:org/webhooks/:segment/dry-run json",
   "erasePerson": "POST /console/api/organizations/:org/erasures json",
   "getErasure": "GET /console/api/organizations/:org/erasures/:id",
   "listEvents": "GET /console/api/organizations/:org/events",

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { Flag } from "effect/cli"
+import { Argument, Flag } from "effect/cli"
 import { listOfSources } from "../domain/Source.ts"
 import { call, callWith, commandGroup } from "./ApiCommand.ts"
 import { argument, json, parsed, toggle } from "./Flags.ts"
@@ -61,8 +61,12 @@ export const webhookCommand = commandGroup("webhook", "Sources of events", {
     .result((_, { segment }) => ({ segment, removed: true }))
     .text(({ segment }) => `Removed ${segment} and its secrets. Its received bodies are kept`),
 
-  "dry-run": call("dryRun", "Try a mapping of custom events on a sample", {
-    mapping: Flag.String("mapping").pipe(Flag.withDescription("File with the mapping, JSON"), Flag.map(readMapping)),
+  "dry-run": call("dryRun", "Show how a sample body would be understood, without storing it", {
+    segment: Argument.String("source").pipe(
+      Argument.withDescription(`One of ${listOfSources}. Default: events`),
+      Argument.withDefault("events"),
+    ),
+    mapping: parsed("mapping", "File with a mapping of custom events to try, JSON", readMapping),
     body: Flag.String("body").pipe(
       Flag.withDescription("File with a sample body; - for standard input"),
       Flag.map(readText),

@@ -109,12 +109,29 @@ suiteOnPlatforms("Custom events of all shapes", (server) => {
       wrong.body.errors.length >= 2 && wrong.body.errors.every(({ pointer }: Json) => pointer.startsWith("/mapping/")),
     )
     assert.deepStrictEqual(await org.stored(), [])
+    const items = [{ type: "track", event: "Email Opened", userId: "u", messageId: "m" }, {
+      type: "page",
+      messageId: "p",
+    }]
+    const read = await org.manage("POST", "/webhooks/segment/dry-run", { body: { batch: items } })
+    assert.strictEqual(read.status, 200, JSON.stringify(read.body))
+    assert.strictEqual(read.body.items, 2)
+    assert.deepInclude(read.body.explained[0].event, { event: "open", user: "u" })
+    assert.strictEqual(read.body.explained[1].skipped.expected, true)
+    const unread = await org.manage("POST", "/webhooks/provider_d/dry-run", { body: "<xml>" })
+    assert.hasAllKeys(unread.body, ["reason"])
+    const foreign = await org.manage("POST", "/webhooks/segment/dry-run", { mapping, body: sample })
+    assert.deepStrictEqual(foreign.body.errors.map(({ pointer }: Json) => pointer), ["/mapping"])
+    assert.strictEqual((await org.manage("POST", "/webhooks/nothing/dry-run", { body: "{}" })).status, 404)
+    assert.deepStrictEqual(await org.stored(), [])
     const set = await org.put("events", { settings: { mapping } })
     assert.deepStrictEqual(set.settings.mapping, mapping)
     assert.strictEqual((await org.post("events", JSON.stringify(sample), { "x-api-key": org.key })).status, 200)
     await org.taken()
     assert.deepInclude(await org.outcomes(), { open: 1, unsubscribe: 1 })
     assert.deepStrictEqual((await org.events()).map(({ event_id }) => event_id), ["1", "2"])
+    const again = await org.manage("POST", "/webhooks/events/dry-run", { body: sample })
+    assert.deepStrictEqual(again.body.explained[0].found, tried.body.explained[0].found, "by the stored mapping")
     await org.put("events", { settings: {} })
     await org.post("events", JSON.stringify({ event: "click", tracking_id: "trk" }), { "x-api-key": org.key })
     await org.taken()

@@ -94,6 +94,14 @@ describe("parlance webhook on a database without a service", () => {
         const tried = JSON.parse(yield* text(["webhook", "dry-run", "--mapping", file, "--body", "-"], sample))
         assert.include(JSON.stringify(tried), '"open"')
         yield* fails(["webhook", "dry-run", "--mapping", `${file}.none`, "--body", "-"], sample)
+        const body = JSON.stringify({
+          RecordType: "Open",
+          MessageID: "m",
+          Recipient: "ann@example.com",
+          ReceivedAt: "2026-05-04T09:30:00Z",
+        })
+        const read = JSON.parse(yield* text(["webhook", "dry-run", "postmark", "--body", "-"], body))
+        assert.deepInclude(read.explained[0].event, { event: "open", automated: false })
         assert.deepStrictEqual((yield* json(["webhook", "set", "events", "--mapping", file])).settings, { mapping })
         yield* during(
           env,

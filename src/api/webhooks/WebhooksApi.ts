@@ -26,7 +26,9 @@ export const WebhookSource = Schema.Struct({
   secrets: Schema.Array(Schema.Struct({
     accepted_until: Schema.NullOr(Schema.String).annotate({ description: "Null for the secret in use" }),
   })),
-  last_received_at: Schema.NullOr(Schema.String),
+  last_received_at: Schema.NullOr(Schema.String).annotate({
+    description: "Time of the last body, also of an earlier one. Null if no body is kept",
+  }),
   bodies: Schema.Int,
   events: Schema.Int,
   duplicates: Schema.Int,
@@ -112,9 +114,11 @@ const ErasureReport = Schema.Struct({
   })).annotate({ description: "The kept data, with reasons" }),
 }).annotate({ identifier: "Erasure" })
 
-/** A mapping to try on a sample: `body` as text or JSON, `headers` by lowercase name. */
+/** A sample to read: `body` as text or JSON, `headers` by lowercase name. */
 export const DryRunBody = Schema.Struct({
-  mapping: Schema.Unknown,
+  mapping: Schema.optionalKey(Schema.Unknown).annotate({
+    description: "Custom events: a mapping to try in place of the settings of the source",
+  }),
   body: Schema.Unknown,
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
 }).annotate({ identifier: "MappingTestRequest" })
@@ -170,15 +174,15 @@ export class WebhooksManagementGroup extends managementGroup(
     OpenApi.Description,
     "Later webhooks of the source are refused. Received events are kept.",
   ),
-  HttpApiEndpoint.post("dryRun", "/organizations/:org/webhooks/events/dry-run", {
-    params: path,
+  HttpApiEndpoint.post("dryRun", "/organizations/:org/webhooks/:segment/dry-run", {
+    params: sourcePath,
     payload: DryRunBody,
     success: Schema.Unknown,
-    error: [...Problems.ofBody, Problems.OrganizationNotFound],
-  }).annotate(OpenApi.Summary, "Tests a mapping on a sample").annotate(
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.SourceNotFound],
+  }).annotate(OpenApi.Summary, "Shows how a sample body would be understood").annotate(
     OpenApi.Description,
-    "The result of a mapping for a sample: for each of the first 100 items, its event and where the values " +
-      "were found (the first 500 characters of each), or the reason why there is no event. Nothing is stored. A run that takes more than 10 " +
+    "For each of the first 100 items, its event, or the reason why there is no event. A mapping also shows where the " +
+      "values were found (the first 500 characters of each). Signatures are not checked, and nothing is stored. A run that takes more than 10 " +
       "million steps or 2 seconds ends with a reason. Responds with 503 when too many checks are waiting.",
   ),
   HttpApiEndpoint.post("erasePerson", "/organizations/:org/erasures", {

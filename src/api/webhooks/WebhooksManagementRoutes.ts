@@ -78,14 +78,17 @@ export const layer = managed(
       deleteSource: ({ org, params }) =>
         Effect.flatMap(sourceOf(params.segment), (sourceId) => sources.remove(org, sourceId)),
       dryRun: {
-        inSteps: Effect.fnUntraced(function* ({ org, request }) {
+        inSteps: Effect.fnUntraced(function* ({ org, params, request }) {
           const input = yield* body(request, decodeDryRun, ["body"])
-          const tried = yield* mappings.run(
-            yield* org,
-            JSON.stringify(input.mapping ?? null),
-            typeof input.body === "string" ? input.body : JSON.stringify(input.body),
-            input.headers,
-          )
+          const sourceId = yield* sourceOf(params.segment)
+          const text = typeof input.body === "string" ? input.body : JSON.stringify(input.body)
+          if (input.mapping === undefined) {
+            return Json.parse(JSON.stringify(yield* mappings.read(yield* org, sourceId, text, input.headers)))
+          }
+          if (sourceId !== "events") {
+            return yield* invalid([{ pointer: "/mapping", detail: "is only for custom events. Leave it out" }])
+          }
+          const tried = yield* mappings.run(yield* org, JSON.stringify(input.mapping), text, input.headers)
           if ("faults" in tried) {
             return yield* invalid(
               tried.faults.map(({ detail, pointer }) => ({ pointer: `/mapping${pointer}`, detail })),

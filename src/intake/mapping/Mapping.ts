@@ -1,7 +1,7 @@
 import { anyName } from "../../domain/ConversionEvents.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
 import { type EventName, isSuppressing } from "../../domain/EventKinds.ts"
-import type { Skipped } from "../../domain/DryRun.ts"
+import { maxExplained, type Skipped } from "../../domain/DryRun.ts"
 import { collectAt, faulty, ignored } from "../Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
 import type { Candidate, Field, Mapping } from "./MappingSchema.ts"
@@ -417,9 +417,6 @@ export const compile = (mapping: Mapping, rules: NameRules & { readonly maxSteps
       return collectAt(items, ({ pointer }) => pointer, readOne, areJudged)
     })
 }
-
-/** Maximum number of items that a dry run explains. */
-const maxExplained = 100
 
 /** Maximum length of a value in a dry run. Unit: characters. */
 const shownText = 500

@@ -1,7 +1,8 @@
 import { Effect } from "effect"
+import type { ComponentChildren } from "preact"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
-import type { DryRun } from "../../../domain/DryRun.ts"
+import type { DryRun, Explained } from "../../../domain/DryRun.ts"
 import { sourceTitle } from "../../../domain/Source.ts"
 import { MappingTrials } from "../../../intake/mapping/MappingTrials.ts"
 import { WebhookSources } from "../../../intake/WebhookSources.ts"
@@ -15,8 +16,9 @@ import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
+import { sourceOf, sourcesPath } from "./SourcePath.ts"
 
-const labels = { mapping: "Mapping", body: "Sample body" }
+const labels = { mapping: "Mapping", body: "Body" }
 
 /** Shown until a mapping is entered or stored. It reads the sample body on the page. */
 const exampleMapping = {
@@ -37,7 +39,26 @@ const exampleBody = {
 
 const jsonOf = (value: unknown) => JSON.stringify(value, null, 2)
 
-const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string }) =>
+/** Where values were found, or for a platform, the values of the event. */
+const foundIn = ({ event, found }: Explained): Explained["found"] => {
+  if (event === undefined || Object.keys(found).length > 0) return found
+  const { email, group, link, messageKey, trackingId, user, value } = event
+  return Object.fromEntries(
+    Object.entries({
+      "tracking id": trackingId ?? null,
+      message: messageKey,
+      user,
+      address: email,
+      link,
+      value: value === undefined ? undefined : String(value),
+      group,
+    }).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value === null ? null : { from: "", value }] as const]
+    ),
+  )
+}
+
+const Explanation = ({ run, zone }: { readonly run: DryRun; readonly zone: string }) =>
   "reason" in run ? <Note kind="bad" live>The body was not understood: {run.reason}</Note> : (
     <Card
       kind="flush"
@@ -52,7 +73,9 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
           caption="Events by item"
           headings={["Item", "Result", "Found"]}
           rows={run.explained.map((one) => [
-            <code>{one.pointer === "" ? "the body" : one.pointer}</code>,
+            one.pointer === undefined
+              ? <span class="muted">event</span>
+              : <code>{one.pointer === "" ? "the body" : one.pointer}</code>,
             one.event !== undefined
               ? (
                 <>
@@ -72,13 +95,13 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
                 </>
               ),
             <dl class="found">
-              {Object.entries(one.found).map(([name, value]) => (
+              {Object.entries(foundIn(one)).map(([name, value]) => (
                 <div>
                   <dt>{name}</dt>
                   <dd>
                     {value === null ? <span class="muted">nothing</span> : (
                       <>
-                        {value.value} <span class="muted">from {value.from}</span>
+                        {value.value} {value.from !== "" && <span class="muted">from {value.from}</span>}
                       </>
                     )}
                   </dd>
@@ -91,56 +114,73 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
     </Card>
   )
 
+/** The form for a body, and for custom events a mapping. */
+const TrialForm = ({ at, children }: { readonly at: string; readonly children: ComponentChildren }) => (
+  <Card>
+    <form class="dry-run" method="post" action={`${at}/dry-run`} noValidate>
+      <CsrfField />
+      {children}
+      <div>
+        <Submit>Try it</Submit>
+      </div>
+    </form>
+  </Card>
+)
+
 const show = Effect.fnUntraced(
   function* (visit: Visit, sent?: Fields, faults: ReadonlyArray<Fault> = [], run?: DryRun) {
     const { org } = visit
-    const at = `/console/o/${org.slug}/sources/events`
-    const setup = (yield* (yield* WebhookSources).list(org.slug)).find(({ sourceId }) => sourceId === "events")
-    const values = sent ?? {
-      mapping: jsonOf(setup?.settings["mapping"] ?? exampleMapping),
-      body: setup?.settings["mapping"] === undefined ? jsonOf(exampleBody) : "",
-    }
+    const sourceId = yield* sourceOf(visit)
+    const isCustom = sourceId === "events"
+    const at = `${sourcesPath(visit)}/${sourceId}`
+    const setup = (yield* (yield* WebhookSources).list(org.slug)).find((one) => one.sourceId === sourceId)
+    const values = sent ?? (isCustom
+      ? {
+        mapping: jsonOf(setup?.settings["mapping"] ?? exampleMapping),
+        body: setup?.settings["mapping"] === undefined ? jsonOf(exampleBody) : "",
+      }
+      : {})
+    const area = { rows: 18, code: true, faults }
     return view(
       {
-        title: "Try a mapping",
-        back: { href: at, label: sourceTitle("events") },
-        lead:
-          "Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored.",
+        title: isCustom ? "Try a mapping" : "Try a body",
+        back: { href: at, label: sourceTitle(sourceId) },
+        lead: isCustom
+          ? "Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored."
+          : "Shows the events of a payload, or the reason why it has none. Signatures are not checked, and nothing is stored.",
       },
       <ErrorSummary faults={faults} labels={labels} />,
-      run !== undefined && <Explained run={run} zone={org.time_zone} />,
-      <Card>
-        <form class="dry-run" method="post" action={`${at}/dry-run`} noValidate>
-          <CsrfField />
+      run !== undefined && <Explanation run={run} zone={org.time_zone} />,
+      <TrialForm at={at}>
+        {isCustom && (
           <TextAreaField
+            {...area}
             name="mapping"
             label={labels.mapping}
             hint="As JSON."
-            rows={18}
-            code
             value={values["mapping"] ?? ""}
-            faults={faults}
           />
-          <TextAreaField
-            name="body"
-            label={labels.body}
-            hint="As your code would send it."
-            rows={18}
-            code
-            value={values["body"] ?? ""}
-            faults={faults}
-          />
-          <div>
-            <Submit>Try it</Submit>
-          </div>
-        </form>
-      </Card>,
+        )}
+        <TextAreaField
+          {...area}
+          name="body"
+          label={labels.body}
+          hint={isCustom
+            ? "As your code would send it."
+            : `As ${sourceTitle(sourceId)} sends it, from its documentation or its log.`}
+          value={values["body"] ?? ""}
+        />
+      </TrialForm>,
     )
   },
 )
 
 const dryRunAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
-  const tried = yield* (yield* MappingTrials).run(visit.org.slug, sent["mapping"] ?? "", sent["body"] ?? "")
+  const trials = yield* MappingTrials
+  const sourceId = yield* sourceOf(visit)
+  const body = sent["body"] ?? ""
+  if (sourceId !== "events") return yield* show(visit, sent, [], yield* trials.read(visit.org.slug, sourceId, body))
+  const tried = yield* trials.run(visit.org.slug, sent["mapping"] ?? "", body)
   if ("faults" in tried) {
     return yield* new InvalidInput({
       faults: tried.faults.map(({ detail, pointer }) => ({
@@ -152,7 +192,7 @@ const dryRunAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
   return yield* show(visit, sent, [], tried.run)
 })
 
-/** Tries a mapping of custom events on a sample. */
+/** Tries a body of a source, and for custom events a mapping. */
 export const layer = pages(({ form }) => [
-  ...form("/console/o/:org/sources/events/dry-run", "dryRun", show, dryRunAction),
+  ...form("/console/o/:org/sources/:segment/dry-run", "dryRun", show, dryRunAction),
 ])
