@@ -133,7 +133,10 @@ export const refusedBySource = (
 /** A warning begins at this age of the oldest unread body. Unit: seconds. */
 const longLag = 60
 
-/** Judges a source by its last 24 hours. `refused` is the number of requests with a wrong signature. */
+/**
+ * Judges a source by its last 24 hours, and by its last body before them. `refused` is the number of requests with a
+ * wrong signature.
+ */
 export const sourceDiagnoses = (
   org: string,
   source: WebhookSource,
@@ -141,10 +144,12 @@ export const sourceDiagnoses = (
 ): ReadonlyArray<Diagnosis> => {
   const { fault, ok, warning } = about("source", `${org} / ${source.platform}`)
   if (!source.enabled) return []
+  const last = source.last_received_at
+  const isSilent = last === null || source.bodies === 0
   const findings: Array<Diagnosis> = []
   if (refused > 0) {
     // Anyone can send such requests, so they are a fault only if the source sends no valid request.
-    findings.push((source.last_received_at === null ? fault : warning)(
+    findings.push((isSilent ? fault : warning)(
       `Webhooks with a wrong signature that were refused in the last 24 hours: ${refused}.`,
       `Compare the secret on the platform with the one set here. \`parlance webhook set ${source.platform} --secret-stdin\` ` +
         "replaces it.",
@@ -162,15 +167,15 @@ export const sourceDiagnoses = (
       `\`parlance inbox list ${source.platform}\` shows the reasons. Fix the source, then replay them.`,
     ))
   }
-  if (source.last_received_at === null && source.set_up) {
+  if (isSilent && (source.set_up || last !== null)) {
     findings.push(warning(
-      "No webhook was received in the last 24 hours.",
+      last === null ? "No webhook was received yet." : `Nothing was received since ${last}.`,
       `Check that the platform sends to ${source.path}. \`parlance webhook trigger ${source.platform} click\` sends a trial.`,
     ))
   }
   if (findings.length > 0) return findings
-  return source.last_received_at === null ? [] : [ok(
-    `${source.events} events in the last 24 hours, the last body at ${source.last_received_at}.`,
+  return isSilent ? [] : [ok(
+    `${source.events} events in the last 24 hours, the last body at ${last}.`,
   )]
 }
 

@@ -98,6 +98,14 @@ describe("conclusions of the doctor", () => {
     assert.deepStrictEqual(statuses(sourceDiagnoses("acme", source, 0)), ["ok"])
     assert.deepStrictEqual(statuses(sourceDiagnoses("acme", { ...source, enabled: false }, 9)), [])
     assert.deepStrictEqual(statuses(sourceDiagnoses("acme", { ...source, last_received_at: null }, 0)), ["warning"])
+    const [before, ...rest] = sourceDiagnoses("acme", { ...source, bodies: 0, events: 0 }, 0)
+    assert.deepInclude(before, { status: "warning", detail: "Nothing was received since 2026-05-11T09:00:00.000Z." })
+    assert.deepStrictEqual(rest, [])
+    assert.deepStrictEqual(
+      statuses(sourceDiagnoses("acme", { ...source, platform: "events", set_up: false, bodies: 0 }, 0)),
+      ["warning"],
+      "custom events that used to come",
+    )
     const custom = { ...source, platform: "events", set_up: false, last_received_at: null }
     assert.deepStrictEqual(statuses(sourceDiagnoses("acme", custom, 0)), [])
     const ill = sourceDiagnoses("acme", { ...source, lag_seconds: 61, pending: 4, not_understood: 2 }, 5)

@@ -5,6 +5,7 @@ import { dayMillis } from "../../bandit/Window.ts"
 import type { EventName } from "../../domain/EventKinds.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import * as Json from "../../json/Json.ts"
+import { platforms } from "../../domain/Source.ts"
 
 /** A stored event, with its decision if that is known. */
 export interface PastEvent {
@@ -25,9 +26,10 @@ export interface PastEvent {
   readonly status: "attributed" | "ignored" | "waiting" | "unmatched" | "person"
 }
 
-/** Counts of one source in the last 24 hours. */
+/** Counts of one source in the last 24 hours, and its last body. */
 export interface SourceActivity {
   readonly source: string
+  /** Also of an earlier body, as long as bodies are kept. */
   readonly lastReceivedAt: Date | null
   readonly bodies: number
   readonly events: number
@@ -39,6 +41,9 @@ export interface SourceActivity {
   readonly pending: number
   readonly lagSeconds: number
 }
+
+/** The counts of a source without a body in the last 24 hours. */
+const silent = { bodies: 0, events: 0, duplicates: 0, ignored: 0, notUnderstood: 0, pending: 0, lagSeconds: 0 }
 
 /** Reads past events and the activity of sources. */
 export class EventHistory extends Context.Service<EventHistory, {
@@ -101,7 +106,7 @@ export class EventHistory extends Context.Service<EventHistory, {
 
       const activity = Effect.fn("EventHistory.activity")(function* (org: OrgSlug) {
         const now = clock.currentTimeMillisUnsafe()
-        return yield* sql<SourceActivity>`
+        const recent = yield* sql<SourceActivity>`
           SELECT i.source, max(i.received_at) AS last_received_at, count(*)::int AS bodies,
             coalesce(sum(i.events), 0)::int AS events, coalesce(sum(i.duplicates), 0)::int AS duplicates,
             coalesce(sum(i.ignored), 0)::int AS ignored,
@@ -111,6 +116,14 @@ export class EventHistory extends Context.Service<EventHistory, {
               - min(i.received_at) FILTER (WHERE i.status = 'pending')), 0)::float8 AS lag_seconds
           FROM inbox i WHERE i.org_slug = ${org} AND i.received_at > ${new Date(now - dayMillis)}
           GROUP BY i.source ORDER BY i.source`
+        const others = Object.keys(platforms).filter((id) => recent.every(({ source }) => source !== id))
+        // Finds the latest body of each by index, like `Arrivals`.
+        const earlier = yield* sql<Pick<SourceActivity, "source" | "lastReceivedAt">>`
+          SELECT s.source, l.received_at AS last_received_at FROM unnest(${others}::text[]) s (source)
+          CROSS JOIN LATERAL (
+            SELECT i.received_at FROM inbox i WHERE i.org_slug = ${org} AND i.source >= s.source AND i.source <= s.source
+            ORDER BY i.org_slug DESC, i.source DESC, i.id DESC LIMIT 1) l`
+        return [...recent, ...earlier.map((one) => ({ ...silent, ...one }))]
       }, Effect.orDie)
 
       return EventHistory.of({ list, activity })
