@@ -108,7 +108,7 @@ export const batchTypes = {
   },
   "message.bounced": {
     stream: "events",
-    summary: "A message bounced, for good (`bounce`) or for now (`soft_bounce`)",
+    summary: "A message bounced, for good or for now",
     matches: isOf("bounce", "soft_bounce"),
     key: eventKey,
     members: { ...reaction, event: ["event", Text.annotate({ description: "`bounce` or `soft_bounce`" })] },

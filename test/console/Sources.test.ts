@@ -3,6 +3,7 @@ import { describe, it } from "vitest"
 import { settingsOf } from "../../src/intake/signatures/Verify.ts"
 import { type Platform, platforms, type SourceId } from "../../src/domain/Source.ts"
 import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
+import { setupStepsOf } from "../../src/console/pages/sources/SetupSteps.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type LocalService, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -66,6 +67,49 @@ describe("webhook sources in the console", () => {
     assert.strictEqual((await admin.post(`${at}/remove`)).status, 404)
     assert.strictEqual((await admin.post(`${at}/enable`)).status, 404, "what is not set up cannot be switched on")
     assert.strictEqual((await admin.get("/console/o/setup/sources/provider_z")).status, 404)
+  })
+
+  it("wait for the first event, and show how it was understood, or that it was refused", async () => {
+    const manage = managed(service)
+    await manage("POST", "/organizations", { slug: "first", name: "First" })
+    const admin = await signedIn(service, "first@example.com", ["first", "admin"])
+    const at = "/console/o/first/sources/provider_a"
+    assert.strictEqual((await admin.post(at, { secret: "first-token-0123456789" })).status, 303)
+    const { text } = await admin.get(at)
+    assert.include(text, `value="${service.url}/api/webhook/provider_a/first"`)
+    assert.include(text, "Partner Integrations → Currents → Custom HTTP Export")
+    assert.include(text, 'data-live="latest"')
+    assert.include(text, "Waiting for the first event")
+    const send = async (token: string, body: unknown) =>
+      (await service.request("/api/webhook/provider_a/first", {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        body: JSON.stringify(body),
+      })).status
+    assert.strictEqual(await send("wrong-token-0123456789", { events: [] }), 401)
+    await service.untilStored(
+      "the refusal is shown",
+      ["audit_entries"],
+      async () => (await admin.get(at)).text.includes("was refused because of its signature or secret"),
+    )
+    const events = [
+      { event_type: "users.messages.email.Open", id: "o-1", time: 1_777_000_000, user: { external_user_id: "ann" } },
+      { event_type: "users.messages.email.Strange", id: "x-1", time: 1_777_000_000 },
+    ]
+    assert.strictEqual(await send("first-token-0123456789", { events }), 200)
+    await service.untilStored("it is understood", ["inbox"], async () => {
+      const { text } = await admin.get(at)
+      return text.includes("received") && text.includes("1 new event, 0 duplicates")
+    })
+    assert.notInclude((await admin.get(at)).text, "Waiting for the first event")
+    const { text: tried } = await admin.post(`${at}/dry-run`, { body: JSON.stringify({ events }) })
+    assert.include(tried, "2 items")
+    assert.include(tried, "ann")
+    assert.include((await admin.post(`${at}/dry-run`, { body: "{" })).text, "The body was not understood")
+  })
+
+  it("say for every source what to tick at the platform", () => {
+    for (const platform of Object.values(platforms)) assert.isDefined(setupStepsOf(platform), platform)
   })
 
   it("refer to the command line for provider_e", async () => {

@@ -38,7 +38,7 @@ const statusBadge: {
 }
 
 /** The badge of a body. It distinguishes a body whose processing failed from one that was read and not understood. */
-const badgeOf = ({ attempts, status }: InboxEntry) =>
+export const badgeOf = ({ attempts, status }: InboxEntry) =>
   status === "rejected" && isSpent(attempts) ? ["bad", `failed ${attempts} times`] as const : statusBadge[status]
 
 const pretty = (text: string): string => {

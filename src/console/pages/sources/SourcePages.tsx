@@ -1,10 +1,14 @@
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
+import { Audit } from "../../../accounts/Audit.ts"
+import { actionOf } from "../../../accounts/SecurityTally.ts"
+import { hourMillis } from "../../../bandit/Window.ts"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors.ts"
 import * as Json from "../../../json/Json.ts"
 import type { SourceId } from "../../../domain/Source.ts"
 import { EventHistory } from "../../../journal/events/EventHistory.ts"
 import { mailSource } from "../../../domain/Source.ts"
+import { Inbox } from "../../../journal/inbox/Inbox.ts"
 import { Timelines } from "../../../people/Timelines.ts"
 import { type SourceInput, WebhookSources } from "../../../intake/WebhookSources.ts"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
@@ -20,6 +24,8 @@ import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { namesFor } from "../delivery/DeliveryTable.tsx"
 import * as DryRunPages from "./DryRunPages.tsx"
+import { LiveScript } from "../../components/Live.tsx"
+import { SetupCard } from "./FirstEvent.tsx"
 import * as InboxPages from "./InboxPages.tsx"
 import { mailTitle } from "./InboxPages.tsx"
 import { RecentEvents } from "./RecentEvents.tsx"
@@ -283,12 +289,13 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
   return view(
     {
       title: form.title,
+      live: true,
       back: { href: sourcesPath(visit), label: "Webhook sources" },
       lead: form.about,
       actions: (
         <>
           <a class="button" href={`${at}/inbox`}>Inbox</a>
-          {sourceId === "events" && <a class="button" href={`${at}/dry-run`}>Try a mapping</a>}
+          <a class="button" href={`${at}/dry-run`}>{sourceId === "events" ? "Try a mapping" : "Try a body"}</a>
         </>
       ),
     },
@@ -299,12 +306,9 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
         <SourceBadge {...state} />
         <code>{sourceId}</code>
       </div>
-      <SourceUrl
-        sourceId={sourceId}
-        url={(yield* addresses(visit))(sourceId)}
-        label={`Address for ${form.title}`}
-      />
-      <SourceStats activity={activity} zone={org.time_zone} />
+      <div class="stack" data-live="stats">
+        <SourceStats activity={activity} zone={org.time_zone} />
+      </div>
       {old !== undefined && (
         <Note>
           The secret was changed. The previous one is accepted until{" "}
@@ -312,6 +316,13 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
         </Note>
       )}
     </Card>,
+    <SetupCard
+      at={at}
+      latest={yield* latestOf(visit, sourceId)}
+      sourceId={sourceId}
+      url={(yield* addresses(visit))(sourceId)}
+      zone={org.time_zone}
+    />,
     sourceId === "provider_e" ? <CommandLineSetup at={at} org={org} /> : mayChange
       ? (
         <SetupForm
@@ -328,12 +339,24 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
       ? <Note>An admin of the organization can set this source up.</Note>
       : null,
     <Card kind="flush">
-      <RecentEvents events={events} names={names} org={org} />
+      <div data-live="events">
+        <RecentEvents events={events} names={names} org={org} />
+      </div>
     </Card>,
     setup !== undefined && sourceId !== "provider_e" && (can("putSource") || can("deleteSource")) && (
       <StopCard at={at} setup={setup} />
     ),
+    <LiveScript />,
   )
+})
+
+/** The last body of a source, and refused requests of the last hour, which only admins see. */
+const latestOf = Effect.fnUntraced(function* ({ can, org }: Visit, sourceId: SourceId) {
+  const [body] = yield* (yield* Inbox).list(org.slug, sourceId, { cursor: undefined, limit: 1, all: true })
+  const since = new Date((yield* Clock.currentTimeMillis) - hourMillis)
+  const filter = { action: actionOf.bad_signature, subject: sourceId, since, limit: 1 }
+  const [refused] = can("listAudit") ? yield* (yield* Audit).list(org.slug, filter) : []
+  return { body, refused }
 })
 
 const switched = (enabled: boolean) =>
