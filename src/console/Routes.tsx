@@ -237,9 +237,12 @@ interface ConsoleServices {
   readonly sessions: Sessions["Service"]
 }
 
+/** The cookie that keeps the organization whose pages were visited last. */
+export const lastOrganizationCookie = "parlance_organization"
+
 /** Answers a page with the navigation of the organizations that the session may see. */
 const framed = Effect.fnUntraced(function* (
-  { notifications, organizations }: ConsoleServices,
+  { cookie, notifications, organizations }: ConsoleServices,
   request: Request,
   session: SignedIn,
   org: Organization | undefined,
@@ -273,7 +276,9 @@ const framed = Effect.fnUntraced(function* (
     ),
     { status, contentType: "text/html; charset=utf-8", headers: headersOf(needs) },
   )
-  return yield* compressed(request, page)
+  const isKept = org === undefined || isSandbox(org.slug) || request.cookies[lastOrganizationCookie] === org.slug
+  const last = isKept ? [] : [`${lastOrganizationCookie}=${org.slug}; ${cookie.attributes}; Max-Age=31536000`]
+  return withCookies(yield* compressed(request, page), last)
 })
 
 /** The session of a request. Undefined when signed out. */

@@ -161,6 +161,27 @@ describeShop("The list of templates in the console", (shop) => {
     assert.notInclude((await viewer.get(base)).text, "/-/archive")
   })
 
+  it("is opened in the organization that was visited last, after each sign-in", async () => {
+    await shop.manage("POST", "/organizations", { slug: "second", name: "Second" })
+    await shop.manage("POST", "/accounts", { email: "all@example.com", name: "All", administrator: true, password })
+    const { get } = await shop.signIn("all@example.com")
+    assert.strictEqual((await get("/console")).headers.get("location"), "/console/organizations")
+    const [kept] = (await get("/console/o/second")).headers.getSetCookie()
+    assert.match(kept!, /^parlance_organization=second; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax$/)
+    const entered = async (email: string) => {
+      const signedIn = await shop.service.request("/console/sign-in", {
+        method: "POST",
+        redirect: "manual",
+        body: new URLSearchParams({ email, password }),
+      })
+      const cookie = [...signedIn.headers.getSetCookie(), kept!].map((text) => text.split(";")[0]).join("; ")
+      const { headers } = await shop.service.request("/console", { headers: { cookie }, redirect: "manual" })
+      return headers.get("location")
+    }
+    assert.strictEqual(await entered("all@example.com"), "/console/o/second")
+    assert.strictEqual(await entered("viewer@example.com"), "/console/o/shop", "a member of another organization only")
+  })
+
   it("finds templates and shows their changes on the command line", async () => {
     await shop.manage("POST", "/organizations/shop/templates", { id: "told", name: "Told on the line" })
     await shop.manage("PATCH", "/organizations/shop/templates/told", { strict: true })

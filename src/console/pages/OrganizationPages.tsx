@@ -15,7 +15,7 @@ import { flashes } from "../Flash.ts"
 import { zoneHint, zones } from "./SettingsCards.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
-import { type Fields, redirect, type Visit } from "../Routes.tsx"
+import { type Fields, lastOrganizationCookie, redirect, type Visit } from "../Routes.tsx"
 
 const organizationForm = inputForm(OrganizationInput, {
   name: { label: "Name" },
@@ -75,7 +75,7 @@ const organizationsAction = Effect.fnUntraced(function* (_: Visit, fields: Field
 
 /** Choosing and creating organizations. */
 export const layer = pages(({ action, page, signedIn }) => [
-  // One's only organization, or the list of them.
+  // The organization visited last, one's only organization, or the list of them.
   HttpRouter.route(
     "GET",
     "/console",
@@ -86,9 +86,12 @@ export const layer = pages(({ action, page, signedIn }) => [
       const mine = (yield* (yield* Organizations).list).filter(({ slug }) =>
         may({ kind: "session", session }, slug, "viewer")
       )
+      const last = mine.find(({ slug }) => slug === request.cookies[lastOrganizationCookie])
+      const [only] = mine
+      const shown = last ?? (mine.length === 1 ? only : undefined)
       const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
       return redirect({
-        to: mine.length === 1 ? `/console/o/${mine[0]!.slug}` : "/console/organizations",
+        to: shown === undefined ? "/console/organizations" : `/console/o/${shown.slug}`,
         ...(Object.hasOwn(flashes, done) ? { done } : {}),
       })
     }),
