@@ -1,10 +1,13 @@
 import type { ComponentChildren } from "preact"
 import { isNarrowed, type ListPage, type ListQuery, type ListShape, nextQuery, queryOf } from "../../domain/List.ts"
-import { count } from "../Format.ts"
+import { count, counted } from "../Format.ts"
 import type { SortHeading } from "./Table.tsx"
 
 /** Lists of up to so many rows show no search, no filters and no links to sort. */
 const shortList = 10
+
+/** Number of filters in one line with the search on a laptop. The others are folded until one of them is in use. */
+const filtersInLine = 3
 
 /** The search, the filters and the order of a list, as a form without JavaScript. Absent for short lists. */
 export const ListForm = <Row,>({ all, listQuery, at, children, label, placeholder, shape, start = at }: {
@@ -24,6 +27,18 @@ export const ListForm = <Row,>({ all, listQuery, at, children, label, placeholde
 }) => {
   if (all <= shortList && !isNarrowed(listQuery)) return null
   const { descending, filters, search, sort } = listQuery
+  const offered = Object.entries(shape.filters).filter(([, { options }]) => options.length > 0)
+  const fields = offered.map(([name, filter]) => (
+    <div class="field">
+      <label for={`filter-${name}`}>{filter.label}</label>
+      <select id={`filter-${name}`} name={name}>
+        <option value="">All</option>
+        {filter.options.map(([value, text]) => <option value={value} selected={filters[name] === value}>{text}
+        </option>)}
+      </select>
+    </div>
+  ))
+  const folded = offered.slice(filtersInLine)
   return (
     <form method="get" action={at} class="list-form" role="search" aria-label={label}>
       {children}
@@ -33,17 +48,7 @@ export const ListForm = <Row,>({ all, listQuery, at, children, label, placeholde
           <input type="search" id="q" name="q" value={search} placeholder={placeholder} autocomplete="off" />
         </div>
       )}
-      {Object.entries(shape.filters).filter(([, { options }]) => options.length > 0).map(([name, filter]) => (
-        <div class="field">
-          <label for={`filter-${name}`}>{filter.label}</label>
-          <select id={`filter-${name}`} name={name}>
-            <option value="">All</option>
-            {filter.options.map(([value, text]) => (
-              <option value={value} selected={filters[name] === value}>{text}</option>
-            ))}
-          </select>
-        </div>
-      ))}
+      {fields.slice(0, filtersInLine)}
       {sort !== shape.sort && <input type="hidden" name="sort" value={sort} />}
       {descending !== shape.sorts[sort]!.descending && (
         <input type="hidden" name="order" value={descending ? "desc" : "asc"} />
@@ -52,6 +57,12 @@ export const ListForm = <Row,>({ all, listQuery, at, children, label, placeholde
         <button type="submit" class="button">{placeholder === undefined ? "Filter" : "Search"}</button>
         {isNarrowed(listQuery) && <a class="button" href={start}>Show all</a>}
       </div>
+      {folded.length > 0 && (
+        <details open={folded.some(([name]) => filters[name] !== undefined)}>
+          <summary>{counted(folded.length, "more filter")}</summary>
+          <div class="more-fields">{fields.slice(filtersInLine)}</div>
+        </details>
+      )}
     </form>
   )
 }
