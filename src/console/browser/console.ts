@@ -56,17 +56,28 @@ if (document.querySelector(".row-menu") !== null) {
   })
 }
 
-// One box for all rows of a list.
+// One box for all rows of a list, and buttons that do nothing until a row is chosen.
 for (const label of all(document, "[data-choose-all]")) {
   const form = document.getElementById(label.dataset["chooseAll"] ?? "")
   if (!(form instanceof HTMLFormElement)) continue
   label.hidden = false
   const whole = need<HTMLInputElement>(label, "input")
+  const rows = () =>
+    [...form.elements].filter((box): box is HTMLInputElement =>
+      box instanceof HTMLInputElement && box.type === "checkbox" && box.name !== ""
+    )
+  const update = () => {
+    const chosen = rows().some((box) => box.checked)
+    for (const button of all<HTMLButtonElement>(form, "button")) button.disabled = !chosen
+  }
   whole.addEventListener("change", () => {
-    for (const box of form.elements) {
-      if (box instanceof HTMLInputElement && box.type === "checkbox" && box.name !== "") box.checked = whole.checked
-    }
+    for (const box of rows()) box.checked = whole.checked
+    update()
   })
+  document.addEventListener("change", update)
+  // Going back restores chosen rows after the script has run.
+  addEventListener("pageshow", update)
+  update()
 }
 
 // The command bar: Ctrl+K, or Cmd+K on a Mac, opens it. Typing filters its links, the arrow keys go through them, and Enter
