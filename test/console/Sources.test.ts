@@ -29,6 +29,7 @@ describe("webhook sources in the console", () => {
     for (const segment of Object.keys(platforms)) {
       assert.include(text, `value="${service.url}/api/webhook/${segment}/shown"`)
     }
+    assert.notInclude(text, ">provider_a<", "cards name the platform")
     const events = await admin.get("/console/o/shown/sources/events")
     assert.include(events.text, "order-1001")
     assert.include(events.text, "waiting for its decision")

@@ -1,5 +1,6 @@
 import { decodeContext } from "../../../bandit/Contexts.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
+import { sourceIdOf, sourceTitle } from "../../../domain/Source.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { StoredProfile } from "../../../profiles/ProfileRows.ts"
 import type { Timeline, TimelineDecision, TimelineEvent } from "../../../people/Timelines.ts"
@@ -58,12 +59,18 @@ const Events = ({ caption, events, zone }: {
         {event.reason !== null && <span class="sub">{event.reason}</span>}
       </>,
       <>
-        {event.source}
+        {titleOf(event.source)}
         {event.eventId !== null && <span class="sub mono">{event.eventId}</span>}
       </>,
     ])}
   />
 )
+
+/** The name of a source for people. Reports of mail servers and of Parlance itself keep their names. */
+const titleOf = (source: string) => {
+  const id = sourceIdOf(source)
+  return id === undefined ? source : sourceTitle(id)
+}
 
 /** The attributes of a segment, in words. */
 const Segment = ({ segment }: { readonly segment: string }) => {

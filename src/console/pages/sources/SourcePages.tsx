@@ -115,7 +115,6 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                 <a href={`${at}/${sourceId}`}>{title}</a>
               </h2>
               <SourceBadge {...state} />
-              <code>{sourceId}</code>
               <span class="buttons push">
                 <a class="button compact" href={`${at}/${sourceId}/inbox`} aria-label={`Inbox of ${title}`}>
                   Inbox
@@ -150,7 +149,6 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       <Card stacked>
         <div class="source-head">
           <h2>{mailTitle}</h2>
-          <code>{mailSource}</code>
           <span class="buttons push">
             <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={`Inbox of ${mailTitle}`}>
               Inbox
@@ -304,7 +302,6 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
       <div class="source-head">
         <h2>State</h2>
         <SourceBadge {...state} />
-        <code>{sourceId}</code>
       </div>
       <div class="stack" data-live="stats">
         <SourceStats activity={activity} zone={org.time_zone} />
