@@ -282,7 +282,7 @@ describeShop("Templates in the console", (shop) => {
       attrs: '{"tier":"Gold"}',
     })}`)
     assert.include(stored.text, "gets this variant")
-    assert.match(stored.text, /<iframe sandbox(="")? srcdoc="&lt;p>Ann/)
+    assert.match(stored.text, /<iframe sandbox(="")? srcdoc="&lt;style>body{font-family:Arial[^"]*&lt;p>Ann/)
 
     const message = await viewer.get(
       `${base}/seen/variants/a/message?name=body_html&fields=%7B%22name%22%3A%22%3Ci%3E%22%7D`,

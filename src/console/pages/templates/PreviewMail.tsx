@@ -49,6 +49,9 @@ const hasDarkStyles = (html: string) => /prefers-color-scheme\s*:\s*dark/i.test(
 const inverted = "<style>html{background:#fff;filter:invert(1) hue-rotate(180deg)}" +
   "img,video{filter:invert(1) hue-rotate(180deg)}</style>"
 
+/** The font of text without a font of its own, as in most mail programs. A browser's own default has serifs. */
+const plainFont = "<style>body{font-family:Arial,Helvetica,sans-serif}</style>"
+
 const Html = ({ html, look: { colors, width } }: { readonly html: string; readonly look: PreviewLook }) => {
   const isDark = colors === "dark"
   const isInverted = isDark && !hasDarkStyles(html)
@@ -64,7 +67,7 @@ const Html = ({ html, look: { colors, width } }: { readonly html: string; readon
         <div>
           <iframe
             sandbox=""
-            srcdoc={isInverted ? `${inverted}${html}` : html}
+            srcdoc={`${plainFont}${isInverted ? inverted : ""}${html}`}
             title={`Message, ${width} pixels wide, ${colors}`}
           >
           </iframe>
