@@ -139,7 +139,7 @@ describe("the table of variants", () => {
     }
     const place = { path: "/results", query: new URLSearchParams() }
     const text = renderToString(h(Variants, { columns: ["click"], results: scanned, series: new Map(), place }))
-    assert.match(text, />0<span class="sub">\(<a href="#by-machines">\+77 by machines<\/a>\)<\/span>/)
+    assert.match(text, />0<span class="sub machines">\(<a href="#by-machines">\+77 by machines<\/a>\)<\/span>/)
     assert.strictEqual(text.split("by machines</a>").length, 2, "only variants with such clicks")
     assert.match(text, /<p id="by-machines">.*77 clicks set aside: 77 around the delivery.*10 seconds after it/s)
     assert.notInclude(text, "Clicks on two links")

@@ -44,7 +44,7 @@ const withRate = (outcomes: number, machines: number, { decisions, voided }: Var
     <span class="number">
       {count(outcomes)}
       {machines > 0 && (
-        <span class="sub">
+        <span class="sub machines">
           (<a href={`#${machinesNote}`}>+{count(machines)} by machines</a>)
         </span>
       )}
