@@ -1138,6 +1138,7 @@ CREATE TABLE templates (
   list_unsubscribe boolean NOT NULL DEFAULT false,
   tags text[] NOT NULL DEFAULT '{}'::text[],
   owner text,
+  send_nothing boolean NOT NULL DEFAULT false,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );

@@ -56,12 +56,17 @@ const generated = {
     vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   }),
   message: Schema.optionalKey(Schema.String).annotate({
-    description: "Present only when no variant is found or rendered, or the user is held out",
+    description: "Present only when no variant is found or rendered, or the user gets no message",
   }),
   held_out: Schema.optionalKey(Schema.Literal(true)).annotate({
     description:
       "Present only for a user who is held out and gets no message (holdout with the content `no_message`). " +
       "Send nothing, no fallback either: the effect of messages is measured against people who get none",
+  }),
+  send_nothing: Schema.optionalKey(Schema.Literal(true)).annotate({
+    description:
+      "Present only if the choice is to send nothing (setting `send_nothing` of the template). Send nothing, no fallback " +
+      "either: the decision counts as one without a message",
   }),
 }
 
@@ -212,6 +217,7 @@ class DeliverGroup extends HttpApiGroup.make("deliver")
         Problems.VariantNotFound,
         Problems.IdempotencyKeyReused,
         Problems.HeldOut,
+        Problems.SendNothing,
         Problems.RecipientSuppressed,
         Problems.MessageExpired,
         Problems.Unprocessable,

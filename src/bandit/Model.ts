@@ -43,11 +43,7 @@ export type VariantPosterior = typeof VariantPosterior.Type
 const LevelShift = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite])
 export type LevelShift = typeof LevelShift.Type
 
-/**
- * The part of the model of one template and window that decisions read. Plain data: survives JSON to the last bit.
- * Rates are values per send in the objective's unit (clicks, if one click is worth 1). Times are Unix milliseconds.
- */
-export const ModelSnapshot = Schema.Struct({
+const fitted = {
   /** Name of this snapshot, unique in the organization, such as `t:412`. */
   version: Schema.String,
   fittedAt: Schema.Finite,
@@ -131,8 +127,29 @@ export const ModelSnapshot = Schema.Struct({
     common: LevelShift,
     changes: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.Finite, Schema.Finite]))),
   }))),
+}
+
+const Fitted = Schema.Struct(fitted)
+
+/**
+ * The models that weigh a message against no message, each under the scheme of the template's model. `gains` and
+ * `costs`: values per send of the outcomes that the objective wants, and of the outcomes that lower it (above 0).
+ * `organic`: value per decision of people who get no message; null if only messages can have such outcomes, so that
+ * this value is 0.
+ */
+const NothingModels = Schema.Struct({ gains: Fitted, costs: Fitted, organic: Schema.NullOr(Fitted) })
+export type NothingModels = typeof NothingModels.Type
+
+/**
+ * The part of the model of one template and window that decisions read. Plain data: survives JSON to the last bit.
+ * Rates are values per send in the objective's unit (clicks, if one click is worth 1). Times are Unix milliseconds.
+ */
+export const ModelSnapshot = Schema.Struct({
+  ...fitted,
   /** Present in the adaptive model. Absent from models of a requested window and of earlier releases. */
   verdict: Schema.optionalKey(VerdictState),
+  /** Present if the template may send nothing. */
+  nothing: Schema.optionalKey(NothingModels),
 })
 export type ModelSnapshot = typeof ModelSnapshot.Type
 

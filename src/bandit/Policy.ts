@@ -1,4 +1,5 @@
 import type { Attributes } from "../domain/Attributes.ts"
+import { nothing } from "../domain/SendNothing.ts"
 import { type Context, Contexts, decodeContext } from "./Contexts.ts"
 import { foretellings, type Foretold } from "./Components.ts"
 import { exposureClass } from "./Fatigue.ts"
@@ -11,6 +12,7 @@ import {
   type VariantPosterior,
 } from "./Model.ts"
 import { mixed, type ModelPart, modelParts } from "./ModelParts.ts"
+import { Net } from "./SendNothing.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
 import { hourMillis, windowBounds } from "./Window.ts"
 
@@ -51,7 +53,10 @@ export interface Choice {
   readonly ids: ReadonlyArray<string>
   /** Sums to 1. The weight of the drawn variant is its propensity. */
   readonly weights: Float64Array
-  /** Mean and standard deviation of the posterior of the log relative rates, untempered. */
+  /**
+   * Mean and standard deviation of the posterior, untempered: of the log relative rates, or of the net values if one
+   * candidate is `nothing`.
+   */
   readonly means: Float64Array
   readonly sds: Float64Array
   /** Tempering of the posterior in (0, 1]. Null if it did not apply. */
@@ -125,6 +130,7 @@ export class Policy {
   readonly #variants: ReadonlyMap<string, VariantPosterior>
   readonly #parts: ReadonlyArray<ModelPart>
   readonly #foretold: ((id: string) => Foretold) | undefined
+  readonly #net: Net | undefined
   readonly #choices = new Map<string, Map<string, Choice>>()
   #cached = 0
 
@@ -137,6 +143,7 @@ export class Policy {
     this.#variants = new Map(model.variants.map((variant) => [variant.id, variant]))
     this.#parts = modelParts(model)
     if (model.components !== undefined) this.#foretold = foretellings(model.components)
+    if (model.nothing !== undefined) this.#net = new Net(model.nothing)
   }
 
   /** Returns the context of a request; `hourOfWeek` as in `Contexts.contextOf`. */
@@ -166,6 +173,7 @@ export class Policy {
     const effects = seen === undefined ? undefined : this.#effects(eligible, seen)?.by
     const best = probabilitiesOfBest(this.#posteriors(context, choice.ids, effects), 1)
     const base = logBaseRate(model, context)
+    const isNet = this.#isNet(choice.ids)
     const { window } = model
     return {
       mode: choice.mode,
@@ -184,14 +192,16 @@ export class Policy {
       baseRate: Math.exp(base),
       candidates: choice.ids.map((id, i) => {
         const variant = this.#variants.get(id)
-        const center = base + choice.means[i]! - (effects?.[i] ?? 0)
+        const mean = choice.means[i]!
+        const center = base + mean - (effects?.[i] ?? 0)
+        const reach = 1.96 * choice.sds[i]!
         return {
           id,
           sends: variant?.sends ?? 0,
           effectiveSends: variant?.effectiveSends ?? 0,
           clicks: variant?.clicks ?? 0,
-          rate: possible(model, Math.exp(center)),
-          interval: intervalAround(model, variant, center, choice.sds[i]!),
+          rate: isNet ? mean : possible(model, Math.exp(center)),
+          interval: isNet ? [mean - reach, mean + reach] : intervalAround(model, variant, center, choice.sds[i]!),
           pBest: best[i]!,
           weight: choice.weights[i]!,
         }
@@ -212,12 +222,20 @@ export class Policy {
     return { key: `${key}\u0001${classes.join("")}`, by: classes.map((own) => fatigue[own] ?? 0) }
   }
 
-  /** The posteriors of the variants under each part of the model, with `effects` of exposures. */
+  #isNet(ids: ReadonlyArray<string>): boolean {
+    return this.#net !== undefined && ids.includes(nothing)
+  }
+
+  /**
+   * The posteriors of the candidates under each part of the model, with `effects` of exposures. Net values, if one
+   * candidate is `nothing`.
+   */
   #posteriors(
     context: Context,
     ids: ReadonlyArray<string>,
     effects?: ReadonlyArray<number>,
   ): ReadonlyArray<Posteriors> {
+    if (this.#isNet(ids)) return [{ probability: 1, posteriors: this.#net!.of(ids, context, effects) }]
     return this.#parts.map(({ posterior, probability }) => ({
       probability,
       posteriors: ids.map((id, i) => {

@@ -3,6 +3,7 @@ import { type ComponentEffect, componentEffects } from "./ComponentReport.ts"
 import { type ModelSnapshot, possible, possibleInterval } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
 import { reportModels } from "./ReportModels.ts"
+import { drawValues } from "./SendNothing.ts"
 import { seededNormal } from "./SeededNormal.ts"
 import {
   compareRates,
@@ -113,11 +114,13 @@ const drawAll = (
   seed: number,
   places: ReadonlyArray<Place>,
 ): ReadonlyArray<ReadonlyArray<Float64Array>> => {
-  const models = reportModels(model)
   const normal = seededNormal(seed)
-  const own = places.map((place) => ({ ...place, draws: Math.ceil(place.draws / models.length) }))
-  const drawn = models.map((one) => drawPlaces(one, ids, normal, own))
-  return places.map((_, p) => ids.map((_, v) => concatenate(drawn.map((places) => places[p]![v]!))))
+  return drawValues(model, ids, (model, ids) => {
+    const models = reportModels(model)
+    const own = places.map((place) => ({ ...place, draws: Math.ceil(place.draws / models.length) }))
+    const drawn = models.map((one) => drawPlaces(one, ids, normal, own))
+    return places.map((_, p) => ids.map((_, v) => concatenate(drawn.map((places) => places[p]![v]!))))
+  })
 }
 
 const concatenate = (parts: ReadonlyArray<Float64Array>): Float64Array => {

@@ -2,6 +2,8 @@ import { contextsOf } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { Evidence, nextHour } from "./Evidence.ts"
 import type { ModelSnapshot } from "./Model.ts"
+import { NetEvidence } from "./NetEvidence.ts"
+import { drawValues, maturedSends } from "./SendNothing.ts"
 import { seededNormal } from "./SeededNormal.ts"
 import type { VerdictName, VerdictState } from "./VerdictState.ts"
 import { hourMillis } from "./Window.ts"
@@ -46,13 +48,15 @@ const drawBudget = 50_000_000
 /** Whether there is enough data for any verdict. */
 const isDue = (model: ModelSnapshot, leader: string | null): boolean =>
   daysOfData(model) >= stoppingRule.days &&
-  (model.variants.find(({ id }) => id === leader)?.maturedSends ?? 0) >= stoppingRule.maturedSends
+  maturedSends(model, leader) >= stoppingRule.maturedSends
 
 const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): VariantComparison => {
   const { names, size } = contextsOf(model.scheme)
   const each = contenders.length * (size * size * 1.5 + model.traffic.length * (names.length + 1) * 2)
   const draws = Math.max(fewestDraws, Math.min(mostDraws, Math.floor(drawBudget / Math.max(1, each))))
-  const [rates] = drawPlaces(model, contenders, seededNormal(1), [{ traffic: model.traffic, draws }])
+  const normal = seededNormal(1)
+  const places = [{ traffic: model.traffic, draws }]
+  const [rates] = drawValues(model, contenders, (model, ids) => drawPlaces(model, ids, normal, places))
   return compareRates(contenders, rates!)
 }
 
@@ -60,6 +64,7 @@ const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): Varia
 const find = (
   model: ModelSnapshot,
   counts: Counts,
+  organic: Counts | undefined,
   comparison: VariantComparison,
   from: number | null,
 ): VerdictName => {
@@ -68,7 +73,9 @@ const find = (
   if (first === undefined || variants.length < 2 || !isDue(model, leader)) return "undecided"
   const { firstDays, ...probability } = stoppingRule.probability
   if (first.pBest < (daysOfData(model) < firstDays ? probability.first : probability.later)) return "undecided"
-  const evidence = new Evidence(counts, model, from ?? undefined)
+  const evidence = model.nothing === undefined || organic === undefined
+    ? new Evidence(counts, model, from ?? undefined)
+    : new NetEvidence(counts, organic, model.nothing.organic === null, from ?? undefined)
   let weakest = Infinity
   for (const { id } of variants) if (id !== first.id) weakest = Math.min(weakest, evidence.of(first.id, id))
   // Divided by the number of variants, because any of them might be ahead by chance.
@@ -106,7 +113,13 @@ const judgeWinner = (
 export const look = (
   model: ModelSnapshot,
   counts: Counts,
-  options: { readonly active: Iterable<string>; readonly objective: string; readonly before: VerdictState | undefined },
+  options: {
+    readonly active: Iterable<string>
+    readonly objective: string
+    readonly before: VerdictState | undefined
+    /** Decisions to send nothing. Present if the template may send nothing. */
+    readonly organic?: Counts | undefined
+  },
 ): VerdictState => {
   const { objective } = options
   const now = model.fittedAt
@@ -124,7 +137,7 @@ export const look = (
 
   const bound = before?.verdict === "no_difference" ? stoppingRule.lossAgain : stoppingRule.loss
   const isSame = contenders.length > 1 && isDue(model, comparison.leader) && comparison.worstLoss < bound
-  const found = isSame ? "no_difference" : find(model, counts, comparison, evidenceFrom)
+  const found = isSame ? "no_difference" : find(model, counts, options.organic, comparison, evidenceFrom)
   const kept = fate === "stays" && found !== "no_difference" &&
     !(found === "firm_winner" && comparison.leader === before!.winner)
   const verdict = kept ? before!.verdict : found

@@ -1,3 +1,4 @@
+import { nothing } from "../domain/SendNothing.ts"
 import { BaseError } from "./BaseError.ts"
 import { type ContextKey, type Contexts, contextsOf } from "./Contexts.ts"
 import { factor, packedIndex, packedLength } from "./Cholesky.ts"
@@ -15,7 +16,7 @@ export interface VariantReport {
   readonly rate: number
   /** 95 % credible interval of the rate. */
   readonly interval: readonly [number, number]
-  /** Expected loss from choosing this variant for good, as a share of its rate. 0 or more. */
+  /** Expected loss from choosing this variant for good, as a share of its rate. 0 or more, infinite for a net loss. */
   readonly expectedLoss: number
 }
 
@@ -45,10 +46,20 @@ export interface VariantComparison {
   readonly valueRemaining: number
   /** With 95 % probability, choosing any one contender for good loses at most this share of its rate. */
   readonly worstLoss: number
-  /** Null with fewer than two contenders. */
+  /** Null unless a message leads, and with fewer than two messages among the contenders. */
   readonly lift: Lift | null
-  /** How much better the leader is than a random split of all contenders. Null with fewer than two contenders. */
+  /** How much better the leader is than a random split of all messages. Null if `lift` is null. */
   readonly overSplit: RateLift | null
+  /** Present if `nothing` and a message are contenders. */
+  readonly overNothing?: OverNothing
+}
+
+/** How much better the best message is than no message. The lift is a share of a rate that can be 0 or below. */
+interface OverNothing extends RateLift {
+  /** The message with the highest expected rate. */
+  readonly best: string
+  /** Probability that this message has the higher rate, 0 to 1. */
+  readonly probability: number
 }
 
 /**
@@ -221,6 +232,10 @@ const summarize = (draws: Float64Array): { readonly mean: number; readonly inter
   }
 }
 
+/** Loss from a rate instead of the highest one, as a share of the rate: infinite for a rate that is not above 0. */
+const lossShare = (highest: number, rate: number): number =>
+  highest <= rate ? 0 : rate > 0 ? (highest - rate) / rate : Infinity
+
 const liftOf = (ours: Float64Array, theirs: Float64Array): RateLift => {
   const ratio = summarize(ours.map((rate, d) => theirs[d]! > 0 ? rate / theirs[d]! - 1 : 0))
   const difference = summarize(ours.map((rate, d) => rate - theirs[d]!))
@@ -253,8 +268,7 @@ const rank = (
   }
   const variants = ids.map((id, v): VariantReport => {
     const { interval, mean: rate } = summarize(rates[v]!)
-    const expectedLoss = rate > 0 ? Math.max(0, (meanHighest - rate) / rate) : 0
-    return { id, pBest: wins[v]! / count, rate, interval, expectedLoss }
+    return { id, pBest: wins[v]! / count, rate, interval, expectedLoss: lossShare(meanHighest, rate) }
   })
   return { variants, running, highest }
 }
@@ -278,11 +292,16 @@ export const compareRates = (
   if (running.length === 0) {
     return { variants, leader: null, valueRemaining: 0, worstLoss: 0, lift: null, overSplit: null }
   }
-  const split = highest.map((_, d) => running.reduce((sum, v) => sum + rates[v]![d]!, 0) / running.length)
-  const [lead, next] = running.toSorted((a, b) => variants[b]!.rate - variants[a]!.rate || a - b)
+  const ranked = running.toSorted((a, b) => variants[b]!.rate - variants[a]!.rate || a - b)
+  const messages = ranked.filter((v) => ids[v] !== nothing)
+  const split = highest.map((_, d) => messages.reduce((sum, v) => sum + rates[v]![d]!, 0) / messages.length)
+  const [lead] = ranked
+  const [best, next] = messages
+  const unsent = running.find((v) => ids[v] === nothing)
+  const isCompared = lead === best && next !== undefined
   /** With 95 % probability, choosing this variant loses at most this share of its rate. */
   const lossOf = (v: number) => {
-    const losses = highest.map((value, d) => rates[v]![d]! > 0 ? (value - rates[v]![d]!) / rates[v]![d]! : 0)
+    const losses = highest.map((value, d) => lossShare(value, rates[v]![d]!))
     return quantile(losses.sort(), 0.95)
   }
   return {
@@ -290,8 +309,16 @@ export const compareRates = (
     leader: ids[lead!]!,
     valueRemaining: lossOf(lead!),
     worstLoss: Math.max(...running.map(lossOf)),
-    lift: next === undefined ? null : { baseline: ids[next]!, ...liftOf(rates[lead!]!, rates[next]!) },
-    overSplit: next === undefined ? null : liftOf(rates[lead!]!, split),
+    lift: isCompared ? { baseline: ids[next]!, ...liftOf(rates[best!]!, rates[next]!) } : null,
+    overSplit: isCompared ? liftOf(rates[best!]!, split) : null,
+    ...(unsent === undefined || best === undefined ? {} : {
+      overNothing: {
+        best: ids[best]!,
+        probability: rates[best]!.reduce((sum, rate, d) => rate > rates[unsent]![d]! ? sum + 1 : sum, 0) /
+          highest.length,
+        ...liftOf(rates[best]!, rates[unsent]!),
+      },
+    }),
   }
 }
 

@@ -2,10 +2,12 @@ import { encodeContext } from "../bandit/Contexts.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import { columnEvents, eventKinds } from "../domain/EventKinds.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
+import { candidateName } from "../domain/SendNothing.ts"
 import type { Objective } from "../domain/Template.ts"
 import { earlierText } from "../results/ExposureEffects.ts"
 import { healthLine, healthWords } from "../results/Health.ts"
 import { intervalPromise, movedText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
+import { nothingWins, sendNothingText } from "../results/SendNothingText.ts"
 import { setAsideText } from "../results/SetAsideText.ts"
 import type {
   OutcomeCounts,
@@ -78,7 +80,7 @@ const right = (heading: string, texts: ReadonlyArray<string>): { heading: string
 }
 
 const byRate = (a: VariantResults, b: VariantResults): number =>
-  Number(b.status === "active") - Number(a.status === "active") || (b.rate ?? -1) - (a.rate ?? -1) ||
+  Number(b.status === "active") - Number(a.status === "active") || (b.rate ?? -1e6) - (a.rate ?? -1e6) ||
   (a.copy_id < b.copy_id ? -1 : a.copy_id > b.copy_id ? 1 : 0)
 
 /** A table of the variants: active variants first, then by rate. */
@@ -128,7 +130,7 @@ export const variantsTable = (variants: ReadonlyArray<VariantResults>, objective
       ...columns.map(({ heading }) => heading),
     ],
     sorted.map((variant, row) => [
-      variant.copy_id,
+      candidateName(variant.copy_id),
       ...(withStatus ? [statusText[variant.status]] : []),
       variant.decisions,
       ...(withVoided ? [variant.voided] : []),
@@ -183,17 +185,19 @@ export const withoutModelLines = (
 /** A sentence with the verdict, or with the reason why there is no verdict yet. */
 export const winnerSentence = (results: Pick<TemplateResults, "objective" | "variants" | "winner">): string => {
   const { variants, winner } = results
-  const { leader } = winner
+  const leader = winner.leader === null ? null : candidateName(winner.leader)
   const best = winner.p_best === null ? "unknown" : percent(winner.p_best)
   const since = winner.since === null ? "" : ` since ${winner.since.slice(0, 10)}`
   switch (winner.verdict) {
     case "firm_winner":
     case "winner": {
       const sure = winner.verdict === "firm_winner" ? "Firm winner" : "Winner"
-      const now = leader === winner.copy_id
+      const now = winner.leader === winner.copy_id
         ? `It is the best with a probability of ${best}.${liftText(results)}`
         : `Here ${leader ?? "no variant"} leads.`
-      return `${sure}${since}: ${winner.copy_id}. ${now}`
+      return `${sure}${since}: ${candidateName(winner.copy_id ?? "")}. ${
+        nothingWins(results) ? "On average over all people, a message does more harm than good. " : ""
+      }${now}`
     }
     case "no_difference":
       return `No meaningful difference${since}: whichever variant you ship, you risk less than ${
@@ -358,6 +362,7 @@ export const resultsText = (
   const restricted = Object.keys(segment).length > 0
   const apart = apartText(results)
   const setAside = setAsideText(results, { count: String, list, percent })
+  const unsent = sendNothingText(results, { nameOf: candidateName, percent })
   const lines = [
     `${template_id}${restricted ? `, only ${segmentText(segment)}` : ""}: ${decisions} decisions ${windowText(window)}`,
     "",
@@ -379,6 +384,7 @@ export const resultsText = (
       ? ["There are no decisions in this segment. List the segments with --segments, without --segment."]
       : []),
     ...(variants.length === 0 ? [] : [winnerSentence(results)]),
+    ...(unsent === undefined ? [] : [unsent]),
     ...(results.without_model === undefined
       ? []
       : withoutModelLines({ ...results, without_model: results.without_model })),

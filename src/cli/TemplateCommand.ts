@@ -37,6 +37,7 @@ const columns: TableColumns<Template> = {
   "sticky hours": "sticky_hours",
   goal: ({ objective }) => objectiveText(objective),
   conversions: ({ conversion_events }) => conversion_events.join(),
+  "send nothing": "send_nothing",
   holdout: ({ holdout }) => holdout === null ? "organization" : holdoutText(holdout),
   tags: ({ tags }) => tags.join(),
   owner: ({ owner }) => owner ?? "no owner",
@@ -55,6 +56,11 @@ const settings = {
     "The outcome to improve: click, open, conversion, or a mix such as click=1,conversion=5,negative=-2 or " +
       "revenue=1,revenue_cap=200",
     objectiveInput,
+  ),
+  send_nothing: truth(
+    "send-nothing",
+    "Whether a person can get nothing where a message is expected to do more harm than good; requires a cost in the " +
+      "objective, such as click=1,negative=-8",
   ),
   holdout: parsed(
     "holdout",

@@ -1,5 +1,6 @@
 import { Argument } from "effect/cli"
 import type { TimelineResource } from "../api/timelines/TimelinesApi.ts"
+import { candidateName } from "../domain/SendNothing.ts"
 import { listOfSources } from "../domain/Source.ts"
 import { call } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
@@ -18,10 +19,12 @@ const textOf = (story: TimelineResource): string => {
     )
   }
   for (const decision of story.decisions) {
-    const weights = Object.entries(decision.weights ?? {}).map(([name, share]) => `${name} ${percent(share)}`)
+    const weights = Object.entries(decision.weights ?? {}).map(([name, share]) =>
+      `${candidateName(name)} ${percent(share)}`
+    )
     parts.push(
       `${decision.decided_at}  ${decision.template_id} / ${
-        decision.copy_id || "no message"
+        decision.copy_id || (decision.mode === "control" ? "no message (held out)" : "no message (send nothing)")
       }, tracking id ${decision.tracking_id}`,
       `  ${decision.mode}, chosen with ${percent(decision.propensity)}${
         weights.length === 0 ? "" : ` of ${weights.join(", ")}`

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import type { CopyId } from "../domain/Ids.ts"
+import type { NoMessageReason } from "../journal/decisions/Decision.ts"
 import type { LimitReached } from "../rendering/LimitReached.ts"
 import { named } from "../domain/WarningText.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
@@ -56,9 +57,10 @@ type Outcome =
     readonly trace?: unknown
   }
   | {
-    /** The user is held out and gets no message, which is recorded. */
-    readonly _tag: "HeldOut"
+    /** The user gets no message, which is recorded. */
+    readonly _tag: "NoMessage"
     readonly trackingId: string
+    readonly reason: NoMessageReason
     /** False if the store is down and the decision is only in memory. */
     readonly durable: boolean
     readonly trace?: unknown
@@ -71,7 +73,7 @@ type Outcome =
     readonly _tag: "Reused"
     readonly trackingId: string
     readonly forced: CopyId
-    /** The variant of the existing decision, or `noMessage` for a held-out user without a message. */
+    /** The variant of the existing decision, or `noMessage`. */
     readonly existing: CopyId
   }
   | {

@@ -31,7 +31,7 @@ export interface DecideRequest {
    * Tracking id under which the decision is stored if the user gets no message. Repetitions of one request share it.
    * Default: `trackingId`.
    */
-  readonly heldOutId?: string | undefined
+  readonly unsentId?: string | undefined
 }
 
 /** A request for a variant of each of several templates. */

@@ -59,7 +59,7 @@ export const renderFallback = (
     const copyId = draw(eligibleSet(left), failed.length)
     const errors = failed.map(({ error }) => error)
     const shown = changeTrace(trace, copyId, "fallback", errors)
-    const answer = renderChoice({ ...input, request: { ...request, budget } }, copyId, trackingId, shown)!
+    const answer = renderChoice({ ...input, request: { ...request, budget } }, copyId, trackingId, shown, false)!
     if (answer._tag === "Chosen") {
       return { answer: inPlaceOf(answer, errors), failed: failed.map(({ error: _, ...one }) => one) }
     }

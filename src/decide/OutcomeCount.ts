@@ -8,6 +8,7 @@ const counters = Object.fromEntries(
   ([
     "chosen",
     "held-out",
+    "send-nothing",
     "not-rendered",
     "no-candidate",
     "template-not-found",
@@ -28,14 +29,13 @@ export const showFailures = Metric.update(failures, 0)
 
 const names = {
   Chosen: "chosen",
-  HeldOut: "held-out",
   Reused: "tracking-id-reused",
   NotRendered: "not-rendered",
 } as const
 
 /** Counts an outcome with its failed renderings, and returns it. */
 export const countOutcome = <O extends Answer>(outcome: O): O => {
-  const name = outcome._tag === "None" ? outcome.reason : names[outcome._tag]
+  const name = outcome._tag === "None" || outcome._tag === "NoMessage" ? outcome.reason : names[outcome._tag]
   counters[name]!.updateUnsafe(1, process)
   const failed = failuresOf(outcome)
   if (failed.length > 0) failures.updateUnsafe(failed.length, process)

@@ -24,8 +24,8 @@ export interface PlanInput {
   readonly nowMillis: number
 }
 
-/** The response for a decision: a rendered variant, or no message for a held-out user. */
-type Decided = Extract<Answer, { readonly _tag: "Chosen" | "HeldOut" }>
+/** The response for a decision: a rendered variant, or no message. */
+type Decided = Extract<Answer, { readonly _tag: "Chosen" | "NoMessage" }>
 
 /** An answer with nothing to store: no decision was made, or it is stored already. */
 export interface AnswerPlan {
@@ -59,7 +59,7 @@ export interface AliasPlan {
 export type Plan = AnswerPlan | DecisionPlan | AliasPlan
 
 /** Whether an answer belongs to a decision. */
-export const isDecided = (answer: Answer): answer is Decided => answer._tag === "Chosen" || answer._tag === "HeldOut"
+export const isDecided = (answer: Answer): answer is Decided => answer._tag === "Chosen" || answer._tag === "NoMessage"
 
 /** Returns the plan of an answer with nothing to store. */
 export const answerPlan = (answer: Answer): AnswerPlan => ({ _tag: "Answer", answer })
@@ -96,19 +96,20 @@ export const planDecision = (
     holdout: made.hasHoldout ? holdoutText(view.holdout) : undefined,
     failed: choice.failed,
   }
-  const { heldOutId, userId } = request
+  const { unsentId, userId } = request
+  const stored = answer._tag === "NoMessage" && unsentId !== undefined
+    ? { ...decision, trackingId: unsentId, trackingIdGiven: true }
+    : decision
   const isSticky = view.stickyHours > 0 && userId !== undefined && choice.mode !== "forced" &&
     made.isKept !== false
   return {
     _tag: "Decision",
     input,
     answer,
-    decision: answer._tag === "HeldOut" && heldOutId !== undefined
-      ? { ...decision, trackingId: heldOutId, trackingIdGiven: true }
-      : decision,
+    decision: stored,
     claim: isSticky
       ? {
-        decision: { ...decision, userId },
+        decision: { ...stored, userId },
         expiresAtMillis: nowMillis + view.stickyHours * hourMillis,
         replaces: made.replaces,
       }
@@ -123,7 +124,7 @@ export const planDecision = (
 export const planRepeat = (input: PlanInput, existing: StickyChoice, trace: unknown): AnswerPlan | AliasPlan => {
   const { request, view } = input
   const trackingId = request.trackingId === undefined ? existing.trackingId : input.trackingId
-  const answer = renderChoice(input, existing.copyId, trackingId, trace)
+  const answer = renderChoice(input, existing.copyId, trackingId, trace, existing.control)
   if (answer === undefined) return answerPlan({ _tag: "None", trackingId, reason: "no-candidate" })
   if (trackingId === existing.trackingId || !isDecided(answer)) return answerPlan(answer)
   const alias = { org: view.org.slug, templateId: view.id, alias: trackingId, trackingId: existing.trackingId }
@@ -164,7 +165,7 @@ export const answerRepeat = (
   const { copyId } = existing
   const answer: Answer | undefined = request.copyId !== undefined && request.copyId !== copyId
     ? { _tag: "Reused", trackingId, forced: request.copyId, existing: copyId }
-    : rendered ?? renderChoice(input, copyId, trackingId, trace)
+    : rendered ?? renderChoice(input, copyId, trackingId, trace, existing.mode === "control")
   return answer && withDifferences(answer, existing, request)
 }
 

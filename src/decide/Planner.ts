@@ -124,7 +124,7 @@ const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId)
   if (!view.variantsById.has(copyId)) return answerPlan({ _tag: "None", trackingId, reason: "variant-not-found" })
   const basis = basisOf(services, input)
   const choice = { copyId, mode: "forced", propensity: null, weights: null } as const
-  const answer = renderChoice(input, copyId, trackingId, traceOf(input, basis, choice, undefined))!
+  const answer = renderChoice(input, copyId, trackingId, traceOf(input, basis, choice, undefined), false)!
   if (!isDecided(answer)) return answerPlan(answer)
   return planDecision(input, answer, choice, {
     ...recordContext(services, input, basis),
@@ -137,6 +137,7 @@ const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId)
 /** The data by which a request is decided: the policy, the candidates, and the side of the holdout. */
 interface Terms {
   readonly basis: Basis
+  /** The eligible variants, without "send nothing". */
   readonly set: EligibleSet
   readonly arm: Arm | undefined
   readonly epsilon: number | undefined
@@ -160,7 +161,7 @@ const planFallback = (
   const share = arm === "control" ? 1 : epsilon
   const fallback = renderFallback(input, set, first, (left, turn) => {
     const u = services.draws.draw(view, trackingId, turn)
-    return Selection.draw(view, basis.policy, basis.context, left, share, u, request.exposures).variant.id
+    return Selection.draw(basis.policy, basis.context, left, share, u, request.exposures).copyId
   }, trace)
   if (!("failed" in fallback)) return answerPlan(fallback)
   services.policies.observe(view, request.attrs, nowMillis)
@@ -199,13 +200,16 @@ const planSelected = (services: PlannerServices, input: PlanInput, existing: Sti
     const trace = traceOf(input, basis, nothingChosen, epsilon, set)
     return answerPlan({ _tag: "None", trackingId, reason: "no-candidate", trace })
   }
-  if (existing !== undefined && Selection.mayRepeat(view, arm, existing, set)) {
+  const candidates = arm === "control" ? set : Selection.withNothing(view, basis.policy, set)
+  if (existing !== undefined && Selection.mayRepeat(view, arm, existing, candidates)) {
     return planAgain(services, input, { arm, basis, epsilon, isKept: true, set, existing }, existing)
   }
-  const u = services.draws.draw(view, trackingId, 0)
-  const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u, seen: request.exposures })
-  const trace = traceOf(input, basis, choice, epsilon, set)
-  const answer = renderChoice(input, choice.copyId, trackingId, trace)!
+  // Requests with one `unsentId` repeat one request, and draw one number.
+  const u = services.draws.draw(view, request.unsentId ?? trackingId, 0)
+  const options = { arm, epsilon, u, seen: request.exposures }
+  const choice = Selection.choose(view, basis.policy, basis.context, candidates, options)
+  const trace = traceOf(input, basis, choice, epsilon, candidates)
+  const answer = renderChoice(input, choice.copyId, trackingId, trace, choice.mode === "control")!
   if (answer._tag === "NotRendered") {
     const terms = { arm, basis, epsilon, isKept: true, set, existing }
     return planFallback(services, input, terms, { ...choice, error: answer.error }, trace)
@@ -251,8 +255,9 @@ const retryOr = (
   services: PlannerServices,
   input: PlanInput,
   otherwise: Effect.Effect<Plan>,
+  id = input.trackingId,
 ): Effect.Effect<Plan> =>
-  services.log.find(input.view.org.slug, input.view.id, input.trackingId).pipe(
+  services.log.find(input.view.org.slug, input.view.id, id).pipe(
     readWithin,
     Effect.catch(() => Effect.succeed(undefined)),
     Effect.flatMap((existing) => {
@@ -264,6 +269,17 @@ const retryOr = (
   )
 
 const planInput = (services: PlannerServices, input: PlanInput): Planning => {
+  const { copyId, unsentId } = input.request
+  if (unsentId === undefined || copyId !== undefined || !input.view.sendsNothing) return planFirst(services, input)
+  // The model may have changed since the request was first sent.
+  const first = Effect.suspend(() => {
+    const plan = withinBudget(services, input, planFirst)
+    return Effect.isEffect(plan) ? plan : Effect.succeed(plan)
+  })
+  return retryOr(services, input, first, unsentId)
+}
+
+const planFirst = (services: PlannerServices, input: PlanInput): Planning => {
   const { copyId, isNewId, trackingId, userId } = input.request
   const mayBeRetry = trackingId !== undefined && isNewId !== true
   if (copyId !== undefined) return planForced(services, input, copyId)

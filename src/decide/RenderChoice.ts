@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import type { CopyId } from "../domain/Ids.ts"
 import { inHeader, named, namedAtMost } from "../domain/WarningText.ts"
-import { noMessage } from "../journal/decisions/Decision.ts"
+import { noMessage, noMessageReason } from "../journal/decisions/Decision.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { LimitReached } from "../rendering/LimitReached.ts"
 import { tagLinks } from "../rendering/Links.ts"
@@ -100,14 +100,20 @@ interface ChoiceInput {
   readonly nowMillis: number
 }
 
-/** Renders a choice under a tracking id. Undefined if its variant has been removed. */
+/**
+ * Renders a choice under a tracking id. Undefined if its variant has been removed. `isControl`: whether the user is held
+ * out.
+ */
 export const renderChoice = (
   { nowMillis, request, view }: ChoiceInput,
   copyId: CopyId,
   trackingId: string,
   trace: unknown,
+  isControl: boolean,
 ): Answer | undefined => {
-  if (copyId === noMessage) return { _tag: "HeldOut", trackingId, durable: true, trace }
+  if (copyId === noMessage) {
+    return { _tag: "NoMessage", trackingId, reason: noMessageReason(isControl), durable: true, trace }
+  }
   const variant = view.variantsById.get(copyId)
   return variant && renderVariant(view, variant, request, nowMillis, trackingId, trace)
 }

@@ -8,7 +8,7 @@ import type { NotRendered } from "./Answer.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Arm } from "../bandit/Holdout.ts"
-import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/TemplateCache.ts"
+import { isEligible, type TemplateView, whyNotEligible } from "../templates/TemplateCache.ts"
 
 // The synchronous core of a decision: the eligible variants, their weights, and the draw. No I/O.
 
@@ -56,20 +56,33 @@ export const eligible = (
   return set
 }
 
-/** A drawn variant, and the data to record about the draw. */
+const setsWithNothing = new WeakMap<EligibleSet, EligibleSet>()
+
+/**
+ * Returns the candidates of a choice: the eligible variants, and "send nothing" if the template may send nothing and the
+ * policy knows what messages cost. Without an eligible variant, nothing is a candidate.
+ */
+export const withNothing = (view: TemplateView, policy: Policy, set: EligibleSet): EligibleSet => {
+  if (!view.sendsNothing || policy.model.nothing === undefined || set.ids.length === 0) return set
+  let all = setsWithNothing.get(set)
+  // Keys of other sets do not end with this character.
+  if (all === undefined) setsWithNothing.set(set, all = eligibleSet([noMessage, ...set.ids], `${set.key}+`))
+  return all
+}
+
+/** A drawn candidate, and the data to record about the draw. */
 interface Drawn {
-  readonly variant: VariantView
+  readonly copyId: CopyId
   readonly choice: Choice
   readonly context: Context
   readonly propensity: number
 }
 
 /**
- * Draws a variant of `set`, which must not be empty, with the uniform number `u` in [0, 1). `seen` as in
+ * Draws a candidate of `set`, which must not be empty, with the uniform number `u` in [0, 1). `seen` as in
  * `Policy.choice`.
  */
 export const draw = (
-  view: TemplateView,
   policy: Policy,
   context: Context,
   set: EligibleSet,
@@ -80,7 +93,7 @@ export const draw = (
   const choice = policy.choice(context, set, epsilon, seen)
   const at = sample(choice.weights, u)
   return {
-    variant: view.variantsById.get(set.ids[at]!)!,
+    copyId: set.ids[at]! as CopyId,
     choice,
     context,
     propensity: choice.weights[at]!,
@@ -120,9 +133,9 @@ export const choose = (
     return { copyId: view.holdout.copy_id ?? noMessage, mode: "control", propensity: null, weights: null }
   }
   const epsilon = isControl ? 1 : options.epsilon
-  const { choice, propensity, variant } = draw(view, policy, context, set, epsilon, options.u, options.seen)
+  const { choice, copyId, propensity } = draw(policy, context, set, epsilon, options.u, options.seen)
   return {
-    copyId: variant.id,
+    copyId,
     mode: isControl ? "control" : choice.mode,
     propensity,
     weights: weightsText(choice),

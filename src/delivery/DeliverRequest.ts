@@ -4,7 +4,7 @@ import type { Priority } from "./Delivery.ts"
 
 /** A request to deliver one message. */
 export interface DeliverRequest
-  extends Omit<DecideRequest, "trackingId" | "isNewId" | "userId" | "trace" | "heldOutId"> {
+  extends Omit<DecideRequest, "trackingId" | "isNewId" | "userId" | "trace" | "unsentId"> {
   /** The recipient's address. It is also the user id of the decision. */
   readonly email: UserId
   /** Earliest send time. Unit: Unix milliseconds. Undefined: now. */

@@ -28,6 +28,7 @@ import {
   NoCandidate,
   NotEnabled,
   RecipientSuppressed,
+  SendNothing,
 } from "./EnqueueErrors.ts"
 import type { ExistingRequest, RequestFacts, RequestKeys } from "./KnownRequests.ts"
 import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
@@ -174,7 +175,10 @@ const makeMessage = (
 /** Returns the error for an answer without a message. */
 const refusalOf = (request: DeliverRequest, outcome: Exclude<Answer, Chosen>) => {
   if (outcome._tag === "NotRendered") return outcome.error
-  if (outcome._tag === "HeldOut") return new HeldOut({ templateId: request.templateId })
+  if (outcome._tag === "NoMessage") {
+    const { templateId } = request
+    return outcome.reason === "held-out" ? new HeldOut({ templateId }) : new SendNothing({ templateId })
+  }
   if (outcome._tag === "Reused") throw new Error("The new tracking id of a message has a decision already")
   switch (outcome.reason) {
     case "no-candidate":
@@ -231,8 +235,8 @@ const storePlanned: (
 ) => Effect.Effect<Stored, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
   const { answer } = plan
   const finish = <A extends Answer>(outcome: A) => services.decider.finish(draft.org, draft.request, outcome)
-  if (answer._tag === "HeldOut" && plan._tag !== "Answer") {
-    // A held-out decision has no message to be stored with. The stored decision usually equals the planned one, and the
+  if (answer._tag === "NoMessage" && plan._tag !== "Answer") {
+    // A decision without a message has no row to be stored with. The stored decision usually equals the planned one, and the
     // request is refused.
     return yield* storePlanned(services, draft, answerPlan(yield* services.decider.store(plan)))
   }
@@ -250,10 +254,10 @@ const storePlanned: (
 })
 
 /**
- * The tracking id of a held-out decision, derived from the idempotency key. No message holds the key, so a repeated
+ * The tracking id of a decision without a message, derived from the idempotency key. No message holds the key, so a repeated
  * request is recognized by this id, and its decision is recorded once.
  */
-const heldOutIdOf = ({ digest, key }: Idempotency) => `held-out:${hash("sha256", JSON.stringify([key, digest]))}`
+const unsentIdOf = ({ digest, key }: Idempotency) => `held-out:${hash("sha256", JSON.stringify([key, digest]))}`
 
 /** Returns the request for the decision on a message. */
 const decideRequestOf = ({ id, request, tracking }: Draft): DecideRequest => ({
@@ -263,7 +267,7 @@ const decideRequestOf = ({ id, request, tracking }: Draft): DecideRequest => ({
   trackingId: id,
   isNewId: true,
   userId: request.email,
-  heldOutId: request.idempotency && heldOutIdOf(request.idempotency),
+  unsentId: request.idempotency && unsentIdOf(request.idempotency),
 })
 
 /** Queues a message. Returns the earlier message if the request repeats one. Fails with an `EnqueueError`. */

@@ -34,6 +34,16 @@ export class HeldOut extends Schema.TaggedError<HeldOut>()("HeldOut", { template
   }
 }
 
+/** The choice is to send nothing; nothing was queued, and the decision is recorded. */
+export class SendNothing extends Schema.TaggedError<SendNothing>()("SendNothing", { templateId: Schema.String }) {
+  override get message() {
+    return `The choice of the template ${
+      JSON.stringify(this.templateId)
+    } for the recipient is to send nothing, because ` +
+      "a message is expected to do more harm than good. Nothing was queued."
+  }
+}
+
 /** The idempotency key came with a different request in the last 24 hours. Nothing was queued. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { key: Schema.String }) {
   override get message() {
@@ -72,6 +82,7 @@ export type EnqueueError =
   | RecipientSuppressed
   | NoCandidate
   | HeldOut
+  | SendNothing
   | KeyReused
   | NotRendered
   | TemplateNotFound

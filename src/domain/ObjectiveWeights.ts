@@ -40,3 +40,6 @@ export const isTimed = (weights: ObjectiveWeights, outcome: ValuedOutcome): bool
 /** The number of outcomes with a weight. */
 export const learnedOutcomes = (weights: ObjectiveWeights, countOf: (outcome: ValuedOutcome) => number): number =>
   valuedOutcomes.reduce((sum, outcome) => sum + (isValued(weights, outcome) ? countOf(outcome) : 0), 0)
+
+/** Whether the objective states a cost of messages, so that sending nothing can be better. */
+export const hasCost = (weights: ObjectiveWeights): boolean => valuedOutcomes.some((outcome) => weights[outcome] < 0)

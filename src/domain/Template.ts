@@ -261,6 +261,17 @@ export const templateSettings = {
     column: "jsonb",
     label: "Goal",
   },
+  send_nothing: {
+    schema: described(
+      Schema.Boolean,
+      "Whether a person can get nothing where the model expects that a message does more harm than good, by the weights " +
+        "of the objective. Requires an objective with a weight below 0, such as `negative: -8`. Default: false",
+    ),
+    stored: Schema.Boolean,
+    default: false,
+    column: "boolean",
+    label: "Send nothing",
+  },
   holdout: {
     schema: described(
       Schema.NullOr(TemplateHoldout),

@@ -5,7 +5,7 @@ import { emptyScheme } from "../bandit/Contexts.ts"
 import { type Composition, interceptVariance } from "../bandit/Components.ts"
 import { Counts, type Valuation } from "../bandit/Counts.ts"
 import { type ExposureMix, type Fatigue, type FatigueCell, fatigueOf } from "../bandit/Fatigue.ts"
-import { fit } from "../bandit/Fit.ts"
+import { fit, type FitInput } from "../bandit/Fit.ts"
 import {
   dayResults,
   dayToJudge,
@@ -20,12 +20,14 @@ import type { ModelSnapshot, OrganizationPriors } from "../bandit/Model.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { contributionOf, type PriorContribution } from "../bandit/Priors.ts"
 import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
+import { nothing } from "../domain/SendNothing.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
 import { type FollowedDelays, followFaster } from "../bandit/FasterReactions.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { look } from "../bandit/Verdict.ts"
 import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
 import {
+  hasCost,
   isTimed,
   type ObjectiveWeights,
   type ValuedOutcome,
@@ -36,6 +38,7 @@ import {
 import type { Objective } from "../domain/Template.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
+import { NothingCounts } from "./NothingCounts.ts"
 import type { RepeatTally } from "./RepeatTallies.ts"
 
 /** Maximum number of past days judged for the half-life. More days add no information. */
@@ -66,6 +69,8 @@ export interface Counted {
 export interface OpenRequest extends Counted {
   /** The template's objective, which determines the weights of the outcomes. */
   readonly objective: Objective
+  /** Whether "send nothing" is a candidate. Default: false. */
+  readonly sendNothing?: boolean
   readonly halfLife: HalfLifeState | null
   /** The last model, from which the next fit starts. Null before the first. */
   readonly model: ModelSnapshot | null
@@ -185,11 +190,17 @@ export const judgeDays = (
 export const withVerdict = (
   model: ModelSnapshot,
   before: ModelSnapshot | null,
-  evidence: { readonly counts: Counts; readonly active: Iterable<string>; readonly objective: Objective },
+  evidence: {
+    readonly counts: Counts
+    readonly organic?: Counts | undefined
+    readonly active: Iterable<string>
+    readonly objective: Objective
+  },
 ): ModelSnapshot => ({
   ...model,
   verdict: look(model, evidence.counts, {
     active: evidence.active,
+    organic: evidence.organic,
     objective: JSON.stringify(evidence.objective),
     before: before?.verdict,
   }),
@@ -203,6 +214,8 @@ class Template {
   readonly counts: Counts
   readonly #weights: ObjectiveWeights
   readonly #amountsOf: (counts: TallyCounts) => ReadonlyArray<number>
+  /** Present if the template may send nothing. */
+  readonly #nothing: NothingCounts | undefined
   /** Names of the counted numbers. */
   readonly #names: ReadonlyArray<string>
   readonly #delays = new Delays()
@@ -225,17 +238,25 @@ class Template {
     this.#names = names
     this.counts = new Counts(valuation)
     this.#amountsOf = amountsOf
+    if (request.sendNothing === true && hasCost(this.#weights)) {
+      this.#nothing = new NothingCounts(this.#weights, valuationOf)
+    }
     this.#halfLife = request.halfLife ?? initialHalfLife
     this.#model = request.model
     this.apply(request, now)
   }
 
   apply({ delays, repeats = [], tallies, variantDelays = [] }: Counted, now: number): void {
-    for (const { context, copyId, counts, start } of tallies) {
+    for (const tally of tallies) {
+      const { context, copyId, counts, start } = tally
+      this.#nothing?.add(tally, now)
+      if (copyId === nothing) continue
       const sends = (counts.decisions ?? 0) - (counts.voided ?? 0)
       this.counts.add(copyId, context, bucketAt(start, now).start, sends, ...this.#amountsOf(counts))
     }
-    for (const { again, copyId: variant, outcome, seen, start } of repeats) {
+    for (const repeat of repeats) {
+      const { again, copyId: variant, outcome, seen, start } = repeat
+      this.#nothing?.addRepeats(repeat, now)
       const of = (amount: number) => this.#names.map((name) => name === outcome ? amount : 0)
       this.counts.addRepeats({ variant, start: bucketAt(start, now).start, again: of(again), seen: of(seen) })
     }
@@ -268,12 +289,18 @@ class Template {
     return this.#faster.found ?? known
   }
 
+  #fitAll(input: FitInput): ModelSnapshot {
+    const model = fit(input)
+    return this.#nothing === undefined ? model : this.#nothing.fit(model, input, this.#model?.nothing)
+  }
+
   fit(request: FitRequest): FitAnswer {
     const { active, attributeCounts, attributeOutcomes, composition, now, organization, version, window } = request
     const began = performance.now()
     const hour = Math.floor(now / hourMillis)
     if (hour !== this.#hour) {
       this.counts.rollUp(now)
+      this.#nothing?.rollUp(now)
       this.#delays.prune(now)
       for (const own of this.#variantDelays.values()) own.prune(now)
     }
@@ -314,12 +341,18 @@ class Template {
     let model: ModelSnapshot
     if (window === undefined) {
       if (this.#model !== null) this.#halfLife = judgeDays(this.#halfLife, this.counts, this.#model, curve, now)
-      const fitted = fit({ ...common, window: windowOf(undefined, this.#halfLife) })
-      model = withVerdict(fitted, this.#model, { counts: this.counts, active, objective: this.#objective })
+      const fitted = this.#fitAll({ ...common, window: windowOf(undefined, this.#halfLife) })
+      model = withVerdict(fitted, this.#model, {
+        counts: this.counts,
+        organic: this.#nothing?.organic,
+        active: this.#nothing === undefined ? active : [nothing, ...active],
+        objective: this.#objective,
+      })
       this.#model = model
     } else {
       // A window may have little data, so the spread of variants is learned from all data.
-      model = fit({ ...common, window: windowOf(window, this.#halfLife), holdShrinkage: this.#model !== null })
+      const holdShrinkage = this.#model !== null
+      model = this.#fitAll({ ...common, window: windowOf(window, this.#halfLife), holdShrinkage })
     }
     return {
       model,

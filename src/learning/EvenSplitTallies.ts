@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { peopleGroups, placeOf } from "../bandit/Holdout.ts"
+import { noMessage } from "../journal/decisions/Decision.ts"
 import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
@@ -52,17 +53,27 @@ interface EvenSplitTally {
   readonly square: number
 }
 
+type Drawn = Pick<WeightedDecision, "copyId" | "propensity" | "weights">
+
 /**
- * Returns the weight of a decision, `left_out` if a variant had too small a probability, or undefined if no variant was
- * drawn.
+ * Returns the weight of a decision in a random split of its candidates, `left_out` if a candidate had too small a
+ * probability, or undefined if no candidate was drawn.
  */
-export const weightOf = (
-  { copyId, propensity, weights }: Pick<WeightedDecision, "copyId" | "propensity" | "weights">,
-): number | "left_out" | undefined => {
+export const weightOf = ({ copyId, propensity, weights }: Drawn): number | "left_out" | undefined => {
   if (propensity === null || weights === null || !(weights[copyId]! > 0)) return undefined
   const all = Object.values(weights)
   const smallest = all.reduce((least, weight) => Math.min(least, weight), 1)
   return smallest * all.length * largestWeight < 1 ? "left_out" : 1 / (all.length * weights[copyId]!)
+}
+
+/** Returns the weight of a message in a random split of the variants, as `weightOf`. Undefined without a message. */
+const messageWeightOf = ({ copyId, propensity, weights }: Drawn): number | "left_out" | undefined => {
+  if (copyId === noMessage) return undefined
+  if (weights?.[noMessage] === undefined) return weightOf({ copyId, propensity, weights })
+  // Given that a message is sent, whose probability depends on the context alone.
+  const { [noMessage]: unsent = 0, ...messages } = weights
+  const sent = Object.entries(messages).map(([id, weight]) => [id, weight / (1 - unsent)] as const)
+  return weightOf({ copyId, propensity, weights: Object.fromEntries(sent) })
 }
 
 /** Returns the outcomes of a decision that have occurred within four days. */
@@ -86,7 +97,7 @@ export class EvenSplitSum {
 
   /** Adds a decision with its events, earliest first. */
   add(decision: WeightedDecision, events: ReadonlyArray<StoredEvent>): void {
-    const weight = weightOf(decision)
+    const weight = messageWeightOf(decision)
     if (weight === undefined) return
     const { decidedAt, templateId, trackingId, userId } = decision
     const { people } = placeOf({ org: this.#org, userId: userId ?? undefined, trackingId })

@@ -82,7 +82,11 @@ const layerActor = Learner.toLayer(
       engine: engineOf(engine, key),
       budget,
       facts: () => ({
-        objective: LearnedObjective.textOf(view()?.objective ?? "click", view()?.org.currency ?? null),
+        objective: LearnedObjective.textOf(
+          view()?.objective ?? "click",
+          view()?.org.currency ?? null,
+          view()?.sendsNothing,
+        ),
         sends: models.latest(org, template)?.model.variants.reduce((sum, { sends }) => sum + sends, 0) ?? 0,
       }),
       gather: FitInputs.make({ sql, clock, statistics, priors, view }, org, template),

@@ -75,9 +75,9 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
   }
 
   const open = Effect.fnUntraced(function* (text: string) {
-    const { objective, rule } = LearnedObjective.parse(text)
+    const { objective, rule, sendNothing } = LearnedObjective.parse(text)
     const { isFitted, revision, version, ...stored } = yield* store.read(rule, clock.currentTimeMillisUnsafe())
-    yield* engine.open({ ...stored, objective }, clock.currentTimeMillisUnsafe())
+    yield* engine.open({ ...stored, objective, sendNothing }, clock.currentTimeMillisUnsafe())
     return { _tag: "Opened", known: { revision, version, objective: text }, isFitted } satisfies Input
   })
 

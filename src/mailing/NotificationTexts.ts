@@ -1,5 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { candidateName } from "../domain/SendNothing.ts"
 import type { Notification } from "../accounts/notifications/Notifications.ts"
 import { describe, type NotificationWords } from "../accounts/notifications/Words.ts"
 import { TemplateIndex, variantKey } from "../templates/TemplateIndex.ts"
@@ -30,7 +31,7 @@ export class NotificationTexts extends Context.Service<NotificationTexts, {
         const variantNames = copies.length === 0 ? new Map<string, string>() : yield* index.variantNames(org, copies)
         return some.map((one) => {
           const { path, text, title } = describe(one, {
-            template: (id) => names.get(id) ?? id,
+            template: (id) => names.get(id) ?? candidateName(id),
             variant: (template, id) => variantNames.get(variantKey(template, id)) ?? id,
           })
           return { ...one, title, text, path: `/console/o/${org}${path}` }

@@ -16,6 +16,7 @@ import { contributionOf, readEvents } from "../journal/events/DecisionEvents.ts"
 import { type DecisionRef, refOf } from "../journal/events/DecisionRef.ts"
 import { repeatsOf } from "../journal/events/Repeats.ts"
 import { rulesIn } from "../journal/events/RevenueRules.ts"
+import { noMessage } from "../journal/decisions/Decision.ts"
 import { countDecisions, decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
 import { failedDraws, failureOf } from "../journal/decisions/FailedRenderings.ts"
 import * as TallyRebuild from "../learning/TallyRebuild.ts"
@@ -124,7 +125,7 @@ const recount = Effect.fnUntraced(function* (
       if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
       const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis
       const at = { copyId: ref.copyId, context: ref.context, decidedHour }
-      const timed: DelayCounts = ref.forced ? {} : Object.fromEntries(
+      const timed: DelayCounts = ref.forced || ref.copyId === noMessage ? {} : Object.fromEntries(
         Object.entries(delays).map(([outcome, delayClass]) => [`${outcome}:${delayClass}`, 1]),
       )
       sum.add({ ...at, track: ref.forced ? "forced" : "learned" }, { decisions: 1, ...learned }, timed, now)

@@ -18,13 +18,16 @@ import { clickReasons, setAsideName } from "../domain/ClickReasons.ts"
 import { type CountedEvent, countedEvents } from "../domain/EventKinds.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
+import { maturedSends } from "../bandit/SendNothing.ts"
 import { daysOfData, type RateLift } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
 import { learnedOutcomes, type ValuedOutcome, valueOf, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { candidateName, nothing } from "../domain/SendNothing.ts"
 import type { Condition } from "../domain/Targeting.ts"
 import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
 import { losersOf } from "./Losers.ts"
+import { overNothingOf } from "./OverNothing.ts"
 import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
 
 // Computes the results of a template from counts and a model: prepares the request to `report`, and composes the
@@ -44,6 +47,8 @@ export interface ResultsInput {
     readonly variants: ReadonlyArray<
       Pick<Template["variants"][number], "id" | "name" | "active" | "targeting" | "components">
     >
+    /** Whether "send nothing" is a candidate. Default: false. */
+    readonly sendsNothing?: boolean
   }
   /** Ids of the variants that are active and in season. */
   readonly eligible: ReadonlySet<string>
@@ -242,7 +247,7 @@ const conditionIn = (contexts: Contexts, condition: Condition): (values: Readonl
 const narrow = (
   contexts: Contexts,
   keys: Iterable<ContextKey>,
-  { eligible, template }: ResultsInput,
+  { eligible, template }: Pick<ResultsInput, "eligible" | "template">,
 ): NonNullable<ReportRequest["narrowed"]> => {
   const targeted = template.variants
     .filter(({ id, targeting }) => eligible.has(id) && targeting.length > 0)
@@ -258,7 +263,9 @@ const narrow = (
     let left = lists.get(key)
     if (left === undefined) {
       const without = new Set<string>(out)
-      lists.set(key, left = [...eligible].filter((id) => !without.has(id)))
+      left = [...eligible].filter((id) => !without.has(id))
+      // Where no variant is eligible, nothing is no choice.
+      lists.set(key, left = left.every((id) => id === nothing) ? [] : left)
     }
     return [{ context, eligible: left }]
   })
@@ -319,10 +326,18 @@ const iso = (millis: number): string => new Date(millis).toISOString()
 
 /** Returns the request to `report`, and the function that composes the results from its answer. */
 export const prepare = (input: ResultsInput): Prepared => {
-  const { eligible, floor, model, nowMillis, rows, segment, template } = input
+  const { floor, model, nowMillis, rows, segment, template } = input
   const contexts = contextsOf(model.scheme)
   const { everything, marginals, whole } = tabulate(contexts, rows, segment)
-  const authored = new Map(template.variants.map((variant) => [variant.id as string, variant]))
+  const authored = new Map<string, { readonly name: string; readonly active: boolean }>(
+    template.variants.map((variant) => [variant.id, variant]),
+  )
+  // Without an eligible variant there is no choice, and an earlier model does not weigh nothing.
+  const mayBeNothing = template.sendsNothing === true && input.eligible.size > 0 && model.nothing !== undefined
+  const eligible = mayBeNothing ? new Set([...input.eligible, nothing]) : input.eligible
+  if (template.sendsNothing === true) {
+    authored.set(nothing, { name: candidateName(nothing), active: mayBeNothing })
+  }
   const ids = [...new Set([...authored.keys(), ...whole.byVariant.keys()])].sort(byCodeUnits)
   const running = ids.filter((id) => eligible.has(id) && authored.has(id))
   const most = Math.min(mostSegments, Math.max(fewestSegments, Math.floor(mostEntries / Math.max(1, ids.length))))
@@ -330,16 +345,14 @@ export const prepare = (input: ResultsInput): Prepared => {
     .sort(([a, { table: x }], [b, { table: y }]) => y.decisions - x.decisions || byCodeUnits(a, b))
     .slice(0, most)
     .map(([name, { table, values }]) => ({ name, values, table, contexts: contextsIn(model, values) }))
-  const posteriors = new Map(model.variants.map((variant) => [variant.id, variant]))
-
   /** Maturity depends only on age, and the ages are assumed to be equal in all segments. */
   const maturedIn = (table: Tabulation, id: string): number => {
-    const matured = posteriors.get(id)?.maturedSends ?? 0
+    const matured = maturedSends(model, id)
     const all = trialsOf(everything.of(id))
     return all > 0 ? matured * Math.min(1, Math.max(0, trialsOf(table.of(id)) / all)) : 0
   }
   const restricted = segment.size > 0
-  const matured = (id: string) => restricted ? maturedIn(whole, id) : posteriors.get(id)?.maturedSends ?? 0
+  const matured = (id: string) => restricted ? maturedIn(whole, id) : maturedSends(model, id)
   const wholeContexts = restricted ? contextsIn(model, segment) : model.traffic
 
   const weights = weightsOf(template.objective)
@@ -363,10 +376,10 @@ export const prepare = (input: ResultsInput): Prepared => {
       const trials = trialsOf(counts)
       const status = statusOf(id)
       // Without outcomes, or without decisions of the variant, the model's estimate is only the prior.
-      const isKnown = trials > 0 && hasOutcomes
+      const isKnown = trials > 0 && hasOutcomes && (id !== nothing || model.nothing !== undefined)
       return {
         copy_id: id,
-        name: authored.get(id)?.name ?? id,
+        name: authored.get(id)?.name ?? candidateName(id),
         status,
         ...countsOnWire(counts, hasRevenue),
         matured_sends: maturedSends(id),
@@ -375,7 +388,7 @@ export const prepare = (input: ResultsInput): Prepared => {
         interval: isKnown ? interval : null,
         change: isKnown ? changeOf(model, id) : null,
         p_best: isKnown && status === "active" ? pBest : null,
-        expected_loss: isKnown ? expectedLoss : null,
+        expected_loss: isKnown && expectedLoss < Infinity ? expectedLoss : null,
         share,
       }
     })
@@ -405,7 +418,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       narrowed: narrow(
         contexts,
         [...wholeContexts, ...parts.flatMap((part) => part.contexts)].map(({ cell }) => cell),
-        input,
+        { eligible, template },
       ),
       contexts: wholeContexts,
       groups: parts.map(({ contexts, name }) => ({ name, contexts })),
@@ -452,6 +465,9 @@ export const prepare = (input: ResultsInput): Prepared => {
           maturedSends: hasOutcomes && overall.leader !== null ? matured(overall.leader) : 0,
           ...verdictNow(input.verdict, running),
         }, restricted ? undefined : segments),
+        ...(hasOutcomes && overall.overNothing !== undefined
+          ? { send_nothing: overNothingOf(overall.overNothing, shown) }
+          : {}),
         components: hasOutcomes ? components.map(effectOf) : [],
       }
     },
@@ -474,7 +490,7 @@ const winnerOf = (
   const { days, hasOutcomes, maturedSends, since, verdict, winner } = evidence
   const first = hasOutcomes ? variants.find(({ copy_id }) => copy_id === leader) : undefined
   const isCompared = first !== undefined && first.rate !== null &&
-    variants.find(({ copy_id }) => copy_id === lift?.baseline)?.rate != null
+    (variants.find(({ copy_id }) => copy_id === lift?.baseline)?.rate ?? 0) > 0
   return {
     state: verdict === "firm_winner" ? "firm" : verdict,
     verdict,
@@ -483,7 +499,7 @@ const winnerOf = (
     leader: first?.copy_id ?? null,
     p_best: first?.p_best ?? null,
     expected_loss: first?.expected_loss ?? null,
-    value_remaining: first?.rate == null ? null : valueRemaining,
+    value_remaining: first?.rate == null || valueRemaining === Infinity ? null : valueRemaining,
     lift: lift === null || !isCompared ? null : { ...liftOnWire(lift), baseline: lift.baseline },
     lift_over_split: overSplit === null || !isCompared ? null : liftOnWire(overSplit),
     losers: segments === undefined ? [] : losersOf(variants, segments, { days, leader: first?.copy_id ?? null }),

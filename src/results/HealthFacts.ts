@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EventName } from "../domain/EventKinds.ts"
 import { isValued, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { nothing } from "../domain/SendNothing.ts"
 import type { Objective, Template } from "../domain/Template.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import {
@@ -116,7 +117,7 @@ export const healthFacts = Effect.fnUntraced(function* (
   const facts: HealthFacts = {
     from: sample.from,
     decisions: sample.choices?.reduce((sum, { observed }) => sum + observed, 0) ?? 0,
-    variants: renderings.map(({ attempted, copyId, failed }) => ({
+    variants: renderings.filter(({ copyId }) => copyId !== nothing).map(({ attempted, copyId, failed }) => ({
       copyId,
       renderings: { some: failed, all: attempted },
       sent: { some: sentBy.get(copyId)?.sent ?? 0, all: sentBy.get(copyId)?.decisions ?? 0 },

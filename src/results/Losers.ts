@@ -1,3 +1,4 @@
+import { nothing } from "../domain/SendNothing.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 
 // Variants that can be stopped without a loss. Pure.
@@ -44,7 +45,7 @@ export const losersOf = (
   )
   const candidates = variants
     .filter(({ copy_id, expected_loss, matured_sends, p_best, status }) =>
-      status === "active" && copy_id !== leader && !suits.has(copy_id) && p_best !== null &&
+      status === "active" && copy_id !== leader && copy_id !== nothing && !suits.has(copy_id) && p_best !== null &&
       expected_loss !== null && expected_loss >= loserRule.loss && matured_sends >= loserRule.maturedSends
     )
     .toSorted((a, b) => a.p_best! - b.p_best! || (a.copy_id < b.copy_id ? -1 : 1))

@@ -104,6 +104,7 @@ export class Results extends Context.Service<Results, {
           template: {
             id: template.id,
             objective: template.objective,
+            sendsNothing: template.send_nothing,
             variants: template.variants.map(({ active, components, id, name, targeting }) => ({
               active,
               components,

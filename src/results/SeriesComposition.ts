@@ -5,6 +5,7 @@ import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import * as Clocks from "../sendtime/Clocks.ts"
 import { isTimed, learnedOutcomes, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { nothing } from "../domain/SendNothing.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { TimedOutcome } from "../journal/Ledger.ts"
 import type { SeriesCounts } from "../learning/TallyReports.ts"
@@ -90,6 +91,8 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const contexts = contextsOf(model.scheme)
   const keys = new Map<ContextKey, ContextKey>()
   const rows = input.rows.flatMap((row) => {
+    // A series is about messages.
+    if (row.copyId === nothing) return []
     // Converted to the model's scheme, so that few contexts with many decisions are compared.
     let context = keys.get(row.context)
     if (context === undefined) keys.set(row.context, context = contexts.parse(row.context).key)
@@ -214,8 +217,9 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     const state = states.next().value!
     const posteriors = ids.map((_, v) => state.posterior(v, last[v]!))
     outcomesSoFar += one.rows.reduce((sum, row) => sum + learnedOutcomes(worths, (outcome) => row[outcome]), 0)
-    // Without outcomes, or before its first decision, a variant has no estimate.
-    const shown = ids.flatMap((_, v) => outcomesSoFar > 0 && seen[v]!.from <= period ? [v] : [])
+    // Without outcomes, or before its first decision, a variant has no estimate. Net values have none over time.
+    const isKnown = outcomesSoFar > 0 && model.nothing === undefined
+    const shown = ids.flatMap((_, v) => isKnown && seen[v]!.from <= period ? [v] : [])
     const best = probabilitiesOfBest(shown.map((v) => state.posterior(v, last[v]!, true)))
     const bestOf = new Map(shown.map((v, i) => [v, best[i]!]))
     const decisions = one.rows.reduce((sum, row) => sum + row.decisions, 0)

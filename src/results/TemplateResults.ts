@@ -9,6 +9,7 @@ import { loserRule } from "./Losers.ts"
 import { type ClickReason, clickReason, clickReasons } from "../domain/ClickReasons.ts"
 import { described } from "../domain/described.ts"
 import { WithoutModel } from "./WithoutModel.ts"
+import { nothing } from "../domain/SendNothing.ts"
 import { type CountedEvent, countedEvents, eventKinds } from "../domain/EventKinds.ts"
 
 // Results of a template's variants, in the shape of the API's response.
@@ -222,6 +223,24 @@ export const WinnerResults = Schema.Struct({
 })
 export type WinnerResults = typeof WinnerResults.Type
 
+/** The best variant, compared with sending nothing. */
+const OverNothing = Schema.Struct({
+  copy_id: described(Schema.String, "The active variant with the highest rate"),
+  difference: described(Schema.Finite, "Its rate less the rate of sending nothing, in the unit of the rates"),
+  difference_interval: described(Interval, "95 % credible interval of `difference`"),
+  value: described(
+    Schema.NullOr(Schema.Finite),
+    "Relative lift over sending nothing. Null unless the rate of sending nothing is surely above 0",
+  ),
+  interval: described(Schema.NullOr(Interval), "95 % credible interval of `value`. Null if `value` is null"),
+  probability: described(Schema.Finite, "Probability that this variant is better than sending nothing"),
+  share: described(Schema.Finite, "Share of the decisions that send nothing now with this model"),
+}).annotate({
+  description: "The best variant, compared with sending nothing. Present only if the template may send nothing " +
+    "(`send_nothing`), after the first outcome. In `variants`, sending nothing has an empty `copy_id`, and `winner.copy_id` " +
+    "is empty if sending nothing is the winner",
+})
+
 /** Effect of a component on the rate of the variants that have it. */
 const ComponentResults = Schema.Struct({
   kind: Schema.String,
@@ -304,6 +323,7 @@ export const TemplateResults = Schema.Struct({
     "One entry for each value of each learning attribute, most decisions first, at most 100",
   ),
   winner: WinnerResults,
+  send_nothing: Schema.optionalKey(OverNothing),
   components: described(
     Schema.Array(ComponentResults),
     "The effects of the variants' components, independent of the segment. Empty without components that variants share, and " +
@@ -347,5 +367,5 @@ export const comparedIn = (
   { variants, winner }: Pick<TemplateResults, "variants" | "winner">,
 ): ReadonlyArray<string> =>
   [...new Set([winner.copy_id, winner.leader, winner.lift?.baseline])].filter((id): id is string =>
-    variants.some(({ copy_id, decisions }) => copy_id === id && decisions > 0)
+    id !== nothing && variants.some(({ copy_id, decisions }) => copy_id === id && decisions > 0)
   )

@@ -18,7 +18,7 @@ const SeriesVariant = Schema.Struct({
     "Estimate of the objective per decision at the end of the period, over all segments by their traffic: counts from the start " +
       "of the window to this time, compared with the current model's expectation for these decisions. Older decisions have the " +
       "weights of the model. This member and the members that depend on it are null before the first outcome of the template " +
-      "and before the variant's first decision",
+      "and before the variant's first decision, and if the template may send nothing (`send_nothing`)",
   ),
   interval: described(
     Schema.NullOr(Interval),

@@ -13,7 +13,7 @@ import {
   type VariantInput,
   withDefaults,
 } from "../domain/Template.ts"
-import { holdoutFault } from "../domain/Holdout.ts"
+import { templateFaults } from "../domain/TemplateFaults.ts"
 import { maxVariantsOfOne } from "./TemplateRows.ts"
 import { normalOwner, notMember } from "./Owners.ts"
 import { fieldsOfTemplate } from "./TemplateFields.ts"
@@ -39,8 +39,8 @@ export type TemplatePlan =
     readonly variantCount: number
     /** Whether the objective of an existing template changes, so that it learns again. */
     readonly relearns: boolean
-    /** The reason why the template cannot have its holdout. */
-    readonly holdoutFault: string | undefined
+    /** Faults of settings that do not fit each other or the variants. */
+    readonly settingFaults: ReadonlyArray<Fault>
     /** The owner that the import sets, who must be a member. Null if it sets no owner. */
     readonly newOwner: string | null
     readonly difference: Difference
@@ -77,7 +77,7 @@ export const planFaults = (
         pointer: `${pointer}/variants`,
         detail: `would give the template ${one.variantCount} variants. A template has at most ${maxVariantsOfOne}`,
       }]),
-      ...(one.holdoutFault === undefined ? [] : [{ pointer: `${pointer}/holdout/copy_id`, detail: one.holdoutFault }]),
+      ...one.settingFaults.map((fault) => ({ ...fault, pointer: pointer + fault.pointer })),
       ...(one.newOwner === null || members.has(one.newOwner)
         ? []
         : [{ pointer: `${pointer}/owner`, detail: notMember(one.newOwner) }]),
@@ -162,7 +162,7 @@ export const planTemplate = (input: TemplateInput, before: Template | undefined,
       variants: given,
       variantCount: given.length,
       relearns: false,
-      holdoutFault: holdoutFault(template.holdout, given),
+      settingFaults: templateFaults(template, given),
       newOwner: template.owner,
       difference: room.of(undefined, fields(template, given)),
     }
@@ -179,7 +179,7 @@ export const planTemplate = (input: TemplateInput, before: Template | undefined,
     template,
     variants,
     variantCount: before.variants.length + variants.length - replaced.length,
-    holdoutFault: holdoutFault(template.holdout, [...before.variants, ...variants]),
+    settingFaults: templateFaults(template, [...before.variants, ...variants]),
     newOwner: template.owner === stored.owner ? null : template.owner,
     relearns: !isDeepStrictEqual(stored.objective, template.objective),
     difference: room.of(fields(stored, replaced), fields(template, variants)),

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util"
 import { reaches } from "../accounts/Account.ts"
 import { type Actor, nameOf, roleIn } from "../accounts/Actor.ts"
 import { accountOf, type Author, authorOf } from "../accounts/Author.ts"
-import { holdoutFault } from "../domain/Holdout.ts"
+import { templateFaults } from "../domain/TemplateFaults.ts"
 import { NotAllowed, ProposalConflict, ProposalNotFound, TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { TemplateApproval } from "../domain/Organization.ts"
@@ -292,11 +292,12 @@ const makeDecisions = (
           const template = yield* live(org, row.templateId)
           const base = template === undefined ? undefined : contentOf(template)
           const { content } = combineContent(row.base ?? undefined, row.proposed ?? undefined, base)
-          const fault = content === undefined ? undefined : holdoutFault(content.holdout, content.variants)
+          const [fault] = content === undefined ? [] : templateFaults(content, content.variants)
           if (fault !== undefined) {
+            const name = fault.pointer.split("/")[1]
             return yield* new ProposalConflict({
               reason: "live_changed",
-              detail: `The holdout of the proposed change ${fault}. Change it, or withdraw the proposed change`,
+              detail: `The ${name} of the proposed change ${fault.detail}. Change it, or withdraw the proposed change`,
             })
           }
           yield* replaceContent(sql, org, id, { base, proposed: content }, now)

@@ -34,6 +34,8 @@ export interface TemplateView {
   readonly strict: boolean
   readonly stickyHours: number
   readonly objective: Template["objective"]
+  /** Whether "send nothing" is a candidate. */
+  readonly sendsNothing: boolean
   /** The template's own setting, or the organization's. */
   readonly holdout: TemplateHoldout
   /** Events measured in its messages. Null: as in its organization. */
@@ -103,6 +105,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
     strict: template.strict,
     stickyHours: template.sticky_hours,
     objective: template.objective,
+    sendsNothing: template.send_nothing,
     holdout: template.holdout ?? org.holdout,
     tracking: template.tracking,
     listUnsubscribe: template.list_unsubscribe,

@@ -2,7 +2,6 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { AlreadyExists, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
-import { holdoutFault } from "../domain/Holdout.ts"
 import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
 import type { SourceCheck } from "../rendering/SourceCheck.ts"
@@ -40,15 +39,6 @@ export const tellVariant = (template: string, before: Variant | undefined, after
 /** Fails with `InvalidInput` if there are faults. */
 export const refuse = (faults: ReadonlyArray<Fault>) =>
   faults.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ faults }))
-
-/** Returns the fault of a holdout that names no variant of the template. */
-export const holdoutFaults = (
-  holdout: TemplatePatch["holdout"],
-  variants: ReadonlyArray<{ readonly id?: string }>,
-): ReadonlyArray<Fault> => {
-  const detail = holdoutFault(holdout, variants)
-  return detail === undefined ? [] : [{ pointer: "/holdout/copy_id", detail }]
-}
 
 /** Reads, checks and changes the rows of templates. Callers provide the transaction. */
 export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["Service"]) => {

@@ -43,6 +43,7 @@ const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
       ? template.objective
       : inline(ordered(template.objective, ["click", "open", "conversion", "negative", "revenue", "revenue_cap"])),
   }),
+  ...ordered(template, ["send_nothing"]),
   ...(template.holdout === undefined ? {} : {
     holdout: template.holdout === null ? null : inline(ordered(template.holdout, ["share", "content", "copy_id"])),
   }),

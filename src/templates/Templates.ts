@@ -11,21 +11,24 @@ import type {
   VariantNotFound,
 } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type {
-  Template,
-  TemplateInput,
-  TemplatePatch,
-  Variant,
-  VariantInput,
-  VariantPatch,
-  VariantSwitch,
+import {
+  type Template,
+  type TemplateInput,
+  type TemplatePatch,
+  type Variant,
+  type VariantInput,
+  type VariantPatch,
+  type VariantSwitch,
+  withDefaults,
 } from "../domain/Template.ts"
+import { templateFaults } from "../domain/TemplateFaults.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { existingOrganization } from "../organizations/Existing.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { contentWriter } from "./ContentWrite.ts"
+import { patchedContent } from "./ImportPlan.ts"
 import { ownerFaults } from "./Owners.ts"
-import { holdoutFaults, refuse, tellTemplate, templateContent, type TemplateOutline } from "./TemplateContent.ts"
+import { refuse, tellTemplate, templateContent, type TemplateOutline } from "./TemplateContent.ts"
 import { isOf, readTemplates, type Which } from "./TemplateRows.ts"
 import { variantWriter } from "./VariantWriter.ts"
 
@@ -138,7 +141,7 @@ export class Templates extends Context.Service<Templates, {
       const create = Effect.fn("Templates.create")(function* (org: OrgSlug, input: TemplateInput) {
         const variants = input.variants ?? []
         yield* refuse([
-          ...holdoutFaults(input.holdout, variants),
+          ...templateFaults(withDefaults(input), variants),
           ...yield* Effect.orDie(ownerFaults(sql, org, input.owner, null)),
           ...yield* faultsOf(org, variants),
         ])
@@ -188,7 +191,7 @@ export class Templates extends Context.Service<Templates, {
           Effect.gen(function* () {
             const before = yield* held(org, id)
             yield* refuse([
-              ...holdoutFaults(patch.holdout, before.variants),
+              ...templateFaults({ ...patchedContent(before, patch), holdout: patch.holdout }, before.variants),
               ...yield* ownerFaults(sql, org, patch.owner, before.owner),
             ])
             yield* change(org, before, patch, now)

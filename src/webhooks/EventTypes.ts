@@ -61,11 +61,13 @@ export const eventData = {
   "winner.found": Schema.Struct({
     org,
     template_id: Schema.String,
-    copy_id: Schema.String.annotate({ description: "The variant that won" }),
+    copy_id: Schema.String.annotate({ description: "The variant that won. Empty if sending nothing is best" }),
     verdict: Schema.Literals(["winner", "firm_winner"]).annotate({
       description: "A winner that becomes firm later is a separate event",
     }),
-    compared: Schema.Array(Schema.String).annotate({ description: "The variants that were compared, by id" }),
+    compared: Schema.Array(Schema.String).annotate({
+      description: "The variants that were compared, by id. Empty for sending nothing",
+    }),
     found_at: at("When the verdict was reached"),
   }),
   "variant.failing": Schema.Struct({

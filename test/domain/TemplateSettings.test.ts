@@ -17,6 +17,7 @@ const unusual: Required<Pick<TemplateInput, TemplateSettingName>> = {
   strict: true,
   sticky_hours: 24,
   objective: { click: 1, conversion: 5 },
+  send_nothing: true,
   holdout: { share: 0.05, content: "even" },
   tracking: { opens: true, clicks: false },
   list_unsubscribe: true,

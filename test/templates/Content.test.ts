@@ -21,6 +21,7 @@ const content = (more: Partial<WholeContent> = {}): WholeContent => ({
   strict: false,
   sticky_hours: 0,
   objective: "click",
+  send_nothing: false,
   holdout: null,
   ignore_unsubscribes: false,
   tracking: null,

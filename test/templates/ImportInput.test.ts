@@ -99,6 +99,7 @@ describe("planTemplate", () => {
     strict: false,
     sticky_hours: 0,
     objective: "click",
+    send_nothing: false,
     holdout: null,
     tracking: null,
     list_unsubscribe: false,

@@ -112,6 +112,7 @@ const anyTemplate = fc.record({
     fc.record({ click: fc.constant(1), negative: fc.integer({ min: -1000, max: 0 }) }, { requiredKeys: ["click"] }),
     fc.record({ revenue: fc.constant(1), revenue_cap: fc.double({ min: 0.001, max: 1e9, noNaN: true }) }),
   ),
+  send_nothing: fc.boolean(),
   holdout: fc.constantFrom(null, { share: 0.05, content: "even" }, { share: 0.5, content: "fixed", copy_id: "1e3" }),
   ignore_unsubscribes: fc.boolean(),
   tracking: fc.constantFrom(null, { opens: true, clicks: false }),
@@ -143,6 +144,7 @@ describe("TemplateFile.format", () => {
     ignore_unsubscribes: true
     sticky_hours: 12.5
     objective: { click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200 }
+    send_nothing: true
     holdout: { share: 0.05, content: fixed, copy_id: welcome-en-warm }
     tracking: { opens: false, clicks: true }
     list_unsubscribe: true
@@ -267,6 +269,7 @@ describe("TemplateFile.inputOf", () => {
     strict: false,
     sticky_hours: 0,
     objective: "click",
+    send_nothing: false,
     holdout: null,
     tracking: null,
     list_unsubscribe: false,

@@ -15,6 +15,7 @@ export const fullContent = [
     strict: true,
     sticky_hours: 12.5,
     objective: { click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200 },
+    send_nothing: true,
     holdout: { share: 0.05, content: "fixed", copy_id: "welcome-en-warm" },
     ignore_unsubscribes: true,
     tracking: { opens: false, clicks: true },

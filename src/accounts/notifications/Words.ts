@@ -1,3 +1,4 @@
+import { nothing } from "../../domain/SendNothing.ts"
 import { platforms, type SourceId, sourceTitle } from "../../domain/Source.ts"
 import type { NotificationEvent } from "./Kinds.ts"
 
@@ -37,7 +38,9 @@ export const describe = (
     case "winner.found": {
       const { compared, copy_id, template_id, verdict } = event.data
       return {
-        title: `${variantName(template_id, copy_id)} wins in ${templateName(template_id)}`,
+        title: copy_id === nothing
+          ? `Sending nothing is best in ${templateName(template_id)}`
+          : `${variantName(template_id, copy_id)} wins in ${templateName(template_id)}`,
         text: `${verdict === "firm_winner" ? "The verdict is firm. " : ""}${compared.length} variants were compared.`,
         path: `${templatePath(template_id)}/results`,
       }

@@ -19,6 +19,7 @@ import {
   MessageExpired,
   type PayloadTooLarge,
   RecipientSuppressed,
+  SendNothing,
   type TemplateArchived,
   type TemplateNotFound,
   Unauthorized,
@@ -48,6 +49,7 @@ type Refused =
   | MessageExpired
   | PayloadTooLarge
   | RecipientSuppressed
+  | SendNothing
   | TemplateArchived
   | TemplateNotFound
   | Unauthorized
@@ -93,6 +95,8 @@ const problemOf = (error: EnqueueError): Refused => {
       return new MessageExpired({ detail: error.message, expires_at: error.expiresAt.toISOString() })
     case "HeldOut":
       return new HeldOut({ detail: error.message })
+    case "SendNothing":
+      return new SendNothing({ detail: error.message })
     case "RecipientSuppressed":
       return RecipientSuppressed.of(error)
     case "KeyReused":

@@ -11,6 +11,12 @@ const messages = {
   "variant-not-found": "Variant not found",
 } as const
 
+/** The members that say why a person gets no message. */
+const unsent = {
+  "held-out": { message: "Held out: send no message", held_out: true },
+  "send-nothing": { message: "Send nothing: a message is expected to do more harm than good", send_nothing: true },
+} as const
+
 /** Returns the problem of a request that forces another variant than the existing decision of its tracking id. */
 export const reused = ({ forced, existing, trackingId }: Extract<Answer, { readonly _tag: "Reused" }>) => ({
   ...trackingIdReused,
@@ -30,12 +36,11 @@ export const toWire = (outcome: Answer) => {
         copy: { id: outcome.copyId, vars: outcome.vars },
         ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
       }
-    case "HeldOut":
+    case "NoMessage":
       return {
         tracking_id: outcome.trackingId,
         copy: {},
-        message: "Held out: send no message",
-        held_out: true,
+        ...unsent[outcome.reason],
         ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
       }
     case "None":
@@ -72,7 +77,7 @@ export const toWireBatch = (answers: BatchAnswers): Readonly<Record<string, unkn
 const fresh = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" }
 const memoryOnly = { ...fresh, "decision-durable": "false" }
 
-const isDurable = (answer: Answer) => (answer._tag !== "Chosen" && answer._tag !== "HeldOut") || answer.durable
+const isDurable = (answer: Answer) => (answer._tag !== "Chosen" && answer._tag !== "NoMessage") || answer.durable
 
 /** Returns the headers of a response with `answers`. */
 export const headersOf = (answers: ReadonlyArray<Answer>): Readonly<Record<string, string>> =>

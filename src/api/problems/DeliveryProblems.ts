@@ -95,6 +95,18 @@ export class HeldOut extends HttpApiError.Problem<HeldOut>()(
   ),
 ) {}
 
+/** 422: the choice for the recipient is to send nothing. */
+export class SendNothing extends HttpApiError.Problem<SendNothing>()(
+  "SendNothing",
+  declare(
+    "send-nothing",
+    422,
+    "The choice for the recipient is to send nothing",
+    "Do not send a fallback either: the template may send nothing (`send_nothing`), and a message to this person is expected " +
+      "to do more harm than good. The decision was recorded.",
+  ),
+) {}
+
 /** 404: the address is not on the suppression list. */
 export class SuppressionNotFound extends HttpApiError.Problem<SuppressionNotFound>()(
   "SuppressionNotFound",

@@ -34,7 +34,8 @@ export const FoundTemplate = Schema.Struct({
   ),
   winner: described(
     Schema.NullOr(Schema.Struct({ copy_id: Schema.String, since: Schema.String })),
-    "The winner among the active variants in season, and the time of its verdict. Null without a verdict",
+    "The winner among the active variants in season, and the time of its verdict. Null without a verdict. `copy_id` is empty if " +
+      "sending nothing is best",
   ),
   failing: described(
     Schema.Array(Schema.String),

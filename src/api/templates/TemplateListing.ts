@@ -6,6 +6,7 @@ import { Deliveries } from "../../delivery/Deliveries.ts"
 import type { OrganizationNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { type ListPage, type ListQuery, type ListShape, pageOf } from "../../domain/List.ts"
+import { candidateName, nothing } from "../../domain/SendNothing.ts"
 import { Models } from "../../learning/Models.ts"
 import { verdictNow } from "../../results/Composition.ts"
 import { Traffic, trafficDays } from "../../results/Traffic.ts"
@@ -65,9 +66,13 @@ export class TemplateListing extends Context.Service<TemplateListing, {
         )
         const listed = all.map((template): ListedTemplate => {
           // The template cache is at most a few seconds behind other nodes.
-          const running = cache.template(org, template.id)?.variants
+          const view = cache.template(org, template.id)
+          const running = view?.variants
             .filter((variant) => variant.active && variant.calendar.holds(now)).map(({ id }) => id as string)
-          const { since, winner } = verdictNow(models.latest(org, template.id)?.model.verdict, running ?? [])
+          const { since, winner } = verdictNow(models.latest(org, template.id)?.model.verdict, [
+            ...(view?.sendsNothing === true && running!.length > 0 ? [nothing] : []),
+            ...running ?? [],
+          ])
           const ofTemplate = recent.get(template.id) ?? []
           return {
             ...template,
@@ -76,7 +81,7 @@ export class TemplateListing extends Context.Service<TemplateListing, {
             repeatedIds: noticed(ofTemplate, "repeated", template.id)?.requests ?? 0,
             unfilled: noticed(ofTemplate, "unfilled", template.id)?.requests ?? 0,
             failing: (failing.get(template.id) ?? []).map(({ copyId }) => copyId),
-            winner: winner === null || since === null ? null : { copyId: winner, name: winner, since },
+            winner: winner === null || since === null ? null : { copyId: winner, name: candidateName(winner), since },
             ownerName: template.owner === null ? null : names.get(template.owner) ?? null,
             days: [],
           }

@@ -6,7 +6,7 @@ import { described } from "../../domain/described.ts"
 export const DecisionMode = described(
   Schema.Literals(modes),
   "`control`: the user is held out. Without a propensity the holdout named the variant, or, with an empty `copy_id`, the user got " +
-    "no message. `fallback`: sent in place of a variant that could not be rendered, see `failed`",
+    "no message. With another mode, an empty `copy_id` says that the model chose to send nothing. `fallback`: sent in place of a variant that could not be rendered, see `failed`",
 )
 
 /** The member `failed` of a decision. */

@@ -1,5 +1,6 @@
 import type { ContextKey } from "../../bandit/Contexts.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../../domain/Ids.ts"
+import { nothing } from "../../domain/SendNothing.ts"
 import type { LearningWindow } from "../../domain/LearningWindow.ts"
 
 /**
@@ -11,8 +12,17 @@ export const modes = ["bandit", "epsilon", "single", "forced", "control", "fallb
 /** How the variant of a decision was chosen. */
 export type Mode = typeof modes[number]
 
-/** Variant id in decisions of users in the holdout who receive no message. No variant has this id. */
-export const noMessage = "" as CopyId
+/**
+ * Variant id in decisions without a message: of users in the holdout (mode `control`), and where the policy chose to
+ * send nothing. No variant has this id.
+ */
+export const noMessage = nothing as CopyId
+
+/** Why a decision has no message: the user is held out, or the policy chose to send nothing. */
+export type NoMessageReason = "held-out" | "send-nothing"
+
+/** Returns the reason of a decision for `noMessage`, given whether the user is held out. */
+export const noMessageReason = (isControl: boolean): NoMessageReason => isControl ? "held-out" : "send-nothing"
 
 /** A variant that was chosen for a decision and could not be rendered. */
 export interface FailedRendering {
@@ -32,7 +42,7 @@ export interface Decision {
   readonly trackingId: string
   /** Whether the caller supplied the tracking id. Then events may have arrived before the decision. */
   readonly trackingIdGiven: boolean
-  /** `noMessage` if a user in the holdout receives no message. */
+  /** `noMessage` if the user receives no message. */
   readonly copyId: CopyId
   readonly userId: string | undefined
   readonly mode: Mode

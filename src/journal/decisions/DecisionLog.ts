@@ -12,9 +12,9 @@ import { Settings } from "../../settings/Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { step } from "../../telemetry/Tracing.ts"
-import { type Decision, type ExistingDecision, noMessage } from "./Decision.ts"
+import { type Decision, type ExistingDecision } from "./Decision.ts"
 import { failedText, failureCounts } from "./FailedRenderings.ts"
-import { trackSql } from "./Track.ts"
+import { countedSql, trackSql } from "./Track.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
 /** Result of recording a decision. */
@@ -147,7 +147,9 @@ const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<type
       INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
       SELECT i.org_slug, i.template_id, i.copy_id, i.segment, date_bin('1 hour', i.decided_at, 'epoch'),
         ${sql.literal(trackSql("i"))}, json_build_object('decisions', count(*))
-      FROM inserted i WHERE i.copy_id <> ${noMessage} AND right(i.org_slug, ${sandboxSuffix.length}) <> ${sandboxSuffix}
+      FROM inserted i WHERE ${
+    sql.literal(countedSql("i"))
+  } AND right(i.org_slug, ${sandboxSuffix.length}) <> ${sandboxSuffix}
       GROUP BY 1, 2, 3, 4, 5, 6
       ${rows.some(({ failed }) => failed !== null) ? failureCounts(sql, sandboxSuffix) : sql.literal("")}
     )`,

@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { DecisionRow } from "../events/DecisionRef.ts"
 import { noMessage } from "./Decision.ts"
 import type { StoredFailure } from "./FailedRenderings.ts"
+import { countedSql } from "./Track.ts"
 
 /** A decision with its probabilities. */
 export interface PagedDecision extends DecisionRow {
@@ -23,7 +24,7 @@ interface DecisionFilter {
 }
 
 /**
- * Reads the next page of sent decisions, ordered by tracking id and template. Fails with `SqlError` if the database
+ * Reads the next page of counted decisions (see `countedSql`), ordered by tracking id and template. Fails with `SqlError` if the database
  * does not respond.
  */
 export const decisionsAfter = (
@@ -36,7 +37,7 @@ export const decisionsAfter = (
     SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.further, d.mode, d.propensity, d.weights,
       d.user_id, d.decided_at, d.failed FROM decisions d
     WHERE d.org_slug = ${org} AND (d.tracking_id, d.template_id) > (${after.trackingId}, ${after.templateId})
-      AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
+      AND d.decided_at >= ${since} AND ${sql.literal(countedSql("d"))}
       AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
     ORDER BY d.tracking_id, d.template_id LIMIT ${limit}`
 
@@ -52,7 +53,7 @@ export const countDecisions = (
   Effect.map(
     sql<{ readonly count: number }>`
       SELECT count(*)::float8 AS count FROM decisions d
-      WHERE d.org_slug = ${org} AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
+      WHERE d.org_slug = ${org} AND d.decided_at >= ${since} AND ${sql.literal(countedSql("d"))}
         AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}`,
     ([row]) => row!.count,
   )

@@ -1,4 +1,5 @@
 import type { Track } from "../../bandit/Tally.ts"
+import { noMessage } from "./Decision.ts"
 
 /** The columns of a decision that determine whether the model learns from it. */
 interface Chosen {
@@ -20,3 +21,9 @@ export const trackOf = (decision: Chosen): Track => isForced(decision) ? "forced
 export const trackSql = (row: string): string =>
   `CASE WHEN ${row}.mode IN ('forced', 'fallback') OR (${row}.mode = 'control' AND ${row}.propensity IS NULL)
           THEN 'forced' ELSE 'learned' END`
+
+/**
+ * SQL: whether the decision `row` is counted. A user in the holdout without a message provides no data to learn from:
+ * `Settling` counts the holdout. The choice to send nothing is counted like a variant.
+ */
+export const countedSql = (row: string): string => `(${row}.copy_id <> '${noMessage}' OR ${trackSql(row)} = 'learned')`

@@ -279,18 +279,19 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
     ...at,
     track: decision.forced ? "forced" : "learned",
     counts: difference(before.learned, after.learned) ?? {},
-    // The model learns neither rates of variants nor delays of users from forced decisions.
-    delays: decision.forced ? undefined : delays,
+    // The model learns neither rates of variants nor delays of users from forced decisions, and no delays from people
+    // who got no message.
+    delays: decision.forced || decision.copyId === noMessage ? undefined : delays,
   })
   const automated = difference(before.automated, after.automated)
   if (automated !== undefined) sum.add({ ...at, track: "automated", counts: automated, delays: undefined })
 }
 
 /**
- * Whether events of a decision are counted. Sandboxes count no events. Users in the holdout without a message provide
- * no data to learn from: `Settling` counts their events for the holdout.
+ * Whether events of a decision are counted. Sandboxes count no events, and nor do users in the holdout without a
+ * message: `Settling` counts their events for the holdout.
  */
-const isCounted = ({ copyId, org }: DecisionRef) => copyId !== noMessage && !isSandbox(org)
+const isCounted = ({ copyId, forced, org }: DecisionRef) => (copyId !== noMessage || !forced) && !isSandbox(org)
 
 /** The events of some decisions, by `decisionKey`. */
 type EventsBefore = Pick<SeededMap<string, ReadonlyArray<StoredEvent>>, "get">

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { noMessage } from "../decisions/Decision.ts"
+import { countedSql } from "../decisions/Track.ts"
 import type { RevenueRule } from "../../bandit/Revenue.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
@@ -89,7 +89,7 @@ export const valuedDecisionsAfter = Effect.fnUntraced(function* (
     CROSS JOIN LATERAL (
       SELECT * FROM decisions d
       WHERE d.org_slug = ${org} AND d.tracking_id = r.tracking_id AND d.template_id = ${template}
-        AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
+        AND d.decided_at >= ${since} AND ${sql.literal(countedSql("d"))}
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d`
   return {
     decisions: rows.map((row) => refOf(org, row)),

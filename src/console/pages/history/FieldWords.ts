@@ -87,6 +87,7 @@ const spoken: Readonly<Record<string, Words>> = {
   archived: yesNo("archived", "in use"),
   strict: yesNo("fail (strict)", "left blank"),
   ignore_unsubscribes: yesNo("get its messages (transactional)", "get no message"),
+  send_nothing: yesNo("where a message does more harm than good", "no"),
   suppression: yesNo("on", "off"),
   objective: decoding(Objective, objectiveText),
   holdout: decoding(TemplateHoldout, holdoutWords),

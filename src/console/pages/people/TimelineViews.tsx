@@ -1,3 +1,5 @@
+import { candidateName } from "../../../domain/SendNothing.ts"
+import { noMessage } from "../../../journal/decisions/Decision.ts"
 import { decodeContext } from "../../../bandit/Contexts.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import { sourceIdOf, sourceTitle } from "../../../domain/Source.ts"
@@ -92,7 +94,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
   const weights = Object.entries(decision.weights ?? {}).sort(([, a], [, b]) => b - a)
   return (
     <details class="why">
-      <summary>Why this variant</summary>
+      <summary>{decision.copyId === noMessage ? "Why no message" : "Why this variant"}</summary>
       <div class="stack">
         <Facts
           rows={[
@@ -101,7 +103,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
             ["Could not be rendered", decision.failed.map(({ copy_id }) => copy_id).join(", ")],
             ["Segment", <Segment segment={decision.segment} />],
             [
-              "Chance of this variant",
+              decision.copyId === noMessage ? "Chance to send nothing" : "Chance of this variant",
               decision.propensity === null ? "none: it was not a random choice" : percent(decision.propensity),
             ],
             [
@@ -128,7 +130,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
             <tbody>
               {weights.map(([name, share]) => (
                 <tr>
-                  <th scope="row">{name}{name === decision.copyId ? " (chosen)" : ""}</th>
+                  <th scope="row">{candidateName(name)}{name === decision.copyId ? " (chosen)" : ""}</th>
                   <td>{percent(share)}</td>
                   <td>
                     <Share share={share} />
@@ -158,7 +160,11 @@ export const DecisionCard = ({ decision, org, withLink }: {
         <div class="source-head">
           <h2>
             <a href={templatePath(org.slug, decision.templateId)}>{decision.templateId}</a>:{" "}
-            {decision.copyId === "" ? "no message (held out)" : decision.copyId}
+            {decision.copyId !== noMessage
+              ? decision.copyId
+              : decision.mode === "control"
+              ? "no message (held out)"
+              : "no message (send nothing)"}
           </h2>
           {delivery !== null && <DeliveryBadge state={delivery.state} />}
           <Time at={decision.decidedAt.toISOString()} zone={org.time_zone} />

@@ -1,6 +1,7 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
 import { type Outlook, outlookRule } from "../../../results/Outlook.ts"
 import { unitName } from "../../../results/ObjectiveText.ts"
+import { nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import type { TemplateResults, TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { counted, date, percent, signedCount, signedPercent } from "../../Format.ts"
@@ -68,7 +69,7 @@ const reasonOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winn
     : ""
   const ahead = leader === null || leader === won
     ? ""
-    : ` ${variants.find(({ copy_id }) => copy_id === leader)?.name ?? leader} has the highest rate ${
+    : ` ${nameIn({ variants }, leader)} has the highest rate ${
       isWhole ? "now" : "in this window and segment"
     }; the figures below are about it.`
   return `${reached}${below}. It is kept until the evidence turns: another variant becomes more probably the best.${ahead}`
@@ -118,6 +119,8 @@ export const leadOf = (
     ? undecidedAdvice(results, outlook, isWhole)
     : winner.verdict === "no_difference"
     ? "Ship the variant you like"
+    : nothingWins(results)
+    ? "Messages go only where they are worth their cost"
     : "Ship it"
   return {
     ...verdict,

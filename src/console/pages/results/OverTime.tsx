@@ -1,6 +1,7 @@
 import type { PageResults } from "../../../results/KeptResults.ts"
 import { comparedIn, type TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
+import { nothing } from "../../../domain/SendNothing.ts"
 import { percent } from "../../Format.ts"
 import { Fold } from "../../components/Fold.tsx"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
@@ -17,7 +18,9 @@ const mostDrawn = 5
 export const placesOf = (
   { variants, winner }: Pick<TimedTemplateResults, "variants" | "winner">,
 ): ReadonlyMap<string, number> => {
-  const byDecisions = variants.toSorted((a, b) => b.decisions - a.decisions || (a.copy_id < b.copy_id ? -1 : 1))
+  const byDecisions = variants.filter(({ copy_id }) => copy_id !== nothing).toSorted((a, b) =>
+    b.decisions - a.decisions || (a.copy_id < b.copy_id ? -1 : 1)
+  )
   const drawn = new Set([...comparedIn({ variants, winner }), ...byDecisions.map(({ copy_id }) => copy_id)])
   return new Map([...drawn].slice(0, mostDrawn).sort().map((id, index) => [id, index]))
 }
@@ -49,6 +52,9 @@ export const shownOf = ({ found, over }: PageResults, zone: string): ShownResult
   zone,
 })
 
+/** Whether rates are known over time. Net values are not, which can be negative. */
+const hasRates = ({ send_nothing }: TimedTemplateResults): boolean => send_nothing === undefined
+
 /** How the rates and the traffic developed. */
 export const OverTime = (shown: ShownResults) => {
   const { places, results, series: { left_out: leftOut, points, variants }, zone } = shown
@@ -58,7 +64,7 @@ export const OverTime = (shown: ShownResults) => {
         <Incomplete points={points} zone={zone} />
       </div>
       <div class="charts">
-        <RateOverTime {...shown} />
+        {hasRates(results) && <RateOverTime {...shown} />}
         <ShareOverTime {...shown} />
       </div>
       {leftOut + Math.max(0, variants.length - places.size) > 0 && (
@@ -75,9 +81,12 @@ export const OverTime = (shown: ShownResults) => {
 
 /** How the chance to be best and the lift developed, closed at first. */
 export const MoreOverTime = (shown: ShownResults) => (
-  <Fold title="More over time" hint="Chance to be best, lift vs. random split">
+  <Fold
+    title="More over time"
+    hint={hasRates(shown.results) ? "Chance to be best, lift vs. random split" : "Lift vs. random split"}
+  >
     <div class="charts">
-      <BestOverTime {...shown} />
+      {hasRates(shown.results) && <BestOverTime {...shown} />}
       <GainOverTime {...shown} />
     </div>
   </Fold>

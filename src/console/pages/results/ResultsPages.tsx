@@ -6,6 +6,7 @@ import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { KeptResults, type PageResults } from "../../../results/KeptResults.ts"
 import { Results } from "../../../results/Results.ts"
+import { nothingWins } from "../../../results/SendNothingText.ts"
 import { csvName, resultsCsv } from "../../../results/ResultsCsv.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -145,7 +146,9 @@ const LeadActions = ({ losers, path, results, visit }: {
   const isDone = results.winner.verdict !== "undecided"
   return (
     <>
-      <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>{shipLabel(results.winner)}</a>
+      {!nothingWins(results) && (
+        <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>{shipLabel(results.winner)}</a>
+      )}
       {losers !== 0 && <a class="button" href={`${path}/stop`}>Stop {counted(losers, "loser")}</a>}
     </>
   )

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
+import { nothing } from "../../../domain/SendNothing.ts"
 import { type Template, type Variant, VariantSwitch } from "../../../domain/Template.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
@@ -152,7 +153,9 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
   const template = yield* read(visit)
   const { base, results: path } = pathsOf(visit.org.slug, template.id)
   const { found: results, madeAt } = yield* (yield* KeptResults).of(visit.org.slug, template, {})
-  const candidates = sortedVariants(results.variants).filter(({ status }) => status !== "removed")
+  const candidates = sortedVariants(results.variants).filter(({ copy_id, status }) =>
+    status !== "removed" && copy_id !== nothing
+  )
   const asked = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
   const chosen = candidates.find(({ copy_id }) => copy_id === asked) ?? candidates[0]
   const title = `${template.name} · ${shipLabel(results.winner)}`

@@ -10,9 +10,11 @@ import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx
 import { type Cell, Table } from "../../components/Table.tsx"
 import { listQueryIn, type ListShape, pageOf, queryOf } from "../../../domain/List.ts"
 import { clickReason, clickReasons } from "../../../domain/ClickReasons.ts"
+import { nothing } from "../../../domain/SendNothing.ts"
 import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
+import { nameIn, sendNothingText } from "../../../results/SendNothingText.ts"
 import { setAsideText } from "../../../results/SetAsideText.ts"
 import {
   intervalPromise,
@@ -94,7 +96,7 @@ const shape: ListShape<VariantResults> = {
 /** Active variants first, by rate. */
 export const sortedVariants = (variants: ReadonlyArray<VariantResults>): ReadonlyArray<VariantResults> =>
   variants.toSorted((a, b) =>
-    Number(b.status === "active") - Number(a.status === "active") || (b.rate ?? -1) - (a.rate ?? -1) ||
+    Number(b.status === "active") - Number(a.status === "active") || (b.rate ?? -1e6) - (a.rate ?? -1e6) ||
     (a.copy_id < b.copy_id ? -1 : 1)
   )
 
@@ -112,7 +114,7 @@ const NameCell = ({ leads, loses, one, series, wins }: {
       {wins ? <Badge kind="good">winner</Badge> : leads ? <Badge kind="accent">leads</Badge> : null}
       {loses && <Badge kind="warn">surely worse</Badge>}
     </span>
-    {one.name !== one.copy_id && <span class="sub" dir="auto">{one.copy_id}</span>}
+    {one.name !== one.copy_id && one.copy_id !== nothing && <span class="sub" dir="auto">{one.copy_id}</span>}
   </span>
 )
 
@@ -197,6 +199,7 @@ export const Variants = ({ columns, place, results, series }: {
       ? [`${count(results.automated[event])} ${eventKinds[event].words.many}`]
       : []
   )
+  const unsent = sendNothingText(results, { nameOf: (id) => nameIn(results, id), percent })
   const setAside = setAsideText(results, { count, list, percent })
   return (
     <>
@@ -246,7 +249,7 @@ export const Variants = ({ columns, place, results, series }: {
             Rates are {objectiveText(objective)}{" "}
             per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
             model's rate allows for outcomes that are still expected and for differences in who saw which variant; the
-            raw rate does not. {intervalPromise}
+            raw rate does not.{unsent === undefined ? "" : ` ${unsent}`} {intervalPromise}
             {results.forced.decisions > 0
               ? ` ${
                 count(results.forced.decisions)

@@ -1,5 +1,6 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
+import { nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import type { WithoutModel } from "../../../results/WithoutModel.ts"
 import { count, date, percent, signedPercent } from "../../Format.ts"
@@ -146,18 +147,21 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
 
 /** The verdict in words, with how sure it is and since when; without one, the missing conditions. */
 export const verdictOf = (results: Judged): VerdictWords => {
-  const { variants, winner } = results
-  const nameOf = (id: string | null) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id ?? ""
+  const { winner } = results
+  const nameOf = (id: string | null) => id === null ? "" : nameIn(results, id)
   const since = winner.since === null ? "" : ` since ${date(new Date(winner.since), "UTC")}`
   switch (winner.verdict) {
     case "firm_winner":
     case "winner": {
       const isFirm = winner.verdict === "firm_winner"
-      const now = winner.leader === winner.copy_id ? liftText(results) : `Here ${nameOf(winner.leader)} leads.`
+      const leads = winner.leader === winner.copy_id ? liftText(results) : `Here ${nameOf(winner.leader)} leads.`
+      const now = nothingWins(results)
+        ? `On average over all people, a message does more harm than good. ${leads}`
+        : leads
       return {
         kind: "good",
         badge: `${isFirm ? "Firm winner" : "Winner"}${since}`,
-        headline: `${nameOf(winner.copy_id)} wins`,
+        headline: nothingWins(results) ? "Sending nothing is best" : `${nameOf(winner.copy_id)} wins`,
         detail: isFirm
           ? `${now} With equally good variants, this verdict would ever appear with a probability of at most ${
             percent(stoppingRule.errors.firm_winner)

@@ -22,6 +22,7 @@ export const settingsLabels = {
   revenue: "Weight of revenue",
   revenue_cap: "Most revenue of a decision",
   sticky_hours: "Keep the same variant, hours",
+  send_nothing: "Send nothing",
   holdout: "Holdout",
   holdout_share: "Share held out (%)",
   holdout_copy_id: "Fixed variant",
@@ -49,6 +50,7 @@ const weightNames = {
 const readers = {
   name: text,
   strict: checked,
+  send_nothing: checked,
   ignore_unsubscribes: checked,
   sticky_hours: number,
   link_domains: list(/[\s,]+/),
@@ -125,6 +127,7 @@ export const settingsOf = (template: Template): Fields => {
     name,
     objective,
     owner,
+    send_nothing,
     sticky_hours,
     strict,
     tags,
@@ -134,6 +137,7 @@ export const settingsOf = (template: Template): Fields => {
     name,
     sticky_hours: String(sticky_hours),
     ...(strict ? { strict: "strict" } : {}),
+    ...(send_nothing ? { send_nothing: "send_nothing" } : {}),
     ...(ignore_unsubscribes ? { ignore_unsubscribes: "ignore" } : {}),
     tags: tags.join(", "),
     owner: owner ?? "",
@@ -301,6 +305,13 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
           {...field("sticky_hours", "0")}
           type="number"
           hint="A person keeps the same variant for this many hours. 0: Parlance chooses for every message."
+        />
+        <Box
+          {...field("send_nothing")}
+          fields={fields}
+          value="send_nothing"
+          text="Send nothing where a message does more harm than good"
+          hint="Needs a mix with a negative weight below zero. Generate then returns no content and send_nothing: true for these people. Do not send your fallback content then."
         />
         <SelectField
           {...field("holdout", "organization")}

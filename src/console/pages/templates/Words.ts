@@ -29,6 +29,7 @@ export const trackingWords = (tracking: TemplateTracking | null): string =>
 const settingWords = {
   sticky_hours: ({ sticky_hours: hours }) =>
     hours === 0 ? "no, chosen for every message" : `for ${counted(hours, "hour")}`,
+  send_nothing: ({ send_nothing }) => send_nothing ? "where a message does more harm than good" : "no",
   holdout: ({ holdout }) => holdoutWords(holdout),
   tracking: ({ tracking }) => trackingWords(tracking),
   list_unsubscribe: ({ list_unsubscribe }) => list_unsubscribe ? "yes" : "no",

@@ -1,0 +1,38 @@
+import { candidateName, nothing } from "../domain/SendNothing.ts"
+import type { TemplateResults } from "./TemplateResults.ts"
+
+// Sending nothing in words, for the console and commands. Pure.
+
+interface Formats {
+  readonly nameOf: (id: string) => string
+  readonly percent: (share: number) => string
+}
+
+const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Math.abs(value).toPrecision(2)}`
+
+/** Compares the best variant with sending nothing in sentences. Undefined without a comparison. */
+export const sendNothingText = (
+  { send_nothing: found }: Pick<TemplateResults, "send_nothing">,
+  { nameOf, percent }: Formats,
+): string | undefined => {
+  if (found === undefined) return undefined
+  const { copy_id, difference, difference_interval: [low, high], interval, probability, share, value } = found
+  const signedShare = (one: number) => `${one < 0 ? "−" : "+"}${percent(Math.abs(one))}`
+  const lift = value === null || interval === null
+    ? ""
+    : `, a lift of ${signedShare(value)} (${signedShare(interval[0])} to ${signedShare(interval[1])})`
+  return `Against sending nothing, ${nameOf(copy_id)} is worth ${
+    signed(difference)
+  } per decision (95\u00a0% interval ` +
+    `${signed(low)} to ${signed(high)})${lift}. It is better than nothing with a probability of ${
+      percent(probability)
+    }. ` +
+    `${percent(share)} of the decisions send nothing now.`
+}
+
+/** Whether sending nothing is the winner. */
+export const nothingWins = ({ winner }: Pick<TemplateResults, "winner">): boolean => winner.copy_id === nothing
+
+/** The name of a variant in results. */
+export const nameIn = ({ variants }: Pick<TemplateResults, "variants">, id: string): string =>
+  variants.find(({ copy_id }) => copy_id === id)?.name ?? candidateName(id)
