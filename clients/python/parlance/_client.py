@@ -156,7 +156,7 @@ class Parlance:
         """Queues one e-mail. Requires the scope `deliver`.
 
         Raises `ParlanceProblem` if the service refuses the message: with the type `recipient-suppressed` for an address on the
-        suppression list, and `held-out` for a person who gets no messages. The idempotency key identifies the message for 24
+        suppression list, and `held-out` or `send-nothing` for a person who gets no messages. The idempotency key identifies the message for 24
         hours: a request with the same key and content queues no second message. The default is a new key, which covers retries
         of this call. Set your own key, such as the id of an order, to cover repeated calls as well. `options` are options of
         the API, such as `send_at`.
@@ -334,7 +334,7 @@ class AsyncParlance:
         """Queues one e-mail. Requires the scope `deliver`.
 
         Raises `ParlanceProblem` if the service refuses the message: with the type `recipient-suppressed` for an address on the
-        suppression list, and `held-out` for a person who gets no messages. The idempotency key identifies the message for 24
+        suppression list, and `held-out` or `send-nothing` for a person who gets no messages. The idempotency key identifies the message for 24
         hours: a request with the same key and content queues no second message. The default is a new key, which covers retries
         of this call. Set your own key, such as the id of an order, to cover repeated calls as well. `options` are options of
         the API, such as `send_at`.

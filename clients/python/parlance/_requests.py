@@ -233,6 +233,7 @@ def generated_of(content: Mapping[str, Any]) -> Generated:
         copy.get("vars") or {},
         content.get("message"),
         content.get("held_out", False),
+        send_nothing=content.get("send_nothing", False),
     )
 
 
@@ -241,7 +242,7 @@ def with_fallback(
 ) -> Generated:
     """Returns the found content, or the fallback if no variant was found. Raises errors that a fallback cannot replace."""
     if isinstance(found, Generated):
-        if fallback is None or found.copy_id is not None or found.held_out:
+        if fallback is None or found.copy_id is not None or found.held_out or found.send_nothing:
             return found
         return Generated(tracking_id, None, fallback, found.message, fallback=Exception(found.message))
     # 422: no variant can be rendered with these fields.

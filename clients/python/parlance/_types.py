@@ -21,6 +21,8 @@ class Generated:
     """True if this user is in the holdout without messages. Send nothing. The fallback does not apply."""
     fallback: Exception | None = None
     """The reason why the fallback is used. None if it is not used."""
+    send_nothing: bool = False
+    """True if the service chose to send nothing to this user. Send nothing. The fallback does not apply."""
 
 
 @dataclass(frozen=True)

@@ -67,17 +67,19 @@ interface WireContent {
   readonly copy: { readonly id?: string; readonly vars?: Readonly<Record<string, string>> }
   readonly message?: string
   readonly held_out?: boolean
+  readonly send_nothing?: boolean
 }
 
 const isContent = (value: unknown): boolean =>
   isObject(value) && typeof value["tracking_id"] === "string" && isObject(value["copy"])
 
-const generatedOf = ({ copy, held_out, message, tracking_id }: WireContent): Generated => ({
+const generatedOf = ({ copy, held_out, message, send_nothing, tracking_id }: WireContent): Generated => ({
   tracking_id,
   copy_id: copy.id,
   vars: copy.vars ?? {},
   message,
   held_out: held_out === true,
+  send_nothing: send_nothing === true,
   fallback: undefined,
 })
 
@@ -146,6 +148,7 @@ export class Parlance {
       vars: fallback ?? {},
       message,
       held_out: false,
+      send_nothing: false,
       fallback: reason,
     })
     try {
@@ -154,7 +157,8 @@ export class Parlance {
       const body = members({ ...request, tracking_id })
       const answer = await this.#post(`/api/generate/${this.#org}`, body, call, options)
       const generated = generatedOf(answer.body as unknown as WireContent)
-      if (fallback === undefined || generated.copy_id !== undefined || generated.held_out) return generated
+      const isFinal = generated.copy_id !== undefined || generated.held_out || generated.send_nothing
+      if (fallback === undefined || isFinal) return generated
       return instead(new Error(generated.message), generated.message)
     } catch (error) {
       if (fallback === undefined || !hasNoContent(error)) throw error
@@ -201,8 +205,8 @@ export class Parlance {
 
   /**
    * Queues one e-mail. Requires the scope `deliver`. Fails with a `ParlanceProblem` if the service refuses the message:
-   * with the type `recipient-suppressed` for an address on the suppression list, and `held-out` for a person who gets
-   * no messages.
+   * with the type `recipient-suppressed` for an address on the suppression list, and `held-out` or
+   * `send-nothing` for a person who gets no messages.
    */
   async deliver(request: DeliverRequest, { idempotencyKey, ...options }: DeliverOptions = {}): Promise<Queued> {
     const { headers } = await this.#post(`/api/deliver/${this.#org}`, members(request), {

@@ -26,6 +26,7 @@ export type ProblemType =
   | "payload-too-large"
   | "unprocessable"
   | "held-out"
+  | "send-nothing"
   | "recipient-suppressed"
   | "rate-limited"
   | "too-many-connections"

@@ -45,6 +45,8 @@ export interface Generated {
   readonly message: string | undefined
   /** True if this user is in the holdout without messages. Send nothing. The fallback does not apply. */
   readonly held_out: boolean
+  /** True if the service chose to send nothing to this user. Send nothing. The fallback does not apply. */
+  readonly send_nothing: boolean
   /** The reason why the fallback is used. Undefined if it is not used. */
   readonly fallback: Error | undefined
 }
