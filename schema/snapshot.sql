@@ -1139,6 +1139,7 @@ CREATE TABLE templates (
   tags text[] NOT NULL DEFAULT '{}'::text[],
   owner text,
   send_nothing boolean NOT NULL DEFAULT false,
+  runner_up_floor double precision NOT NULL DEFAULT 0,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );

@@ -13,7 +13,7 @@ import {
 } from "./Model.ts"
 import { mixed, type ModelPart, modelParts } from "./ModelParts.ts"
 import { Net } from "./SendNothing.ts"
-import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
+import { bestArmProbabilities, epsilonWeights, kappa, mixFloor, raiseRunnerUp } from "./Weights.ts"
 import { hourMillis, windowBounds } from "./Window.ts"
 
 /** Maximum number of cached numbers of a policy per snapshot: 2 million, 16 MB. */
@@ -63,6 +63,8 @@ export interface Choice {
   readonly kappa: number | null
   /** Share that is split randomly. Null if it did not apply. */
   readonly floor: number | null
+  /** Minimum share of the runner-up, times the number of variants. Null if it did not apply. */
+  readonly runnerUpFloor: number | null
   readonly epsilon: number | null
 }
 
@@ -96,6 +98,7 @@ interface Trace {
   readonly epsilon: number | null
   readonly kappa: number | null
   readonly floor: number | null
+  readonly runnerUpFloor: number | null
   /** Null in window mode. */
   readonly halfLifeDays: number | null
   /** Clicks per send in this context on an average day, for an average variant. */
@@ -123,6 +126,11 @@ export class Policy {
   readonly model: ModelSnapshot
   /** Share that is split randomly, 0 to 0.2. */
   readonly floor: number
+  /**
+   * Minimum share of the runner-up of a context, times the number of candidates, before the random split. 0 to 0.2.
+   * Applies until there is a verdict. A window has no verdict, so that it never applies there.
+   */
+  readonly runnerUpFloor: number
   /** Tempering of the posterior, in (0, 1]; see `kappa`. */
   readonly kappa: number
   /** Contexts of the model's scheme. Contexts of another scheme must not be passed to this policy. */
@@ -134,9 +142,10 @@ export class Policy {
   readonly #choices = new Map<string, Map<string, Choice>>()
   #cached = 0
 
-  constructor(model: ModelSnapshot, floor = defaultFloor) {
+  constructor(model: ModelSnapshot, floor = defaultFloor, runnerUpFloor = 0) {
     this.model = model
     this.floor = floor
+    this.runnerUpFloor = runnerUpFloor
     const ageHours = (model.fittedAt - (model.firstSendAt ?? model.fittedAt)) / hourMillis
     this.kappa = kappa(model.window.mode, model.clicksNext14Days ?? undefined, ageHours)
     this.contexts = new Contexts(model.scheme, model.traffic.map(({ cell }) => cell))
@@ -163,7 +172,7 @@ export class Policy {
     const choice = known ?? this.#keep(context, eligible.ids.length, key, this.#choose(context, eligible, effects?.by))
     if (epsilon === undefined || eligible.ids.length < 2) return choice
     const weights = epsilonWeights(choice.means, epsilon)
-    return { ...choice, mode: "epsilon", weights, kappa: null, floor: null, epsilon }
+    return { ...choice, mode: "epsilon", weights, kappa: null, floor: null, runnerUpFloor: null, epsilon }
   }
 
   /** Returns the data behind a `choice` with equal arguments. */
@@ -188,6 +197,7 @@ export class Policy {
       epsilon: choice.epsilon,
       kappa: choice.kappa,
       floor: choice.floor,
+      runnerUpFloor: choice.runnerUpFloor,
       halfLifeDays: window.mode === "adaptive" ? window.halfLifeDays : null,
       baseRate: Math.exp(base),
       candidates: choice.ids.map((id, i) => {
@@ -254,10 +264,15 @@ export class Policy {
     const sds = Float64Array.from(own, ({ sd }) => sd)
     if (ids.length < 2) {
       const weights = new Float64Array(ids.length).fill(1)
-      return { mode: "single", ids, weights, means, sds, kappa: null, floor: null, epsilon: null }
+      return { mode: "single", ids, weights, means, sds, kappa: null, floor: null, runnerUpFloor: null, epsilon: null }
     }
-    const weights = mixFloor(probabilitiesOfBest(parts, this.kappa), this.floor)
-    return { mode: "bandit", ids, weights, means, sds, kappa: this.kappa, floor: this.floor, epsilon: null }
+    const { floor, kappa } = this
+    const { verdict, window } = this.model
+    const isOpen = window.mode === "adaptive" && (verdict === undefined || verdict.verdict === "undecided")
+    const runnerUpFloor = isOpen && this.runnerUpFloor > 0 ? this.runnerUpFloor : null
+    const best = probabilitiesOfBest(parts, kappa)
+    const q = runnerUpFloor === null ? best : raiseRunnerUp(best, means, runnerUpFloor / ids.length)
+    return { mode: "bandit", ids, weights: mixFloor(q, floor), means, sds, kappa, floor, runnerUpFloor, epsilon: null }
   }
 
   #keep(context: Context, size: number, key: string, choice: Choice): Choice {

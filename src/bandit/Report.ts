@@ -26,6 +26,8 @@ export interface ReportRequest {
   readonly model: ModelSnapshot
   /** Share of the traffic that is split randomly, 0 to 0.2. */
   readonly floor: number
+  /** See `Policy.runnerUpFloor`. Default: 0. */
+  readonly runnerUpFloor?: number
   /** All variants to report, in the order of the response. */
   readonly ids: ReadonlyArray<string>
   /** The eligible variants. Only these can be best, win, and have a share. */
@@ -74,8 +76,8 @@ const weightBudget = 40_000
 const fewestContexts = 20
 
 /** Average share of each variant over the contexts of a group, weighted by their traffic. */
-const sharesOf = ({ eligible, floor, ids, model, narrowed = [] }: ReportRequest) => {
-  const policy = new Policy(model, floor)
+const sharesOf = ({ eligible, floor, ids, model, narrowed = [], runnerUpFloor }: ReportRequest) => {
+  const policy = new Policy(model, floor, runnerUpFloor)
   const index = new Map(ids.map((id, v) => [id, v]))
   const everywhere = eligibleSet(eligible)
   const sets = new Map<string, EligibleSet>(narrowed.map(({ context, eligible }) => [context, eligibleSet(eligible)]))

@@ -188,6 +188,18 @@ export const mixFloor = (q: ArrayLike<number>, floor: number): Float64Array => {
 }
 
 /**
+ * Raises the runner-up, the arm with the second largest probability `q` (among equal ones, the larger mean), to `share`
+ * at the expense of all other arms. Sums to 1 if `q` does. If there is no second arm, or its probability is at least
+ * `share`, returns `q`.
+ */
+export const raiseRunnerUp = (q: Float64Array, means: ArrayLike<number>, share: number): Float64Array => {
+  const [, second] = Array.from(q.keys()).sort((a, b) => q[b]! - q[a]! || means[b]! - means[a]!)
+  if (second === undefined || q[second]! >= share) return q
+  const rest = (1 - share) / (1 - q[second]!)
+  return q.map((value, i) => i === second ? share : value * rest)
+}
+
+/**
  * Returns epsilon-greedy weights: `epsilon / K` for every arm, and the remaining `1 - epsilon` for the arm with the
  * largest mean. Arms within `tiedMeans` of the largest mean share it evenly. Throws a `RangeError` unless `epsilon` is
  * in [0, 1]: 0 is greedy, 1 is uniform. Empty without arms.

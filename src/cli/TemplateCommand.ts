@@ -35,6 +35,7 @@ const columns: TableColumns<Template> = {
   active: ({ variants }) => variants.filter(({ active }) => active).length,
   strict: "strict",
   "sticky hours": "sticky_hours",
+  "runner-up": "runner_up_floor",
   goal: ({ objective }) => objectiveText(objective),
   conversions: ({ conversion_events }) => conversion_events.join(),
   "send nothing": "send_nothing",
@@ -51,6 +52,10 @@ const columns: TableColumns<Template> = {
 const settings = {
   strict: switchable("strict", "Fail if a field is missing instead of leaving it blank"),
   sticky_hours: number("sticky-hours", "Hours for which a user keeps the same variant"),
+  runner_up_floor: number(
+    "runner-up-floor",
+    "Minimum share of the second-best variant until there is a winner, divided by the number of candidates, 0 to 0.2",
+  ),
   objective: parsed(
     "objective",
     "The outcome to improve: click, open, conversion, or a mix such as click=1,conversion=5,negative=-2 or " +

@@ -222,6 +222,7 @@ export const traceOf = (
     epsilon: options.mode === "control" ? null : trace.epsilon,
     kappa: trace.kappa,
     floor: trace.floor,
+    runner_up_floor: trace.runnerUpFloor,
     half_life_days: trace.halfLifeDays,
     base_rate: trace.baseRate,
     candidates: [

@@ -117,6 +117,11 @@ export type Objective = typeof Objective.Type
 /** Hours for which a user keeps the variant received before: 0 (never, the default) to 8,760 (a year). */
 const StickyHours = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 8760 }))
 
+/**
+ * Minimum share of the runner-up until there is a verdict, divided by the number of candidates. 0 to 0.2. Default: 0.
+ */
+const RunnerUpFloor = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.2 }))
+
 /** A host name of DNS: 1 to 253 characters, labels of 1 to 63, each beginning and ending with a letter or digit. */
 const isHostName = (text: string) =>
   text.length <= 253 && text.split(".").every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
@@ -250,6 +255,17 @@ export const templateSettings = {
     default: 0,
     column: "float8",
     label: "Keep the same variant",
+  },
+  runner_up_floor: {
+    schema: described(
+      RunnerUpFloor,
+      "Minimum share of the second-best variant until there is a winner, divided by the number of candidates: 0 to 0.2. " +
+        "Default: 0",
+    ),
+    stored: Schema.Finite,
+    default: 0,
+    column: "float8",
+    label: "Share of the runner-up",
   },
   objective: {
     schema: described(

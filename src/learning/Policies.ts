@@ -18,6 +18,8 @@ interface Subject {
     /** Share of the decisions that are chosen uniformly, 0 to 0.2. */
     readonly explorationFloor: number
   }
+  /** See `Policy.runnerUpFloor`. */
+  readonly runnerUpFloor: number
 }
 
 /**
@@ -57,6 +59,13 @@ interface Windowed {
   readonly policy: Policy
   readonly fittedAt: number
 }
+
+const policyOf = ({ org, runnerUpFloor }: Subject, model: ModelSnapshot): Policy =>
+  new Policy(model, org.explorationFloor, runnerUpFloor)
+
+/** Whether a policy has the floors of a template. */
+const isOf = ({ org, runnerUpFloor }: Subject, policy: Policy): boolean =>
+  policy.floor === org.explorationFloor && policy.runnerUpFloor === runnerUpFloor
 
 const keyOf = ({ id, org }: Subject) => `${liveOf(org.slug)}/${id}`
 
@@ -148,7 +157,7 @@ export class Policies extends Context.Service<Policies, {
         windows.delete(name)
         // Drops the oldest first: a Map keeps insertion order.
         if (windows.size >= windowsPerTemplate) windows.delete(windows.keys().next().value!)
-        const policy = new Policy(model, template.org.explorationFloor)
+        const policy = policyOf(template, model)
         windows.set(name, { policy, fittedAt: now })
         return policy
       }
@@ -173,15 +182,17 @@ export class Policies extends Context.Service<Policies, {
           return Fiber.join(fiber)
         })
 
-      const adaptive = (template: Subject, floor: number, now: number): Policy => {
+      const adaptive = (template: Subject, now: number): Policy => {
         const published = models.latest(liveOf(template.org.slug), template.id)
         if (published !== undefined) {
-          if (published.policy?.floor !== floor) published.policy = new Policy(published.model, floor)
-          return published.policy!
+          if (published.policy === undefined || !isOf(template, published.policy)) {
+            published.policy = policyOf(template, published.model)
+          }
+          return published.policy
         }
         const known = priors.get(template)
         if (known !== undefined) return known
-        const made = new Policy(unlearned(template.id, undefined, now), floor)
+        const made = policyOf(template, unlearned(template.id, undefined, now))
         priors.set(template, made)
         return made
       }
@@ -189,21 +200,20 @@ export class Policies extends Context.Service<Policies, {
       const find = (template: Subject, window: LearningWindow) => windowsOf(template).get(nameOf(window))
 
       const policy = (template: Subject, window: LearningWindow | undefined, now: number): Policy => {
-        const floor = template.org.explorationFloor
-        if (window === undefined) return adaptive(template, floor, now)
-        const known = find(template, window)
-        if (known?.policy.floor === floor) return known.policy
-        return new Policy(known?.policy.model ?? unlearned(template.id, window, now), floor)
+        if (window === undefined) return adaptive(template, now)
+        const known = find(template, window)?.policy
+        if (known !== undefined && isOf(template, known)) return known
+        return policyOf(template, known?.model ?? unlearned(template.id, window, now))
       }
 
       const isReady = (template: Subject, window: LearningWindow | undefined, now: number): boolean => {
         if (window === undefined) return true
         const known = find(template, window)
-        if (known === undefined || known.policy.floor !== template.org.explorationFloor) return false
+        if (known === undefined || !isOf(template, known.policy)) return false
         const age = now - known.fittedAt
         if (age > usableMillis) return false
         if (age <= freshPresentMillis) return true
-        const { scheme } = adaptive(template, template.org.explorationFloor, now).model
+        const { scheme } = adaptive(template, now).model
         const fresh = window.offsetDays === 0 || schemeText(known.policy.model.scheme) !== schemeText(scheme)
           ? freshPresentMillis
           : freshMillis
@@ -243,7 +253,7 @@ export class Policies extends Context.Service<Policies, {
         hourOfWeek: number,
         now: number,
       ): RecordedContext => {
-        const { contexts } = adaptive(template, template.org.explorationFloor, now)
+        const { contexts } = adaptive(template, now)
         const adaptiveContext = policy.contexts === contexts ? context : contexts.contextOf(request.attrs, hourOfWeek)
         return recorderOf(template).record(contexts, adaptiveContext, request, now)
       }

@@ -54,6 +54,8 @@ export interface ResultsInput {
   readonly eligible: ReadonlySet<string>
   /** Share of the traffic that is split evenly, 0 to 0.2. */
   readonly floor: number
+  /** See `Policy.runnerUpFloor`. Default: 0. */
+  readonly runnerUpFloor?: number
   readonly model: ModelSnapshot
   /**
    * Verdict on all decisions, without regard to the window and segment of the results. Undefined before the first
@@ -326,7 +328,7 @@ const iso = (millis: number): string => new Date(millis).toISOString()
 
 /** Returns the request to `report`, and the function that composes the results from its answer. */
 export const prepare = (input: ResultsInput): Prepared => {
-  const { floor, model, nowMillis, rows, segment, template } = input
+  const { floor, model, nowMillis, rows, runnerUpFloor = 0, segment, template } = input
   const contexts = contextsOf(model.scheme)
   const { everything, marginals, whole } = tabulate(contexts, rows, segment)
   const authored = new Map<string, { readonly name: string; readonly active: boolean }>(
@@ -413,6 +415,7 @@ export const prepare = (input: ResultsInput): Prepared => {
     request: {
       model,
       floor,
+      runnerUpFloor,
       ids,
       eligible: running,
       narrowed: narrow(

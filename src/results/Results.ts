@@ -115,6 +115,7 @@ export class Results extends Context.Service<Results, {
           },
           eligible,
           floor: view?.org.explorationFloor ?? defaultFloor,
+          runnerUpFloor: view?.runnerUpFloor ?? 0,
           model,
           verdict,
           rows,

@@ -38,6 +38,8 @@ interface ProductOptions {
   readonly refitHours?: number
   /** Share that is split randomly. Default: 0.01. */
   readonly floor?: number
+  /** See `Policy.runnerUpFloor`. Default: 0. */
+  readonly runnerUpFloor?: number
   /** Whether verdicts are computed. They need nearly half of the time and do not change decisions. Default: true. */
   readonly verdicts?: boolean
   /** Parts of the model that are left out, to measure their effect. */
@@ -94,6 +96,7 @@ export interface Knowledge {
 export class Product implements Learner {
   readonly #arms: ReadonlyArray<string>
   readonly #floor: number
+  readonly #runnerUpFloor: number
   readonly #refitMillis: number
   readonly #window: ProductOptions["window"]
   readonly #composition: Composition
@@ -117,6 +120,7 @@ export class Product implements Learner {
     this.#verdicts = options.verdicts ?? true
     this.#arms = arms
     this.#floor = options.floor ?? defaultFloor
+    this.#runnerUpFloor = options.runnerUpFloor ?? 0
     this.#refitMillis = (options.refitHours ?? 1) * hourMillis
     this.#window = options.window
   }
@@ -200,7 +204,7 @@ export class Product implements Learner {
       scheme,
       organization: organizationPriors(this.#contributions, id),
     })
-    const choices = new Choices(model, this.#floor)
+    const choices = new Choices(model, this.#floor, this.#runnerUpFloor)
     return this.#templates[index] = {
       id,
       counts: new Counts(anyValues),
@@ -284,7 +288,7 @@ export class Product implements Learner {
     const contribution = contributionOf(model)
     if (contribution !== undefined) this.#contributions.set(template.id, contribution)
     template.model = model
-    template.choices = new Choices(model, this.#floor)
+    template.choices = new Choices(model, this.#floor, this.#runnerUpFloor)
     if (model.scheme !== template.readings.at(-1)!.choices.model.scheme) {
       template.readings.push({ from: now, choices: template.choices })
     }

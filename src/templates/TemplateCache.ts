@@ -33,6 +33,8 @@ export interface TemplateView {
   readonly id: TemplateId
   readonly strict: boolean
   readonly stickyHours: number
+  /** See `Policy.runnerUpFloor`. */
+  readonly runnerUpFloor: number
   readonly objective: Template["objective"]
   /** Whether "send nothing" is a candidate. */
   readonly sendsNothing: boolean
@@ -104,6 +106,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
     id: template.id,
     strict: template.strict,
     stickyHours: template.sticky_hours,
+    runnerUpFloor: template.runner_up_floor,
     objective: template.objective,
     sendsNothing: template.send_nothing,
     holdout: template.holdout ?? org.holdout,

@@ -37,7 +37,7 @@ const variantOf = (variant: VariantInput, inline: Inline): Plain => ({
 const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
   ...ordered(template, ["id", "name"]),
   ...(template.tags === undefined ? {} : { tags: inline(template.tags) }),
-  ...ordered(template, ["owner", "archived", "strict", "ignore_unsubscribes", "sticky_hours"]),
+  ...ordered(template, ["owner", "archived", "strict", "ignore_unsubscribes", "sticky_hours", "runner_up_floor"]),
   ...(template.objective === undefined ? {} : {
     objective: typeof template.objective === "string"
       ? template.objective

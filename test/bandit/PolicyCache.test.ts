@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
+import type { VerdictName } from "../../src/bandit/VerdictState.ts"
 import { adaptive, day, fitRows, now, sum } from "./Samples.ts"
 
 const rows = ["a", "b", "c"].map((variant, i) => ({
@@ -45,6 +46,27 @@ describe("a policy", () => {
     const { kappa, means, sds, weights } = policy.choice(contextOf(policy, "pro"), eligibleSet(["a", "b", "c"]))
     const q = bestArmProbabilities(means, sds.map((sd) => kappa! * sd))
     weights.forEach((weight, i) => assert.closeTo(weight, 0.9 * q[i]! + 0.1 / 3, 1e-12))
+  })
+
+  it("raises the runner-up to its share until there is a verdict", () => {
+    const certain = fitRows(rows.map((row, i) => ({ ...row, clicks: 90 + 300 * i })), { scheme, window: adaptive })
+    const state = { winner: null, contenders: [], since: now, evidenceFrom: null, lookedAt: now, objective: '"click"' }
+    const choiceWith = (verdict: VerdictName | undefined, window = certain.window) => {
+      const model = { ...certain, window, ...(verdict === undefined ? {} : { verdict: { ...state, verdict } }) }
+      const policy = new Policy(model, 0.02, 0.15)
+      return policy.choice(contextOf(policy, "pro"), eligibleSet(["a", "b", "c"]))
+    }
+    for (const verdict of [undefined, "undecided"] as const) {
+      const { runnerUpFloor, weights } = choiceWith(verdict)
+      assert.strictEqual(runnerUpFloor, 0.15)
+      assert.closeTo(weights[1]!, 0.98 * 0.05 + 0.02 / 3, 1e-9)
+      assert.closeTo(sum(weights), 1, 1e-12)
+    }
+    const window = { mode: "window", lookbackDays: 14, offsetDays: 0 } as const
+    for (const choice of [choiceWith("winner"), choiceWith("no_difference"), choiceWith("undecided", window)]) {
+      assert.isNull(choice.runnerUpFloor)
+      assert.closeTo(choice.weights[1]!, 0.02 / 3, 1e-3)
+    }
   })
 
   it("ignores kappa and floor with an epsilon, and leaves cached weights unchanged", () => {

@@ -1,6 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { bestArmProbabilities, epsilonWeights, kappa, mixFloor, sample } from "../../src/bandit/Weights.ts"
+import {
+  bestArmProbabilities,
+  epsilonWeights,
+  kappa,
+  mixFloor,
+  raiseRunnerUp,
+  sample,
+} from "../../src/bandit/Weights.ts"
 import { normal, sum, uniform } from "./Samples.ts"
 
 /** Shares of the draws that each arm wins. */
@@ -194,5 +201,24 @@ describe("kappa", () => {
     assert.strictEqual(kappa("adaptive", 1000, 0), 1)
     assert.closeTo(kappa("adaptive", 1000, 1.5), Math.sqrt(0.48), 1e-12)
     assert.strictEqual(kappa("adaptive", 1000, 3), kappa("adaptive", 1000))
+  })
+})
+
+describe("the share of the runner-up", () => {
+  it("comes from all other arms in proportion to their probabilities", () => {
+    const raised = raiseRunnerUp(Float64Array.of(0.9, 0.02, 0.08), [3, 1, 2], 0.2)
+    assert.closeTo(raised[2]!, 0.2, 1e-12)
+    assert.closeTo(raised[0]! / raised[1]!, 45, 1e-9)
+    assert.closeTo(sum(raised), 1, 1e-12)
+  })
+
+  it("belongs to the larger mean among arms of equal probability", () => {
+    assert.deepStrictEqual([...raiseRunnerUp(Float64Array.of(1, 0, 0), [3, 1, 2], 0.1)], [0.9, 0, 0.1])
+  })
+
+  it("changes nothing if the runner-up has more, or if there is no second arm", () => {
+    for (const q of [Float64Array.of(0.7, 0.3), Float64Array.of(1), new Float64Array(0)]) {
+      assert.strictEqual(raiseRunnerUp(q, [1, 0], 0.2), q)
+    }
   })
 })

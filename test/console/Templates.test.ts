@@ -18,6 +18,7 @@ describeShop("Templates in the console", (shop) => {
       revenue: "0.1",
       revenue_cap: "250",
       sticky_hours: "24",
+      runner_up_floor: "10",
       holdout: "even",
       holdout_share: "5",
       holdout_copy_id: "left over",
@@ -31,6 +32,7 @@ describeShop("Templates in the console", (shop) => {
     assert.deepInclude(made, {
       objective: { click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 250 },
       sticky_hours: 24,
+      runner_up_floor: 0.1,
       holdout: { share: 0.05, content: "even" },
       tracking: { opens: false, clicks: true },
       list_unsubscribe: true,

@@ -16,6 +16,7 @@ const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.me
 const unusual: Required<Pick<TemplateInput, TemplateSettingName>> = {
   strict: true,
   sticky_hours: 24,
+  runner_up_floor: 0.1,
   objective: { click: 1, conversion: 5 },
   send_nothing: true,
   holdout: { share: 0.05, content: "even" },

@@ -41,7 +41,11 @@ const observed = Effect.gen(function* () {
   return { policies: yield* Effect.provideContext(Policies, own), fitted, until, close, open: () => door.open() }
 })
 
-const subject = (slug: string, floor = 0.01) => ({ id: "t", org: { slug, explorationFloor: floor } })
+const subject = (slug: string, floor = 0.01, runnerUpFloor = 0) => ({
+  id: "t",
+  org: { slug, explorationFloor: floor },
+  runnerUpFloor,
+})
 
 const sends = ({ model }: { readonly model: { readonly variants: ReadonlyArray<{ readonly sends: number }> } }) =>
   model.variants.reduce((sum, variant) => sum + variant.sends, 0)
@@ -171,6 +175,9 @@ describe("Policies", () => {
             assert.approximately(weights[1]!, floor / 2, 1e-6)
           }
         }
+        // The runner-up has its share only where a verdict follows.
+        const changed = policies.policy(subject("floor", 0, 0.1), undefined, now)
+        assert.approximately(changed.choice(changed.contextOf(new Map(), 0), set).weights[1]!, 0.05, 1e-6)
       })))
 
     it.effect("uses the fit of each window if many windows are requested at the same time", () =>

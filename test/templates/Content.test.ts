@@ -20,6 +20,7 @@ const content = (more: Partial<WholeContent> = {}): WholeContent => ({
   name: "Welcome",
   strict: false,
   sticky_hours: 0,
+  runner_up_floor: 0,
   objective: "click",
   send_nothing: false,
   holdout: null,

@@ -98,6 +98,7 @@ describe("planTemplate", () => {
     name: "T",
     strict: false,
     sticky_hours: 0,
+    runner_up_floor: 0,
     objective: "click",
     send_nothing: false,
     holdout: null,

@@ -107,6 +107,7 @@ const anyTemplate = fc.record({
   archived: fc.boolean(),
   strict: fc.boolean(),
   sticky_hours: fc.oneof(fc.nat(8760), fc.double({ min: 0, max: 8760, noNaN: true })),
+  runner_up_floor: fc.double({ min: 0, max: 0.2, noNaN: true }),
   objective: fc.oneof(
     fc.constantFrom("click", "open", "conversion"),
     fc.record({ click: fc.constant(1), negative: fc.integer({ min: -1000, max: 0 }) }, { requiredKeys: ["click"] }),
@@ -143,6 +144,7 @@ describe("TemplateFile.format", () => {
     strict: true
     ignore_unsubscribes: true
     sticky_hours: 12.5
+    runner_up_floor: 0.1
     objective: { click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200 }
     send_nothing: true
     holdout: { share: 0.05, content: fixed, copy_id: welcome-en-warm }
@@ -268,6 +270,7 @@ describe("TemplateFile.inputOf", () => {
     name: "T",
     strict: false,
     sticky_hours: 0,
+    runner_up_floor: 0,
     objective: "click",
     send_nothing: false,
     holdout: null,
@@ -310,6 +313,7 @@ describe("TemplateFile.inputOf", () => {
     const changes = {
       strict: true,
       sticky_hours: 1,
+      runner_up_floor: 0.1,
       objective: { click: 1 },
       holdout: { share: 0.1, content: "no_message" },
       ignore_unsubscribes: true,

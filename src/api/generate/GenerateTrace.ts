@@ -45,6 +45,10 @@ const Trace = Schema.Struct({
   epsilon: described(Schema.NullOr(Schema.Finite), "Probability of a uniform choice; null if it did not apply"),
   kappa: described(Schema.NullOr(Schema.Finite), "Tempering of the estimates, 0 to 1; null if it did not apply"),
   floor: described(Schema.NullOr(Schema.Finite), "Share that is split randomly; null if it did not apply"),
+  runner_up_floor: described(
+    Schema.NullOr(Schema.Finite),
+    "Minimum share of the runner-up, divided by the number of candidates; null if it did not apply",
+  ),
   half_life_days: described(
     Schema.NullOr(Schema.Finite),
     "Days after which an outcome has half its weight; null for a fixed window",
@@ -80,6 +84,7 @@ const example: typeof Trace.Type = {
   epsilon: null,
   kappa: 0.4,
   floor: 0.01,
+  runner_up_floor: null,
   half_life_days: null,
   base_rate: 0.031,
   candidates: [

@@ -102,6 +102,7 @@ const spoken: Readonly<Record<string, Words>> = {
   group_opt_outs: list(Schema.String, "none", (name) => name),
   tags: list(Schema.String, "none", (tag) => tag),
   exploration_floor: share,
+  runner_up_floor: share,
   delivery_failure_threshold: share,
   retention_days: days,
   inbox_retention_days: days,

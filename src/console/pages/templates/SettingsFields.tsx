@@ -22,6 +22,7 @@ export const settingsLabels = {
   revenue: "Weight of revenue",
   revenue_cap: "Most revenue of a decision",
   sticky_hours: "Keep the same variant, hours",
+  runner_up_floor: "Share of the runner-up (%)",
   send_nothing: "Send nothing",
   holdout: "Holdout",
   holdout_share: "Share held out (%)",
@@ -53,6 +54,7 @@ const readers = {
   send_nothing: checked,
   ignore_unsubscribes: checked,
   sticky_hours: number,
+  runner_up_floor: ifSent((sent = "") => shareOf(sent)),
   link_domains: list(/[\s,]+/),
   tags: ifSent(list(/[,\r\n]/)),
   owner: ifSent(orNull(typed)),
@@ -113,6 +115,8 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
       ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}`
       : pointer === "/holdout/share"
       ? "must be a number from 0 to 50"
+      : pointer === "/runner_up_floor"
+      ? "must be a number from 0 to 20"
       : detail,
   }))
 
@@ -127,6 +131,7 @@ export const settingsOf = (template: Template): Fields => {
     name,
     objective,
     owner,
+    runner_up_floor,
     send_nothing,
     sticky_hours,
     strict,
@@ -136,6 +141,7 @@ export const settingsOf = (template: Template): Fields => {
   return {
     name,
     sticky_hours: String(sticky_hours),
+    runner_up_floor: percentText(runner_up_floor),
     ...(strict ? { strict: "strict" } : {}),
     ...(send_nothing ? { send_nothing: "send_nothing" } : {}),
     ...(ignore_unsubscribes ? { ignore_unsubscribes: "ignore" } : {}),
@@ -312,6 +318,11 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
           value="send_nothing"
           text="Send nothing where a message does more harm than good"
           hint="Needs a mix with a negative weight below zero. Generate then returns no content and send_nothing: true for these people. Do not send your fallback content then."
+        />
+        <Field
+          {...field("runner_up_floor", "0")}
+          type="number"
+          hint="Until there is a winner, the second-best variant gets at least this share, divided by the number of variants. More finds a winner sooner, also among equal variants. 0: as Parlance chooses."
         />
         <SelectField
           {...field("holdout", "organization")}

@@ -2,7 +2,7 @@ import type { TemplateHoldout } from "../../../domain/Holdout.ts"
 import type { Season } from "../../../domain/Season.ts"
 import { type TemplateSettingName, type TemplateSettings, templateSettings } from "../../../domain/Template.ts"
 import type { TemplateTracking } from "../../../domain/Tracking.ts"
-import { counted } from "../../Format.ts"
+import { counted, percent } from "../../Format.ts"
 
 // Texts about templates and variants.
 
@@ -30,6 +30,8 @@ const settingWords = {
   sticky_hours: ({ sticky_hours: hours }) =>
     hours === 0 ? "no, chosen for every message" : `for ${counted(hours, "hour")}`,
   send_nothing: ({ send_nothing }) => send_nothing ? "where a message does more harm than good" : "no",
+  runner_up_floor: ({ runner_up_floor: floor }) =>
+    floor === 0 ? "as Parlance chooses" : `at least ${percent(floor)} divided by the number of variants`,
   holdout: ({ holdout }) => holdoutWords(holdout),
   tracking: ({ tracking }) => trackingWords(tracking),
   list_unsubscribe: ({ list_unsubscribe }) => list_unsubscribe ? "yes" : "no",
