@@ -18,7 +18,7 @@ import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { sourceOf, sourcesPath } from "./SourcePath.ts"
 
-const labels = { mapping: "Mapping", body: "Body" }
+const labels = { mapping: "Mapping", body: "Sample body" }
 
 /** Shown until a mapping is entered or stored. It reads the sample body on the page. */
 const exampleMapping = {
