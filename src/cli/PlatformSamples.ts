@@ -252,3 +252,7 @@ export const signedHeaders = (
   body: string,
   now: number,
 ): Readonly<Record<string, string>> => senders[platform].sign({ secret, settings, body, now })
+
+/** The body as it is sent: with its signature, if the platform signs in the body. `now`: Unix milliseconds. */
+export const signedBody = (platform: Platform, secret: string, body: string, now: number): string =>
+  senders[platform].signBody?.({ secret, settings: {}, body, now }) ?? body

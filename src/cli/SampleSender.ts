@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { createHmac } from "node:crypto"
 import type { EventName } from "../domain/EventKinds.ts"
 
-// What samples of all platforms share.
+// Common parts of the samples of all platforms.
 
 /** A message that a person received. */
 export interface SampleMessage {
@@ -33,6 +33,8 @@ export interface Sender {
   readonly startsWithSend: boolean
   /** Returns the headers that authenticate a body. */
   readonly sign: (request: Unsigned) => Readonly<Record<string, string>>
+  /** Returns the body with its signature. Default: the signature is not in the body. */
+  readonly signBody?: (request: Unsigned) => string
 }
 
 /** A request without its signature. */

@@ -7,7 +7,7 @@ import { countedEvents, type EventName } from "../domain/EventKinds.ts"
 import { listOfSources, type Platform, platforms, type SourceId, sourceIdOf } from "../domain/Source.ts"
 import { CommandFailed, ManagementClient, ServiceFetch } from "./Connection.ts"
 import { argument, text } from "./Flags.ts"
-import { reportedEvents, sampleBodies, signedHeaders } from "./PlatformSamples.ts"
+import { reportedEvents, sampleBodies, signedBody, signedHeaders } from "./PlatformSamples.ts"
 import { faultText } from "./Report.ts"
 import { organization, print } from "./Root.ts"
 import type { SampleMessage } from "./SampleSender.ts"
@@ -17,6 +17,10 @@ import * as Json from "../json/Json.ts"
 
 /** The command asks this often, and this many times, whether the service has read the bodies. */
 const patience = { interval: "250 millis", times: 80 } as const
+
+/** How to sign for a platform whose secret is a public key. */
+const keyPair =
+  "Enter a public key of your own as a new secret of the source, and give its private key here: PKCS #8 in Base64"
 
 type StoredEvent = TimelineResource["loose"][number]
 
@@ -203,10 +207,17 @@ export const webhookTrigger = Command.make(
     const before = new Set([...decision.events, ...loose].map(keyOf))
     const at = yield* Clock.currentTimeMillis
     const message = messageOf(trackingId, { email, user: decision.user_id ?? user }, at)
-    const bodies = sampleBodies(platform, event, message) ?? []
+    const bodies = (sampleBodies(platform, event, message) ?? [])
+      .map((body) => signedBody(platform, secret, body, at))
     const path = `/api/webhook/${sourceId}/${encodeURIComponent(yield* organization)}`
     for (const body of bodies) {
-      yield* post(path, path, body, signedHeaders(platform, secret, settings, body, yield* Clock.currentTimeMillis))
+      const now = yield* Clock.currentTimeMillis
+      const headers = yield* Effect.try({
+        try: () => signedHeaders(platform, secret, settings, body, now),
+        catch: () =>
+          new CommandFailed({ message: `The secret is no key with which ${platform} could sign. ${keyPair}` }),
+      })
+      yield* post(path, path, body, headers)
     }
     const expected = bodies.flatMap((body) => itemsOf(Json.parse(body))).length
     const events = yield* awaitEvents(trackingId, sourceId, { before, expected })

@@ -6,10 +6,14 @@ export const platforms = {
   provider_d: "segment",
   provider_e: "sfmc",
   events: "events",
+  ses: "ses",
+  sendgrid: "sendgrid",
   postmark: "postmark",
   resend: "resend",
   brevo: "brevo",
   klaviyo: "klaviyo",
+  mailgun: "mailgun",
+  sparkpost: "sparkpost",
 } as const
 
 /** The name of a source in paths and tables: neutral for the first five platforms, and the sender's own for e-mail senders. */
@@ -26,10 +30,14 @@ const platformTitles: { readonly [platform in Platform]: string } = {
   segment: "Segment",
   sfmc: "Salesforce Marketing Cloud",
   events: "Custom events",
+  ses: "Amazon SES",
+  sendgrid: "SendGrid",
   postmark: "Postmark",
   resend: "Resend",
   brevo: "Brevo",
   klaviyo: "Klaviyo",
+  mailgun: "Mailgun",
+  sparkpost: "SparkPost",
 }
 
 /** The name of a source for people. */

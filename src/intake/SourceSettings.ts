@@ -82,6 +82,9 @@ export const optionFaults = (
   return decoded.failure.flatMap(({ detail, pointer }) => {
     if (!pointer.startsWith("/secrets")) return [{ pointer: `/settings${pointer}`, detail }]
     if (secrets === undefined) return []
-    return [{ pointer: "/secret", detail: secrets.length === 0 ? "is required to set this source up" : detail }]
+    return [{
+      pointer: "/secret",
+      detail: secrets.length > 0 || detail.startsWith("is required") ? detail : "is required to set this source up",
+    }]
   })
 }

@@ -14,6 +14,10 @@ import * as Brevo from "./senders/Brevo.ts"
 import * as Klaviyo from "./senders/Klaviyo.ts"
 import * as Postmark from "./senders/Postmark.ts"
 import * as Resend from "./senders/Resend.ts"
+import * as Mailgun from "./senders/Mailgun.ts"
+import * as SendGrid from "./senders/SendGrid.ts"
+import * as Ses from "./senders/Ses.ts"
+import * as SparkPost from "./senders/SparkPost.ts"
 import { requestId } from "./signatures/StandardWebhooks.ts"
 
 /** An organization's settings for reading its events. */
@@ -56,10 +60,14 @@ const sources: { readonly [source in SourceId]: (reading: Reading) => Normalize 
   provider_d: ({ conversions }) => SegmentPlatform.make({ conversions }),
   provider_e: () => Sfmc.normalize,
   events: (reading) => customEvents(reading, { strict: true }),
+  ses: () => Ses.normalize,
+  sendgrid: () => SendGrid.normalize,
   postmark: () => Postmark.normalize,
   resend: () => Resend.normalize,
   brevo: () => Brevo.normalize,
   klaviyo: ({ conversions }) => Klaviyo.make({ conversions }),
+  mailgun: () => Mailgun.normalize,
+  sparkpost: () => SparkPost.normalize,
 }
 
 /** Reads the service's own reports on messages: custom events of the default shape. */

@@ -174,12 +174,16 @@ export class WebhookSources extends Context.Service<WebhookSources, {
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceSetup>>
   /** Removes a source. Fails with `SourceNotFound` if the organization has no such source. */
   readonly remove: (org: OrgSlug, sourceId: SourceId) => Effect.Effect<void, SourceNotFound>
-  /** Verifies that a request comes from the source. Undefined if the source is not configured or disabled. */
+  /**
+   * Verifies that a request comes from the source. `certificates` are used in addition to the ones of the settings.
+   * Undefined if the source is not configured or disabled.
+   */
   readonly verify: (
     org: string,
     sourceId: SourceId,
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
+    certificates?: Readonly<Record<string, string>>,
   ) => SignatureVerdict | undefined
   /** Whether `verify` reads the body. Undefined if the source is not configured or disabled. */
   readonly readsBody: (org: string, sourceId: SourceId) => boolean | undefined
@@ -326,12 +330,15 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           const source = enabled(org, sourceId)
           return source && readsBody(platforms[sourceId], source.settings)
         },
-        verify: (org, sourceId, headers, body) => {
+        verify: (org, sourceId, headers, body, certificates) => {
           const source = enabled(org, sourceId)
           if (source === undefined) return undefined
           const now = clock.currentTimeMillisUnsafe()
           const secrets = source.secrets.filter(({ until }) => until > now).map(({ secret }) => secret)
-          return verify(platforms[sourceId], { ...source.settings, secrets }, headers, body, now)
+          const settings = certificates === undefined
+            ? { ...source.settings, secrets }
+            : { ...source.settings, secrets, certificates: { ...source.settings.certificates, ...certificates } }
+          return verify(platforms[sourceId], settings, headers, body, now)
         },
         isDisabled: (org, sourceId) => ready.get(org)?.get(sourceId)?.enabled === false,
         reading: (org, sourceId) => readings.get(liveOf(org))?.get(sourceId),

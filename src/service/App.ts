@@ -66,6 +66,7 @@ import { MappingTrials } from "../intake/mapping/MappingTrials.ts"
 import { Rebuild } from "../projections/Rebuild.ts"
 import { Timelines } from "../people/Timelines.ts"
 import { OptOuts } from "../intake/OptOuts.ts"
+import { SenderChecks } from "../intake/SenderChecks.ts"
 import { PromptIntake } from "../intake/PromptIntake.ts"
 import { WebhookQuota } from "../intake/WebhookQuota.ts"
 import { WebhookSources } from "../intake/WebhookSources.ts"
@@ -266,6 +267,7 @@ const servicesOver = (layerActors: LayerActors) =>
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
     Keys.layer,
     LoadGate.layer,
+    SenderChecks.layer.pipe(Layer.provide(layerGuard)),
     PublicCalls.layer,
     OrganizationChanges.layer.pipe(Layer.provideMerge(Organizations.layer)),
     Drain.layer,

@@ -103,12 +103,16 @@ const unwrapped = (text: string): string | undefined => {
   return next.replace(/[.,;\s]+$/, "")
 }
 
+/** Matches most addresses as they are, which need no further steps. */
+const usual = /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+$/
+
 /**
  * The address in a text such as `Ann <ann@shop.example>`, `mailto:ann@shop.example` or `rfc822;ann@shop.example`, in
  * its original spelling. Undefined if the text has no address or several addresses.
  */
 export const readAddress = (text: string): string | undefined => {
   if (text.length > maxText) return undefined
+  if (usual.test(text)) return text
   const trimmed = withPlainSigns(text).trim()
   let rest = withoutComments(trimmed.replace(/&(?:lt|gt|quot|#64|amp);/gi, (name) => entities[name.toLowerCase()]!))
   for (let layer = 0; layer < layersMax; layer++) {

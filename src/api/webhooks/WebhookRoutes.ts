@@ -14,6 +14,7 @@ import { KnownEvents } from "../../journal/events/KnownEvents.ts"
 import { UntimelyEvents } from "../../journal/events/UntimelyEvents.ts"
 import { eventsOf, faultsOf, unreadIn, verdictsOf } from "../../intake/Verdicts.ts"
 import { type QuotaReached, WebhookQuota } from "../../intake/WebhookQuota.ts"
+import { SenderChecks } from "../../intake/SenderChecks.ts"
 import { traceHeader } from "../../intake/senders/Postmark.ts"
 import { handshakeOf } from "../../intake/signatures/SfmcSignature.ts"
 import { idHeaders, isSigned } from "../../intake/signatures/StandardWebhooks.ts"
@@ -123,10 +124,11 @@ const makeStore = Effect.gen(function* () {
     body: Uint8Array,
     answer: Record<string, unknown>,
     suppresses: boolean,
+    ownHeaders: Readonly<Record<string, string>> = {},
   ) =>
     carried.pipe(
       Effect.flatMap((traceparent) => {
-        const headers = headersOf(request, source)
+        const headers = { ...headersOf(request, source), ...ownHeaders }
         // The trace context is stored with the body, so that the trace of the request includes the processing of the
         // body.
         if (traceparent !== undefined) headers["traceparent"] = traceparent
@@ -150,12 +152,21 @@ const makeStore = Effect.gen(function* () {
  * Verifies a signature of the decoded body, because most senders sign the body before they compress it. If that fails,
  * verifies the received bytes, which gateways sign.
  */
-const makeVerify =
-  (sources: WebhookSources["Service"]) =>
-  (org: string, sourceId: SourceId, headers: Record<string, string>, { bytes, received }: Body.WebhookBody) => {
-    const verdict = sources.verify(org, sourceId, headers, bytes)
-    return verdict?.ok === false && received !== bytes ? sources.verify(org, sourceId, headers, received) : verdict
-  }
+const makeVerify = (checks: SenderChecks["Service"]) =>
+  Effect.fnUntraced(
+    function* (
+      org: string,
+      sourceId: SourceId,
+      headers: Record<string, string>,
+      { bytes, received }: Body.WebhookBody,
+    ) {
+      const verdict = yield* checks.verify(org, sourceId, headers, bytes)
+      return verdict?.ok === false && received !== bytes
+        ? yield* checks.verify(org, sourceId, headers, received)
+        : verdict
+    },
+    Effect.mapError(({ message }) => new Unavailable({ detail: message })),
+  )
 
 /** Returns the currency in which an organization counts revenue. Null if it has no currency or cannot be read. */
 const makeCurrencyOf = Effect.map(
@@ -218,7 +229,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
 
   const refusal = makeRefusal(yield* Refusals)
   const store = yield* makeStore
-  const verify = makeVerify(sources)
+  const checks = yield* SenderChecks
+  const verify = makeVerify(checks)
 
   /**
    * Judges the items of a body. Stores the body unless all items are faulty or the caller requests only the verdicts.
@@ -270,7 +282,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const body = yield* Body.ofWebhook(request, { ofJson: !signed && !binary })
     const { bytes } = body
     if (signed) {
-      const verdict = verify(org, "events", headers as Record<string, string>, body)
+      const verdict = yield* verify(org, "events", headers as Record<string, string>, body)
       if (verdict?.ok !== true) return yield* refusal(request, org, "events", verdict, noSignedEvents)
     }
     const counted = binary ? { items: 1 } : yield* countItems(bytes)
@@ -316,13 +328,14 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       return yield* answer
     }
     if (readsBody === true) {
-      const verdict = verify(org, sourceId, headers, body)
+      const verdict = yield* verify(org, sourceId, headers, body)
       if (verdict?.ok !== true) return yield* refusal(request, org, sourceId, verdict, notSetUp)
     }
     const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
     // A body that is not JSON counts as one faulty item.
     const received = "reason" in counted ? 1 : counted.items
-    return yield* store(request, org, sourceId, bytes, { status: "ok", received }, maySuppress(bytes))
+    const ownHeaders = yield* checks.confirm(sourceId, bytes)
+    return yield* store(request, org, sourceId, bytes, { status: "ok", received }, maySuppress(bytes), ownHeaders)
   })
 
   yield* router.add(

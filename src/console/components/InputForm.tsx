@@ -108,7 +108,14 @@ const textIn = (path: ReadonlyArray<string>, input: unknown): string => {
     if (value === null || typeof value !== "object" || !Object.hasOwn(value, step)) return ""
     value = (value as Record<string, unknown>)[step]
   }
-  return value === null ? "any" : value === undefined || typeof value === "object" ? "" : String(value)
+  if (Array.isArray(value)) return value.join("\n")
+  return value === null
+    ? "any"
+    : value === undefined
+    ? ""
+    : typeof value === "object"
+    ? JSON.stringify(value)
+    : String(value)
 }
 
 /** The fields of a form. Each is read as the member of its name or path. */

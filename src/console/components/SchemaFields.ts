@@ -1,5 +1,6 @@
 import type { Schema } from "effect"
-import { ifFilled, number, type Reader, text, typed } from "../FormReaders.ts"
+import * as Json from "../../json/Json.ts"
+import { ifFilled, list, number, type Reader, text, typed } from "../FormReaders.ts"
 import type { InputField } from "./InputForm.tsx"
 
 // Fields of a form for settings that differ by platform. They come from the schema with which the API decodes the settings.
@@ -29,6 +30,15 @@ const truth: Reader = (sent) => sent === "true" ? true : sent === "false" ? fals
 
 const numberOrAny: Reader = (sent = "") => sent.trim().toLowerCase() === "any" ? null : number(sent)
 
+/** JSON. Other texts stay texts, so that the schema refuses them. */
+const json: Reader = (sent = "") => {
+  try {
+    return Json.parse(sent)
+  } catch {
+    return sent
+  }
+}
+
 const lookOf = ({ _tag, types = [] }: Ast, isLong: boolean, isOptional: boolean): Look => {
   const select = (read: Reader, options: ReadonlyArray<readonly [string, string]>): Look => ({
     as: "select",
@@ -41,6 +51,8 @@ const lookOf = ({ _tag, types = [] }: Ast, isLong: boolean, isOptional: boolean)
   }
   if (isLong) return { as: "code", read: typed }
   const saysOptional = isOptional
+  if (_tag === "Arrays") return { as: "lines", read: list(), saysOptional }
+  if (_tag === "Objects") return { as: "code", read: json, saysOptional }
   if (_tag === "Number") return { as: "number", read: number, saysOptional }
   if (_tag === "Union" && types.some((type) => type._tag === "Null")) return { read: numberOrAny, saysOptional }
   return { read: text, saysOptional }
@@ -56,7 +68,7 @@ export const schemaFields = (
   prefix: string,
 ): Readonly<Record<string, InputField>> => {
   const walk = (path: ReadonlyArray<string>, ast: Ast, optional: boolean): ReadonlyArray<[string, InputField]> => {
-    if (ast._tag === "Objects") {
+    if (ast._tag === "Objects" && ast.propertySignatures?.length !== 0) {
       return (ast.propertySignatures ?? []).flatMap(({ name, type }) =>
         walk([...path, String(name)], type, optional || type.context?.isOptional === true)
       )

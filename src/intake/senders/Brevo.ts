@@ -80,13 +80,13 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     messageId: item["message-id"],
     header: item["message-id"],
     id: undefined,
-    content: {
+    content: () => ({
+      email: textOf(item["email"]) ?? null,
       event: stated,
-      message: textOf(item["message-id"]),
-      email: textOf(item["email"]),
-      time: textOf(item["ts_epoch"]) ?? textOf(item["ts_event"]),
-      link: textOf(item["link"]),
-    },
+      link: textOf(item["link"]) ?? null,
+      message: textOf(item["message-id"]) ?? null,
+      time: textOf(item["ts_epoch"]) ?? textOf(item["ts_event"]) ?? null,
+    }),
     automated: meaning === "open" && proxy.test(stated),
   }, receivedAt)
 }

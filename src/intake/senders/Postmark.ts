@@ -2,7 +2,7 @@ import { nameOf, textOf } from "../../domain/EventKeys.ts"
 import { bounceByReason } from "../BounceReasons.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import type { Normalize } from "../Normalize.ts"
-import { isItem, type Item } from "../Reading.ts"
+import { find, isItem, type Item } from "../Reading.ts"
 import { readTruth } from "../Truth.ts"
 import { type Meaning, meaningIn, meaningsOf } from "./Meanings.ts"
 import { eventOf } from "./SenderEvent.ts"
@@ -75,13 +75,13 @@ const read = (item: unknown, traceId: string | undefined, receivedAt: number): R
     url: item["OriginalLink"],
     messageId: item["MessageID"],
     id: traceId ?? textOf(item["ID"]),
-    content: {
+    content: () => ({
+      link: textOf(item["OriginalLink"]) ?? null,
+      message: textOf(item["MessageID"]) ?? null,
+      recipient: nameOf(item["Recipient"] ?? item["Email"]) ?? null,
       record,
-      message: textOf(item["MessageID"]),
-      recipient: nameOf(item["Recipient"] ?? item["Email"]),
-      time: timeKeys.map((key) => textOf(item[key])),
-      link: textOf(item["OriginalLink"]),
-    },
+      time: find([item], timeKeys, textOf) ?? null,
+    }),
   }, receivedAt)
 }
 

@@ -73,13 +73,13 @@ const read = (item: unknown, id: string | undefined, receivedAt: number): ReadIt
     messageId: data["email_id"],
     header: data["message_id"],
     id,
-    content: {
+    content: () => ({
+      email: textOf(data["email_id"]) ?? null,
+      link: textOf(click["link"]) ?? null,
+      time: [textOf(item["created_at"]) ?? null, textOf(click["timestamp"]) ?? null],
+      to: textOf(to) ?? null,
       type,
-      email: textOf(data["email_id"]),
-      to: textOf(to),
-      time: [textOf(item["created_at"]), textOf(click["timestamp"])],
-      link: textOf(click["link"]),
-    },
+    }),
   }, receivedAt)
 }
 

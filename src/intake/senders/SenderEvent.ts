@@ -1,4 +1,4 @@
-import { keyOf, messageKeyOfRecipient, nameOf, withoutBrackets } from "../../domain/EventKeys.ts"
+import { digestKey, isEventId, messageKeyOfRecipient, nameOf } from "../../domain/EventKeys.ts"
 import type { EventName } from "../../domain/EventKinds.ts"
 import { readAddress } from "../../text/AddressText.ts"
 import { type EventLevel, faultsIn } from "../Given.ts"
@@ -28,8 +28,8 @@ export interface SenderEvent {
   readonly header?: unknown
   /** The sender's id of the event. */
   readonly id: string | undefined
-  /** The members that distinguish the event if it has no id. */
-  readonly content: Item
+  /** Returns the members that distinguish the event if it has no id. */
+  readonly content: () => Item
   /** The members that are true if a machine caused the event. */
   readonly machine?: Members
   readonly automated?: boolean
@@ -77,13 +77,10 @@ const carriedIn = (carriers: ReadonlyArray<unknown>) => {
 }
 
 /** Matches a Message-ID that this service wrote: the id of the delivery, and the domain of its sender. */
-const ownMessageId = /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})@[\w.-]+$/
+const ownMessageId = /^<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})@[\w.-]+>?$/
 
 /** Returns the tracking id in a Message-ID that this service wrote; undefined for other texts. */
-const deliveryIn = (header: unknown): string | undefined => {
-  const id = withoutBrackets(header)
-  return typeof id === "string" && id.length <= 300 ? ownMessageId.exec(id)?.[1] : undefined
-}
+const deliveryIn = (header: unknown): string | undefined => ownMessageId.exec(nameOf(header) ?? "")?.[1]
 
 /** Returns the address in the first member that has one, without a display name. */
 const addressIn = ({ keys, level }: Members): string | undefined => {
@@ -117,7 +114,7 @@ export const eventOf = (found: SenderEvent, receivedAt: number): ReadItem => {
     templateId: ids.templateId,
     user,
     ...emailOf({ event, trackingId, messageKey }, recipient),
-    key: keyOf(content, id),
+    key: id !== undefined && isEventId(id) ? `id:${id}` : digestKey(content()),
     occurredAt,
     automated: automated || byMachine.automated,
     messageKey,

@@ -2,8 +2,15 @@ import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
 
-/** Whether a request comes from the claimed sender. The reason is for people and reveals nothing about a secret. */
-export type SignatureVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+/**
+ * Whether a request comes from the claimed sender. The reason is for people and reveals nothing about a secret.
+ * `certificate` is the URL of a certificate without which the request cannot be checked.
+ */
+export type SignatureVerdict = { readonly ok: true } | {
+  readonly ok: false
+  readonly reason: string
+  readonly certificate?: string
+}
 
 /** Headers by lowercase name. A header that was sent twice has both values, joined by a comma and a space. */
 export type Headers = Readonly<Record<string, string>>
@@ -18,7 +25,7 @@ export type Check<Settings> = (settings: Settings, headers: Headers, body: Uint8
 export const accepted: SignatureVerdict = { ok: true }
 
 /** The result for a refused request. */
-export const refused = (reason: string): SignatureVerdict => ({ ok: false, reason })
+export const refused = (reason: string): Exclude<SignatureVerdict, { readonly ok: true }> => ({ ok: false, reason })
 
 /** The result if no secret made this signature. */
 export const mismatch = (name: string): SignatureVerdict =>

@@ -4,9 +4,12 @@ import * as BearerToken from "./BearerToken.ts"
 import * as CustomerIoSignature from "./CustomerIoSignature.ts"
 import * as IterableSignature from "./IterableSignature.ts"
 import * as KlaviyoSignature from "./KlaviyoSignature.ts"
+import * as MailgunSignature from "./MailgunSignature.ts"
 import * as SegmentSignature from "./SegmentSignature.ts"
+import * as SendGridSignature from "./SendGridSignature.ts"
 import * as SenderToken from "./SenderToken.ts"
 import * as SfmcSignature from "./SfmcSignature.ts"
+import * as SnsSignature from "./SnsSignature.ts"
 import * as StandardWebhooks from "./StandardWebhooks.ts"
 import type { Check, Headers, SignatureVerdict } from "./Verdict.ts"
 
@@ -25,6 +28,8 @@ export interface SignatureSettings {
   readonly tolerance_seconds?: number | null
   readonly key_encoding?: "text" | "base64"
   readonly unsigned_items?: boolean
+  readonly topics?: ReadonlyArray<string>
+  readonly certificates?: Readonly<Record<string, string>>
 }
 
 /** How requests of a source are authenticated. */
@@ -53,7 +58,11 @@ const authentications = {
   resend: { settings: StandardWebhooks.StandardWebhooksSettings, check: StandardWebhooks.check, signsBody: always },
   brevo: { settings: BearerToken.BearerTokenSettings, check: SenderToken.check, signsBody: never },
   klaviyo: { settings: KlaviyoSignature.KlaviyoSettings, check: KlaviyoSignature.checkWebhook, signsBody: always },
+  ses: { settings: SnsSignature.SnsSettings, check: SnsSignature.check, signsBody: always },
+  sendgrid: { settings: SendGridSignature.SendGridSettings, check: SendGridSignature.check, signsBody: always },
   postmark: { settings: BearerToken.BearerTokenSettings, check: SenderToken.check, signsBody: never },
+  mailgun: { settings: MailgunSignature.MailgunSettings, check: MailgunSignature.check, signsBody: always },
+  sparkpost: { settings: BearerToken.BearerTokenSettings, check: SenderToken.check, signsBody: never },
 } as const satisfies { readonly [source in Source]: Authentication }
 
 /** Returns the schema of an administrator's settings for a source. */

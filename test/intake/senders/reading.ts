@@ -18,7 +18,10 @@ export const read = (source: SourceId, body: unknown, headers: Readonly<Record<s
 }
 
 /** A body, and the members that its only event has. `ignored`: the body has no event. */
-export type Case = readonly [name: string, body: unknown, expected: Partial<NormalizedEvent> | "ignored"]
+export type Case = readonly [name: string, body: unknown, expected: Expected | "ignored"]
+
+/** Members of an event. Undefined: the event does not have the member. */
+type Expected = { readonly [member in keyof NormalizedEvent]?: NormalizedEvent[member] | undefined }
 
 /** Tests that each body is read as expected. */
 export const testCases = (source: SourceId, cases: ReadonlyArray<Case>): void => {

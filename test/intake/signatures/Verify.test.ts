@@ -1,7 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { createHmac } from "node:crypto"
-import { readsBody, settingsOf, type SignatureSettings, Source, verify } from "../../../src/intake/signatures/Verify.ts"
+import { createHmac, generateKeyPairSync, sign } from "node:crypto"
+import {
+  readsBody,
+  settingsOf,
+  type SignatureSettings,
+  type Source,
+  verify,
+} from "../../../src/intake/signatures/Verify.ts"
 
 // The forgeries that all sources have in common. Each source has a test of its own for the rest.
 
@@ -31,7 +37,17 @@ const hmac = (algorithm: string, key: string | Uint8Array, parts: ReadonlyArray<
   return made.digest()
 }
 
-const schemes: { readonly [source in Source]: Scheme } = {
+/** Sources with their signature or token in a header. */
+type Headed = Exclude<Source, "ses" | "mailgun">
+
+const letters = ["a", "b", "c"]
+const pairs = new Map(letters.map((letter) => {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+  return [letter, { privateKey, publicKey: publicKey.export({ type: "spki", format: "der" }).toString("base64") }]
+}))
+const pairOf = (letter: string) => pairs.get(letter)!
+
+const schemes: { readonly [source in Headed]: Scheme } = {
   braze: {
     secret: (letter) => `token-${letter.repeat(20)}`,
     sign: (secret) => ({ authorization: `Bearer ${secret}` }),
@@ -108,13 +124,36 @@ const schemes: { readonly [source in Source]: Scheme } = {
     timestamp: "klaviyo-timestamp",
     coversBody: true,
   },
+  sendgrid: {
+    secret: (letter) => pairOf(letter).publicKey,
+    sign: (secret, body, now, algorithm = "sha256") => {
+      const key = letters.find((letter) => pairOf(letter).publicKey === secret)
+      const signed = new Uint8Array([...bytes(seconds(now)), ...body])
+      return {
+        "x-twilio-email-event-webhook-timestamp": seconds(now),
+        "x-twilio-email-event-webhook-signature": key === undefined
+          ? "AAAA"
+          : sign(algorithm, signed, pairOf(key).privateKey).toString("base64"),
+      }
+    },
+    header: "x-twilio-email-event-webhook-signature",
+    coversBody: true,
+  },
   postmark: {
     secret: (letter) => `postmark-${letter.repeat(20)}`,
     sign: (secret) => ({ authorization: `Bearer ${secret}` }),
     header: "authorization",
     coversBody: false,
   },
+  sparkpost: {
+    secret: (letter) => `sparkpost-${letter.repeat(20)}`,
+    sign: (secret) => ({ authorization: `Bearer ${secret}` }),
+    header: "authorization",
+    coversBody: false,
+  },
 }
+
+const sources = Object.keys(schemes) as ReadonlyArray<Headed>
 
 const reasonOf = (source: Source, settings: SignatureSettings, headers: Headers, sent = body, at = now): string => {
   const verdict = verify(source, settings, headers, sent, at)
@@ -126,7 +165,7 @@ const reasonOf = (source: Source, settings: SignatureSettings, headers: Headers,
   return verdict.reason
 }
 
-for (const source of Source.literals) {
+for (const source of sources) {
   const { coversBody, header, secret, sign, timestamp } = schemes[source]
   const settings = { secrets: [secret("a")] }
   const genuine = sign(secret("a"), body, now)
@@ -296,7 +335,7 @@ for (const source of Source.literals) {
     }
 
     it("are rejected if signed for another source", () => {
-      for (const other of Source.literals) {
+      for (const other of sources) {
         if (other === source) continue
         // Both are the same token in the same header.
         if (source === "iterable" && other === "braze") continue

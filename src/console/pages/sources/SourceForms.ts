@@ -10,6 +10,8 @@ interface SourceForm {
   /** Labels of the secret at the platform and here. */
   readonly about: string
   readonly secret: Words
+  /** Whether the source can be set up without a secret. */
+  readonly isSecretOptional: boolean
   readonly settings: ReturnType<typeof inputFields>
   /** Names of business events count as conversions. */
   readonly conversions: boolean
@@ -49,23 +51,41 @@ export const sourceWords: { readonly [source in SourceId]: Readonly<Record<strin
     key_encoding: { label: "Type of signature key", hint: "Default: text. base64: the key is Base64-encoded." },
   },
   events: { tolerance_seconds: tolerance },
+  ses: {
+    topics: {
+      label: "Topics",
+      hint: "The ARN of each topic that SES publishes to, one per line. Messages of other topics are refused.",
+    },
+    header: { ...passwordHeader, label: "Header with the token", further: true },
+    certificates: {
+      label: "Certificates",
+      hint: 'Only if this installation cannot connect to Amazon: {"URL": "certificate in PEM"}.',
+      further: true,
+    },
+  },
+  sendgrid: { tolerance_seconds: { ...tolerance, hint: "Default: any. A repeated event still counts once." } },
   postmark: { header: passwordHeader },
   resend: { tolerance_seconds: tolerance },
   brevo: { header: passwordHeader },
   klaviyo: { tolerance_seconds: tolerance },
+  mailgun: {
+    tolerance_seconds: { ...tolerance, hint: "Default: 86400, one day. A repeated event still counts once." },
+  },
+  sparkpost: { header: passwordHeader },
 }
 
 const formOf = (
   sourceId: SourceId,
   form:
-    & Omit<SourceForm, "title" | "settings" | "conversions" | "mapping">
-    & Partial<Pick<SourceForm, "conversions" | "mapping">>,
+    & Omit<SourceForm, "title" | "settings" | "isSecretOptional" | "conversions" | "mapping">
+    & Partial<Pick<SourceForm, "isSecretOptional" | "conversions" | "mapping">>,
 ): SourceForm => {
   const { secrets: _, ...members } = settingsOf(platforms[sourceId]).fields as Readonly<
     Record<string, Schema.Constraint>
   >
   return {
     title: sourceTitle(sourceId),
+    isSecretOptional: false,
     conversions: false,
     mapping: false,
     ...form,
@@ -108,8 +128,25 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
       label: "Signing secret",
       hint: "Only for signed requests: whsec_ followed by 24 to 64 bytes in Base64. Not needed with an API key.",
     },
+    isSecretOptional: true,
     conversions: true,
     mapping: true,
+  }),
+  ses: formOf("ses", {
+    about:
+      "In Amazon SES, publish the events of a configuration set to an SNS topic, enter the topic here, and add an HTTPS " +
+      "subscription with the address below to the topic. Parlance confirms it.",
+    secret: {
+      label: "Token for EventBridge",
+      hint: "Only for events of EventBridge. Messages of topics are signed and need none.",
+    },
+    isSecretOptional: true,
+  }),
+  sendgrid: formOf("sendgrid", {
+    about:
+      "In SendGrid, add an event webhook with the address below, switch on its signature, and enter the verification key " +
+      "that SendGrid shows.",
+    secret: { label: "Verification key", hint: "In Base64, as SendGrid shows it." },
   }),
   postmark: formOf("postmark", {
     about:
@@ -134,6 +171,16 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
       "key here.",
     secret: { label: "Secret key", hint: "At least 16 characters. Entered in Klaviyo when the webhook is created." },
     conversions: true,
+  }),
+  mailgun: formOf("mailgun", {
+    about:
+      "In Mailgun, add webhooks with the address below for all events, and enter the HTTP webhook signing key here.",
+    secret: { label: "HTTP webhook signing key", hint: "In Mailgun below API Security." },
+  }),
+  sparkpost: formOf("sparkpost", {
+    about:
+      "In SparkPost, add a webhook with the address below and Basic authentication, and enter the same password here.",
+    secret: { label: "Password", hint: "Of Basic authentication. The user name is not checked." },
   }),
 }
 

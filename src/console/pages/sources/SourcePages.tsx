@@ -197,12 +197,11 @@ const CommandLineSetup = ({ at, org }: { readonly at: string; readonly org: Visi
   </Card>
 )
 
-const SetupForm = ({ at, faults, form, hasSecret, sourceId, setup, values }: {
+const SetupForm = ({ at, faults, form, hasSecret, setup, values }: {
   readonly at: string
   readonly faults: ReadonlyArray<Fault>
   readonly form: (typeof sourceForms)[SourceId]
   readonly hasSecret: boolean
-  readonly sourceId: SourceId
   readonly setup: SourceState["setup"]
   readonly values: Fields
 }) => (
@@ -213,7 +212,7 @@ const SetupForm = ({ at, faults, form, hasSecret, sourceId, setup, values }: {
         type="password"
         autocomplete="new-password"
         label={form.secret.label}
-        required={!hasSecret && sourceId !== "events"}
+        required={!hasSecret && !form.isSecretOptional}
         faults={faults}
         hint={hasSecret
           ? "Set, and never shown again. Leave empty to keep it. If you enter a new one, the old one stays valid for 24 hours."
@@ -327,7 +326,6 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
           faults={faults}
           form={form}
           hasSecret={hasSecret}
-          sourceId={sourceId}
           setup={setup}
           values={values}
         />
