@@ -7,7 +7,7 @@ import { leadOf } from "../../src/console/pages/results/Lead.ts"
 import { placesOf } from "../../src/console/pages/results/OverTime.tsx"
 import { sureText } from "../../src/console/pages/results/SwitchPages.tsx"
 import { Variants } from "../../src/console/pages/results/Variants.tsx"
-import { shipLabel, waitText } from "../../src/console/pages/results/Words.ts"
+import { preferenceTexts, shipLabel, waitText } from "../../src/console/pages/results/Words.ts"
 import { prepare } from "../../src/results/Composition.ts"
 import { input, won } from "../results/Samples.ts"
 
@@ -16,8 +16,13 @@ const results = (more: Parameters<typeof input>[0] = {}) => {
   return compose(report(request))
 }
 
+/** Results in which all segments prefer one variant. */
+const alike = () => ({ ...results(), segments: [] })
+
 describe("the first line of results", () => {
   it("names the leader, its lead, and the advice", () => {
+    // Without the segment that prefers the other variant.
+    const results = () => alike()
     const lead = leadOf(results(), [], { kind: "days", days: 6 })
     assert.strictEqual(lead.headline, "The a leads, but it is too early to name a winner")
     assert.strictEqual(lead.advice, "Keep running about 6 days")
@@ -31,6 +36,24 @@ describe("the first line of results", () => {
     assert.strictEqual(leadOf(results(), [], { kind: "days", days: 1 }).advice, "Keep running about 1 day")
     assert.include(leadOf(results(), [], { kind: "long" }).advice, "more than 30 days")
     assert.include(leadOf(results(), [], undefined).advice, "too early to say for how long")
+  })
+
+  it("says that different people prefer different variants, which ones, and what shipping costs", () => {
+    const found = results()
+    const lead = leadOf(found, [], { kind: "long" })
+    assert.strictEqual(lead.headline, "Different people prefer different variants")
+    assert.strictEqual(lead.advice, "Keep personalizing")
+    const pro =
+      /Where plan is pro, The b does better: 5\.\d\d\u00a0% \(.* to .*\) instead of 2\.\d\d\u00a0% .* for The a\./
+    assert.match(lead.reason, pro)
+    assert.match(preferenceTexts(found, "a").join(), pro)
+    assert.match(preferenceTexts(found, "b").join(), /Where plan is free, The a does better/)
+    assert.deepStrictEqual(preferenceTexts(alike(), "a"), [])
+    const early = { ...found, winner: { ...found.winner, days: 6.5 } }
+    assert.include(leadOf(early, [], undefined).headline, "too early")
+    assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined).headline, "The a wins")
+    const segment = leadOf({ ...found, segment: { plan: "pro" } }, [], undefined)
+    assert.notInclude(segment.headline, "Different people")
   })
 
   it("says which days and decisions a winner still requires, also before a variant is shipped", () => {
@@ -72,7 +95,7 @@ describe("the first line of results", () => {
     )
     assert.include(lead(0.93).reason, "kept until the evidence turns")
     assert.notInclude(lead(0.99).reason, "when the chance")
-    assert.strictEqual(leadOf(results(), [], undefined).reason, "")
+    assert.strictEqual(leadOf(alike(), [], undefined).reason, "")
     assert.notInclude(lead(0.93).reason, "figures below")
     const other = leadOf(results({ verdict: won("a"), segment: new Map([["plan", "pro"]]) }), [], undefined)
     assert.include(

@@ -5,7 +5,7 @@ import { nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import type { TemplateResults, TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { counted, date, percent, signedCount, signedPercent } from "../../Format.ts"
-import { verdictOf, type VerdictWords, waitText, withoutModelText } from "./Words.ts"
+import { isPersonal, preferenceTexts, verdictOf, type VerdictWords, waitText, withoutModelText } from "./Words.ts"
 
 // The first line of the results: who leads, by how much, and what to do. Pure.
 
@@ -115,6 +115,8 @@ export const leadOf = (
   const figures = active < 2 ? [] : figuresOf(results, points.at(-1)?.gain ?? null)
   const advice = active < 2
     ? ""
+    : isPersonal(results)
+    ? "Keep personalizing"
     : winner.verdict === "undecided"
     ? undecidedAdvice(results, outlook, isWhole)
     : winner.verdict === "no_difference"
@@ -125,7 +127,11 @@ export const leadOf = (
   return {
     ...verdict,
     advice: capital(advice || " ").trim(),
-    reason: active < 2 ? "" : reasonOf(results, isWhole),
+    reason: isPersonal(results)
+      ? preferenceTexts(results, winner.leader).join(" ")
+      : active < 2
+      ? ""
+      : reasonOf(results, isWhole),
     figures,
     withoutModel: active < 2 ? "" : withoutModelText(results, results.without_model ?? null),
   }

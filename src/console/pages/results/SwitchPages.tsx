@@ -21,7 +21,7 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { decoded, type Fields, type Goto, type Visit } from "../../Routes.tsx"
 import { sortedVariants } from "./Variants.tsx"
-import { list, shipLabel, waitText } from "./Words.ts"
+import { list, preferenceTexts, shipLabel, waitText } from "./Words.ts"
 
 // Giving all traffic to one variant and stopping losers: each asks once, says what will happen, and can be undone on the results page.
 
@@ -119,6 +119,7 @@ const Consequences = ({ id, results, template }: {
   return (
     <ul>
       <li>{sureText(results, id)}</li>
+      {preferenceTexts(results, id).map((text) => <li dir="auto">{text}</li>)}
       <li dir="auto">
         {others.length === 0
           ? "No other variant is active."

@@ -1,9 +1,10 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
 import { nameIn, nothingWins } from "../../../results/SendNothingText.ts"
+import { preferencesOf } from "../../../results/Preferences.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import type { WithoutModel } from "../../../results/WithoutModel.ts"
-import { count, date, percent, signedPercent } from "../../Format.ts"
+import { count, date, percent, rateFormat, signedPercent } from "../../Format.ts"
 
 // Texts about the results of a template.
 
@@ -78,7 +79,7 @@ const liftText = (
     } (${signedPercent(lift.interval[0])} to ${signedPercent(lift.interval[1])}).`
 }
 
-type Judged = Pick<TemplateResults, "objective" | "segment" | "variants" | "winner">
+type Judged = Pick<TemplateResults, "objective" | "segment" | "segments" | "variants" | "winner">
 
 /** A number of decisions with one significant digit, such as `900`. */
 const rounded = (decisions: number): string => count(Number(decisions.toPrecision(1)))
@@ -96,6 +97,24 @@ export const waitText = ({ variants, winner }: Pick<TemplateResults, "variants" 
     ...(missing.includes("sends") && share > 0 ? [`about ${rounded(Math.max(1, more))} more decisions`] : []),
   ].join("; ")
 }
+
+/** The segments that prefer another variant than `id`, each in a sentence with both rates. */
+export const preferenceTexts = (
+  results: Pick<TemplateResults, "objective" | "segments">,
+  id: string | null,
+): ReadonlyArray<string> =>
+  preferencesOf(results, id).map(({ instead, preferred, segment }) => {
+    const rate = rateFormat(typeof results.objective === "string", Math.max(preferred.rate, instead.rate))
+    const range = ([low, high]: readonly [number, number]) => `${rate(low)} to ${rate(high)}`
+    return `Where ${segmentText(segment)}, ${preferred.name} does better: ${rate(preferred.rate)} (${
+      range(preferred.interval)
+    }) instead of ${rate(instead.rate)} (${range(instead.interval)}) for ${instead.name}.`
+  })
+
+/** Whether an undecided verdict has its answer: different people prefer different variants. */
+export const isPersonal = (results: Pick<TemplateResults, "objective" | "segment" | "segments" | "winner">): boolean =>
+  Object.keys(results.segment).length === 0 && results.winner.verdict === "undecided" &&
+  results.winner.days >= stoppingRule.days && preferencesOf(results, results.winner.leader).length > 0
 
 /** Conditions that an undecided verdict does not meet yet. */
 const openVerdict = (results: Judged, name: string): VerdictWords => {
@@ -121,6 +140,15 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
       ...open,
       headline: "No data yet",
       detail: "Every variant has the same chance until the first outcomes arrive.",
+    }
+  }
+  if (isPersonal(results)) {
+    return {
+      kind: "good",
+      badge: "Personalized",
+      headline: "Different people prefer different variants",
+      detail: `${name} leads over all people. Each segment gets the variant that works better there more often.`,
+      steps: [],
     }
   }
   const wait = Object.keys(segment).length === 0 ? waitText(results) : ""
