@@ -26,6 +26,7 @@ export default defineConfig({
       "test/simulation/LearnerSchedules.test.ts",
       "test/sendtime/Weekends.test.ts",
       "test/results/PairDifference.test.ts",
+      "test/simulation/HonestySettings.trial.ts",
     ],
     env: {
       KILLS: "50",
@@ -52,6 +53,7 @@ export default defineConfig({
       SIMULATION_SCHEDULES: "50000",
       WEEKEND_SEEDS: "20",
       PAIR_RUNS: "1000",
+      HONESTY_RUNS: "300",
     },
     testTimeout: 3_600_000,
     // One after another, so that their figures are their own.
