@@ -43,7 +43,7 @@ export const unitName = (objective: Objective): string =>
   typeof objective === "string" ? `${objective}s` : isRevenue(objective) ? "units of revenue" : "points of value"
 
 /** How often 95 % intervals of rates and gains contained the true value in the settings of docs/guide/results.md. */
-export const coverageText = "in 92 to 98 of 100 simulated cases"
+export const coverageText = "in 90 to 98 of 100 simulated cases"
 
 /** The promise of the intervals of rates, and its limit. */
 export const intervalPromise =
