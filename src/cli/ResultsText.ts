@@ -174,9 +174,11 @@ export const withoutModelLines = (
   const [low, high] = alone.interval
   return [
     [
-      `Without a model, by the recorded probabilities of ${alone.decisions} decisions: ${alone.copy_id} has ${
-        unit(alone.difference)
-      } ${inPercent ? "percentage points" : "per decision"} over ${alone.baseline} (${unit(low)} to ${unit(high)}).`,
+      `Without a model, by the recorded probabilities of ${alone.decisions} decisions: ${
+        candidateName(alone.copy_id)
+      } has ${unit(alone.difference)} ${inPercent ? "percentage points" : "per decision"} over ${
+        candidateName(alone.baseline)
+      } (${unit(low)} to ${unit(high)}).`,
       ...rests,
     ].join(" "),
   ]
@@ -375,7 +377,9 @@ export const resultsText = (
     }.`,
     intervalPromise,
     ...variants.flatMap(({ change, copy_id }) =>
-      change === null ? [] : [`The rate of ${copy_id} ${movedText(change)}, compared with the days before.`]
+      change === null
+        ? []
+        : [`The rate of ${candidateName(copy_id)} ${movedText(change)}, compared with the days before.`]
     ),
     ...otherCurrencyText(results.revenue?.other_currency ?? 0),
     ...(apart.length > 0 ? [`Not in the table: ${list(apart)}.`] : []),

@@ -9,6 +9,8 @@ import { sureText } from "../../src/console/pages/results/SwitchPages.tsx"
 import { Variants } from "../../src/console/pages/results/Variants.tsx"
 import { preferenceTexts, shipLabel, waitText } from "../../src/console/pages/results/Words.ts"
 import { prepare } from "../../src/results/Composition.ts"
+import { winnerSentence } from "../../src/cli/ResultsText.ts"
+import { sendNothingText } from "../../src/results/SendNothingText.ts"
 import { input, won } from "../results/Samples.ts"
 
 const results = (more: Parameters<typeof input>[0] = {}) => {
@@ -18,6 +20,38 @@ const results = (more: Parameters<typeof input>[0] = {}) => {
 
 /** Results in which all segments prefer one variant. */
 const alike = () => ({ ...results(), segments: [] })
+
+describe("sending nothing in results", () => {
+  const found = results({ verdict: won("a") })
+  const unsent = { ...found.variants[0]!, copy_id: "", name: "Send nothing" }
+  const over = { difference_interval: [-0.2, -0.05] as const, value: null, interval: null }
+  const judged: typeof found = {
+    ...found,
+    variants: [unsent, ...found.variants],
+    winner: { ...found.winner, copy_id: "", leader: "", lift: null, lift_over_split: null },
+    send_nothing: { ...over, copy_id: "a", difference: -0.1, probability: 0.01, share: 0.4 },
+  }
+
+  it("is named plainly as the winner", () => {
+    const lead = leadOf(judged, [], undefined)
+    assert.strictEqual(lead.headline, "Sending nothing is best")
+    assert.strictEqual(lead.advice, "Messages go only where they are worth their cost")
+    assert.match(
+      winnerSentence(judged),
+      /^(Firm w|W)inner since .*: Send nothing\. On average over all people, a message/,
+    )
+  })
+
+  it("is compared with the best variant in sentences", () => {
+    const text = sendNothingText(judged, { nameOf: (id) => `<${id}>`, percent: (share) => `${100 * share} %` })
+    assert.strictEqual(
+      text,
+      "Against sending nothing, <a> is worth −0.10 per decision (95\u00a0% interval −0.20 to −0.050). It is better than " +
+        "nothing with a probability of 1 %. 40 % of the decisions send nothing now.",
+    )
+    assert.isUndefined(sendNothingText(found, { nameOf: String, percent: String }))
+  })
+})
 
 describe("the first line of results", () => {
   it("names the leader, its lead, and the advice", () => {

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { placeOf } from "../../src/bandit/Holdout.ts"
 import { Settling } from "../../src/sendtime/Settling.ts"
-import { readEvenSplits, weightOf } from "../../src/learning/EvenSplitTallies.ts"
+import { EvenSplitSum, readEvenSplits, weightOf } from "../../src/learning/EvenSplitTallies.ts"
 import { propensityCountOf, readPropensities } from "../../src/learning/PropensityTallies.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { decide, layerQuiet, makeOrg, org, receive, settle } from "../intake/support.ts"
@@ -37,6 +37,17 @@ describe("the weight of a decision", () => {
 })
 
 describe("decisions weighted to a random split", () => {
+  it("are the sent messages, weighted to a split of the variants", () => {
+    const sum = new EvenSplitSum("o")
+    const weights = { "": 0.5, a: 0.4, b: 0.1 }
+    const decided = { templateId: "t", trackingId: "x", userId: null, decidedAt: new Date(0), weights }
+    sum.add({ ...decided, copyId: "", propensity: 0.5 }, [])
+    assert.deepStrictEqual(sum.rows(), [], "a decision to send nothing is no message")
+    sum.add({ ...decided, copyId: "a", propensity: 0.4 }, [])
+    // The variant has 80 % of the messages, and 50 % in a random split.
+    assert.deepInclude(sum.rows()[0], { measure: "decisions", count: 1, weight: 625_000 })
+  })
+
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("are counted once with the outcomes of four days, and equal a rebuild", () =>
       Effect.gen(function* () {
