@@ -100,10 +100,11 @@ suiteOnServer("The series of a template", (server) => {
       yield* settle("measured")
       // The service settles as well, maybe before there were decisions.
       const sql = yield* SqlClient.SqlClient
-      yield* sql.withTransaction(Effect.andThen(
+      yield* sql.withTransaction(Effect.all([
         sql`DELETE FROM even_split_tallies WHERE org_slug = 'measured'`,
+        sql`DELETE FROM propensity_tallies WHERE org_slug = 'measured'`,
         sql`DELETE FROM send_time_marks WHERE org_slug = 'measured'`,
-      ))
+      ]))
       yield* (yield* Settling).run
     }))
     const { body } = await ask("measured/templates/t/series")
@@ -117,6 +118,14 @@ suiteOnServer("The series of a template", (server) => {
     assert.deepStrictEqual([days(from), days(to)], [-8, -5])
     const { body: restricted } = await ask("measured/templates/t/series?segment=daypart%3Dmorning")
     assert.isNull(restricted.weighted_gain)
+
+    const { body: results } = await ask("measured/templates/t/results")
+    const { baseline, copy_id, difference, interval: [low, high], supports, ...counted } = results.without_model
+    assert.deepStrictEqual([copy_id, baseline, supports, counted.decisions], ["a", "b", true, 2000])
+    assert.approximately(difference, 0.4, 1e-3, "50 % less 10 %")
+    assert.isTrue(0.2 < low && low < 0.4 && 0.4 < high && high < 0.6, `${low} to ${high}`)
+    assert.deepStrictEqual([days(counted.from), days(counted.to)], [-8, -5])
+    assert.strictEqual(results.rate_days.from, results.window.first_decision)
   }, 120_000)
 
   it("is empty before any decision, and refuses invalid queries", async () => {
