@@ -94,7 +94,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
     const refused: Array<string> = []
     page.on("console", (message) => message.type() === "error" && refused.push(message.text()))
     await page.goto(`${tried.service().url}${path}`)
-    await page.getByText(/\d decisions since/).waitFor()
+    await page.getByText(/\d decisions since .* Rates describe/).waitFor()
     const before = await page.locator("[data-live=window]").innerText()
     await page.locator("#share details summary").click()
     await tried.started().run(Effect.gen(function* () {
