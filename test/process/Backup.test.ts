@@ -1,25 +1,25 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { randomUUID } from "node:crypto"
-import { rmSync } from "node:fs"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { Retention } from "../../src/journal/retention/Retention.ts"
 import { layerQuiet, org, settle } from "../intake/support.ts"
 import { makeOrganization, scopedProcess } from "../support/service.ts"
-import { dumpablePostgres } from "./dumpablePostgres.ts"
+import { startDumpable } from "./dumpablePostgres.ts"
 import { makeTemplate, scopedLoad, targetAt } from "./support.ts"
 
 // The commands of docs/operations/backup.md.
 
-describe.runIf(dumpablePostgres !== undefined)("a dump of a running system", () => {
+const postgres = await startDumpable()
+
+describe.runIf(postgres !== undefined)(`a dump of a running system on PostgreSQL ${postgres?.version}`, () => {
+  afterAll(() => postgres!.stop())
+
   it.live("restores the same counts and continues from them", () =>
     Effect.scoped(Effect.gen(function* () {
-      // The place of the programs: this machine, or the container.
-      const file = `/tmp/parlance-${randomUUID()}.dump`
-      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(file, { force: true })))
-      const postgres = yield* dumpablePostgres!
-      const service = yield* scopedProcess({ DATABASE_URL: postgres.url })
+      // In the container.
+      const file = "/tmp/parlance.dump"
+      const service = yield* scopedProcess({ DATABASE_URL: postgres!.url })
       const key = yield* Effect.promise(() => makeOrganization(service, "acme", ["generate", "events"]))
       yield* Effect.promise(() => makeTemplate(service, "acme", "offer"))
       const load = yield* scopedLoad("m", 6)
@@ -44,18 +44,18 @@ describe.runIf(dumpablePostgres !== undefined)("a dump of a running system", () 
         const clicks = (async () => {
           for (const { trackingId } of earlier.slice(100)) if (dumping) await click(trackingId)
         })()
-        await postgres.client("pg_dump", "--format=custom", `--file=${file}`, "postgres")
+        await postgres!.client("pg_dump", "--format=custom", `--file=${file}`, "postgres")
         dumping = false
         const during = answered().length - before
         await clicks
-        await postgres.client("createdb", "restored")
-        await postgres.client("pg_restore", "--exit-on-error", "--dbname=restored", file)
+        await postgres!.client("createdb", "restored")
+        await postgres!.client("pg_restore", "--exit-on-error", "--dbname=restored", file)
         return { during, earlier }
       })
       assert.isAbove(during, 0, "nobody waited for the dump")
       yield* Effect.promise(() => load.stop())
 
-      const url = postgres.url.replace(/\/postgres$/, "/restored")
+      const url = postgres!.url.replace(/\/postgres$/, "/restored")
       const services = layerQuiet({ DATABASE_URL: url })
       const counts = Effect.flatMap(SqlClient.SqlClient, (sql) =>
         Effect.map(

@@ -11,7 +11,7 @@ import { startClusterLoad } from "./clusterLoad.ts"
 import { scopedNodes, type TestNode } from "./clusterNodes.ts"
 import { connectionTo, fullestSecond, type Sink, startSink } from "./deliverSink.ts"
 import { deliveriesIn, summaryOf } from "./deliverStorm.ts"
-import { hasDocker } from "./dockerEngine.ts"
+import { hasDocker } from "../support/containers.ts"
 import { replicatedPostgres } from "./replicatedPostgres.ts"
 import { counted, shuffle, type Truth } from "./storm.ts"
 
@@ -25,7 +25,7 @@ const ceiling = 100
 /** The messages that the owner of a lane may have sent without recording them. */
 const unrecordedAtMost = 2 * ceiling / 2 + 20
 
-const isDockerThere = hasDocker("restarts and a failover of PostgreSQL beneath a cluster")
+const isDockerThere = await hasDocker("restarts and a failover of PostgreSQL beneath a cluster")
 
 const store: Effect.Effect<
   { readonly env: Environment; readonly postgres?: Surroundings["postgres"] },

@@ -6,7 +6,7 @@ import { type ServiceProcess, startProcess, waitUntil } from "../support/service
 import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 import { fullestSecond, rateOf, type Sink, sinkEnvironment, type SinkKind, startSink } from "./deliverSink.ts"
 import { deliveriesIn, insist, newAsked, pause, restartablePostgres, sentBy, setUp, summaryOf } from "./deliverStorm.ts"
-import { hasDocker } from "./dockerEngine.ts"
+import { hasDocker } from "../support/containers.ts"
 
 /** Messages of the largest case; the trial sends 20,000. */
 const wantedMessages = Number(process.env.DELIVER_MESSAGES ?? 300)
@@ -16,7 +16,7 @@ const ceiling = 100
 /** The lane lets this many be sent and not yet recorded, half a second's worth claimed at a time. */
 const unrecordedAtMost = 2 * ceiling / 2 + 20
 
-const isDockerThere = hasDocker("restarts of PostgreSQL in the storm of deliveries")
+const isDockerThere = await hasDocker("restarts of PostgreSQL in the storm of deliveries")
 
 interface Store {
   readonly env: Environment

@@ -4,7 +4,7 @@ import { Agent, request } from "node:http"
 import { makeOrganization, type Service, waitUntil } from "../support/service.ts"
 import { type Environment, layerMigrated } from "../support/stores.ts"
 import { connectionTo, type Sink } from "./deliverSink.ts"
-import { docker, ownPostgres } from "./dockerEngine.ts"
+import { handleOf, ownPostgres } from "../support/containers.ts"
 
 // Clients of Deliver that insist, and the store as it is when no service runs.
 
@@ -172,13 +172,14 @@ export const sentBy = async (service: Service): Promise<number> => {
 }
 
 /** A Postgres that can be stopped, on a port that stays the same when it starts again; goes with the scope. */
-export const restartablePostgres = Effect.map(ownPostgres, ({ answers, name, url }) => ({
+export const restartablePostgres = Effect.map(ownPostgres, ({ answers, container, url }) => ({
   env: { DATABASE_URL: url, DATABASE_POOL_SIZE: "4" } as Environment,
   /** Ends it as a power cut does, or in order, and starts it again after `awayMillis`. */
   restart: async (how: "kill" | "stop", awayMillis: number) => {
-    await docker(...(how === "kill" ? ["kill", "--signal", "KILL"] : ["stop", "--time", "10"]), name)
+    const server = await handleOf(container)
+    await (how === "kill" ? server.kill({ signal: "SIGKILL" }) : server.stop({ t: 10 }))
     await pause(awayMillis)
-    await docker("start", name)
+    await server.start()
     await waitUntil("Postgres answers", answers, 60)
   },
 }))

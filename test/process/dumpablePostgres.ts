@@ -1,85 +1,35 @@
-import { Effect } from "effect"
-import { execFile, execFileSync, spawnSync } from "node:child_process"
-import { chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { promisify } from "node:util"
-import { freePort, waitUntil } from "../support/service.ts"
-import { docker, hasDocker, ownPostgres } from "./dockerEngine.ts"
+import { hasDocker, inContainer, PostgresWithVolume } from "../support/containers.ts"
+import { freePort } from "../support/service.ts"
 
-const run = async (command: string, ...args: ReadonlyArray<string>): Promise<string> => {
-  const { stdout } = await promisify(execFile)(command, [...args], { maxBuffer: 64 * 1024 * 1024 })
-  return stdout.trim()
-}
-
-/** A throwaway server, and a way to run the programs of its own release that dump and restore. */
-interface Dumpable {
+/** A throwaway server, with the programs of its own version that dump and restore. */
+export interface Dumpable {
+  /** Version of the server and its programs, such as `18.4`. */
+  readonly version: string
   readonly url: string
   readonly client: (program: string, ...args: ReadonlyArray<string>) => Promise<string>
+  readonly stop: () => Promise<unknown>
 }
 
-const image = "postgres:18"
+/** Starts PostgreSQL of a major version. Undefined if the image has programs of another version, which dump nothing newer. */
+const start = async (major: number): Promise<Dumpable | undefined> => {
+  const port = await freePort()
+  const container = await new PostgresWithVolume(`postgres:${major}`, port).start()
+  const credentials = { PGPASSWORD: "own", PGUSER: "postgres", PGHOST: "127.0.0.1" }
+  const client: Dumpable["client"] = (program, ...args) =>
+    inContainer(container.getId(), [program, ...args], credentials)
+  const stop = () => container.stop({ remove: true, removeVolumes: true, timeout: 0 })
+  if (!(await client("pg_dump", "--version")).includes(` ${major}.`)) return void await stop()
+  const version = await client("psql", "--no-align", "--tuples-only", "--command=SHOW server_version")
+  return { version, client, stop, url: `postgres://postgres:own@127.0.0.1:${port}/postgres` }
+}
 
-/** Whether the image's `pg_dump` is of its server's release: it dumps no newer one. */
-const isImageWhole = (): boolean =>
-  hasDocker("the dump of a running system by the image's pg_dump") &&
-  / 18\./.test(
-    spawnSync("docker", ["run", "--rm", "--entrypoint", "pg_dump", image, "--version"]).stdout?.toString() ?? "",
-  )
-
-/** Programs of one release that this machine has installed. */
-const installed = (): string | undefined => {
-  try {
-    return readdirSync("/usr/lib/postgresql").sort().reverse().map((release) => `/usr/lib/postgresql/${release}/bin`)
-      .find((bin) => ["initdb", "postgres", "pg_dump", "pg_restore"].every((name) => readdirSync(bin).includes(name)))
-  } catch {
-    return undefined
+/** Starts the newest server whose image has dump programs of its version. Prints the reason if there is none. */
+export const startDumpable = async (): Promise<Dumpable | undefined> => {
+  if (!(await hasDocker("the dump of a running system"))) return undefined
+  for (const major of [18, 15]) {
+    const found = await start(major)
+    if (found !== undefined) return found
   }
-}
-
-const inDocker = Effect.map(ownPostgres, ({ name, url }): Dumpable => ({
-  url,
-  client: (program, ...args) =>
-    docker("exec", "-e", "PGPASSWORD=own", "-e", "PGUSER=postgres", "-e", "PGHOST=127.0.0.1", name, program, ...args),
-}))
-
-/** A server of this test's own made with those programs. */
-const onThisMachine = (bin: string) =>
-  Effect.gen(function* () {
-    const port = yield* Effect.promise(freePort)
-    const folder = yield* Effect.acquireRelease(
-      Effect.sync(() => mkdtempSync(join(tmpdir(), "parlance-dump-"))),
-      (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
-    )
-    const isRoot = process.getuid?.() === 0
-    // Postgres refuses to run as root.
-    const as = isRoot ? ["runuser", "-u", "postgres", "--"] : []
-    if (isRoot) chownSync(folder, Number(execFileSync("id", ["-u", "postgres"]).toString()), -1)
-    const own = (program: string, ...args: ReadonlyArray<string>) => {
-      const [command, ...rest] = [...as, join(bin, program), ...args]
-      return run(command!, ...rest)
-    }
-    const data = join(folder, "data")
-    yield* Effect.promise(() => own("initdb", "-D", data, "-U", "postgres", "-A", "trust"))
-    const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1`
-    yield* Effect.acquireRelease(
-      Effect.promise(() => own("pg_ctl", "-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start")),
-      () => Effect.promise(() => own("pg_ctl", "-D", data, "-m", "immediate", "stop")),
-    )
-    const target = ["-h", "127.0.0.1", "-p", String(port), "-U", "postgres"]
-    const client: Dumpable["client"] = (program, ...args) => run(join(bin, program), ...target, ...args)
-    yield* Effect.promise(() =>
-      waitUntil("Postgres answers", () => client("pg_isready").then(() => true, () => false), 60)
-    )
-    return { url: `postgres://postgres:own@127.0.0.1:${port}/postgres`, client } satisfies Dumpable
-  })
-
-const bin = installed()
-
-/** A server with its dump programs; undefined, with the reason printed, where none is available. */
-export const dumpablePostgres = isImageWhole() ? inDocker : bin !== undefined ? onThisMachine(bin) : undefined
-if (dumpablePostgres === undefined) {
-  console.warn(
-    `Skipped: the dump of a running system (neither Docker with the pg_dump of ${image} nor a PostgreSQL in /usr/lib/postgresql)`,
-  )
+  console.warn("Skipped: the dump of a running system (neither postgres:18 nor postgres:15 has its own pg_dump)")
+  return undefined
 }

@@ -1,15 +1,16 @@
 import { PgClient } from "@effect/sql-pg"
+import type { StartedPostgreSqlContainer } from "@testcontainers/postgresql"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { freePort, waitUntil } from "../support/service.ts"
 import { type Environment } from "../support/stores.ts"
 import { pause } from "./deliverStorm.ts"
-import { docker, ownPostgres } from "./dockerEngine.ts"
+import { answersIn, handleOf, inContainer, ownPostgres, PostgresWithVolume } from "../support/containers.ts"
 import { relayTo } from "./relay.ts"
 
 /** A server of its own, and where its data are in the volume that all generations share. */
 interface Server {
-  readonly name: string
+  readonly container: StartedPostgreSqlContainer
   readonly port: number
   readonly data: string
 }
@@ -35,7 +36,7 @@ const askable = (port: number) =>
  * Copies the data of a server that is in use, as pg_basebackup does it, which not every image has: between the
  * beginning and the end of a backup, files may be copied while they change, because the log has all changes.
  */
-const copyData = ({ data, name, port }: Server, target: string): Promise<unknown> =>
+const copyData = ({ container, data, port }: Server, target: string): Promise<unknown> =>
   Effect.runPromise(
     Effect.scoped(Effect.gen(function* () {
       const context = yield* askable(port)
@@ -44,19 +45,17 @@ const copyData = ({ data, name, port }: Server, target: string): Promise<unknown
       // As root, from whom the image takes what it finds. A file that has gone meanwhile is of no interest; what
       // matters is whether the standby starts.
       yield* Effect.promise(() =>
-        docker(
-          "exec",
-          name,
+        inContainer(container.getId(), [
           "sh",
           "-c",
           `cp -a ${data} ${target} 2>/dev/null; rm -f ${target}/postmaster.pid`,
-        )
+        ])
       )
       const [{ label }] = (yield* sql`SELECT b.labelfile AS label FROM pg_backup_stop() b`) as unknown as [
         { label: string },
       ]
       yield* Effect.promise(() =>
-        docker("exec", name, "sh", "-c", `printf %s "$1" > ${target}/backup_label`, "sh", label)
+        inContainer(container.getId(), ["sh", "-c", `printf %s "$1" > ${target}/backup_label`, "sh", label])
       )
     })).pipe(Effect.orDie),
   )
@@ -68,13 +67,13 @@ const copyData = ({ data, name, port }: Server, target: string): Promise<unknown
 export const replicatedPostgres = Effect.gen(function* () {
   const first = yield* ownPostgres
   const address = yield* relayTo(Number(new URL(first.url).port))
-  let primary: Server = { name: first.name, port: Number(new URL(first.url).port), data: first.data }
+  let primary: Server = { container: first.container, port: Number(new URL(first.url).port), data: first.data }
   let standby: Server | undefined
   let generation = 1
-  const made: Array<string> = []
+  const made: Array<StartedPostgreSqlContainer> = []
   yield* Effect.addFinalizer(() =>
     Effect.promise(async () => {
-      for (const name of made) await docker("rm", "--force", "--volumes", name)
+      for (const container of made) await container.stop({ remove: true, removeVolumes: true, timeout: 0 })
     })
   )
   const url = new URL(first.url)
@@ -83,26 +82,20 @@ export const replicatedPostgres = Effect.gen(function* () {
   const addStandby = async () => {
     if (standby !== undefined) return
     generation++
-    const { data, name } = primary
-    const next: Server = {
-      name: `${first.name}-${generation}`,
-      port: await freePort(),
-      data: `${first.data}-${generation}`,
-    }
-    const inside = (command: string) => docker("exec", name, "sh", "-c", command)
+    const { container, data } = primary
+    const next = { port: await freePort(), data: `${first.data}-${generation}` }
+    const inside = (command: string) => inContainer(container.getId(), ["sh", "-c", command])
     await inside(`grep -q '^host replication' ${data}/pg_hba.conf || \
       echo 'host replication all all scram-sha-256' >> ${data}/pg_hba.conf`)
     await ask(primary, "SELECT pg_reload_conf()")
     await copyData(primary, next.data)
-    const ip = await docker("inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", name)
+    const ip = container.getIpAddress(container.getNetworkNames()[0]!)
     // The last line of a setting counts; the one before it is of the generation before.
     await inside(`touch ${next.data}/standby.signal && \
       echo "primary_conninfo = 'host=${ip} user=postgres password=own'" >> ${next.data}/postgresql.auto.conf`)
-    made.push(next.name)
-    await docker(
-      ...["run", "-d", "--name", next.name, "-p", `127.0.0.1:${next.port}:5432`, "--volumes-from", name],
-      ...["-e", `PGDATA=${next.data}`, "-e", "POSTGRES_PASSWORD=own", "postgres:18"],
-    )
+    const started = await new PostgresWithVolume("postgres:18", next.port).withVolumeOf(container)
+      .withEnvironment({ PGDATA: next.data }).start()
+    made.push(started)
     // Only in the primary's settings: a promoted standby does not wait for another one.
     await ask(primary, "ALTER SYSTEM SET synchronous_standby_names = '*'")
     await ask(primary, "SELECT pg_reload_conf()")
@@ -110,7 +103,7 @@ export const replicatedPostgres = Effect.gen(function* () {
       const rows = await ask<{ state: string }>(primary, "SELECT r.sync_state AS state FROM pg_stat_replication r")
       return rows.some(({ state }) => state === "sync")
     }, 60)
-    standby = next
+    standby = { ...next, container: started }
   }
 
   /**
@@ -121,7 +114,7 @@ export const replicatedPostgres = Effect.gen(function* () {
     const next = standby!
     standby = undefined
     address.block()
-    await docker("kill", "--signal", "KILL", primary.name)
+    await (await handleOf(primary.container)).kill({ signal: "SIGKILL" })
     await ask(next, "SELECT pg_promote()")
     primary = next
     address.redirect(next.port)
@@ -133,15 +126,12 @@ export const replicatedPostgres = Effect.gen(function* () {
     failOver,
     /** Ends the primary as a power cut does and starts it again after `awayMillis`. */
     restart: async (awayMillis: number) => {
-      const { name } = primary
-      await docker("kill", "--signal", "KILL", name)
+      const { container } = primary
+      const server = await handleOf(container)
+      await server.kill({ signal: "SIGKILL" })
       await pause(awayMillis)
-      await docker("start", name)
-      await waitUntil(
-        "Postgres answers",
-        () => docker("exec", name, "pg_isready", "-h", "127.0.0.1", "-U", "postgres").then(() => true, () => false),
-        60,
-      )
+      await server.start()
+      await waitUntil("Postgres answers", answersIn(container), 60)
     },
   }
 })
