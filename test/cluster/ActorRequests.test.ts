@@ -1,38 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer } from "effect"
-import { SqlClient } from "effect/sql"
-import { ActorFailed, ActorRequests } from "../../src/cluster/ActorRequests.ts"
-import { Cluster } from "../../src/cluster/Cluster.ts"
-import * as Nodes from "../../src/cluster/Nodes.ts"
-import { Settings } from "../../src/settings/Settings.ts"
-import { Store } from "../../src/store/Store.ts"
-import { layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
-
-const actors = Array.from({ length: 40 }, (_, n) => `acme/offer ${n * 7919}`)
-
-/** Two nodes on one database that both know of each other and have all actors between them. */
-const twoNodes = Effect.gen(function* () {
-  const environment = yield* temporaryEnvironment
-  const store = yield* Layer.build(Layer.merge(layerMigrated(Effect.succeed(environment)), layerSettings(environment)))
-  const shared = Context.pick(SqlClient.SqlClient, Store, Settings)(store)
-  const start = Effect.map(
-    Layer.build(Layer.fresh(Nodes.layer).pipe(Layer.provide(Layer.succeedContext(shared)))),
-    (context) => ({ cluster: Context.get(context, Cluster), requests: Context.get(context, ActorRequests) }),
-  )
-  const nodes = [yield* start, yield* start] as const
-  const isWhole = Effect.map(
-    Effect.forEach(nodes, ({ cluster }) => cluster.membership),
-    (views) =>
-      views.every(({ runners }) => runners === 2) && views.reduce((sum, { shards }) => sum + shards, 0) === 300,
-  )
-  yield* Effect.repeat(Effect.delay(isWhole, "100 millis"), { until: (whole) => whole })
-  return { nodes, sql: Context.get(store, SqlClient.SqlClient) }
-})
+import { Effect, Fiber } from "effect"
+import { ActorFailed } from "../../src/cluster/ActorRequests.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+import { actors, twoNodes } from "./support.ts"
 
 describe("requests to actors on other nodes", () => {
   it.live("are answered only by the node of the actor", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { nodes: [one, two], sql } = yield* twoNodes
+      const { nodes: [one, two], sql } = yield* twoNodes(temporaryEnvironment)
       const told: Array<string> = []
       for (const [name, { cluster, requests }] of Object.entries({ one, two })) {
         yield* requests.serve((actorId, request) =>
@@ -71,7 +46,7 @@ describe("requests to actors on other nodes", () => {
 
   it.live("arrive even without notifications", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { nodes: [one, two], sql } = yield* twoNodes
+      const { nodes: [one, two], sql } = yield* twoNodes(temporaryEnvironment)
       yield* two.requests.serve((_, request) => Effect.succeed(request))
       const there = actors.find((id) => two.cluster.isHere(id))!
       // A pooler that hands connections from one transaction to another passes no notification on.
