@@ -17,6 +17,7 @@ import type { RateLimit } from "../text/RateLimit.ts"
 import { trackingUrlFault } from "../text/TrackingUrl.ts"
 import { type DatabaseTarget, parse as parseDatabaseUrl } from "./DatabaseUrl.ts"
 import { type MailServer, parseMailServer } from "./MailServer.ts"
+import { readSecretFiles } from "./SecretFiles.ts"
 import {
   atLeast,
   bytes,
@@ -403,9 +404,15 @@ const isSetToNothing = Effect.fnUntraced(function* (name: string) {
   return (yield* provider.load(path)) === undefined
 }, Effect.orElseSucceed(() => false))
 
-const read = Effect.gen(function* () {
+const read = Effect.flatMap(
+  Effect.suspend(() => readSecretFiles(faultsOf)),
+  ({ faults, provider }) => Effect.provideService(readFrom(faults), ConfigProvider.ConfigProvider, provider),
+)
+
+/** Reads all settings. `faultsOfFiles` are faults that are already known. */
+const readFrom = Effect.fnUntraced(function* (faultsOfFiles: ReadonlyArray<string>) {
   const values: Record<string, unknown> = {}
-  const faults: Array<string> = []
+  const faults = [...faultsOfFiles]
   for (const [name, one] of Object.entries(config)) {
     const result = yield* Effect.result<unknown, Config.ConfigError, never>(one)
     if (Result.isSuccess(result)) values[name] = result.success

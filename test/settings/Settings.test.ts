@@ -94,6 +94,36 @@ describe("settings", () => {
       }
     }))
 
+  it.effect("read secrets from files, and name faults of the files", () =>
+    Effect.gen(function* () {
+      const folder = mkdtempSync(join(tmpdir(), "parlance-settings-"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
+      const fileOf = (name: string, text: string) => {
+        writeFileSync(join(folder, name), text)
+        return join(folder, name)
+      }
+      const url = fileOf("url", "postgres://shop:p%40ss@db/shop\n")
+      const { adminToken, database } = yield* read({
+        DATABASE_URL_FILE: url,
+        ADMIN_TOKEN_FILE: fileOf("token", `${"t".repeat(32)}\r\n`),
+      })
+      assert.strictEqual(Redacted.value(Option.getOrThrow(database).password!), "p@ss")
+      assert.strictEqual(Redacted.value(Option.getOrThrow(adminToken)), "t".repeat(32))
+      const refused: ReadonlyArray<readonly [Record<string, string>, RegExp]> = [
+        [
+          { DATABASE_URL_FILE: fileOf("empty", "\n") },
+          /DATABASE_URL_FILE: the file \S+ is empty. Write the value of DATABASE_URL/,
+        ],
+        [{ SECRET_KEY_FILE: "/nowhere" }, /SECRET_KEY_FILE: \/nowhere: cannot be read/],
+        [
+          { DATABASE_URL_FILE: url, DATABASE_URL: "postgres://db" },
+          /DATABASE_URL: is set, and DATABASE_URL_FILE too. Set one/,
+        ],
+        [{ DATABASE_URL_FILE: fileOf("bad", "mysql://db") }, /DATABASE_URL: must be a URL such as/],
+      ]
+      for (const [env, expected] of refused) assert.match((yield* Effect.flip(read(env))).message, expected)
+    }).pipe(Effect.scoped))
+
   it.effect("name the database, or explain how to configure one", () =>
     Effect.gen(function* () {
       const DATABASE_URL = "postgres://shop:pass@db/shop"
