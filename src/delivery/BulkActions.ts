@@ -122,10 +122,10 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
   const retry = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
     const [row] = yield* sql<{ count: number }>`
       WITH found AS MATERIALIZED (
-        SELECT d.id, d.finished_at FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE
+        SELECT d.org_slug, d.id, d.finished_at FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE
       ), updated AS (
         UPDATE deliveries d SET ${queuedAgain(sql)} FROM found f
-        WHERE d.org_slug = ${org} AND d.id = f.id RETURNING f.finished_at
+        WHERE d.org_slug = ${org} AND d.org_slug = f.org_slug AND d.id = f.id RETURNING f.finished_at
       ), uncounted AS (
         UPDATE delivery_counts c SET count = c.count - u.count
         FROM (SELECT date_bin('1 hour', finished_at, 'epoch') AS hour, count(*) AS count FROM updated GROUP BY 1) u
@@ -138,9 +138,9 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
   /** Cancels the queued deliveries of a batch. Returns their number. */
   const cancel = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
     const cancelled = yield* sql<{ id: string; templateId: TemplateId }>`
-      WITH found AS MATERIALIZED (SELECT d.id FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE)
+      WITH found AS MATERIALIZED (SELECT d.org_slug, d.id FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE)
       UPDATE deliveries d SET ${cancelledByHand(sql)} FROM found f
-      WHERE d.org_slug = ${org} AND d.id = f.id RETURNING d.id, d.template_id`
+      WHERE d.org_slug = ${org} AND d.org_slug = f.org_slug AND d.id = f.id RETURNING d.id, d.template_id`
     if (cancelled.length === 0) return 0
     yield* sql`
       INSERT INTO delivery_counts AS c (org_slug, hour, state, count)

@@ -212,10 +212,10 @@ const insertGiven = (
         INSERT INTO decision_keys (key, org_slug, decided_at)
         SELECT f.key, f.org_slug, to_timestamp(f.decided_at / 1000.0) FROM fresh f WHERE f.key IS NOT NULL
         ON CONFLICT DO NOTHING
-        RETURNING key
+        RETURNING org_slug, key
       ), inserted AS (
         INSERT INTO decisions (${sql.literal(columns)}) SELECT ${sql.literal(values)} FROM fresh g
-        WHERE g.key IS NULL OR g.key IN (SELECT c.key FROM claimed c)
+        WHERE g.key IS NULL OR (g.org_slug, g.key) IN (SELECT c.org_slug, c.key FROM claimed c)
         ON CONFLICT DO NOTHING
         RETURNING org_slug, template_id, copy_id, segment, mode, propensity, decided_at, failed
       ), ${counted}
@@ -260,7 +260,7 @@ const readExisting = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<t
   )
   return sql<ExistingRow>`
     SELECT ${read} FROM ${wanted}
-    CROSS JOIN LATERAL (SELECT * FROM decision_keys k WHERE k.key = r.key ORDER BY k.key LIMIT 1) k
+    CROSS JOIN LATERAL (SELECT * FROM decision_keys k WHERE k.key = r.key AND k.org_slug = r.org_slug ORDER BY k.key LIMIT 1) k
     CROSS JOIN LATERAL (
       SELECT * FROM decisions d WHERE ${found} AND d.decided_at = k.decided_at
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
