@@ -1,4 +1,5 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Schema } from "effect"
+import { createHash } from "node:crypto"
 import * as OutboundHttp from "../delivery/OutboundHttp.ts"
 import type { SourceId } from "../domain/Source.ts"
 import { LruMap } from "../json/LruMap.ts"
@@ -35,7 +36,7 @@ export class CertificateNotFetched extends Schema.TaggedError<CertificateNotFetc
 export class SenderChecks extends Context.Service<SenderChecks, {
   /**
    * Verifies a request like `WebhookSources.verify`. Fetches the certificate that a message of SNS names, and refuses a
-   * token of Mailgun that was used for another event. Fails with `CertificateNotFetched` if the request cannot be checked
+   * token of Mailgun that was used for another body. Fails with `CertificateNotFetched` if the request cannot be checked
    * now.
    */
   readonly verify: (
@@ -76,17 +77,17 @@ export class SenderChecks extends Context.Service<SenderChecks, {
           { capacity: 100, timeToLive: (exit) => Exit.isSuccess(exit) ? kept.fetched : kept.failed },
         )
 
-        /** Ids of events by organization and token. */
+        /** Digests of bodies by organization and token. */
         const tokens = new LruMap<string>(maxTokens)
 
         const isReused = (org: string, body: Uint8Array): boolean => {
           const signed = Mailgun.signedIn(body)
           if (signed === undefined) return false
           const key = `${org} ${signed.token}`
-          const eventId = signed.eventId ?? ""
+          const digest = createHash("sha256").update(body).digest("base64")
           const before = tokens.get(key)
-          if (before === undefined) tokens.set(key, eventId)
-          return before !== undefined && before !== eventId
+          if (before === undefined) tokens.set(key, digest)
+          return before !== undefined && before !== digest
         }
 
         const verify = Effect.fnUntraced(function* (
@@ -98,7 +99,7 @@ export class SenderChecks extends Context.Service<SenderChecks, {
           const verdict = sources.verify(org, sourceId, headers, body)
           if (verdict?.ok === true) {
             return sourceId === "mailgun" && isReused(org, body)
-              ? refused("The token of the signature was used for another event")
+              ? refused("The token of the signature was used for another body")
               : verdict
           }
           const url = verdict?.certificate

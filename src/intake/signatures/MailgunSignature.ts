@@ -13,13 +13,12 @@ export type MailgunSettings = typeof MailgunSettings.Type
 
 const defaultToleranceSeconds = 86_400
 
-/** The signature in a body, and the id of its event. */
+/** The signature in a body. */
 interface Signed {
   readonly timestamp: string
   readonly token: string
   /** The signatures by the account, and by the account above it. */
   readonly signatures: ReadonlyArray<string>
-  readonly eventId: string | undefined
 }
 
 const textIn = (value: unknown): string | undefined =>
@@ -39,20 +38,18 @@ const membersOf = (body: Uint8Array): Readonly<Record<string, unknown>> | undefi
 
 /** Returns the signature in a body; undefined if it has none. */
 export const signedIn = (body: Uint8Array): Signed | undefined => {
-  const members = membersOf(body)
-  const signature = members?.["signature"] as Readonly<Record<string, unknown>> | undefined
+  const signature = membersOf(body)?.["signature"] as Readonly<Record<string, unknown>> | undefined
   if (typeof signature !== "object" || signature === null) return undefined
   const timestamp = textIn(signature["timestamp"])
   const token = textIn(signature["token"])
   const signatures = [signature["signature"], signature["parent-signature"]].flatMap((one) => textIn(one) ?? [])
   if (timestamp === undefined || token === undefined || signatures.length === 0) return undefined
-  const data = members!["event-data"] as Readonly<Record<string, unknown>> | null | undefined
-  return { timestamp, token, signatures, eventId: textIn(data?.["id"]) }
+  return { timestamp, token, signatures }
 }
 
 /**
  * Checks HMAC-SHA256, in hexadecimal digits, over the timestamp and the token. The event itself is not signed: the
- * caller must refuse a token that was used for another event. Facts: docs/integrations/facts/mailgun.md.
+ * caller must refuse a token that was used for another body. Facts: docs/integrations/facts/mailgun.md.
  */
 export const check: Verdict.Check<MailgunSettings> = (settings, _headers, body, now) => {
   const secrets = Verdict.usable(settings.secrets)
