@@ -19,7 +19,7 @@ const kinds = meaningsOf({
   spam: "Complaint, Email Complaint Received",
   failed: "Reject, Rendering Failure, Email Rejected, Email Rendering Failed",
   unsubscribe: "Subscription, Email Subscribed",
-  ignored: "DeliveryDelay, Email Delivery Delayed",
+  ignored: "DeliveryDelay, Email Delivery Delayed, AmazonSnsSubscriptionSucceeded",
 })
 
 /** The members with the details of an event. */
@@ -75,15 +75,24 @@ const meaningOfComplaint = (details: Item): Meaning =>
     ? "failed"
     : meaningIn(feedback, details["complaintFeedbackType"]) ?? "spam"
 
-/** Returns the topics of an opt-out; an empty list if it concerns all messages; undefined if it is no opt-out. */
+/** Returns the names of the topics that preferences opt out of. */
+const topicsOut = (preferences: Item): ReadonlyArray<unknown> => {
+  const statuses = preferences["topicSubscriptionStatus"]
+  return (Array.isArray(statuses) ? statuses : []).filter((one) =>
+    isItem(one) && nameOf(one["subscriptionStatus"])?.toLowerCase() === "optout"
+  ).map((one: Item) => one["topicName"])
+}
+
+/**
+ * Returns the topics of an opt-out; an empty list if it concerns all messages; undefined if it is no opt-out. SES lists
+ * all topics of the person. Topics of an earlier opt-out do not count.
+ */
 const optedOut = (details: Item): ReadonlyArray<unknown> | undefined => {
   const preferences = memberOf(details, "newTopicPreferences")
   const all = readTruth(preferences["unsubscribeAll"])
   if ("value" in all && all.value) return []
-  const statuses = preferences["topicSubscriptionStatus"]
-  const topics = (Array.isArray(statuses) ? statuses : []).filter((one) =>
-    isItem(one) && nameOf(one["subscriptionStatus"])?.toLowerCase() === "optout"
-  ).map((one: Item) => one["topicName"])
+  const earlier = topicsOut(memberOf(details, "oldTopicPreferences"))
+  const topics = topicsOut(preferences).filter((topic) => !earlier.includes(topic))
   return topics.length === 0 ? undefined : topics
 }
 

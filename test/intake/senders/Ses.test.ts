@@ -54,8 +54,15 @@ const complaint = (more: object = {}) =>
     },
   }))
 
-const subscription = (newTopicPreferences: object) =>
-  sns(record("Subscription", { subscription: { contactList: "all", timestamp: noon, newTopicPreferences } }))
+const subscription = (newTopicPreferences: object, oldTopicPreferences?: object) =>
+  sns(record("Subscription", {
+    subscription: { contactList: "all", timestamp: noon, newTopicPreferences, oldTopicPreferences },
+  }))
+
+const topics = (...statuses: ReadonlyArray<readonly [topicName: string, subscriptionStatus: string]>) => ({
+  unsubscribeAll: false,
+  topicSubscriptionStatus: statuses.map(([topicName, subscriptionStatus]) => ({ topicName, subscriptionStatus })),
+})
 
 const unknownUser = { status: "5.1.1", diagnosticCode: "smtp; 550 5.1.1 <jane@example.com>... User unknown" }
 
@@ -164,6 +171,24 @@ describe("Ses", () => {
       subscription({
         unsubscribeAll: false,
         topicSubscriptionStatus: [{ topicName: "news", subscriptionStatus: "OptIn" }],
+      }),
+      "ignored",
+    ],
+    [
+      "an opt-in to a topic next to an earlier opt-out of another",
+      subscription(topics(["news", "OptIn"], ["tips", "OptOut"]), topics(["news", "OptOut"], ["tips", "OptOut"])),
+      "ignored",
+    ],
+    [
+      "an opt-out of one more topic",
+      subscription(topics(["news", "OptOut"], ["tips", "OptOut"]), topics(["news", "OptIn"], ["tips", "OptOut"])),
+      { event: "unsubscribe", group: "news" },
+    ],
+    [
+      "the test of a topic for notifications of an identity",
+      sns({
+        notificationType: "AmazonSnsSubscriptionSucceeded",
+        message: "You have successfully subscribed your topic",
       }),
       "ignored",
     ],
