@@ -58,8 +58,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     event: meaning,
     recipient: { level, keys: recipientKeys },
     time: { level, keys: timeKeys },
-    // Custom arguments are members of the event itself.
+    // Custom arguments are members of the event itself, next to the template_id of SendGrid's own template.
     carriers: [item],
+    isFlat: true,
     url: item["url"],
     messageId: nameOf(item["sg_message_id"])?.split(".", 1)[0],
     id: textOf(item["sg_event_id"]),

@@ -20,6 +20,8 @@ export interface SenderEvent {
   readonly time: Members
   /** Objects, or their JSON text, that may carry our ids. The first with a tracking id counts. */
   readonly carriers: ReadonlyArray<unknown>
+  /** Whether a carrier is the sender's record itself, whose `template_id` is the sender's. Default: false. */
+  readonly isFlat?: boolean
   /** The clicked URL. */
   readonly url?: unknown
   /** The sender's id of the message, which all its events contain. */
@@ -64,14 +66,16 @@ const carried = (carrier: Item, id: string): string | undefined => {
 }
 
 /** Returns our ids in the carriers. A `template_id` counts only next to a tracking id, because it may be the customer's. */
-const carriedIn = (carriers: ReadonlyArray<unknown>) => {
+const carriedIn = ({ carriers, isFlat = false }: Pick<SenderEvent, "carriers" | "isFlat">) => {
   let user: string | undefined
   for (const value of carriers) {
     const carrier = objectOf(value)
     if (carrier === undefined) continue
     user ??= carried(carrier, "user_id")
     const trackingId = carried(carrier, "tracking_id")
-    if (trackingId !== undefined) return { trackingId, user, templateId: carried(carrier, "template_id") }
+    if (trackingId !== undefined) {
+      return { trackingId, user, templateId: isFlat ? undefined : carried(carrier, "template_id") }
+    }
   }
   return { trackingId: undefined, user, templateId: undefined }
 }
@@ -98,7 +102,7 @@ const addressIn = ({ keys, level }: Members): string | undefined => {
  */
 export const eventOf = (found: SenderEvent, receivedAt: number): ReadItem => {
   const { automated = false, content, event, group, header, id, machine, messageId, time, url } = found
-  const ids = carriedIn(found.carriers)
+  const ids = carriedIn(found)
   const trackingId = ids.trackingId ?? trackingIdOf(url) ?? deliveryIn(header)
   const recipient = addressIn(found.recipient)
   const messageKey = messageKeyOfRecipient(messageId, recipient)

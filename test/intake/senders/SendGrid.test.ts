@@ -31,6 +31,11 @@ describe("SendGrid", () => {
       occurredAt: noon,
     }],
     ["a delivery", [item("delivered", { response: "250 OK" })], { event: "delivered", automated: false }],
+    [
+      "no template id, because SendGrid names its own template so",
+      [item("open", { template_id: "d-f3a4d0c5b1e24c8f9a7b6c5d4e3f2a1b" })],
+      { trackingId: "trk_1", templateId: undefined },
+    ],
     ["an open by a person", [item("open", { sg_machine_open: false })], { event: "open", automated: false }],
     ["an open by a machine", [item("open", { sg_machine_open: true })], { event: "open", automated: true }],
     ["an open by a machine, as text", [item("open", { sg_machine_open: "true" })], { automated: true }],
