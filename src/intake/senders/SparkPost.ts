@@ -2,7 +2,7 @@ import { nameOf, textOf } from "../../domain/EventKeys.ts"
 import { bounceByReason } from "../BounceReasons.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type ReadItem } from "../Items.ts"
 import type { Normalize } from "../Normalize.ts"
-import { isItem, type Item } from "../Reading.ts"
+import { isItem, type Item, memberOf } from "../Reading.ts"
 import { type Meaning, meaningIn, meaningsOf } from "./Meanings.ts"
 import { eventOf } from "./SenderEvent.ts"
 
@@ -35,6 +35,8 @@ const meaningOf = (name: string, item: Item): Meaning | undefined => {
 
 const recipientKeys = ["rcpt_to"]
 const timeKeys = ["timestamp"]
+/** True if a mailbox provider fetched the images before a person opened the message. `is_proxy` also marks people. */
+const machineKeys = ["is_prefetched"]
 
 /** Returns the event in `{"msys": {"<class>": {…}}}`, and its JSON pointer; undefined for other items. */
 const innerOf = (item: unknown): { readonly event: Item; readonly at: string } | undefined => {
@@ -64,6 +66,10 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     url: event["target_link_url"],
     messageId: event["transmission_id"],
     id: textOf(event["event_id"]),
+    machine: {
+      level: { item: memberOf(event, "user_agent_parsed"), at: `${at}/user_agent_parsed` },
+      keys: machineKeys,
+    },
     content: () => ({
       link: textOf(event["target_link_url"]) ?? null,
       message: textOf(event["transmission_id"]) ?? null,

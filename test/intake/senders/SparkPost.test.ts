@@ -34,6 +34,16 @@ describe("SparkPost", () => {
     }],
     ["a delivery", [item("delivery")], { event: "delivered" }],
     ["an open", [item("open", {}, "track_event")], { event: "open" }],
+    [
+      "an open by a program that fetches images beforehand",
+      [item("initial_open", { user_agent_parsed: { is_proxy: true, is_prefetched: true } }, "track_event")],
+      { event: "open", automated: true },
+    ],
+    [
+      "an open through an image proxy as one by a person",
+      [item("open", { user_agent_parsed: { is_proxy: true, is_prefetched: false } }, "track_event")],
+      { event: "open", automated: false },
+    ],
     ["a first open", [item("initial_open", {}, "track_event")], { event: "open" }],
     ["a click", [item("click", { target_link_url: "https://shop.example/?tracking_id=x" }, "track_event")], {
       event: "click",
