@@ -71,19 +71,21 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   if (meaning === undefined) return ignored(`the event "${stated}" is not known`)
   if (meaning === "ignored") return ignored(`"${stated}" says nothing about a message's effect`)
   const level = { item, at: "" }
+  // Clicks of campaigns have the URL in another member.
+  const link = item["link"] ?? item["URL"]
   return eventOf({
     event: bounceByReason(meaning, [{ reason: item["reason"] }]),
     recipient: { level, keys: ["email"] },
     time: { level, keys: timeKeys },
     carriers: [customIn(item), tagsIn(item)],
-    url: item["link"],
+    url: link,
     messageId: item["message-id"],
     header: item["message-id"],
     id: undefined,
     content: () => ({
       email: textOf(item["email"]) ?? null,
       event: stated,
-      link: textOf(item["link"]) ?? null,
+      link: textOf(link) ?? null,
       message: textOf(item["message-id"]) ?? null,
       time: textOf(item["ts_epoch"]) ?? textOf(item["ts_event"]) ?? null,
     }),

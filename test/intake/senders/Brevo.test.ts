@@ -41,6 +41,17 @@ describe("Brevo", () => {
       ...record("click", { link: "https://shop.example/?tracking_id=trk_2" }),
       "X-Mailin-custom": "",
     }, { trackingId: "trk_2", user: "Ann@Example.com" }],
+    [
+      "a click of a campaign, whose link is the member URL",
+      {
+        event: "click",
+        email: "Ann@Example.com",
+        camp_id: 4,
+        ts_event: noon / 1_000,
+        URL: "https://shop.example/?tracking_id=trk_2",
+      },
+      { trackingId: "trk_2", link: "https://shop.example/?tracking_id=trk_2", occurredAt: noon },
+    ],
     ["pairs in the header", record("opened", { "X-Mailin-custom": "tracking_id:trk_3|user_id:u-3" }), {
       trackingId: "trk_3",
       user: "u-3",
