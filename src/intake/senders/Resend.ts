@@ -45,6 +45,9 @@ const meaningOf = (type: string, data: Item): Meaning | undefined => {
   return "value" in unsubscribed && unsubscribed.value ? meaning : "ignored"
 }
 
+/** Returns the first element of a list; other values as they are. */
+const firstOf = (value: unknown): unknown => Array.isArray(value) ? value[0] : value
+
 /** Returns the single recipient of a message. Events of a message to several people do not say whose they are. */
 const recipientIn = (data: Item): unknown => {
   const { to } = data
@@ -63,7 +66,10 @@ const read = (item: unknown, id: string | undefined, receivedAt: number): ReadIt
   const bounce = memberOf(data, "bounce")
   const to = recipientIn(data)
   return eventOf({
-    event: bounceByReason(meaning, [{ response: textOf(bounce["message"]) }]),
+    event: bounceByReason(meaning, [{
+      response: bounce["message"],
+      diagnosticCode: firstOf(bounce["diagnosticCode"]),
+    }]),
     recipient: { level: { item: { to }, at: "/data" }, keys: ["to"] },
     time: textOf(click["timestamp"]) === undefined
       ? { level: { item, at: "" }, keys: ["created_at"] }

@@ -68,6 +68,13 @@ describe("Resend", () => {
       },
     ],
     ["a permanent bounce", bounce("Permanent", "General"), { event: "bounce", email: "Delivered@Example.com" }],
+    [
+      "a permanent bounce with a diagnostic code of a block list as a failure",
+      email("email.bounced", {
+        bounce: { type: "Permanent", subType: "General", diagnosticCode: ["smtp; 550 5.7.1 Blocked using Spamhaus"] },
+      }),
+      { event: "failed" },
+    ],
     ["a permanent bounce of a suppressed address as a failure", bounce("Permanent", "Suppressed"), { event: "failed" }],
     ["an address on the account's list as a failure", bounce("Permanent", "OnAccountSuppressionList"), {
       event: "failed",
