@@ -51,7 +51,7 @@ export const webhookCommand = commandGroup("webhook", "Sources of events", {
       : { ...(settings as object | undefined), ...(mapping === undefined ? {} : { mapping }) },
   }))
     .examples("parlance webhook set braze --secret-stdin < token.txt")
-    .text(({ path }) => `Send webhooks to ${path}`),
+    .text(({ path }) => `Send webhooks to the public address of the service and ${path}`),
 
   disable: call("putSource", "Refuse a source's webhooks, keeping its settings", { segment })
     .sends((values) => ({ ...values, enabled: false }))
