@@ -184,15 +184,17 @@ export class Notifications extends Context.Service<Notifications, {
         SELECT n.org_slug, n.account_id, n.mail, min(n.created_at) AS since FROM notifications n WHERE n.mail IS NOT NULL
         GROUP BY n.org_slug, n.account_id, n.mail ORDER BY since LIMIT ${groupsAtOnce}`
 
-      const takeToMail = Effect.fn("Notifications.takeToMail")(function* ({ accountId, mail, orgSlug }: MailGroup) {
-        const rows = yield* sql<Notification & { readonly isSeen: boolean }>`
+      const takeToMail = Effect.fn("Notifications.takeToMail")(
+        function* ({ accountId, mail, orgSlug: org }: MailGroup) {
+          const rows = yield* sql<Notification & { readonly isSeen: boolean }>`
           UPDATE notifications n SET mail = NULL
-          WHERE n.org_slug = ${orgSlug} AND n.account_id = ${accountId} AND n.mail = ${mail}
+          WHERE n.org_slug = ${org} AND n.account_id = ${accountId} AND n.mail = ${mail}
           RETURNING n.id::float8 AS id, n.kind, n.data, n.created_at, n.read_at, ${
-          maySee(sql, orgSlug, accountId)
-        } AS is_seen`
-        return rows.filter(({ isSeen }) => isSeen).sort((a, b) => b.id - a.id)
-      })
+            maySee(sql, org, accountId)
+          } AS is_seen`
+          return rows.filter(({ isSeen }) => isSeen).sort((a, b) => b.id - a.id)
+        },
+      )
 
       const mayBeNotified = Effect.fn("Notifications.mayBeNotified")((org: string, account: string) =>
         Effect.map(
