@@ -1,7 +1,8 @@
 // Checks that a distributed PostgreSQL can distribute the tables of organizations by `org_slug`. Reads the schema and
-// the statements of `src/`. A fragment that another file exports is not inlined, so equalities in it do not count.
+// the statements of `src/`. A parameter of a fragment compares by its name. A function of another file that returns a
+// fragment is not inlined, so its tables and equalities do not count.
 import { type Query, queryTables, type TableUse } from "./SqlJoins.ts"
-import { statementsOf } from "./SqlStatements.ts"
+import { exportedTexts, statementsOf } from "./SqlStatements.ts"
 import type { SourceFile } from "./Structure.ts"
 
 /** The column by which tables are distributed. */
@@ -50,9 +51,13 @@ const separateUses = (uses: ReadonlyArray<TableUse>): ReadonlyArray<string> =>
   new Set(uses.map(({ group }) => group)).size < 2 ? [] : [...new Set(uses.map(({ table }) => table))].sort()
 
 /** Returns the joins of a file whose tables are not all connected by equality of the column, as `file: tables`. */
-const joinsOf = ({ path, text }: SourceFile, distributed: ReadonlySet<string>): ReadonlyArray<string> => {
+const joinsOf = (
+  { path, text }: SourceFile,
+  distributed: ReadonlySet<string>,
+  shared: ReadonlyMap<string, string>,
+): ReadonlyArray<string> => {
   const query: Query = { distributed, column: distributionColumn }
-  return statementsOf(text).flatMap((statement) => {
+  return statementsOf(text, shared).flatMap((statement) => {
     const tables = separateUses(queryTables(statement, query))
     return tables.length === 0 ? [] : [`${path}: ${tables.join(", ")}`]
   })
@@ -77,6 +82,10 @@ export const distributionFaults = (
 ): ReadonlyArray<string> => {
   const tables = tablesIn(snapshot)
   const distributed = distributedTables(snapshot)
+  const texts = (known: ReadonlyMap<string, string>) =>
+    new Map(files.flatMap(({ text }) => [...exportedTexts(text, known)]))
+  // An exported text may contain another one.
+  const shared = texts(texts(new Map()))
   const remedy = "or list it with a reason in schema/distribution.json"
   return [
     ...compare(
@@ -94,7 +103,7 @@ export const distributionFaults = (
       (key) => `The key ${key} has no ${distributionColumn}. Add the column, ${remedy}.`,
     ),
     ...compare(
-      files.flatMap((file) => joinsOf(file, distributed)),
+      files.flatMap((file) => joinsOf(file, distributed, shared)),
       exceptions.joins,
       (join) => `${join} are joined without equality of ${distributionColumn}. Add it to the condition, ${remedy}.`,
     ),

@@ -70,34 +70,62 @@ const readTemplate = (text: string, start: number): Template => {
   return { start, end: i + 1, name: named?.[1], isSql: named?.[2] !== undefined, parts }
 }
 
-/**
- * Writes a template as SQL. An interpolated value is a quoted name of its code, so that equal values compare equal.
- * `literals` are the string constants of the file.
- */
-const write = (
-  template: Template,
-  fragments: ReadonlyArray<Template>,
-  literals: ReadonlyMap<string, string>,
-): string =>
+/** Constants that a template may interpolate. */
+interface Constants {
+  /** Templates of the file. */
+  readonly templates: ReadonlyArray<Template>
+  /** Strings of the file, and strings and fragments that it imports. */
+  readonly texts: ReadonlyMap<string, string>
+}
+
+/** Writes a template as SQL. An interpolated value is a quoted name of its code, so that equal values compare equal. */
+const write = (template: Template, constants: Constants): string =>
   template.parts.map((part) => {
     if (typeof part === "string") return part
-    if (part.templates.length > 0) return part.templates.map((inner) => write(inner, fragments, literals)).join(" ")
-    const literalName = /^sql\.literal\((\w+)\)$/.exec(part.code)?.[1]
-    const text = literals.get(literalName ?? "")
+    if (part.templates.length > 0) return part.templates.map((inner) => write(inner, constants)).join(" ")
+    const [, literalOf, name = ""] = /^(sql\.literal\()?(\w+)/.exec(part.code) ?? []
+    const isText = literalOf !== undefined || !template.isSql
+    const text = isText ? constants.texts.get(name) : undefined
     if (text !== undefined) return text
-    const name = literalName ?? /^\w+/.exec(part.code)?.[0]
-    const fragment = fragments.findLast((one) =>
-      one.name === name && one.end < template.start && (one.isSql || literalName !== undefined)
+    const fragment = constants.templates.findLast((one) =>
+      one.name === name && one.end < template.start && (one.isSql || isText)
     )
-    return fragment === undefined ? `"$${part.code.replaceAll(/["\s]+/g, " ")}"` : write(fragment, fragments, literals)
+    return fragment === undefined ? `"$${part.code.replaceAll(/["\s]+/g, " ")}"` : write(fragment, constants)
   }).join("")
+
+const constantsOf = (text: string, found: ReadonlyArray<Template>, shared: ReadonlyMap<string, string>): Constants => {
+  const imported = [...text.matchAll(/^import \{([^}]*)\}/gm)].flatMap(([, names]) => names!.match(/\w+/g) ?? [])
+  return {
+    templates: found.filter(({ name }) => name !== undefined),
+    texts: new Map([
+      ...imported.flatMap((name) => shared.has(name) ? [[name, shared.get(name)!] as const] : []),
+      ...[...text.matchAll(literal)].map(([, name, value]) => [name!, value!] as const),
+    ]),
+  }
+}
+
+/** Returns the SQL that a file exports as text or as a function that returns text, by the name of its constant. */
+export const exportedTexts = (text: string, shared: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
+  const { found } = templatesIn(text, 0)
+  const constants = constantsOf(text, found, shared)
+  const exported = new Set(
+    [...text.matchAll(/^export const (\w+) = (?:\([^`=]*\)[^`=]*=>\s*)?["`]/gm)].map(([, name]) => name!),
+  )
+  const templates = found.flatMap((one) => one.name === undefined ? [] : [[one.name, write(one, constants)] as const])
+  return new Map([...constants.texts, ...templates].filter(([name]) => exported.has(name)))
+}
 
 const isSql = /\b(?:FROM|JOIN|INTO|UPDATE)\s/
 
-/** Returns the SQL of a source file, one text for each outer template literal, with fragments of the file inlined. */
-export const statementsOf = (text: string): ReadonlyArray<string> => {
+/**
+ * Returns the SQL of a source file, one text for each outer template literal. Fragments of the file are inlined, and so
+ * are the texts of other files in `shared`, by name.
+ */
+export const statementsOf = (
+  text: string,
+  shared: ReadonlyMap<string, string> = new Map(),
+): ReadonlyArray<string> => {
   const { found } = templatesIn(text, 0)
-  const fragments = found.filter(({ name }) => name !== undefined)
-  const literals = new Map([...text.matchAll(literal)].map(([, name, value]) => [name!, value!]))
-  return found.map((template) => write(template, fragments, literals)).filter((sql) => isSql.test(sql))
+  const constants = constantsOf(text, found, shared)
+  return found.map((template) => write(template, constants)).filter((sql) => isSql.test(sql))
 }

@@ -90,6 +90,23 @@ describe("the check of distribution by organization", () => {
     for (const join of joins) assert.deepStrictEqual(joinsIn(join), [], join)
   })
 
+  it("reads tables in texts that another file exports", () => {
+    const rows = {
+      path: "src/templates/Rows.ts",
+      text: 'export const eventRows = "(SELECT x.org_slug, x.id FROM events x) t"\n' +
+        "export const all = `(SELECT y.* FROM events y) t`\n",
+    }
+    const using = (name: string, condition: string) => ({
+      path: "src/journal/Some.ts",
+      text: `import { ${name} } from "../templates/Rows.ts"\n` +
+        `sql\`SELECT 1 FROM decisions d JOIN \${sql.literal(${name})} ON ${condition}\`\n`,
+    })
+    for (const name of ["eventRows", "all"]) {
+      assert.lengthOf(distributionFaults(snapshot, [rows, using(name, "t.id = d.id")], none), 1)
+      assert.lengthOf(distributionFaults(snapshot, [rows, using(name, "t.org_slug = d.org_slug")], none), 0)
+    }
+  })
+
   it("keeps equal aliases of different subqueries apart", () => {
     const statement =
       `SELECT (SELECT 1 FROM events d WHERE d.org_slug = "$one"), (SELECT 1 FROM inbox d WHERE d.org_slug = "$two")`
