@@ -11,35 +11,24 @@ import { certainChange } from "../bandit/LocalLevel.ts"
 import type { ComponentEffect } from "../bandit/ComponentReport.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Report.ts"
-import { revenueIn } from "../bandit/Revenue.ts"
-import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
 import { dayMillis, windowBounds } from "../bandit/Window.ts"
-import { clickReasons, setAsideName } from "../domain/ClickReasons.ts"
-import { type CountedEvent, countedEvents } from "../domain/EventKinds.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
 import { maturedSends } from "../bandit/SendNothing.ts"
 import { daysOfData, type RateLift } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
-import { learnedOutcomes, type ValuedOutcome, valueOf, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { learnedOutcomes, valueOf, weightsOf } from "../domain/ObjectiveWeights.ts"
 import { candidateName, nothing } from "../domain/SendNothing.ts"
 import type { Condition } from "../domain/Targeting.ts"
 import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
 import { losersOf } from "./Losers.ts"
 import { overNothingOf } from "./OverNothing.ts"
-import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
+import { amountOf, type CountedContext, countOf, countsOnWire, setAsideOf, Tabulation, trialsOf } from "./Tabulation.ts"
+import type { TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
 
 // Computes the results of a template from counts and a model: prepares the request to `report`, and composes the
 // results from its answer. Pure.
-
-/** Counts of one variant in one context over the whole window, in the order of `measures`. */
-export interface CountedContext {
-  readonly copyId: string
-  readonly context: ContextKey
-  readonly track: Track
-  readonly counts: ReadonlyArray<number>
-}
 
 /** The data from which the results of a template are computed. */
 export interface ResultsInput {
@@ -84,87 +73,6 @@ const mostSegments = 100
 // acceptable size.
 const mostEntries = 10_000
 const fewestSegments = 10
-
-type Counts = Record<Track, Float64Array>
-
-const newCounts = (): Counts => ({
-  learned: new Float64Array(measures.length),
-  forced: new Float64Array(measures.length),
-  automated: new Float64Array(measures.length),
-})
-
-const indexOf = Object.fromEntries(measures.map((measure, i) => [measure, i])) as Record<Measure, number>
-
-const of = (counts: Float64Array, measure: Measure): number => counts[indexOf[measure]]!
-
-/** Number of decisions with an outcome, or their revenue. */
-const amountOf = (counts: Float64Array, outcome: ValuedOutcome | "revenue"): number =>
-  outcome === "revenue" ? revenueIn(of(counts, outcome)) : of(counts, outcome)
-
-/** Decisions that can have an outcome. */
-const trialsOf = ({ learned }: Counts): number => of(learned, "decisions") - of(learned, "voided")
-
-const outcomesOf = (counts: Float64Array): OutcomeCounts => ({
-  ...Object.fromEntries(countedEvents.map((event) => [event, of(counts, event)])) as Record<CountedEvent, number>,
-  negative: of(counts, "negative"),
-})
-
-const trackOf = (counts: Float64Array, hasRevenue: boolean) => ({
-  decisions: of(counts, "decisions"),
-  voided: of(counts, "voided"),
-  outcomes: outcomesOf(counts),
-  revenue: hasRevenue ? { value: amountOf(counts, "revenue"), other_currency: of(counts, "other_currency") } : null,
-})
-
-/** Share of the messages that people clicked, and that people or machines clicked. */
-const clickRatesOf = ({ automated, forced, learned }: Counts): VariantResults["click_rates"] => {
-  const inBoth = (measure: Measure) => of(learned, measure) + of(forced, measure)
-  const messages = inBoth("decisions") - inBoth("voided")
-  const people = inBoth("click")
-  const rateOf = (clicked: number) => messages > 0 ? clicked / messages : null
-  return { people: rateOf(people), all: rateOf(people + of(automated, "only_set_aside")) }
-}
-
-const countsOnWire = (counts: Counts, hasRevenue: boolean) => ({
-  ...trackOf(counts.learned, hasRevenue),
-  automated: outcomesOf(counts.automated),
-  forced: trackOf(counts.forced, hasRevenue),
-  click_rates: clickRatesOf(counts),
-})
-
-const setAsideOf = ({ automated }: Counts): TemplateResults["set_aside"] => {
-  const reasons = Object.fromEntries(clickReasons.map((reason) => [reason, of(automated, setAsideName(reason))]))
-  return {
-    clicks: Object.values(reasons).reduce((sum, clicks) => sum + clicks, 0),
-    reasons: reasons as TemplateResults["set_aside"]["reasons"],
-  }
-}
-
-/** Counts by variant. */
-class Tabulation {
-  readonly byVariant = new Map<string, Counts>()
-  decisions = 0
-
-  add({ copyId, counts, track }: CountedContext): void {
-    let mine = this.byVariant.get(copyId)
-    if (mine === undefined) this.byVariant.set(copyId, mine = newCounts())
-    const into = mine[track]
-    for (let i = 0; i < into.length; i++) into[i] = into[i]! + (counts[i] ?? 0)
-    if (track === "learned") this.decisions += counts[indexOf.decisions] ?? 0
-  }
-
-  of(copyId: string): Counts {
-    return this.byVariant.get(copyId) ?? newCounts()
-  }
-
-  total(): Counts {
-    const sum = newCounts()
-    for (const counts of this.byVariant.values()) {
-      for (const track of tracks) counts[track].forEach((count, i) => sum[track][i] = sum[track][i]! + count)
-    }
-    return sum
-  }
-}
 
 /** One value of one attribute, within the restriction. */
 interface Marginal {
@@ -359,7 +267,7 @@ export const prepare = (input: ResultsInput): Prepared => {
 
   const weights = weightsOf(template.objective)
   const hasRevenue = weights.revenueCap > 0
-  const hasOutcomesIn = (counts: Float64Array) => learnedOutcomes(weights, (outcome) => of(counts, outcome)) > 0
+  const hasOutcomesIn = (counts: Float64Array) => learnedOutcomes(weights, (outcome) => countOf(counts, outcome)) > 0
 
   const statusOf = (id: string): VariantStatus => {
     const variant = authored.get(id)
@@ -403,7 +311,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       (sum, { components, id }) =>
         sum +
         ((Object.hasOwn(components, kind) ? components[kind] : "") === value
-          ? of(whole.of(id).learned, "decisions")
+          ? countOf(whole.of(id).learned, "decisions")
           : 0),
       0,
     ),

@@ -4,7 +4,8 @@ import type { VerdictState } from "../../src/bandit/VerdictState.ts"
 import { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import type { Condition } from "../../src/domain/Targeting.ts"
 import type { Variant } from "../../src/domain/Template.ts"
-import type { CountedContext, ResultsInput } from "../../src/results/Composition.ts"
+import type { ResultsInput } from "../../src/results/Composition.ts"
+import type { CountedContext } from "../../src/results/Tabulation.ts"
 import { day, fitRows, now } from "../bandit/Samples.ts"
 
 export const contextOf = (plan: string, daypart: string) => encodeContext([["plan", plan], ["daypart", daypart]])
