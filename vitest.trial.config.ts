@@ -1,5 +1,35 @@
+import process from "node:process"
 import { defineConfig } from "vitest/config"
 import { common, oxc } from "./vitest.config.ts"
+
+/** Full sizes of the trials, unless the environment has others. */
+const sizes = {
+  KILLS: "50",
+  BOUNCE_KILLS: "20",
+  POWER_CUT_ROWS: "2000",
+  POWER_CUTS: "20",
+  STORM_EVENTS: "1000000",
+  STORM_CALLS_PER_KILL: "3000",
+  OUTAGES: "20",
+  DELIVER_MESSAGES: "20000",
+  DELIVER_PER_KILL: "300",
+  RECIPIENT_MESSAGES: "20000",
+  RECIPIENTS_PER_KILL: "1000",
+  RECIPIENT_NODES: "1,2",
+  SUPPRESS_MESSAGES: "20000",
+  HISTORY_ROUNDS: "20",
+  DELIVER_TAKEOVERS: "10",
+  CLUSTER_SECONDS: "600",
+  CLUSTER_AWAY_SECONDS: "30",
+  CLUSTER_DELIVERIES: "80",
+  FUZZ_RUNS: "100000",
+  HOSTILE_PER_AREA: "1000",
+  JSON_TEXTS: "2000000",
+  SIMULATION_SCHEDULES: "50000",
+  WEEKEND_SEEDS: "20",
+  PAIR_RUNS: "1000",
+  HONESTY_RUNS: "300",
+}
 
 /** The heavy trials at full size: `deno task trial`. CI runs the same tests smaller. */
 export default defineConfig({
@@ -28,33 +58,7 @@ export default defineConfig({
       "test/results/PairDifference.test.ts",
       "test/simulation/HonestySettings.trial.ts",
     ],
-    env: {
-      KILLS: "50",
-      BOUNCE_KILLS: "20",
-      POWER_CUT_ROWS: "2000",
-      POWER_CUTS: "20",
-      STORM_EVENTS: "1000000",
-      STORM_CALLS_PER_KILL: "3000",
-      OUTAGES: "20",
-      DELIVER_MESSAGES: "20000",
-      DELIVER_PER_KILL: "300",
-      RECIPIENT_MESSAGES: "20000",
-      RECIPIENTS_PER_KILL: "1000",
-      RECIPIENT_NODES: "1,2",
-      SUPPRESS_MESSAGES: "20000",
-      HISTORY_ROUNDS: "20",
-      DELIVER_TAKEOVERS: "10",
-      CLUSTER_SECONDS: "600",
-      CLUSTER_AWAY_SECONDS: "30",
-      CLUSTER_DELIVERIES: "80",
-      FUZZ_RUNS: "100000",
-      HOSTILE_PER_AREA: "1000",
-      JSON_TEXTS: "2000000",
-      SIMULATION_SCHEDULES: "50000",
-      WEEKEND_SEEDS: "20",
-      PAIR_RUNS: "1000",
-      HONESTY_RUNS: "300",
-    },
+    env: Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, process.env[name] ?? size])),
     testTimeout: 3_600_000,
     // One after another, so that their figures are their own.
     maxWorkers: 1,
