@@ -68,12 +68,12 @@ const measureReading = () => {
     const settings = { secrets: [sender.secret], ...(segment === "provider_d" ? { scheme: "token" as const } : {}) }
     const headers = texts.map((text) => sender.sign(text, now))
     for (const [i, body] of bodies.entries()) {
-      const read = normalize(body, {}, now)
+      const read = normalize(body, headers[i]!, now)
       if ("reason" in read || read.events.length !== sender.perBody) wrong.push(`${sender.name} was not understood`)
       if (!verify(platforms[segment], settings, headers[i]!, body, now).ok) wrong.push(`${sender.name} was refused`)
     }
     const parsed = perSecondOf((i) => void JSON.parse(decoder.decode(bodies[i]!)), bodies.length) * sender.perBody
-    const read = perSecondOf((i) => void normalize(bodies[i]!, {}, now), bodies.length) * sender.perBody
+    const read = perSecondOf((i) => void normalize(bodies[i]!, headers[i]!, now), bodies.length) * sender.perBody
     const verified = perSecondOf(
       (i) => void verify(platforms[segment], settings, headers[i]!, bodies[i]!, now),
       bodies.length,

@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync, sign } from "node:crypto"
+import { createHmac, generateKeyPairSync, randomUUID, sign } from "node:crypto"
 import type { Sender } from "./webhookLoad.ts"
 
 // Webhook bodies of senders of e-mail, by number.
@@ -20,7 +20,8 @@ export const mailSenders: ReadonlyArray<Sender> = [
     name: "Postmark",
     secret,
     perBody: 1,
-    sign: () => token,
+    // The id of the call, which Postmark sends with each record.
+    sign: () => ({ ...token, "x-pm-webhook-trace-id": randomUUID() }),
     body: ([item]) => item,
     item: ({ at, email, kind, message, n, tracking, user }) => ({
       RecordType: kind === "send" ? "Delivery" : kind === "open" ? "Open" : "Click",
