@@ -219,8 +219,10 @@ export const drawPlaces = (
 /** The value below which the share `p` of the sorted numbers lies, interpolated. */
 const quantile = (sorted: Float64Array, p: number): number => {
   const at = p * (sorted.length - 1)
-  const low = Math.floor(at)
-  return sorted[low]! + (at - low) * (sorted[Math.min(low + 1, sorted.length - 1)]! - sorted[low]!)
+  const low = sorted[Math.floor(at)]!
+  const high = sorted[Math.ceil(at)]!
+  // The difference of two infinite losses is not a number.
+  return low === high ? low : low + (at % 1) * (high - low)
 }
 
 /** Mean and 95 % interval of draws. */

@@ -3,6 +3,8 @@ import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
+import { compareRates } from "../../src/bandit/Winner.ts"
+import { nothing } from "../../src/domain/SendNothing.ts"
 import { adaptive, compare, day, fitRows, normal, now, sum } from "./Samples.ts"
 
 const rows = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days = 10) =>
@@ -82,6 +84,17 @@ describe("a comparison of variants", () => {
       assert.closeTo(interval[0], Math.exp(model.a0 + mean - 1.96 * sd), 0.001)
       assert.closeTo(interval[1], Math.exp(model.a0 + mean + 1.96 * sd), 0.001)
     })
+  })
+
+  it("has an infinite loss if sending nothing leads with a rate of 0 and a message may be better", () => {
+    const count = 200
+    const gains = (from: number) => Float64Array.from({ length: count }, (_, d) => d < from ? -1 : 0.5)
+    // The 95 % quantile is at draw 189.05: above, at, between and below the first infinite loss.
+    for (const [from, expected] of [[100, Infinity], [189, Infinity], [190, Infinity], [191, 0]] as const) {
+      const found = compareRates([nothing, "a"], [new Float64Array(count), gains(from)])
+      assert.strictEqual(found.leader, nothing)
+      assert.strictEqual(found.valueRemaining, expected, `${from}`)
+    }
   })
 
   it("is identical for the same seed", () => {
