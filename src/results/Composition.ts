@@ -17,14 +17,22 @@ import type { VerdictState } from "../bandit/VerdictState.ts"
 import { maturedSends } from "../bandit/SendNothing.ts"
 import { daysOfData, type RateLift } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
-import { learnedOutcomes, valueOf, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { learnedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import { candidateName, nothing } from "../domain/SendNothing.ts"
 import type { Condition } from "../domain/Targeting.ts"
 import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
 import { losersOf } from "./Losers.ts"
 import { overNothingOf } from "./OverNothing.ts"
-import { amountOf, type CountedContext, countOf, countsOnWire, setAsideOf, Tabulation, trialsOf } from "./Tabulation.ts"
+import {
+  type CountedContext,
+  countOf,
+  countsOnWire,
+  rawRateOf,
+  setAsideOf,
+  Tabulation,
+  trialsOf,
+} from "./Tabulation.ts"
 import type { TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
 
 // Computes the results of a template from counts and a model: prepares the request to `report`, and composes the
@@ -234,6 +242,12 @@ const daysOf = ({ firstSendAt, window }: ModelSnapshot, { from, to }: ReturnType
 
 const iso = (millis: number): string => new Date(millis).toISOString()
 
+/**
+ * Loss as a share of a rate. Null if it is infinite, and for nothing without an outcome, whose rate is the model's prior.
+ */
+const lossOf = (id: string, rawRate: number | null, loss: number): number | null =>
+  loss < Infinity && (id !== nothing || (rawRate ?? 0) > 0) ? loss : null
+
 /** Returns the request to `report`, and the function that composes the results from its answer. */
 export const prepare = (input: ResultsInput): Prepared => {
   const { floor, model, nowMillis, rows, runnerUpFloor = 0, segment, template } = input
@@ -293,12 +307,12 @@ export const prepare = (input: ResultsInput): Prepared => {
         status,
         ...countsOnWire(counts, hasRevenue),
         matured_sends: maturedSends(id),
-        raw_rate: trials > 0 ? valueOf(weights, (outcome) => amountOf(counts.learned, outcome)) / trials : null,
+        raw_rate: rawRateOf(weights, counts),
         rate: isKnown ? rate : null,
         interval: isKnown ? interval : null,
         change: isKnown ? changeOf(model, id) : null,
         p_best: isKnown && status === "active" ? pBest : null,
-        expected_loss: isKnown && expectedLoss < Infinity ? expectedLoss : null,
+        expected_loss: isKnown ? lossOf(id, rawRateOf(weights, counts), expectedLoss) : null,
         share,
       }
     })
@@ -410,7 +424,7 @@ const winnerOf = (
     leader: first?.copy_id ?? null,
     p_best: first?.p_best ?? null,
     expected_loss: first?.expected_loss ?? null,
-    value_remaining: first?.rate == null || valueRemaining === Infinity ? null : valueRemaining,
+    value_remaining: first?.expected_loss == null || valueRemaining === Infinity ? null : valueRemaining,
     lift: lift === null || !isCompared ? null : { ...liftOnWire(lift), baseline: lift.baseline },
     lift_over_split: overSplit === null || !isCompared ? null : liftOnWire(overSplit),
     losers: segments === undefined ? [] : losersOf(variants, segments, { days, leader: first?.copy_id ?? null }),

@@ -8,7 +8,8 @@ export const overNothingOf = (
   variants: ReadonlyArray<VariantResults>,
 ): NonNullable<TemplateResults["send_nothing"]> => {
   const unsent = variants.find(({ copy_id }) => copy_id === nothing)
-  const hasLift = (unsent?.interval?.[0] ?? 0) > 0
+  // Without an outcome, the rate is the model's prior, which is above 0 in any case.
+  const hasLift = (unsent?.raw_rate ?? 0) > 0 && (unsent?.interval?.[0] ?? 0) > 0
   return {
     copy_id: best,
     difference: lift.difference,

@@ -3,7 +3,7 @@ import { revenueIn } from "../bandit/Revenue.ts"
 import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
 import { clickReasons, setAsideName } from "../domain/ClickReasons.ts"
 import { type CountedEvent, countedEvents } from "../domain/EventKinds.ts"
-import type { ValuedOutcome } from "../domain/ObjectiveWeights.ts"
+import { type ObjectiveWeights, type ValuedOutcome, valueOf } from "../domain/ObjectiveWeights.ts"
 import type { OutcomeCounts, TemplateResults, VariantResults } from "./TemplateResults.ts"
 
 // Counts of variants, and their shape in the API's response. Pure.
@@ -31,12 +31,18 @@ const indexOf = Object.fromEntries(measures.map((measure, i) => [measure, i])) a
 export const countOf = (counts: Float64Array, measure: Measure): number => counts[indexOf[measure]]!
 
 /** Number of decisions with an outcome, or their revenue. */
-export const amountOf = (counts: Float64Array, outcome: ValuedOutcome | "revenue"): number =>
+const amountOf = (counts: Float64Array, outcome: ValuedOutcome | "revenue"): number =>
   outcome === "revenue" ? revenueIn(countOf(counts, outcome)) : countOf(counts, outcome)
 
 /** Decisions that can have an outcome. */
 export const trialsOf = ({ learned }: VariantCounts): number =>
   countOf(learned, "decisions") - countOf(learned, "voided")
+
+/** Value of the outcomes per decision that can have one. Null without such decisions. */
+export const rawRateOf = (weights: ObjectiveWeights, counts: VariantCounts): number | null => {
+  const trials = trialsOf(counts)
+  return trials > 0 ? valueOf(weights, (outcome) => amountOf(counts.learned, outcome)) / trials : null
+}
 
 const outcomesOf = (counts: Float64Array): OutcomeCounts => ({
   ...Object.fromEntries(countedEvents.map((event) => [event, countOf(counts, event)])) as Record<CountedEvent, number>,

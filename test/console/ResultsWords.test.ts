@@ -10,6 +10,7 @@ import { Variants } from "../../src/console/pages/results/Variants.tsx"
 import { preferenceTexts, shipLabel, waitText } from "../../src/console/pages/results/Words.ts"
 import { prepare } from "../../src/results/Composition.ts"
 import { winnerSentence } from "../../src/cli/ResultsText.ts"
+import { overNothingOf } from "../../src/results/OverNothing.ts"
 import { sendNothingText } from "../../src/results/SendNothingText.ts"
 import { input, won } from "../results/Samples.ts"
 
@@ -40,6 +41,14 @@ describe("sending nothing in results", () => {
       winnerSentence(judged),
       /^(Firm w|W)inner since .*: Send nothing\. On average over all people, a message/,
     )
+  })
+
+  it("has no lift over people who had no outcome", () => {
+    const lift = { ...over, best: "a", probability: 0.5, difference: -0.01, differenceInterval: [-0.1, 0.05] as const }
+    const known = { ...lift, value: 0.5, interval: [0.1, 0.9] as const }
+    const prior = { ...unsent, raw_rate: 0, rate: 1e-9, interval: [1e-10, 1e-8] as const }
+    assert.isNull(overNothingOf(known, [prior, ...found.variants]).value)
+    assert.strictEqual(overNothingOf(known, [{ ...prior, raw_rate: 0.001 }, ...found.variants]).value, 0.5)
   })
 
   it("is compared with the best variant in sentences", () => {

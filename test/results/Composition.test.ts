@@ -5,6 +5,7 @@ import { priorModel } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { report } from "../../src/bandit/Report.ts"
 import { TemplateId } from "../../src/domain/Ids.ts"
+import { nothing } from "../../src/domain/SendNothing.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import { type OutcomeCounts, TemplateResults } from "../../src/results/TemplateResults.ts"
 import { adaptive, day, fitRows, now, sum } from "../bandit/Samples.ts"
@@ -43,6 +44,24 @@ describe("the results of a template", () => {
     assert.closeTo(a.rate!, 0.047, 0.004)
     assert.isTrue(a.interval![0] < a.rate! && a.rate! < a.interval![1])
     assert.closeTo(a.matured_sends, 10_000, 1e-6)
+  })
+
+  it("have no loss as a share of sending nothing while people without a message had no outcome", () => {
+    const start = Math.floor(now / day) * day - 5 * day
+    const fitted = (variants: ReadonlyArray<string>, clicks: number) =>
+      fitRows(variants.map((variant) => ({ variant, context: "", start, sends: 5_000, clicks })))
+    const messages = { gains: fitted(["a", "b"], 100), costs: fitted(["a", "b"], 150), organic: fitted([nothing], 0) }
+    const withNothing = (conversion: number) =>
+      resultsOf({
+        template: { ...input().template, objective: { click: 1, conversion: 1, negative: -1 }, sendsNothing: true },
+        model: { ...model, nothing: messages },
+        rows: [...rows, row(nothing, "", "learned", { decisions: 5_000, conversion })],
+      })
+    const none = withNothing(0)
+    assert.strictEqual(none.winner.leader, nothing)
+    assert.deepStrictEqual([of(none, nothing).expected_loss, none.winner.value_remaining], [null, null])
+    assert.deepStrictEqual(Schema.encodeUnknownSync(TemplateResults)(none), none)
+    assert.isNotNull(of(withNothing(5), nothing).expected_loss)
   })
 
   it("show the effects of components that variants share, with the decisions that had them", () => {
