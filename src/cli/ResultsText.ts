@@ -94,7 +94,10 @@ export const variantsTable = (variants: ReadonlyArray<VariantResults>, objective
   const intervals = sorted.flatMap(({ interval }) => interval === null ? [] : [interval])
   const low = Math.min(...intervals.map(([from]) => from))
   const high = Math.max(...intervals.map(([, to]) => to))
-  const rate = rateFormat(objective, Math.max(0, ...sorted.map((variant) => variant.rate ?? variant.raw_rate ?? 0)))
+  const rate = rateFormat(
+    objective,
+    Math.max(0, ...sorted.map((variant) => Math.abs(variant.rate ?? variant.raw_rate ?? 0))),
+  )
   const ends = intervals.length === 0 ? ["", ""] : [rate(low), rate(high)]
   const scale = ends[0] + " ".repeat(Math.max(1, barWidth - ends[0]!.length - ends[1]!.length)) + ends[1]
   const columns = [

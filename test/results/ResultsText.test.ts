@@ -110,6 +110,16 @@ describe("the table of the variants", () => {
     assert.strictEqual(lines[2]!.length, lines[3]!.length)
   })
 
+  it("shows three digits of rates below 0, next to a rate of almost 0", () => {
+    const [a, b] = resultsOf().variants
+    const loss = { ...b!, rate: -0.085, interval: [-0.37, 0.03] as const }
+    const lines = variantsTable([{ ...a!, rate: 1e-9, interval: [0, 1e-8] }, loss], { click: 1, negative: -8 }).split(
+      "\n",
+    )
+    assert.match(lines[2]!, / 0\.0000 +0\.0000 to 0\.0000 /)
+    assert.match(lines[3]!, / -0\.0850 +-0\.3700 to 0\.0300 /)
+  })
+
   it("shows the revenue of a goal with revenue, and the amount in another currency", () => {
     const objective = { revenue: 1, revenue_cap: 200 }
     const results = resultsOf({

@@ -226,7 +226,7 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
     template,
     {},
   )
-  const rate = rateFormat(typeof objective === "string", Math.max(0, ...variants.map((one) => one.rate ?? 0)))
+  const rate = rateFormat(typeof objective === "string", Math.max(0, ...variants.map((one) => Math.abs(one.rate ?? 0))))
   const first = variants.find(({ copy_id }) => copy_id === winner.leader)
   const losers = winner.losers.flatMap((id) => variants.filter(({ copy_id }) => copy_id === id))
   return view(

@@ -124,7 +124,7 @@ const cellsOf = (results: TemplateResults, sorted: ReadonlyArray<VariantResults>
   const scale = [Math.min(...intervals.map(([low]) => low)), Math.max(...intervals.map(([, high]) => high))] as const
   const rate = rateFormat(
     typeof results.objective === "string",
-    Math.max(0, ...sorted.map((one) => one.rate ?? one.raw_rate ?? 0)),
+    Math.max(0, ...sorted.map((one) => Math.abs(one.rate ?? one.raw_rate ?? 0))),
   )
   return (column: Column, one: VariantResults, series: number): Cell | ComponentChildren => {
     if (isOutcome(column)) return withRate(one.outcomes[column], one.automated[column], one)

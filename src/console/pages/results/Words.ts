@@ -104,7 +104,10 @@ export const preferenceTexts = (
   id: string | null,
 ): ReadonlyArray<string> =>
   preferencesOf(results, id).map(({ instead, preferred, segment }) => {
-    const rate = rateFormat(typeof results.objective === "string", Math.max(preferred.rate, instead.rate))
+    const rate = rateFormat(
+      typeof results.objective === "string",
+      Math.max(Math.abs(preferred.rate), Math.abs(instead.rate)),
+    )
     const range = ([low, high]: readonly [number, number]) => `${rate(low)} to ${rate(high)}`
     return `Where ${segmentText(segment)}, ${preferred.name} does better: ${rate(preferred.rate)} (${
       range(preferred.interval)
