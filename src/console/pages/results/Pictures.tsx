@@ -5,6 +5,7 @@ import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx
 import { axisTime, count, date, percent, rateFormat, signedCount, signedPercent } from "../../Format.ts"
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, segmentText } from "./Words.ts"
+import { nothing } from "../../../domain/SendNothing.ts"
 import { coverageText, objectiveText, rateName, unitName } from "../../../results/ObjectiveText.ts"
 
 /** The results that the pictures show. */
@@ -96,13 +97,20 @@ export const ShareOverTime = (shown: ShownResults) => {
     1 - lines.reduce((sum, { at }) => sum + (point.variants[at]!.share ?? 0), 0)
   const withRest = series.points.some((point) => point.decisions > 0 && rest(point) > 0.005)
   const time = clock(shown.zone, series.step)
+  // Series leave out decisions to send nothing.
+  const counted = shown.results.variants.some(({ copy_id }) => copy_id === nothing) ? "messages" : "decisions"
   return (
     <Figure
       id="share"
       title="Traffic share"
-      caption={`The share of decisions that each variant got in each ${series.step}. Better variants get more traffic; a small ` +
+      caption={`The share of ${counted} that each variant got in each ${series.step}. Better variants get more traffic; a small ` +
         `share stays randomly split, so that changes are noticed.`}
-      headings={[capital(series.step), "Decisions", ...lines.map(({ name }) => name), ...(withRest ? ["Others"] : [])]}
+      headings={[
+        capital(series.step),
+        capital(counted),
+        ...lines.map(({ name }) => name),
+        ...(withRest ? ["Others"] : []),
+      ]}
       rows={series.points.toReversed().map((point) => [
         time(Date.parse(point.end)),
         count(point.decisions),
