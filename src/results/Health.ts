@@ -20,8 +20,8 @@ const healthRule = {
   /** Probability of the observed counts below which chance does not explain them. */
   chance: 0.001,
   /**
-   * Shares of the decisions and of the outcomes that belong to the most active 1 % of people. In a smaller test, one
-   * person always has a high share.
+   * Shares of the decisions and of the outcomes that belong to the most active 1 % of people, without the first outcome
+   * of each of them. In a smaller test, one person always has a high share.
    */
   people: {
     decisions: { amber: 0.1, red: 0.2 },
@@ -220,9 +220,11 @@ const people = ({ choices, people }: HealthFacts): HealthCheck => {
     return unknown("people", `Fewer than ${leastDecisions} decisions name a person.`)
   }
   const byDecisions = level(shareOf(people.decisions), decisions)
+  // With few outcomes, any 1 % of people with one outcome each have a high share.
+  const repeated = Math.max(0, people.outcomes.some - people.heaviest)
   const byOutcomes = people.outcomes.all < healthRule.people.leastOutcomes
     ? "green"
-    : level(shareOf(people.outcomes), outcomes)
+    : level(shareOf({ some: repeated, all: people.outcomes.all }), outcomes)
   const state = byDecisions === "red" || byOutcomes === "red"
     ? "red"
     : byDecisions === "amber" || byOutcomes === "amber"

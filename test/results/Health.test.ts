@@ -82,6 +82,13 @@ describe("the health of a test", () => {
     assert.include(one.summary, "(2 of 151) have 26 % of the decisions and 80 % of the outcomes")
   })
 
+  it("accepts a low rate of outcomes where nobody has two", () => {
+    const people = { people: 2_000, heaviest: 20, decisions: { some: 20, all: 2_000 }, outcomes: { some: 20, all: 40 } }
+    assert.strictEqual(found({ people }, "people").state, "green")
+    const twice = { ...people, outcomes: { some: 29, all: 60 } }
+    assert.strictEqual(found({ people: twice }, "people").state, "amber", "9 of 60 are second outcomes")
+  })
+
   it("ignores the outcomes of people if there are only a few", () => {
     const people = { people: 500, heaviest: 5, decisions: { some: 10, all: 600 }, outcomes: { some: 2, all: 4 } }
     assert.strictEqual(found({ people }, "people").state, "green")
