@@ -44,6 +44,7 @@ const problems = {
   "unsupported-media-type": 415,
   unprocessable: 422,
   "held-out": 422,
+  "send-nothing": 422,
   "recipient-suppressed": 422,
   "message-expired": 422,
   "too-many-attempts": 429,
