@@ -40,16 +40,16 @@ const answersOf = async ({ manage, slug }: Tested) => {
 
 /** Omits times, and estimates, which depend on the current age of decisions. */
 const timeless = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(
-    value,
-    (name, one) =>
+  JSON.parse(JSON.stringify(value, function (this: { readonly from?: unknown }, name, one) {
+    const moves =
       ["generated_at", "from", "to", "until", "resets_at", "policy_version", "fitted_at", "sent_per_second"].includes(
-          name,
-        ) ||
-        (typeof one === "number" && !Number.isInteger(one))
-        ? undefined
-        : one,
-  ))
+        name,
+      ) ||
+      // The start of the window, if the first decision was before.
+      (name === "first_decision" && one === this.from) ||
+      (typeof one === "number" && !Number.isInteger(one))
+    return moves ? undefined : one
+  }))
 
 /** Rows without the outcomes that the present model expects of people by fatigue. */
 const withoutExpectation = (
