@@ -110,7 +110,7 @@ const drawsOf = ({ draws, groups, ids, model }: ReportRequest, contexts: number)
 }
 
 /** Makes an equal number of draws from each model of a report. */
-const drawAll = (
+export const drawAll = (
   model: ModelSnapshot,
   ids: ReadonlyArray<string>,
   seed: number,

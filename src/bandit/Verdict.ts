@@ -3,7 +3,8 @@ import type { Counts } from "./Counts.ts"
 import { Evidence, nextHour } from "./Evidence.ts"
 import type { ModelSnapshot } from "./Model.ts"
 import { NetEvidence } from "./NetEvidence.ts"
-import { drawValues, maturedSends } from "./SendNothing.ts"
+import { maturedSends } from "./SendNothing.ts"
+import { drawAll } from "./Report.ts"
 import { seededNormal } from "./SeededNormal.ts"
 import type { VerdictName, VerdictState } from "./VerdictState.ts"
 import { hourMillis } from "./Window.ts"
@@ -54,9 +55,11 @@ const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): Varia
   const { names, size } = contextsOf(model.scheme)
   const each = contenders.length * (size * size * 1.5 + model.traffic.length * (names.length + 1) * 2)
   const draws = Math.max(fewestDraws, Math.min(mostDraws, Math.floor(drawBudget / Math.max(1, each))))
-  const normal = seededNormal(1)
   const places = [{ traffic: model.traffic, draws }]
-  const [rates] = drawValues(model, contenders, (model, ids) => drawPlaces(model, ids, normal, places))
+  // An error in the level of all messages cancels between messages, but not against nothing. A single model is too sure of it.
+  const [rates] = model.nothing === undefined
+    ? drawPlaces(model, contenders, seededNormal(1), places)
+    : drawAll(model, contenders, 1, places)
   return compareRates(contenders, rates!)
 }
 

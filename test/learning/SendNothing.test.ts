@@ -22,10 +22,13 @@ const randomOf = (seed: number) => () => {
   return seed / 2 ** 32
 }
 
-const scheme = { keys: [{ name: "plan", values: ["calm", "weary"] }], builtIns: [] }
-
-/** Decides for half a thousand people of each plan a day, learns daily, and returns the last model. */
-const live = (world: World, objective: Objective, { days = 28, seed = 1 } = {}): ModelSnapshot => {
+/** Decides for people of each plan daily, learns daily, and returns the last model. */
+const live = (
+  world: World,
+  objective: Objective,
+  { active = ["a", "b"], days = 28, people = 500, seed = 1 } = {},
+): ModelSnapshot => {
+  const scheme = { keys: [{ name: "plan", values: Object.keys(world) }], builtIns: [] }
   const random = randomOf(seed)
   const begin = now - days * day
   const engine = new Engine()
@@ -39,11 +42,11 @@ const live = (world: World, objective: Objective, { days = 28, seed = 1 } = {}):
       window: undefined,
       organization: defaultPriors,
       organizationDelays: [],
-      active: ["a", "b"],
+      active,
       composition: [],
       attributeCounts: undefined,
     }).model
-  const candidates = eligibleSet([nothing, "a", "b"])
+  const candidates = eligibleSet([nothing, ...active])
   let latest = fit(begin)
   for (let at = begin; at < now; at += day) {
     const policy = new Policy(latest)
@@ -51,7 +54,7 @@ const live = (world: World, objective: Objective, { days = 28, seed = 1 } = {}):
       const context = policy.contextOf(new Map([["plan", [plan]]]), 10)
       const { ids, weights } = policy.choice(context, candidates)
       const counts = new Map<string, Record<string, number>>()
-      for (let i = 0; i < 500; i++) {
+      for (let i = 0; i < people; i++) {
         const copyId = ids[sample(weights, random())]!
         const own = counts.get(copyId) ?? { decisions: 0 }
         counts.set(copyId, { ...own, decisions: own["decisions"]! + 1 })
@@ -129,6 +132,21 @@ describe("a template that may send nothing", () => {
     assert.isAbove(calm.overNothing!.probability, 0.99)
     assert.isAbove(calm.overNothing!.differenceInterval[0], 0)
     assert.strictEqual(tired.variants[1]!.expectedLoss, Infinity, "a loss has no share of a rate below 0")
+  })
+
+  it("names no winner that the reported figures do not support", () => {
+    const world = {
+      fond: { a: { click: 0.15, negative: 0.002 } },
+      calm: { a: { click: 0.05, negative: 0.002 } },
+      weary: { a: { negative: 0.05 } },
+    }
+    for (const seed of [18, 27, 34]) {
+      const model = live(world, cost, { active: ["a"], days: 8, people: 200, seed })
+      const ids = [nothing, "a"]
+      const { overall } = report({ model, floor: 0.01, ids, eligible: ids, groups: [], seed: 1 })
+      assert.isBelow(overall.overNothing!.probability, 0.9, `${seed}`)
+      assert.strictEqual(model.verdict!.verdict, "undecided", `${seed}`)
+    }
   })
 
   it("names nothing the winner if every message costs more than it brings", () => {
