@@ -43,6 +43,15 @@ describe("sending nothing in results", () => {
     )
   })
 
+  it("leaves a variant with a net loss its results before it is shipped", () => {
+    const [first, ...others] = found.variants
+    const loss = { ...judged, variants: [unsent, { ...first!, p_best: 0.02, expected_loss: null }, ...others] }
+    assert.include(
+      sureText(loss, "a"),
+      "Its chance to be best is 2.0\u00a0%, and on average it costs more than it brings.",
+    )
+  })
+
   it("has no lift over people who had no outcome", () => {
     const lift = { ...over, best: "a", probability: 0.5, difference: -0.01, differenceInterval: [-0.1, 0.05] as const }
     const known = { ...lift, value: 0.5, interval: [0.1, 0.9] as const }

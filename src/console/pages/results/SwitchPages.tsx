@@ -99,12 +99,13 @@ export const sureText = (results: Pick<TemplateResults, "variants" | "winner">, 
   const wait = waitText(results)
   const early = wait === "" ? "" : ` It is too early to name one: ${wait}.`
   const one = variants.find(({ copy_id }) => copy_id === id)
-  if (one === undefined || one.p_best === null || one.expected_loss === null) {
+  if (one === undefined || one.p_best === null) {
     return `There are no results of it yet, so it may do worse than the others.${early}`
   }
-  const sure = `Its chance to be best is ${percent(one.p_best)}, and you risk ${
-    percent(one.expected_loss)
-  } of the rate on average.`
+  const risk = one.expected_loss === null
+    ? "on average it costs more than it brings"
+    : `you risk ${percent(one.expected_loss)} of the rate on average`
+  const sure = `Its chance to be best is ${percent(one.p_best)}, and ${risk}.`
   return winner.copy_id === id ? `It is the winner. ${sure}` : `No verdict names it the winner.${early} ${sure}`
 }
 
