@@ -66,6 +66,13 @@ suiteOnServer("Actions of the results page", (server) => {
 
     const asked = await editor.get(`${path}/ship`)
     assert.include(asked.text, "These become inactive: fair")
+    assert.include(asked.text, "Learning stops until")
+    const mayStaySilent = { objective: { click: 1, negative: -8 }, send_nothing: true }
+    await manage("PATCH", "/organizations/acts/templates/t", mayStaySilent)
+    const silent = await editor.get(`${path}/ship`)
+    assert.include(silent.text, "will get all messages")
+    assert.include(silent.text, "Sending nothing stays a candidate")
+    await manage("PATCH", "/organizations/acts/templates/t", { send_nothing: false, objective: "click" })
     const shipped = await editor.post(`${path}/ship`, { variant: "good" })
     assert.deepStrictEqual(await activeOf(), ["good"])
     assert.include((await editor.get(shipped.location)).text, `${path}/undo`)

@@ -134,7 +134,11 @@ const Consequences = ({ id, results, template }: {
           Requests for other people, or at other times, return no content.
         </li>
       )}
-      <li>Requests follow within 5 seconds. Learning stops until a second variant is active again.</li>
+      <li>
+        Requests follow within 5 seconds. {template.send_nothing
+          ? "Sending nothing stays a candidate, so people get this variant or nothing, and learning goes on."
+          : "Learning stops until a second variant is active again."}
+      </li>
       <li>You can undo this on the results page. The history of the template records it.</li>
     </ul>
   )
@@ -191,7 +195,7 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
           </Card>
           <Card stacked>
             <h2>
-              <bdi>{chosen.name}</bdi> will get all traffic
+              <bdi>{chosen.name}</bdi> will get {template.send_nothing ? "all messages" : "all traffic"}
             </h2>
             <Consequences id={chosen.copy_id} results={results} template={template} />
             <Form action={`${path}/ship`}>
