@@ -98,16 +98,16 @@ describe("figures in results", () => {
         lift: 0.3,
         fatigue: { people: 3000, effects: [0, -0.5, -1, -1.5] },
       },
-      5,
+      20,
     )
     assert.isTrue(runs.every(({ usesFatigue }) => usesFatigue))
     assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
     assert.isAtLeast(coverage(runs.flatMap(({ gain }) => gain === null ? [] : [gain])), 0.8)
     const lifts = runs.flatMap(({ lift }) => lift === null ? [] : [lift])
     assert.isAtLeast(coverage(lifts), 0.8)
-    // With effects that are drawn to 0 it is 0.12.
+    // With effects that are drawn to 0 it is 0.12. Five runs differ by 0.05 from the mean of many.
     assert.isAbove(lifts.reduce((sum, { shown }) => sum + shown, 0) / lifts.length, 0.18)
-  }, 120_000)
+  }, 180_000)
 
   it("have correct intervals and no winner for identical variants with heavy users", () => {
     const crowd = { people: 500 * 21 / 2, heavy: 0.5, keenness: 0.5, taste: 1.5 }
