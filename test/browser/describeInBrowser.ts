@@ -40,11 +40,9 @@ export interface Tried<S> {
 /** Visible once the script of a page has put its editors in the places of the text fields. */
 export const editorsOf = (page: Page) => page.locator("#editor-keys")
 
-/** Waits in a page for the transitions that a change of its color scheme began. */
-const untilColorsRest = async () => {
-  await Promise.allSettled(
-    document.getAnimations().filter((one) => one instanceof CSSTransition).map(({ finished }) => finished),
-  )
+/** Ends the transitions that a change of the color scheme began, in a page. */
+const endTransitions = () => {
+  for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish()
 }
 
 /**
@@ -115,7 +113,7 @@ export const describeInBrowser = <S extends { readonly service: LocalService }>(
           for (const { colorScheme, height, name: look, width } of looks.toReversed()) {
             await page.setViewportSize({ width, height })
             await page.emulateMedia({ colorScheme })
-            await page.evaluate(untilColorsRest)
+            await page.evaluate(endTransitions)
             await screenshot(page, `${name}-${look}`)
             found.push(...(await faultsByAxe(page)).map((fault) => `${name} ${look} ${fault}`))
             const overflow = await page.evaluate(() => {
