@@ -19,7 +19,7 @@ let attempts: ReadonlyArray<Attempt> = []
 /** Unix milliseconds of a clock that does not jump. */
 const now = () => performance.timeOrigin + performance.now()
 
-/** When the event loop last had its turn. What is read in the next turn may have come at any time since. */
+/** Start of the last turn of the event loop. Bytes that the next turn reads may have arrived at any time since. */
 let lastTurn = now()
 setInterval(() => {
   lastTurn = now()

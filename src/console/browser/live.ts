@@ -1,4 +1,4 @@
-// Renews what is marked with `data-live` every few seconds while the page is looked at. Everything works without this.
+// Renews the elements with `data-live` every few seconds while the page is visible. All pages work without this script.
 import { all } from "./dom.ts"
 
 const everyMillis = 5000

@@ -5,13 +5,13 @@ import { Table } from "../components/Table.tsx"
 // with bands over 96 points is 26.6 kB of SVG with 18 style attributes and a style element, which the content security
 // policy of the console blocks; its size in pixels and its colours are fixed, so that phone and desktop, light and dark
 // would need four of them. The same chart drawn here is 5 to 9 kB, fits any width without scaling its text, and takes its
-// colours from the page's own variables, so that it follows the theme by itself. With scripts, uPlot (51 kB) draws charts over
+// colours from the variables of the page, so that it follows the theme. With scripts, uPlot (51 kB) draws charts over
 // time again from their data, so that values can be read and a time range enlarged; see browser/charts.ts.
 //
 // How: a picture has no viewBox. Text and marks are placed in percent of its width; only the lines are in a nested,
 // stretched one, with strokes that keep their width.
 
-/** A picture with its caption and, for whoever wants numbers or cannot see it, its table. Parts with `data-live` are renewed. */
+/** A picture with its caption and, for people who want numbers or cannot see the picture, its table. Parts with `data-live` are renewed. */
 export const Figure = ({ caption, children, headings, id, lead, rows, title, wide = false }: {
   readonly id: string
   readonly title: string
