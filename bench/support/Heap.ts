@@ -22,6 +22,9 @@ interface Snapshot {
 /** Kinds of objects whose names are their contents, or that V8 itself creates and deletes. */
 const unnamed = new Set(["string", "concatenated string", "sliced string", "number", "code", "hidden", "object shape"])
 
+/** Shared name of objects of a kind. V8 ends the names of block scopes with an identifier that each snapshot renews. */
+const classOf = (name: string) => name.replace(/ @\d+$/, "").slice(0, 80)
+
 const countsOf = ({ nodes, snapshot: { meta }, strings }: Snapshot): HeapCensus => {
   const width = meta.node_fields.length
   const [type, name, size] = ["type", "name", "self_size"].map((field) => meta.node_fields.indexOf(field))
@@ -29,7 +32,7 @@ const countsOf = ({ nodes, snapshot: { meta }, strings }: Snapshot): HeapCensus 
   let bytes = 0
   for (let at = 0; at < nodes.length; at += width) {
     const kind = meta.node_types[0][nodes[at + type!]!]!
-    const key = unnamed.has(kind) ? kind : `${kind} ${strings[nodes[at + name!]!]!.slice(0, 80)}`
+    const key = unnamed.has(kind) ? kind : `${kind} ${classOf(strings[nodes[at + name!]!]!)}`
     counts.set(key, (counts.get(key) ?? 0) + 1)
     bytes += nodes[at + size!]!
   }
