@@ -26,6 +26,7 @@ const template = {
 interface Outcome extends Measured {
   readonly firstStart: number
   readonly underLoad: number
+  readonly serviceUnderLoad: number
 }
 
 /** Starts and measures the service. `database` returns the processes of an external database. */
@@ -46,7 +47,11 @@ const tryOn = async (
   await service.generate("bench", key, body)
   const firstStart = memory()
   let underLoad = 0
-  const sampling = setInterval(() => underLoad = Math.max(underLoad, memory()), 500)
+  let serviceUnderLoad = 0
+  const sampling = setInterval(() => {
+    underLoad = Math.max(underLoad, memory())
+    serviceUnderLoad = Math.max(serviceUnderLoad, proportionalMemory([server.pid]))
+  }, 500)
   const measured = await measure(
     name,
     server,
@@ -55,7 +60,7 @@ const tryOn = async (
   )
   clearInterval(sampling)
   await server.stop()
-  return { ...measured, firstStart, underLoad }
+  return { ...measured, firstStart, underLoad, serviceUnderLoad }
 }
 
 const embedded = async (): Promise<Outcome> => {
@@ -88,14 +93,15 @@ const median = (name: string, of: (outcome: Outcome) => number): number => {
 }
 printColumns(
   "Generate on the bundled and on an external PostgreSQL, 64 connections, service and database on one core",
-  ["", "requests/s", "p50 ms", "p99 ms", "MiB at first start (PSS)", "MiB under load (PSS)"],
-  outcomes.map(({ firstStart, name, p50, p99, perSecond, underLoad }) => [
+  ["", "requests/s", "p50 ms", "p99 ms", "MiB at first start (PSS)", "MiB under load (PSS)", "of these the service"],
+  outcomes.map(({ firstStart, name, p50, p99, perSecond, serviceUnderLoad, underLoad }) => [
     name,
     [perSecond, 0],
     [p50, 2],
     [p99, 2],
     [firstStart, 0],
     [underLoad, 0],
+    [serviceUnderLoad, 0],
   ]),
 )
 const rate = (name: string) => median(name, ({ perSecond }) => perSecond)
