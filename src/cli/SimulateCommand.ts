@@ -63,18 +63,18 @@ const readDecisions = Effect.fnUntraced(function* (options: {
 }) {
   const client = yield* ManagementClient
   const read: Array<LoggedDecision> = []
-  let asked = 0
+  let count = 0
   let cursor: string | undefined
   do {
     const page = yield* client.listDecisions({
       params: { org: options.org, template: options.template },
       query: {
-        limit: String(Math.min(pageSize, options.limit - asked)),
+        limit: String(Math.min(pageSize, options.limit - count)),
         ...(cursor === undefined ? {} : { after: cursor }),
       },
     })
-    asked += page.decisions.length
-    yield* options.report({ done: asked, unit: "decisions" })
+    count += page.decisions.length
+    yield* options.report({ done: count, unit: "decisions" })
     cursor = page.next ?? undefined
     for (const { decided_at, failed, segment, outcomes, ...chosen } of page.decisions) {
       const at = Date.parse(decided_at)
@@ -88,7 +88,7 @@ const readDecisions = Effect.fnUntraced(function* (options: {
         read.push({ ...choice, ...outcomeOf(options.objective, outcomes) })
       }
     }
-  } while (cursor !== undefined && asked < options.limit)
+  } while (cursor !== undefined && count < options.limit)
   return read
 })
 

@@ -127,9 +127,9 @@ export const preview = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
   kind: BulkKind,
-  asked: BulkFilter,
+  selection: BulkFilter,
 ): Effect.fn.Return<BulkPreview, SqlError> {
-  const filter = yield* bounded(sql, asked)
+  const filter = yield* bounded(sql, selection)
   const isLate = kind === "retry" ? isExpired(sql) : sql`FALSE`
   const [counts] = yield* sql<{ matched: number; erased: number; expired: number }>`
     SELECT count(*) FILTER (WHERE d.email IS NOT NULL AND NOT ${isLate})::float8 AS matched,

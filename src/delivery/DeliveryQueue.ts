@@ -76,7 +76,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         addressKeys: yield* AddressKeys,
         tracking: yield* Tracking,
         targets: yield* Targets,
-        known: yield* SharedLookUp.make({ write: (asked: ReadonlyArray<RequestKeys>) => findKnown(sql, asked) }),
+        known: yield* SharedLookUp.make({ write: (requests: ReadonlyArray<RequestKeys>) => findKnown(sql, requests) }),
         commit: yield* makeCommit,
       }
       // The dispatcher also searches for due messages at an interval, so a dropped notice only causes a delay.

@@ -171,11 +171,11 @@ export class DomainSessions<M extends Waiting> {
    */
   wants(now: number, limit: number, isIdle = false): ClaimChoice | undefined {
     const isAlone = this.isAlone && (isIdle || (this.waiting.length === 0 && now < this.aloneUntil))
-    const asked = now - this.askedAt < askEvery ? undefined : this.heldToAsk(now, isIdle || isAlone, isAlone)
-    if (asked !== undefined) {
+    const domainToAsk = now - this.askedAt < askEvery ? undefined : this.heldToAsk(now, isIdle || isAlone, isAlone)
+    if (domainToAsk !== undefined) {
       this.askedAt = now
-      const atMost = isAlone && isDeferring(this.domainOf(asked)) ? this.atOnce(limit) : 1
-      return atMost === 1 ? { only: asked } : { only: asked, atMost }
+      const atMost = isAlone && isDeferring(this.domainOf(domainToAsk)) ? this.atOnce(limit) : 1
+      return atMost === 1 ? { only: domainToAsk } : { only: domainToAsk, atMost }
     }
     if (isIdle || this.waiting.length >= 4 * limit) return undefined
     const next = this.pick(now)

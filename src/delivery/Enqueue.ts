@@ -48,7 +48,7 @@ export interface EnqueueServices {
   readonly tracking: Tracking["Service"]
   readonly targets: Targets["Service"]
   /** Reads earlier requests and suppressions. */
-  readonly known: (asked: RequestKeys) => Effect.Effect<RequestFacts, GroupCommit.BufferFull>
+  readonly known: (request: RequestKeys) => Effect.Effect<RequestFacts, GroupCommit.BufferFull>
   readonly commit: GroupCommit.GroupCommit<NewMessage, StoreResult>
 }
 

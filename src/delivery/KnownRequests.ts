@@ -44,9 +44,9 @@ export interface RequestFacts {
 /** Finds idempotency keys in use and suppressions, in one query. */
 export const findKnown = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  asked: ReadonlyArray<RequestKeys>,
+  requests: ReadonlyArray<RequestKeys>,
 ): Effect.fn.Return<ReadonlyArray<RequestFacts>, SqlError> {
-  const rows = asked.flatMap(({ key, org }, n) => key === undefined ? [] : [{ n, org_slug: org, key }])
+  const rows = requests.flatMap(({ key, org }, n) => key === undefined ? [] : [{ n, org_slug: org, key }])
   const found = yield* sql<
     (ExistingRequest & { readonly n: number; readonly id: null }) | SuppressionRow
   >`
@@ -60,8 +60,8 @@ export const findKnown = Effect.fnUntraced(function* (
       LIMIT 1) k
     UNION ALL
     SELECT f.n, NULL, NULL, NULL, NULL, f.id, f.reason, f.suppressed_at
-    FROM (${suppressionsOf(sql, asked.map(({ addressKeys, org }) => ({ org, keys: addressKeys })))}) f`
-  const known = asked.map((): { existing: ExistingRequest | undefined; suppressions: Array<Suppression> } => ({
+    FROM (${suppressionsOf(sql, requests.map(({ addressKeys, org }) => ({ org, keys: addressKeys })))}) f`
+  const known = requests.map((): { existing: ExistingRequest | undefined; suppressions: Array<Suppression> } => ({
     existing: undefined,
     suppressions: [],
   }))

@@ -81,7 +81,7 @@ export class SuppressionChecks {
     this.check(
       message,
       [],
-      (asked) => asked._tag === "notChecked" ? onAnswer(asked) : this.begin(message, onAnswer, questionsLeft - 1),
+      (later) => later._tag === "notChecked" ? onAnswer(later) : this.begin(message, onAnswer, questionsLeft - 1),
     )
   }
 

@@ -106,11 +106,11 @@ const checkedNew = (
       detail: `is of the platform ${platform}, which signs messages itself. Only SMTP connections sign`,
     })
   }
-  const asked = domain?.trim().toLowerCase() ?? senderDomainOf(settings)
-  if (validateAddress(`a@${asked}`) !== undefined) {
+  const fromDomain = domain?.trim().toLowerCase() ?? senderDomainOf(settings)
+  if (validateAddress(`a@${fromDomain}`) !== undefined) {
     faults.push({ pointer: "/domain", detail: "must be a domain such as shop.example" })
   }
-  const ascii = domainToASCII(asked)
+  const ascii = domainToASCII(fromDomain)
   const name = selector?.trim().toLowerCase() ?? `parlance-${randomBytes(2).toString("hex")}`
   if (!isSelector(name)) {
     faults.push({

@@ -36,8 +36,8 @@ export const filterIn = (query: URLSearchParams, zone: string): DeliveryQuery =>
     return text === "" ? [] : [[name, name === "since" || name === "until" ? instantOf(text, zone) : text] as const]
   })
   const decoded = decodeMembers(Object.fromEntries(given))
-  const askedState = query.get("state") ?? ""
-  const state = isState(askedState) ? askedState : undefined
+  const stateText = query.get("state") ?? ""
+  const state = isState(stateText) ? stateText : undefined
   const members = Result.isSuccess(decoded) ? decoded.success : {}
   return {
     filter: { ...filterOf(members), state },

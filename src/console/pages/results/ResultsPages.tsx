@@ -50,8 +50,8 @@ const attributesIn = (segments: PageResults["found"]["segments"]): ReadonlyArray
 }
 
 /** The window and segment of a query, as another query. */
-const windowIn = (asked: URLSearchParams): string => {
-  const some = [...asked].filter(([name]) => name === "lookback_days" || name === "offset_days" || name === "segment")
+const windowIn = (given: URLSearchParams): string => {
+  const some = [...given].filter(([name]) => name === "lookback_days" || name === "offset_days" || name === "segment")
   return some.length === 0 ? "" : `?${new URLSearchParams(some)}`
 }
 
@@ -171,8 +171,8 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const path = `${base}/results`
   // An empty field of the form asks for nothing.
-  const asked = new URLSearchParams([...query].filter(([, value]) => value !== ""))
-  const options = resultsQuery(asked)
+  const given = new URLSearchParams([...query].filter(([, value]) => value !== ""))
+  const options = resultsQuery(given)
   const faults: ReadonlyArray<Fault> = Result.isFailure(options) ? pointed(options.failure) : []
   const chosen = Result.isSuccess(options)
     ? options.success
@@ -200,7 +200,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       ),
       actions: (
         <>
-          <a class="button" href={`${path}/export${faults.length > 0 ? "" : windowIn(asked)}`} download>
+          <a class="button" href={`${path}/export${faults.length > 0 ? "" : windowIn(given)}`} download>
             Export CSV
           </a>
           {visit.can("createResultShare") && <a class="button" href={`${path}/share`}>Share</a>}
@@ -239,7 +239,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       : (
         <div class="card flush">
           <div class="standings" data-live="variants">
-            <Variants columns={columns} results={found} series={shown.places} place={{ path, query: asked }} />
+            <Variants columns={columns} results={found} series={shown.places} place={{ path, query: given }} />
           </div>
           <ColumnChoice action={`${path}/columns`} back={visit.request.url} columns={columns} />
         </div>

@@ -162,8 +162,8 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
   const candidates = sortedVariants(results.variants).filter(({ copy_id, status }) =>
     status !== "removed" && copy_id !== nothing
   )
-  const asked = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
-  const chosen = candidates.find(({ copy_id }) => copy_id === asked) ?? candidates[0]
+  const wanted = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
+  const chosen = candidates.find(({ copy_id }) => copy_id === wanted) ?? candidates[0]
   const title = `${template.name} · ${shipLabel(results.winner)}`
   return view(
     {
