@@ -124,7 +124,7 @@ import { Organizations } from "../organizations/Organizations.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import { SinkMessages } from "../delivery/sandbox/SinkMessages.ts"
 import { Retention } from "../journal/retention/Retention.ts"
-import { Endpoints } from "../webhooks/Endpoints.ts"
+import { WebhookEndpoints } from "../webhooks/WebhookEndpoints.ts"
 import * as OutgoingWebhooks from "../delivery/OutgoingWebhooks.ts"
 import { Exports } from "../exports/Exports.ts"
 import * as WebhookBatches from "../exports/WebhookBatches.ts"
@@ -249,7 +249,7 @@ const servicesOver = (layerActors: LayerActors) =>
     Layer.mergeAll(
       Traffic.layer,
       WebhookBatches.layerBatchBodies.pipe(Layer.provideMerge(Exports.layer)),
-      Endpoints.layer,
+      WebhookEndpoints.layer,
       MappingTrials.layer,
     ),
     OperatorRefusals.layer,

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import type { OutgoingWebhook, StoredSecret, WebhookAttempt } from "./Endpoints.ts"
+import type { OutgoingWebhook, StoredSecret, WebhookAttempt } from "./WebhookEndpoints.ts"
 
 // The queue of events for webhook endpoints. A node leases the events that it sends. If the node dies, another node
 // sends them after the lease has expired.

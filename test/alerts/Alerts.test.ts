@@ -13,7 +13,7 @@ import { Notifications } from "../../src/accounts/notifications/Notifications.ts
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { recordset } from "../../src/store/Recordset.ts"
 import { Templates } from "../../src/templates/Templates.ts"
-import { Endpoints } from "../../src/webhooks/Endpoints.ts"
+import { WebhookEndpoints } from "../../src/webhooks/WebhookEndpoints.ts"
 import { makeOrg, org, receive } from "../intake/support.ts"
 import { layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
@@ -46,7 +46,7 @@ describe("alerts of two nodes", () => {
     const furnish = (slug: string) =>
       onFirst(Effect.gen(function* () {
         yield* makeOrg(slug)
-        const { endpoint } = yield* (yield* Endpoints).create(org(slug), {
+        const { endpoint } = yield* (yield* WebhookEndpoints).create(org(slug), {
           url: "https://example.com/hook",
           description: "",
           events: [],
@@ -57,7 +57,10 @@ describe("alerts of two nodes", () => {
 
     const announced = (slug: string, endpoint: string) =>
       onFirst(Effect.gen(function* () {
-        const messages = yield* (yield* Endpoints).messages(org(slug), endpoint, { before: undefined, limit: 50 })
+        const messages = yield* (yield* WebhookEndpoints).messages(org(slug), endpoint, {
+          before: undefined,
+          limit: 50,
+        })
         return messages.map(({ body }) => JSON.parse(body!))
       }))
 

@@ -5,7 +5,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import * as OutgoingWebhooks from "../../src/delivery/OutgoingWebhooks.ts"
 import { announce } from "../../src/webhooks/Announce.ts"
-import { Endpoints } from "../../src/webhooks/Endpoints.ts"
+import { WebhookEndpoints } from "../../src/webhooks/WebhookEndpoints.ts"
 import { makeOrg, org } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { layerQueue } from "./support.ts"
@@ -47,7 +47,7 @@ describe("a webhook endpoint that only fails", () => {
     (it) => {
       const furnish = Effect.fnUntraced(function* (slug: string, url: string) {
         yield* makeOrg(slug)
-        const endpoints = yield* Endpoints
+        const endpoints = yield* WebhookEndpoints
         const { endpoint } = yield* endpoints.create(org(slug), { url, description: "", events: [], enabled: true })
         const sql = yield* SqlClient.SqlClient
         return {

@@ -5,7 +5,7 @@ import type { VerdictState } from "../../src/bandit/VerdictState.ts"
 import { winnerFound } from "../../src/learning/LearnerStore.ts"
 import { Learning } from "../../src/learning/Learning.ts"
 import { Models } from "../../src/learning/Models.ts"
-import { Endpoints } from "../../src/webhooks/Endpoints.ts"
+import { WebhookEndpoints } from "../../src/webhooks/WebhookEndpoints.ts"
 import { layerQuiet, makeOrg, org } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { day, makeTemplate, plant, settle } from "./support.ts"
@@ -48,7 +48,7 @@ describe("winner.found", () => {
       Effect.gen(function* () {
         yield* makeOrg("won")
         yield* makeTemplate("won", "t", ["a", "b"])
-        const endpoints = yield* Endpoints
+        const endpoints = yield* WebhookEndpoints
         const sql = yield* SqlClient.SqlClient
         const models = yield* Models
         const { endpoint } = yield* endpoints.create(org("won"), {

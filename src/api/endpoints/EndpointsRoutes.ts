@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { Endpoints, type OutgoingWebhook } from "../../webhooks/Endpoints.ts"
+import { type OutgoingWebhook, WebhookEndpoints } from "../../webhooks/WebhookEndpoints.ts"
 import type { InvalidRequest } from "../Problems.ts"
 import { managed } from "../http/Managed.ts"
 import { pageOf } from "../http/Paging.ts"
@@ -31,7 +31,7 @@ const chosen = (
 export const layer = managed(
   "endpoints",
   Effect.gen(function* () {
-    const endpoints = yield* Endpoints
+    const endpoints = yield* WebhookEndpoints
     return {
       listWebhookEndpoints: ({ org }) => Effect.map(endpoints.list(org), (all) => ({ endpoints: all })),
       createWebhookEndpoint: Effect.fnUntraced(function* ({ body, org }) {

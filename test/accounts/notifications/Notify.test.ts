@@ -9,7 +9,7 @@ import type { NewNotification } from "../../../src/accounts/notifications/Kinds.
 import { Notifications } from "../../../src/accounts/notifications/Notifications.ts"
 import { notify } from "../../../src/accounts/notifications/Notify.ts"
 import { Organizations } from "../../../src/organizations/Organizations.ts"
-import { Endpoints } from "../../../src/webhooks/Endpoints.ts"
+import { WebhookEndpoints } from "../../../src/webhooks/WebhookEndpoints.ts"
 import { layerAccounts } from "../layerAccounts.ts"
 import { layerMigrated, temporaryEnvironment } from "../../support/stores.ts"
 
@@ -19,7 +19,7 @@ const slugOf = Schema.decodeSync(OrgSlug)
 describe("notifications", () => {
   const environment = Effect.map(temporaryEnvironment, (one) => ({ ...one, SECRET_KEY: "5e".repeat(32) }))
   layer(
-    Layer.mergeAll(Notifications.layer, Endpoints.layer).pipe(
+    Layer.mergeAll(Notifications.layer, WebhookEndpoints.layer).pipe(
       Layer.provideMerge(layerAccounts),
       Layer.provideMerge(layerMigrated(environment)),
     ),
@@ -103,7 +103,7 @@ describe("notifications", () => {
     it.effect("are rolled back with the transaction, and reach webhook endpoints under the name of their event", () =>
       Effect.gen(function* () {
         const { org, viewer } = yield* furnish
-        const endpoints = yield* Endpoints
+        const endpoints = yield* WebhookEndpoints
         const { endpoint } = yield* endpoints.create(org, {
           url: "https://example.com/hook",
           description: "",

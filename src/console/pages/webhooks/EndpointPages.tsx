@@ -2,7 +2,12 @@ import { Effect } from "effect"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { EndpointInput } from "../../../api/endpoints/EndpointsApi.ts"
 import type { Fault } from "../../../domain/Errors.ts"
-import { type Endpoint, Endpoints, maxEndpoints, rotationHours } from "../../../webhooks/Endpoints.ts"
+import {
+  maxEndpoints,
+  rotationHours,
+  type StoredEndpoint,
+  WebhookEndpoints,
+} from "../../../webhooks/WebhookEndpoints.ts"
 import { batchedTypes, batchTypes } from "../../../webhooks/BatchTypes.ts"
 import { eventSummaries, singleTypes } from "../../../webhooks/EventTypes.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
@@ -40,19 +45,19 @@ const endpointForm = inputForm(EndpointInput, {
 const shownEvents = 20
 
 const listPath = ({ org }: Visit) => `/console/o/${org.slug}/webhook-endpoints`
-const pathOf = (visit: Visit, { id }: Pick<Endpoint, "id">) => `${listPath(visit)}/${encodeURIComponent(id)}`
+const pathOf = (visit: Visit, { id }: Pick<StoredEndpoint, "id">) => `${listPath(visit)}/${encodeURIComponent(id)}`
 
-const nameOf = ({ description, url }: Endpoint) => description === "" ? url : description
+const nameOf = ({ description, url }: StoredEndpoint) => description === "" ? url : description
 
-const chosenText = ({ events }: Endpoint) => events.length === 0 ? "all single events" : events.join(", ")
+const chosenText = ({ events }: StoredEndpoint) => events.length === 0 ? "all single events" : events.join(", ")
 
-const backTo = (visit: Visit, endpoint: Endpoint) => ({ href: pathOf(visit, endpoint), label: nameOf(endpoint) })
+const backTo = (visit: Visit, endpoint: StoredEndpoint) => ({ href: pathOf(visit, endpoint), label: nameOf(endpoint) })
 
 const existing = ({ org, params }: Visit) =>
-  Endpoints.use((endpoints) => endpoints.get(org.slug, params["endpoint"] ?? ""))
+  WebhookEndpoints.use((endpoints) => endpoints.get(org.slug, params["endpoint"] ?? ""))
 
 const list = Effect.fnUntraced(function* (visit: Visit) {
-  const endpoints = yield* Endpoints
+  const endpoints = yield* WebhookEndpoints
   const all = yield* endpoints.list(visit.org.slug)
   const create = visit.can("createWebhookEndpoint") && all.length < maxEndpoints
     ? <a class="button primary" href={`${listPath(visit)}/-/new`}>Add an endpoint</a>
@@ -99,7 +104,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   )
 })
 
-const actionsOf = (visit: Visit, endpoint: Endpoint) => {
+const actionsOf = (visit: Visit, endpoint: StoredEndpoint) => {
   const at = pathOf(visit, endpoint)
   if (!visit.can("updateWebhookEndpoint")) return undefined
   return (
@@ -118,7 +123,7 @@ const actionsOf = (visit: Visit, endpoint: Endpoint) => {
 const show = Effect.fnUntraced(function* (visit: Visit) {
   const endpoint = yield* existing(visit)
   const before = visit.query.get("before") ?? undefined
-  const endpoints = yield* Endpoints
+  const endpoints = yield* WebhookEndpoints
   const { next, page } = yield* pageOf(
     shownEvents,
     (limit) => endpoints.messages(visit.org.slug, endpoint.id, { before, limit }),
@@ -184,7 +189,7 @@ const editPage = Effect.fnUntraced(function* (
 })
 
 /** The signing secret, shown once. */
-const secretView = (visit: Visit, endpoint: Endpoint, secret: string): View =>
+const secretView = (visit: Visit, endpoint: StoredEndpoint, secret: string): View =>
   view(
     { title: "Signing secret", back: backTo(visit, endpoint) },
     <Note kind="warn">Copy it now: it is shown only once.</Note>,
@@ -225,11 +230,19 @@ const askRotate = (visit: Visit) =>
 
 /** An action on an endpoint that leads back to its page. `run` returns the message that is shown there. */
 const acting = (
-  run: (endpoints: Endpoints["Service"], org: OrgSlug, id: string, fields: Fields) => Effect.Effect<string, unknown>,
+  run: (
+    endpoints: WebhookEndpoints["Service"],
+    org: OrgSlug,
+    id: string,
+    fields: Fields,
+  ) => Effect.Effect<string, unknown>,
 ) =>
   Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     const endpoint = yield* existing(visit)
-    return { to: pathOf(visit, endpoint), done: yield* run(yield* Endpoints, visit.org.slug, endpoint.id, fields) }
+    return {
+      to: pathOf(visit, endpoint),
+      done: yield* run(yield* WebhookEndpoints, visit.org.slug, endpoint.id, fields),
+    }
   })
 
 const enable = acting((endpoints, org, id) =>
@@ -251,7 +264,7 @@ const replay = acting((endpoints, org, id, { event_id: message = "" }) =>
 
 const create = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const input = yield* endpointForm.decode(fields)
-  const { endpoint, secret } = yield* (yield* Endpoints).create(visit.org.slug, {
+  const { endpoint, secret } = yield* (yield* WebhookEndpoints).create(visit.org.slug, {
     description: "",
     events: [],
     ...input,
@@ -262,17 +275,17 @@ const create = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const endpoint = yield* existing(visit)
-  yield* (yield* Endpoints).update(visit.org.slug, endpoint.id, yield* endpointForm.decode(fields))
+  yield* (yield* WebhookEndpoints).update(visit.org.slug, endpoint.id, yield* endpointForm.decode(fields))
   return { to: pathOf(visit, endpoint), done: "endpoint-saved" }
 })
 
 const rotate = Effect.fnUntraced(function* (visit: Visit) {
   const endpoint = yield* existing(visit)
-  return secretView(visit, endpoint, yield* (yield* Endpoints).rotate(visit.org.slug, endpoint.id))
+  return secretView(visit, endpoint, yield* (yield* WebhookEndpoints).rotate(visit.org.slug, endpoint.id))
 })
 
 const remove = Effect.fnUntraced(function* (visit: Visit) {
-  yield* (yield* Endpoints).remove(visit.org.slug, (yield* existing(visit)).id)
+  yield* (yield* WebhookEndpoints).remove(visit.org.slug, (yield* existing(visit)).id)
   return { to: listPath(visit), done: "endpoint-removed" }
 })
 

@@ -1,5 +1,5 @@
 import { PostButton } from "../../components/Form.tsx"
-import type { Endpoint, OutgoingWebhook } from "../../../webhooks/Endpoints.ts"
+import type { OutgoingWebhook, StoredEndpoint } from "../../../webhooks/WebhookEndpoints.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -8,7 +8,7 @@ import * as Json from "../../../json/Json.ts"
 
 /** The state of an endpoint. */
 export const EndpointBadge = ({ endpoint: { disabledReason, enabled, failingSince }, zone }: {
-  readonly endpoint: Endpoint
+  readonly endpoint: StoredEndpoint
   readonly zone: string
 }) =>
   !enabled

@@ -11,7 +11,7 @@ import type { ChosenType, EventType } from "./EventTypes.ts"
 import { type BatchRange, syncFeeds } from "./Feeds.ts"
 
 /** A server of an organization that receives events. */
-export interface Endpoint {
+export interface StoredEndpoint {
   readonly id: string
   readonly url: string
   readonly description: string
@@ -92,9 +92,9 @@ const withoutSqlError = <A, E>(effect: Effect.Effect<A, E | SqlError>) =>
 /** Operations on the events of an endpoint. */
 const makeEvents = (
   sql: SqlClient.SqlClient,
-  find: (org: OrgSlug, id: string) => Effect.Effect<Endpoint, EndpointNotFound | SqlError>,
+  find: (org: OrgSlug, id: string) => Effect.Effect<StoredEndpoint, EndpointNotFound | SqlError>,
 ) => {
-  const ping = Effect.fn("Endpoints.ping")(function* (org: OrgSlug, id: string) {
+  const ping = Effect.fn("WebhookEndpoints.ping")(function* (org: OrgSlug, id: string) {
     yield* find(org, id)
     const message = `evt_${randomUUID().replaceAll("-", "")}`
     const timestamp = new Date(yield* Clock.currentTimeMillis).toISOString()
@@ -105,7 +105,7 @@ const makeEvents = (
     return message
   }, withoutSqlError)
 
-  const messages = Effect.fn("Endpoints.messages")(function* (
+  const messages = Effect.fn("WebhookEndpoints.messages")(function* (
     org: OrgSlug,
     id: string,
     { before, limit }: { readonly before: string | undefined; readonly limit: number },
@@ -121,7 +121,7 @@ const makeEvents = (
       ORDER BY w.created_at DESC, w.id DESC LIMIT ${limit}`
   }, withoutSqlError)
 
-  const replay = Effect.fn("Endpoints.replay")(function* (
+  const replay = Effect.fn("WebhookEndpoints.replay")(function* (
     org: OrgSlug,
     id: string,
     which: { readonly message: string } | { readonly since: Date },
@@ -139,10 +139,10 @@ const makeEvents = (
 }
 
 /** Manages endpoints, their secrets and their events. A database failure is a defect. */
-export class Endpoints extends Context.Service<Endpoints, {
-  readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Endpoint>>
+export class WebhookEndpoints extends Context.Service<WebhookEndpoints, {
+  readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<StoredEndpoint>>
   /** Fails with `EndpointNotFound` for an unknown endpoint. */
-  readonly get: (org: OrgSlug, id: string) => Effect.Effect<Endpoint, EndpointNotFound>
+  readonly get: (org: OrgSlug, id: string) => Effect.Effect<StoredEndpoint, EndpointNotFound>
   /**
    * Creates an endpoint and returns its signing secret, which is never shown again. Fails with `InvalidInput` if the
    * organization has ten endpoints.
@@ -150,7 +150,7 @@ export class Endpoints extends Context.Service<Endpoints, {
   readonly create: (
     org: OrgSlug,
     input: EndpointInput,
-  ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly secret: string }, InvalidInput | Sealing>
+  ) => Effect.Effect<{ readonly endpoint: StoredEndpoint; readonly secret: string }, InvalidInput | Sealing>
   /**
    * Changes an endpoint. Absent members stay unchanged. Enabling resets the record of failures. Fails with
    * `EndpointNotFound` for an unknown endpoint.
@@ -159,7 +159,7 @@ export class Endpoints extends Context.Service<Endpoints, {
     org: OrgSlug,
     id: string,
     change: Partial<EndpointInput>,
-  ) => Effect.Effect<Endpoint, EndpointNotFound>
+  ) => Effect.Effect<StoredEndpoint, EndpointNotFound>
   /** Removes an endpoint with its events. Fails with `EndpointNotFound` for an unknown endpoint. */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, EndpointNotFound>
   /**
@@ -184,9 +184,9 @@ export class Endpoints extends Context.Service<Endpoints, {
     id: string,
     which: { readonly message: string } | { readonly since: Date },
   ) => Effect.Effect<number, EndpointNotFound>
-}>()("parlance/webhooks/Endpoints") {
+}>()("parlance/webhooks/WebhookEndpoints") {
   static readonly layer = Layer.effect(
-    Endpoints,
+    WebhookEndpoints,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const box = yield* SecretBox
@@ -195,20 +195,20 @@ export class Endpoints extends Context.Service<Endpoints, {
       )
       const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
-      const list = Effect.fn("Endpoints.list")(function* (org: OrgSlug) {
-        return yield* Effect.orDie(sql<Endpoint>`
+      const list = Effect.fn("WebhookEndpoints.list")(function* (org: OrgSlug) {
+        return yield* Effect.orDie(sql<StoredEndpoint>`
           SELECT ${columns} FROM webhook_endpoints e WHERE e.org_slug = ${org} ORDER BY e.created_at, e.id`)
       })
 
       const find = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
-        const [found] = yield* sql<Endpoint>`
+        const [found] = yield* sql<StoredEndpoint>`
           SELECT ${columns} FROM webhook_endpoints e WHERE e.org_slug = ${org} AND e.id = ${id}`
         return found ?? (yield* new EndpointNotFound({ id }))
       })
 
       const seal = (org: OrgSlug, id: string, secret: string) => box.seal(purposeOf(org, id), Redacted.make(secret))
 
-      const create = Effect.fn("Endpoints.create")(function* (org: OrgSlug, input: EndpointInput) {
+      const create = Effect.fn("WebhookEndpoints.create")(function* (org: OrgSlug, input: EndpointInput) {
         const id = randomUUID().slice(0, 8)
         const secret = newSecret()
         const stored: ReadonlyArray<StoredSecret> = [{ sealed: yield* seal(org, id, secret), until: null }]
@@ -225,7 +225,7 @@ export class Endpoints extends Context.Service<Endpoints, {
               }],
             })
           }
-          const [row] = yield* sql<Endpoint>`
+          const [row] = yield* sql<StoredEndpoint>`
             INSERT INTO webhook_endpoints AS e (org_slug, id, url, description, events, enabled, secrets, created_at, updated_at)
             VALUES (${org}, ${id}, ${input.url}, ${input.description}, ${[...input.events]}::text[], ${input.enabled},
               ${JSON.stringify(stored)}::text::json, ${at}, ${at})
@@ -236,7 +236,7 @@ export class Endpoints extends Context.Service<Endpoints, {
         return { endpoint, secret }
       }, withoutSqlError)
 
-      const update = Effect.fn("Endpoints.update")(
+      const update = Effect.fn("WebhookEndpoints.update")(
         function* (org: OrgSlug, id: string, change: Partial<EndpointInput>) {
           const at = yield* now
           return yield* sql.withTransaction(Effect.gen(function* () {
@@ -244,7 +244,7 @@ export class Endpoints extends Context.Service<Endpoints, {
             const before = yield* find(org, id)
             const after = { ...before, ...change }
             const forgets = change.enabled === true || change.url !== undefined
-            const [row] = yield* sql<Endpoint>`
+            const [row] = yield* sql<StoredEndpoint>`
             UPDATE webhook_endpoints e SET url = ${after.url}, description = ${after.description},
               events = ${[...after.events]}::text[], enabled = ${after.enabled}, updated_at = ${at},
               disabled_reason = CASE WHEN ${forgets} THEN NULL ELSE e.disabled_reason END,
@@ -257,12 +257,12 @@ export class Endpoints extends Context.Service<Endpoints, {
         withoutSqlError,
       )
 
-      const remove = Effect.fn("Endpoints.remove")(function* (org: OrgSlug, id: string) {
+      const remove = Effect.fn("WebhookEndpoints.remove")(function* (org: OrgSlug, id: string) {
         yield* find(org, id)
         yield* sql`DELETE FROM webhook_endpoints e WHERE e.org_slug = ${org} AND e.id = ${id}`
       }, withoutSqlError)
 
-      const rotate = Effect.fn("Endpoints.rotate")(function* (org: OrgSlug, id: string) {
+      const rotate = Effect.fn("WebhookEndpoints.rotate")(function* (org: OrgSlug, id: string) {
         const secret = newSecret()
         const sealed = yield* seal(org, id, secret)
         const at = yield* Clock.currentTimeMillis
@@ -283,7 +283,7 @@ export class Endpoints extends Context.Service<Endpoints, {
 
       const get = (org: OrgSlug, id: string) => withoutSqlError(find(org, id))
 
-      return Endpoints.of({ create, get, list, remove, rotate, update, ...makeEvents(sql, find) })
+      return WebhookEndpoints.of({ create, get, list, remove, rotate, update, ...makeEvents(sql, find) })
     }),
   )
 }
