@@ -1,5 +1,6 @@
 import { Effect, Fiber, Layer } from "effect"
 import { Command } from "effect/cli"
+import { npxEnded } from "../runtime/Npx.ts"
 import * as Progress from "../runtime/Progress.ts"
 import { servicePatience, StartPatience } from "../store/FirstConnection.ts"
 import { keepNewFilesPrivate } from "../store/PrivateFiles.ts"
@@ -19,12 +20,13 @@ const serve = Effect.gen(function* () {
   const layer = Layer.unwrap(
     Effect.map(Progress.withProgress("Loading the service", () => Fiber.join(modules)), (Serve) => Serve.layer),
   )
-  yield* Layer.launch(layer.pipe(
+  const service = Layer.launch(layer.pipe(
     Layer.provide(StoreFromSettings.layerMigrated),
     Layer.provide(Layer.succeed(StartPatience, servicePatience)),
     Layer.provide(AccessLog.layer),
     Layer.provide(Telemetry.layer),
   ))
+  yield* Effect.raceFirst(service, npxEnded)
 })
 
 /** The command `serve`, which runs the service until it is stopped. */

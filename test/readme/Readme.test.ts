@@ -66,6 +66,8 @@ const shell = (command: string, cwd: string, env: Record<string, string> = {}) =
     })
   }
   const ended = new Promise<number | null>((resolve) => child.on("exit", resolve))
+  /** Ends when the child and all its descendants have closed their output. */
+  const closed = new Promise<void>((resolve) => child.on("close", () => resolve()))
   const stop = async (signal: NodeJS.Signals) => {
     try {
       process.kill(-child.pid!, signal)
@@ -75,7 +77,12 @@ const shell = (command: string, cwd: string, env: Record<string, string> = {}) =
     return await ended
   }
   const printed = (holds: () => boolean) => untilPrinted(until, ended, holds, () => output)
-  return { output: () => output, printed, ended, stop }
+  /** Sends SIGTERM to the child alone, without its descendants. */
+  const stopChild = async () => {
+    child.kill("SIGTERM")
+    await closed
+  }
+  return { output: () => output, printed, ended, stop, stopChild }
 }
 
 const run = async (command: string, cwd: string, env: Record<string, string> = {}) => {
@@ -119,7 +126,7 @@ describe("README.md", () => {
         yield* workIn(folder)
         const port = yield* Effect.promise(freePort)
         const service = yield* Effect.acquireRelease(
-          Effect.sync(() => shell(start!, folder, { PORT: String(port) })),
+          Effect.sync(() => shell(`exec ${start}`, folder, { PORT: String(port) })),
           (service) => Effect.promise(() => service.stop("SIGKILL")),
         )
         yield* Effect.promise(async () => {
@@ -138,7 +145,8 @@ describe("README.md", () => {
           // All tests would run this one again: one file of them shows that the command works.
           const tests = await run(`${test!} test/domain/Faults`, folder)
           assert.match(tests, /Tests\s+\d+ passed/)
-          await service.stop("SIGTERM")
+          // A supervisor sends its signal only to npx.
+          await service.stopChild()
         })
       })),
     300_000,
