@@ -1,5 +1,5 @@
-import { Effect } from "effect"
-import { HttpRouter, HttpServerRequest } from "effect/http"
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { staticDocument } from "../api/http/StaticDocument.ts"
@@ -43,10 +43,13 @@ export const assets = {
   icon: icon.path,
 }
 
-/** Serves them. */
-export const layer = HttpRouter.addAll(
-  [stylesheet, script, templates, editor, drafts, comments, live, charts, icon].map(({ path, text, type }) => {
-    const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
-    return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
-  }),
+/** Serves them, and leads browsers that ask for `/favicon.ico` to the icon. */
+export const layer = Layer.merge(
+  HttpRouter.addAll(
+    [stylesheet, script, templates, editor, drafts, comments, live, charts, icon].map(({ path, text, type }) => {
+      const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
+      return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
+    }),
+  ),
+  HttpRouter.add("GET", "/favicon.ico", HttpServerResponse.redirect(icon.path)),
 )

@@ -86,6 +86,7 @@ import * as BulkActionsRoutes from "../api/deliveries/BulkActionsRoutes.ts"
 import * as DeliveryRoutes from "../api/deliveries/DeliveryRoutes.ts"
 import * as ApiReference from "../api/openapi/ApiReference.ts"
 import * as DocumentsRoutes from "../api/documents/DocumentsRoutes.ts"
+import * as WellKnownRoutes from "../api/documents/WellKnownRoutes.ts"
 import * as GenerateRoutes from "../api/generate/GenerateRoutes.ts"
 import * as LearningRoutes from "../api/learning/LearningRoutes.ts"
 import { LoadGate } from "../api/admission/LoadGate.ts"
@@ -380,6 +381,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.merge(WebhookRoutes.layer),
   Layer.merge(TrackingRoutes.layer),
   Layer.merge(DocumentsRoutes.layer),
+  Layer.merge(WellKnownRoutes.layer),
   Layer.merge(ApiReference.layer),
   Layer.merge(ConsoleRoutes.layer),
   Layer.merge(Envelope.layer),

@@ -235,6 +235,15 @@ const config = {
    */
   complaintSenders: senders("COMPLAINT_SENDERS"),
   /**
+   * `SECURITY_CONTACT`: where to report a vulnerability of this installation, for `/.well-known/security.txt`, such as
+   * `mailto:security@example.com`. Default: none, and the file does not exist.
+   */
+  securityContact: checked(
+    "SECURITY_CONTACT",
+    (text) => /^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+|tel:\+[0-9-]+)$/.test(text),
+    "must be a URI such as mailto:security@example.com, https://example.com/security or tel:+1-201-555-0123",
+  ).pipe(Config.map((text) => text === "" ? Option.none() : Option.some(text))),
+  /**
    * `KEY_RATE_LIMIT`: limit of keys without their own limit, such as `1000/second`, or `none`. Default `5000/second`.
    */
   keyRateLimit: limit("KEY_RATE_LIMIT", defaultKeyLimit),

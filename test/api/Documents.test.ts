@@ -1,3 +1,4 @@
+import { securityText } from "../../src/api/documents/WellKnownRoutes.ts"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { type Service, startInProcess } from "../support/service.ts"
@@ -86,6 +87,30 @@ layer(Layer.effect(Running, startInProcess(temporaryEnvironment)), { excludeTest
         assert.include(text, `](${path})`)
         assert.strictEqual((yield* get(path)).response.status, 200)
       }
+    }))
+
+  it.effect("serves all documents but the decisions as one text for language models", () =>
+    Effect.gen(function* () {
+      const { text: list } = yield* get("/llms.txt")
+      const { text: all } = yield* get("/llms-full.txt")
+      const links = [...list.matchAll(/\]\((\/docs\/[^)]+\.md)\)/g)].map(([, path]) => path!)
+      const expected = links.filter((link) => !link.startsWith("/docs/decisions/"))
+      assert.sameMembers([...all.matchAll(/^<!-- (\S+) -->$/gm)].map(([, path]) => path!), expected)
+      assert.include(all, (yield* get("/docs/guide/api.md")).text.trim())
+    }))
+
+  it.effect("serves an icon and rules for crawlers, and no contact that nobody set", () =>
+    Effect.gen(function* () {
+      const icon = yield* get("/favicon.ico")
+      assert.strictEqual(icon.response.headers.get("content-type"), "image/svg+xml")
+      assert.strictEqual((yield* get("/robots.txt")).text, "User-agent: *\nDisallow: /\n")
+      const contact = yield* get("/.well-known/security.txt")
+      assert.strictEqual(contact.response.status, 404)
+      assert.include(contact.text, "SECURITY_CONTACT")
+      assert.strictEqual(
+        securityText("mailto:security@example.com", Date.UTC(2026, 10, 29, 12)),
+        "Contact: mailto:security@example.com\nExpires: 2027-02-27T12:00:00Z\n",
+      )
     }))
 
   it.effect("leads from / to the console", () =>

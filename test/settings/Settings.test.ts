@@ -36,6 +36,21 @@ describe("settings", () => {
       )
     }))
 
+  it.effect("accept a contact for vulnerabilities as a URI", () =>
+    Effect.gen(function* () {
+      const contacts = ["mailto:security@example.com", "https://example.com/security", "tel:+1-201-555-0123"]
+      for (const contact of contacts) {
+        assert.deepStrictEqual((yield* read({ SECURITY_CONTACT: contact })).securityContact, Option.some(contact))
+      }
+      for (const contact of ["security@example.com", "http://example.com", "mailto:", "mailto:a@b.c\nExpires: 1"]) {
+        const error = yield* Effect.flip(read({ SECURITY_CONTACT: contact }))
+        assert.include(
+          error._tag === "SettingsFaulty" ? error.faults.join() : "",
+          "SECURITY_CONTACT: must be a URI such as",
+        )
+      }
+    }))
+
   it.effect("reject the password of the compose file, except in a demo", () =>
     Effect.gen(function* () {
       const known = { DATABASE_URL: "postgres://parlance:parlance@postgres:5432/parlance" }

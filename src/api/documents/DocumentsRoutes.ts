@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { readLibrary, search } from "./Library.ts"
-import { llmsText } from "./Llms.ts"
+import { llmsFullText, llmsText } from "./Llms.ts"
 import { contentSecurityPolicy, documentPage, searchPage, startPage } from "./Pages.ts"
 import { PathNotFound } from "../Problems.ts"
 import { query } from "../http/Requests.ts"
@@ -14,8 +14,8 @@ const headers = { "content-security-policy": contentSecurityPolicy, "cache-contr
 const longestQuery = 200
 
 /**
- * Serves the documentation under `/docs/`: as pages, as Markdown if the path ends in `.md`, and as a list for language
- * models at `/llms.txt`. Redirects `/` to the console. The API reference at `/docs` has its own route.
+ * Serves the documentation under `/docs/`: as pages, as Markdown if the path ends in `.md`, and for language
+ * models as a list at `/llms.txt` or one text at `/llms-full.txt`. Redirects `/` to the console. The API reference at `/docs` has its own route.
  */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   // The first request renders the documents, so they do not delay the start of the service.
@@ -25,6 +25,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       library,
       start: html(startPage(library)),
       pages: new Map<string, ReturnType<typeof html>>(),
+      llmsFull: staticDocument(llmsFullText(library), "text/plain; charset=utf-8", headers),
       llms: staticDocument(llmsText(library), "text/plain; charset=utf-8", headers),
       render: (path: string) => {
         const document = library.get(path.replace(/\.md$/, ""))
@@ -38,6 +39,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
 
   yield* router.add("GET", "/", HttpServerResponse.redirect("/console"))
   yield* router.add("GET", "/llms.txt", (request) => Effect.map(served, ({ llms }) => llms(request)))
+  yield* router.add("GET", "/llms-full.txt", (request) => Effect.map(served, ({ llmsFull }) => llmsFull(request)))
   yield* router.add("GET", "/docs/", (request) => Effect.map(served, ({ start }) => start(request)))
 
   yield* router.add("GET", "/docs/search", (request) =>
