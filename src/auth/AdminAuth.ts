@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { hash, randomBytes, timingSafeEqual } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { secretsIn } from "../settings/SettingReaders.ts"
 import { Settings } from "../settings/Settings.ts"
 import { Store } from "../store/Store.ts"
 import { AdminGuesses, type GuessLimits } from "./AdminGuesses.ts"
@@ -42,7 +43,7 @@ const readLocalToken = (dataDir: string): Redacted.Redacted<string> | undefined 
 const digest = (text: string) => Buffer.from(hash("sha256", text, "hex"))
 
 /**
- * Holds the admin token: the one in `ADMIN_TOKEN`, and on the embedded store one in `DATA_DIR/admin-token` (readable
+ * Holds the admin tokens: those in `ADMIN_TOKEN`, and on the embedded store one in `DATA_DIR/admin-token` (readable
  * only by its owner, like the data in that directory), so that the API can be called without any set-up.
  */
 export class AdminAuth extends Context.Service<AdminAuth, {
@@ -59,10 +60,7 @@ export class AdminAuth extends Context.Service<AdminAuth, {
       const guesses = new AdminGuesses(yield* AdminGuessLimits)
       const { adminToken, dataDir } = yield* Settings
       const { kind } = yield* Store
-      const accepted: Array<Buffer> = []
-      if (Option.isSome(adminToken)) {
-        accepted.push(digest(Redacted.value(adminToken.value)))
-      }
+      const accepted = Option.match(adminToken, { onNone: () => [], onSome: secretsIn }).map(digest)
       if (kind === "embedded") {
         const known = readLocalToken(dataDir)
         const token = known === undefined ? randomBytes(24).toString("hex") : Redacted.value(known)

@@ -2,6 +2,7 @@ import { Config, Effect, Option, Redacted, Result } from "effect"
 import { CommandFailed } from "./Client.ts"
 import { profileName, profilesFile, readProfiles } from "./Profiles.ts"
 import { secretVariable } from "./Secrets.ts"
+import { secretsIn } from "../settings/SettingReaders.ts"
 
 /** A service elsewhere, to which commands send their requests. */
 export interface RemoteService {
@@ -29,7 +30,8 @@ const fromEnvironment = Effect.fnUntraced(function* (url: URL) {
   for (const tokenFrom of ["ADMIN_TOKEN", "PARLANCE_KEY"]) {
     const token = yield* secretVariable(tokenFrom)
     if (Option.isSome(token)) {
-      return { url: url.href.replace(/\/$/, ""), token: token.value, tokenFrom, org: Option.none() }
+      const [newest] = secretsIn(token.value)
+      return { url: url.href.replace(/\/$/, ""), token: Redacted.make(newest!), tokenFrom, org: Option.none() }
     }
   }
   return yield* new CommandFailed({

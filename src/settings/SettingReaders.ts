@@ -168,6 +168,10 @@ export const checked = (name: string, isOne: (text: string) => boolean, as: stri
     name,
   ).pipe(Config.withDefault(""))
 
+/** Returns the secrets of a setting that takes several, separated by commas. The first is the newest. */
+export const secretsIn = (text: Redacted.Redacted<string>): ReadonlyArray<string> =>
+  Redacted.value(text).split(",").map((secret) => secret.trim())
+
 /** Pairs such as `name=value,other=value`, as a text. */
 export const pairs = (name: string) =>
   checked(name, (text) => pairsOf(text) !== undefined, "must be pairs such as name=value,other=value, percent-encoded")

@@ -33,6 +33,7 @@ import {
   ranges,
   rangeTexts,
   secret,
+  secretsIn,
   senders,
 } from "./SettingReaders.ts"
 
@@ -103,7 +104,10 @@ const config = {
   databasePoolSize: atLeast(2, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
   /** `DATA_DIR`: folder of the embedded store. Default `.parlance`. */
   dataDir: Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".parlance")),
-  /** `ADMIN_TOKEN`: bearer token of the management API, 32 characters or more. Default: no token is accepted. */
+  /**
+   * `ADMIN_TOKEN`: bearer token of the management API, 32 characters or more, or several separated by commas. Default: no
+   * token is accepted.
+   */
   adminToken: secret("ADMIN_TOKEN"),
   /**
    * `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by
@@ -432,21 +436,22 @@ const readFrom = Effect.fnUntraced(function* (faultsOfFiles: ReadonlyArray<strin
   faults.push(...databaseFaults)
   const { faults: mailFaults, mail } = mailOf(settings, Option.isSome(databases.database))
   faults.push(...mailFaults)
-  // The message shows only the length of the token.
-  const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
-    onNone: () => leastSecret,
-    onSome: (token) => Redacted.value(token).length,
-  })
-  if (adminCharacters < leastSecret) {
+  const adminTokens = Option.match(settings.adminToken ?? Option.none(), { onNone: () => [], onSome: secretsIn })
+  // The message shows only the length of a token.
+  const short = adminTokens.find(({ length }) => length < leastSecret)
+  if (short !== undefined) {
     faults.push(
-      `ADMIN_TOKEN: has ${adminCharacters} characters and must have ${leastSecret} or more, since it opens every ` +
-        "organization. Make a new one with `openssl rand -hex 32` and set it on every node and wherever commands use it",
+      `ADMIN_TOKEN: has ${short.length} characters${
+        adminTokens.length > 1 ? " in one of its tokens" : ""
+      } and must have ` +
+        `${leastSecret} or more, since it opens every organization. Make a new one with \`openssl rand -hex 32\` and set ` +
+        "it on every node and wherever commands use it",
     )
   }
   // The message shows no part of the keys.
   const secretKeys = Option.match(settings.secretKey ?? Option.none(), {
     onNone: () => [],
-    onSome: (text) => Redacted.value(text).split(",").map((key) => key.trim()),
+    onSome: secretsIn,
   })
   if (!secretKeys.every((key) => /^[0-9a-f]{64}$/i.test(key))) {
     faults.push(

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { secretsIn } from "../settings/SettingReaders.ts"
 import { Settings } from "../settings/Settings.ts"
 import { Store } from "./Store.ts"
 
@@ -102,7 +103,7 @@ export class SecretBox extends Context.Service<SecretBox, {
       const { kind } = yield* Store
       const texts = Option.match(secretKey, {
         onNone: () => [],
-        onSome: (text) => Redacted.value(text).split(",").map((one) => one.trim()),
+        onSome: secretsIn,
       })
       const given = texts.map(keyOf)
       const keys: Effect.Effect<ReadonlyArray<Key>, SecretFileFaulty> = kind === "postgres"

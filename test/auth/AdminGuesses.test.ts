@@ -75,6 +75,20 @@ describe("guesses at the admin token", () => {
     assert.isUndefined(guesses.waitSeconds("operator", 0), "the right token is never kept out by strangers elsewhere")
   })
 
+  it.live("are none of several tokens that ADMIN_TOKEN lists", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const old = "o".repeat(32)
+      const service = yield* startInProcess(temporaryEnvironment, { ADMIN_TOKEN: `${adminToken}, ${old}` })
+      yield* Effect.promise(async () => {
+        const statusOf = async (token: string) =>
+          (await service.request("/console/api/organizations", { headers: { authorization: `Bearer ${token}` } }))
+            .status
+        const tokens = [adminToken, old, `${adminToken}, ${old}`, old.slice(1)]
+        const statuses = await Promise.all(tokens.map(statusOf))
+        assert.deepStrictEqual(statuses, [200, 200, 401, 401])
+      })
+    })))
+
   it.live("are answered 429 with Retry-After, by the client's address behind a trusted proxy", () =>
     Effect.scoped(Effect.gen(function* () {
       const service = yield* startInProcess(temporaryEnvironment, { TRUSTED_PROXIES: "127.0.0.0/8" })

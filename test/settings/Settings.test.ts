@@ -238,6 +238,10 @@ describe("settings", () => {
       assert.notInclude(error.message, "a-secret")
       assert.isTrue(Option.isSome((yield* read({ ADMIN_TOKEN: "x".repeat(32) })).adminToken))
       assert.isTrue(Option.isNone((yield* read({ ADMIN_TOKEN: "" })).adminToken))
+      for (const tokens of [`${"x".repeat(32)},`, `${"x".repeat(40)}, short`]) {
+        const { message } = yield* Effect.flip(read({ ADMIN_TOKEN: tokens }))
+        assert.match(message, /ADMIN_TOKEN: has [05] characters in one of its tokens and must have 32 or more/)
+      }
     }))
 
   it.effect("accept a mail server with its sender, and report every fault without the password", () =>
