@@ -11,7 +11,7 @@ import { adminToken, freePort, makeOrganization, serviceAt } from "../test/suppo
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, printColumns, startServer } from "./support/Bench.ts"
 import { createDatabase, onStore } from "./support/Databases.ts"
-import { blocks, fill, mix, org, preparePartitions, sizes } from "./support/growthStore.ts"
+import { blocks, fill, mix, org, type Part, parts, preparePartitions, sizes } from "./support/growthStore.ts"
 
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),
@@ -87,6 +87,7 @@ let key = ""
 let filled = 0
 const rows: Array<readonly [size: number, name: string, cost: Cost]> = []
 let bytes: ReadonlyArray<{ name: string; rows: number; heap: number; indexes: number }> = []
+let costs: ReadonlyArray<Part> = []
 await onStore(environment, (sql) => preparePartitions(sql, days))
 for (const size of wanted) {
   const started = performance.now()
@@ -94,6 +95,7 @@ for (const size of wanted) {
   filled = size
   console.log(`${size} decisions stored, after ${((performance.now() - started) / 1000).toFixed(0)} s`)
   bytes = await onStore(environment, sizes)
+  costs = await onStore(environment, parts)
   const process = await startServer(["src/main.ts", "serve"], await freePort(), {
     ADMIN_TOKEN: adminToken,
     ...environment,
@@ -150,6 +152,11 @@ printColumns(
     ),
     ["all", "", [bytes.reduce((sum, { heap, indexes }) => sum + heap + indexes, 0) / perMillion / 1e6, 0], "", ""],
   ],
+)
+printColumns(
+  "Bytes of a row by column and index, without headers and alignment",
+  ["table", "column or index", "bytes"],
+  costs.map(({ bytes, name, part }) => [name, part, [bytes, 1]] as const),
 )
 const first = (name: string) => rows.find((row) => row[1] === name)![2]
 printColumns(
