@@ -400,7 +400,7 @@ CREATE TABLE events (
   email text,
   opt_out_group text
 );
-CREATE INDEX events_by_arrival ON ONLY public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
+CREATE INDEX events_by_body ON ONLY public.events USING btree (org_slug, inbox_id);
 CREATE INDEX events_by_time ON ONLY public.events USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX events_by_tracking_id ON ONLY public.events USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
 CREATE INDEX events_of_email ON ONLY public.events USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
@@ -433,8 +433,8 @@ CREATE TABLE events_first (
   opt_out_group text,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
-CREATE INDEX events_first_by_arrival ON public.events_first USING btree (org_slug, inbox_id, source, event_key, template_id);
 CREATE INDEX events_first_by_tracking_id ON public.events_first USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
+CREATE INDEX events_first_org_slug_inbox_id_idx ON public.events_first USING btree (org_slug, inbox_id);
 CREATE INDEX events_first_org_slug_lower_occurred_at_idx ON public.events_first USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
 CREATE INDEX events_first_org_slug_template_id_tracking_id_idx ON public.events_first USING btree (org_slug, template_id, tracking_id) WHERE (value IS NOT NULL);
 CREATE INDEX events_first_org_slug_user_id_occurred_at_idx ON public.events_first USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
@@ -466,7 +466,7 @@ CREATE TABLE events_other (
   opt_out_group text,
   PRIMARY KEY (org_slug, source, event_key, template_id)
 );
-CREATE INDEX events_other_org_slug_inbox_id_source_event_key_template_id_idx ON public.events_other USING btree (org_slug, inbox_id, source, event_key, template_id);
+CREATE INDEX events_other_org_slug_inbox_id_idx ON public.events_other USING btree (org_slug, inbox_id);
 CREATE INDEX events_other_org_slug_lower_occurred_at_idx ON public.events_other USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
 CREATE INDEX events_other_org_slug_source_message_key_idx ON public.events_other USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
 CREATE INDEX events_other_org_slug_template_id_tracking_id_idx ON public.events_other USING btree (org_slug, template_id, tracking_id) WHERE (value IS NOT NULL);

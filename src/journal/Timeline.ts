@@ -183,7 +183,7 @@ export const recentEvents = (sql: SqlClient.SqlClient, org: OrgSlug, source: str
             ORDER BY i.id DESC LIMIT ${recentBodies}) i
           CROSS JOIN LATERAL (
             SELECT * FROM events e WHERE e.org_slug = ${org} AND e.inbox_id = i.id AND e.source = ${source}
-            ORDER BY e.org_slug, e.inbox_id, e.source, e.event_key, e.template_id LIMIT ${eventsPerBody}) e
+            ORDER BY e.org_slug, e.inbox_id LIMIT ${eventsPerBody}) e
           LEFT JOIN LATERAL (
             SELECT d.template_id, d.copy_id FROM decisions d
             WHERE d.org_slug = e.org_slug AND d.tracking_id = e.tracking_id AND d.template_id = e.template_id

@@ -3,6 +3,7 @@ import { Deferred, Effect, Fiber, Latch, Layer, Logger, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { readFileSync } from "node:fs"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
+import { shrinkIndexes } from "../../src/journal/retention/Indexes.ts"
 import * as Migrations from "../../src/store/Migrations.ts"
 import { emptyEnvironment, layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 import { snapshot } from "../support/schemaSnapshot.ts"
@@ -81,6 +82,53 @@ describe("an upgrade from a release that did not check conversion names", () => 
           ["by-platform", [], 0],
           ["silent", [], 0],
         ])
+      })
+      yield* Effect.provideContext(upgrade, context)
+    })))
+})
+
+describe("an upgrade of a database with events", () => {
+  it.live("replaces the index by arrival in the background, also after an interrupted build", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const env = yield* emptyEnvironment
+      const context = yield* Layer.build(StoreFromSettings.layer.pipe(Layer.provide(layerSettings(env))))
+      const upgrade = Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const indexes = Effect.map(
+          sql<{ name: string; valid: boolean }>`
+            SELECT i.indexrelid::regclass::text AS name, i.indisvalid AS valid FROM pg_index i
+            WHERE i.indrelid IN (SELECT p.relid FROM pg_partition_tree('events') p)
+              AND pg_get_indexdef(i.indexrelid) LIKE '%inbox_id%' ORDER BY 1`,
+          (rows) => rows.map(({ name, valid }) => valid ? name : `${name}, invalid`),
+        )
+        yield* sql.withTransaction(migrateBefore(350))
+        yield* sql`
+          INSERT INTO events (org_slug, source, event_key, template_id, inbox_id, event, occurred_at, received_at, automated,
+            status)
+          SELECT 'a', 'events', 'k' || n, '', n / 2, 'open', now(), now(), false, 'person' FROM generate_series(1, 4) n`
+        yield* Migrations.migrate
+        assert.deepStrictEqual(yield* indexes, [
+          "events_by_arrival",
+          "events_by_body, invalid",
+          "events_first_by_arrival",
+          "events_other_org_slug_inbox_id_source_event_key_template_id_idx",
+        ])
+        // A unique index fails on these rows, as late as a build that is interrupted, and leaves the invalid index.
+        const name = "events_first_org_slug_inbox_id_idx"
+        yield* Effect.flip(sql.unsafe(`CREATE UNIQUE INDEX CONCURRENTLY ${name} ON events_first (org_slug)`))
+        assert.include(
+          yield* Effect.map(
+            sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_index i WHERE NOT i.indisvalid`,
+            ([row]) => `${row!.n} invalid`,
+          ),
+          "2 invalid",
+        )
+        for (let run = 0; run < 2; run++) {
+          yield* shrinkIndexes(sql, Date.now())
+          assert.deepStrictEqual(yield* indexes, ["events_by_body", name, "events_other_org_slug_inbox_id_idx"])
+        }
+        const [row] = yield* sql<{ shape: string }>`SELECT pg_get_indexdef(${name}::regclass) AS shape`
+        assert.match(row!.shape, /^CREATE INDEX .* \(org_slug, inbox_id\)$/)
       })
       yield* Effect.provideContext(upgrade, context)
     })))

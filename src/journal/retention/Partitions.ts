@@ -71,7 +71,10 @@ export const otherOf = ({ table }: Partitioned) => `${table}_other`
 const literal = (at: number) => `'${new Date(at).toISOString()}'`
 
 /** Repeats a short transaction until it gets its locks, up to 30 times. Traffic continues during the pauses. */
-const patiently = <A>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+export const patiently = <A>(
+  sql: SqlClient.SqlClient,
+  effect: Effect.Effect<A, SqlError>,
+): Effect.Effect<A, SqlError> =>
   sql.withTransaction(Effect.andThen(sql.unsafe(`SET LOCAL lock_timeout = '${lockTimeout}'`), effect)).pipe(
     Effect.retry({
       schedule: Schedule.jittered(Schedule.spaced("500 millis")),

@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { organizationRows } from "../../organizations/OrganizationRows.ts"
 import { dayMillis } from "../../bandit/Window.ts"
 import { asJob } from "../../telemetry/LoopWork.ts"
+import { shrinkIndexes } from "./Indexes.ts"
 import {
   detach,
   dropDetached,
@@ -207,9 +208,11 @@ export class Retention extends Context.Service<Retention, {
    * respond.
    */
   readonly remove: Effect.Effect<Removed, SqlError>
+  /** Makes indexes smaller: see `shrinkIndexes`. Fails with `SqlError` if the database does not respond. */
+  readonly shrink: Effect.Effect<void, SqlError>
   /**
-   * Runs `prepare` and `remove` if they are due and no other node runs them. After a failure they are due again in ten
-   * minutes. Fails with `SqlError` if the database does not respond.
+   * Runs `prepare`, `remove` and `shrink` if they are due and no other node runs them. After a failure they are due again
+   * in ten minutes. Fails with `SqlError` if the database does not respond.
    */
   readonly runIfDue: Effect.Effect<void, SqlError>
 }>()("parlance/journal/retention/Retention") {
@@ -261,6 +264,10 @@ export class Retention extends Context.Service<Retention, {
         return { partitions, rows, failed }
       }).pipe(Effect.withSpan("Retention.remove"))
 
+      const shrink = Effect.flatMap(storeNow, (now) => shrinkIndexes(sql, now)).pipe(
+        Effect.withSpan("Retention.shrink"),
+      )
+
       /** Claims a job if it is due, and makes it due again after `hours`. Returns whether this node claimed it. */
       const isDue = (job: string, hours: number) =>
         Effect.map(
@@ -297,9 +304,11 @@ export class Retention extends Context.Service<Retention, {
             return failed.length === 0
           }),
         ),
+      ).pipe(
+        Effect.andThen(whenDue("indexes", 24, Effect.as(shrink, true))),
       )
 
-      return Retention.of({ prepare, remove, runIfDue })
+      return Retention.of({ prepare, remove, shrink, runIfDue })
     }),
   )
 

@@ -254,6 +254,36 @@ describe("retention", () => {
         assert.deepStrictEqual(yield* left, [0, 0])
         assert.isFalse(yield* isDueSoon)
       }))
+
+    it.effect("rebuilds the indexes of closed partitions once, without free space", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        for (const days of [80, 10]) {
+          yield* sql`
+            INSERT INTO decisions (org_slug, tracking_id, template_id, copy_id, user_id, mode, segment, policy, decided_at)
+            SELECT 'dense', gen_random_uuid(), 't', 'a', gen_random_uuid(), 'bandit', '', '', now() - ${days} * interval '1 day'
+            FROM generate_series(1, 3000)`
+        }
+        const keyOf = (days: number) =>
+          Effect.map(
+            sql<{ bytes: number; file: string }>`
+              SELECT pg_relation_size(i.indexrelid)::float8 AS bytes, pg_relation_filenode(i.indexrelid)::text AS file
+              FROM (SELECT d.tableoid FROM decisions d WHERE d.org_slug = 'dense'
+                AND d.decided_at > now() - ${days + 1} * interval '1 day' ORDER BY d.decided_at LIMIT 1) d
+              JOIN pg_index i ON i.indrelid = d.tableoid AND i.indisprimary`,
+            ([row]) => row!,
+          )
+        const closed = yield* keyOf(80)
+        const open = yield* keyOf(10)
+        const { shrink } = yield* Retention
+        yield* shrink
+        const rebuilt = yield* keyOf(80)
+        assert.isBelow(rebuilt.bytes / closed.bytes, 0.8)
+        assert.deepStrictEqual(yield* keyOf(10), open)
+        yield* shrink
+        assert.deepStrictEqual(yield* keyOf(80), rebuilt)
+        assert.strictEqual(yield* count("decisions", "t.org_slug = 'dense'"), 6000)
+      }))
   })
 })
 
