@@ -784,6 +784,13 @@ CREATE TABLE propensity_tallies (
   PRIMARY KEY (org_slug, template_id, day, candidates, copy_id, measure)
 );
 
+CREATE TABLE read_mark (
+  one boolean NOT NULL DEFAULT true,
+  marked_at timestamp with time zone NOT NULL DEFAULT now(),
+  PRIMARY KEY (one),
+  CHECK (one)
+);
+
 CREATE TABLE recovery_codes (
   account_id text NOT NULL,
   digest text NOT NULL,

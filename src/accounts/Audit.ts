@@ -6,6 +6,7 @@ import { Difference } from "../domain/Difference.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import type { Changed, RecordKind, Trail } from "../store/ChangeTrail.ts"
 import { recordset } from "../store/Recordset.ts"
+import { Store } from "../store/Store.ts"
 import { type Actor, nameOf } from "./Actor.ts"
 import type { Rule } from "./Access.ts"
 import { actionOf as refusalOf, signedInAction } from "./SecurityTally.ts"
@@ -325,6 +326,7 @@ export class Audit extends Context.Service<Audit, {
     Audit,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const store = yield* Store
 
       const insert = Effect.fnUntraced(function* (
         { accountId, actor, org }: {
@@ -380,7 +382,7 @@ export class Audit extends Context.Service<Audit, {
           WHERE ${matching(sql, scope, filter)} AND e.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
           ORDER BY e.id DESC LIMIT ${limit}`)
         return rows.map(addressedOf)
-      })
+      }, store.read)
 
       const count = Effect.fn("Audit.count")(function* (scope: AuditScope, filter: AuditFilter) {
         const [row] = yield* Effect.orDie(sql<{ readonly count: number }>`
@@ -388,7 +390,7 @@ export class Audit extends Context.Service<Audit, {
             SELECT 1 FROM audit_entries e WHERE ${matching(sql, scope, filter)} LIMIT ${countedEntries}
           ) e`)
         return row!.count
-      })
+      }, store.read)
 
       return Audit.of({ record, recordEntry, recordOfKey, list, count })
     }),

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { DeliveryFixed, DeliveryNotFound } from "../domain/Errors.ts"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { rowReader } from "../store/ReadRows.ts"
+import { Store } from "../store/Store.ts"
 import { Delivery, DeliveryDetail, type DeliveryState, type DeliverySummary, hasExpired } from "./Delivery.ts"
 import { type DeliveryFilter, matching } from "./DeliveryFilter.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
@@ -132,6 +133,7 @@ export class Deliveries extends Context.Service<Deliveries, {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const queue = yield* DeliveryQueue
+      const store = yield* Store
 
       const columns = sql`d.id, d.template_id, d.copy_id, d.email, d.state,
         CASE WHEN d.is_transactional THEN 'transactional' ELSE 'bulk' END AS priority, d.due_at, d.queued_at, d.expires_at,
@@ -140,12 +142,12 @@ export class Deliveries extends Context.Service<Deliveries, {
       const list = Effect.fn("Deliveries.list")((org: OrgSlug, { cursor, limit, order, ...filter }: Listing) => {
         const isOldest = order === "oldest"
         const after = cursor === undefined ? sql`TRUE` : isOldest ? sql`d.id > ${cursor}` : sql`d.id < ${cursor}`
-        return Effect.orDie(sql<Delivery>`
+        return store.read(Effect.orDie(sql<Delivery>`
           SELECT ${columns} FROM deliveries d
           WHERE d.org_slug = ${org} AND ${matching(sql, filter)} AND ${after}
           ORDER BY d.id ${isOldest ? sql`ASC` : sql`DESC`} LIMIT ${limit}`.pipe(
           Effect.flatMap(Effect.forEach(readDelivery)),
-        ))
+        )))
       })
 
       const get = Effect.fn("Deliveries.get")(function* (org: OrgSlug, id: string) {

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { Store } from "../store/Store.ts"
 import type { Cursor, Stream } from "./Cursor.ts"
 
 // Rows of the views `export_*` in pages. Transactions commit out of order, so a page ends at a horizon: the time before
@@ -22,6 +23,13 @@ interface ExportPage {
   readonly cursor: Cursor
   /** Whether more rows are available now. */
   readonly hasMore: boolean
+}
+
+/** The start and the size of a page. */
+interface PageOptions {
+  readonly after: Cursor | undefined
+  readonly since: Date
+  readonly limit: number
 }
 
 /** Columns of the view of a stream, in their order, without the organization. */
@@ -218,7 +226,7 @@ export class Exports extends Context.Service<Exports, {
   readonly page: (
     org: OrgSlug,
     stream: Stream,
-    options: { readonly after: Cursor | undefined; readonly since: Date; readonly limit: number },
+    options: PageOptions,
   ) => Effect.Effect<ExportPage, CursorExpired | SqlError>
   /** Returns the position before the rows from `since` on. Fails with `SqlError` if the database does not respond. */
   readonly start: (stream: Stream, since: Date) => Effect.Effect<Cursor, SqlError>
@@ -232,6 +240,7 @@ export class Exports extends Context.Service<Exports, {
     Exports,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const store = yield* Store
       const queries = makeQueries(sql)
 
       /** Reads intervals until the page is full, the horizon is reached or `patienceMillis` has passed. */
@@ -272,18 +281,24 @@ export class Exports extends Context.Service<Exports, {
       const page = Effect.fn("Exports.page")(function* (
         org: OrgSlug,
         stream: Stream,
-        { after, limit, since }: {
-          readonly after: Cursor | undefined
-          readonly since: Date
-          readonly limit: number
-        },
+        { after, limit, since }: PageOptions,
       ) {
         const now = yield* Clock.currentTimeMillis
         if (after !== undefined && Date.parse(after.late.at) < now - cursorDays * dayMillis) {
           return yield* new CursorExpired()
         }
-        // Read before the rows, so that a transaction that ends later is not before the horizon.
+        // Read before the rows, so that a transaction that ends later is not before the horizon. Read from the primary,
+        // because a replica does not show the transactions in progress.
         const horizon = yield* queries.horizon
+        return yield* store.read(pageUntil(org, stream, horizon, { after, limit, since }))
+      })
+
+      const pageUntil = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        stream: Stream,
+        horizon: string,
+        { after, limit, since }: PageOptions,
+      ) {
         const cursor = after ?? (yield* queries.start(stream, since, horizon))
         const late = yield* queries.lateRows(org, cursor, horizon, limit)
         const again = late.flatMap(({ found, late_at: _at, late_id: _id, ...row }) => found ? [row] : [])

@@ -12,6 +12,7 @@ import type { EventRow, PersonDecision, Position, RecentEvent } from "../journal
 import { deliveriesOf, deliveryIdsTo } from "../delivery/DeliveriesOfPeople.ts"
 import { profilesOf, type StoredProfile } from "../profiles/ProfileRows.ts"
 import { adviceOf, type GivenAdvice } from "../sendtime/AdviceRows.ts"
+import { Store } from "../store/Store.ts"
 import { isForced } from "../journal/decisions/Track.ts"
 import { effectsOf, type EventEffect } from "../journal/events/EventEffects.ts"
 
@@ -186,6 +187,7 @@ export class Timelines extends Context.Service<Timelines, {
     Timelines,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const store = yield* Store
 
       /** Returns messages to these addresses that have no decision of their own, latest first. */
       const repeatsOf = Effect.fnUntraced(function* (org: OrgSlug, emails: ReadonlyArray<string>) {
@@ -282,23 +284,27 @@ export class Timelines extends Context.Service<Timelines, {
 
       const find = Effect.fn("Timelines.find")(
         (org: OrgSlug, ask: TimelineQuery, page: { readonly cursor: string | undefined; readonly limit: number }) =>
-          Effect.orDie("trackingId" in ask ? message(org, ask.trackingId) : person(org, ask, page)),
+          store.read(Effect.orDie("trackingId" in ask ? message(org, ask.trackingId) : person(org, ask, page))),
       )
 
-      const search = Effect.fn("Timelines.search")(function* (
-        org: OrgSlug,
-        text: string,
-        page: { readonly cursor: string | undefined; readonly limit: number },
-      ) {
-        if (page.cursor === undefined) {
-          const timeline = yield* message(org, text)
-          if (!isEmpty(timeline)) return { as: "tracking_id" as const, timeline }
-        }
-        const asUser = yield* personOf(org, { userId: text })
-        // A caller's id may be an e-mail address. If it is not the id of a profile, it may be a profile's address.
-        const ask = asUser.profiles.length > 0 || !text.includes("@") ? { userId: text } : { email: text }
-        return { as: "person" as const, timeline: yield* person(org, ask, page) }
-      }, Effect.orDie)
+      const search = Effect.fn("Timelines.search")(
+        function* (
+          org: OrgSlug,
+          text: string,
+          page: { readonly cursor: string | undefined; readonly limit: number },
+        ) {
+          if (page.cursor === undefined) {
+            const timeline = yield* message(org, text)
+            if (!isEmpty(timeline)) return { as: "tracking_id" as const, timeline }
+          }
+          const asUser = yield* personOf(org, { userId: text })
+          // A caller's id may be an e-mail address. If it is not the id of a profile, it may be a profile's address.
+          const ask = asUser.profiles.length > 0 || !text.includes("@") ? { userId: text } : { email: text }
+          return { as: "person" as const, timeline: yield* person(org, ask, page) }
+        },
+        Effect.orDie,
+        store.read,
+      )
 
       const recent = Effect.fn("Timelines.recent")((org: OrgSlug, source: string, limit: number) =>
         Effect.orDie(JournalTimeline.recentEvents(sql, org, source, limit))

@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ModelSnapshot } from "../bandit/Model.ts"
 import { defaultFloor } from "../bandit/Policy.ts"
 import { bucketAt, keptMillis, windowBounds } from "../bandit/Window.ts"
 import { noticed, RequestNotices } from "../decide/RequestNotices.ts"
@@ -11,7 +12,9 @@ import { readHoldouts } from "../learning/HoldoutTallies.ts"
 import { type LearningWindow, learningWindow } from "../domain/LearningWindow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { readPropensities } from "../learning/PropensityTallies.ts"
+import { Store } from "../store/Store.ts"
 import { countsOf } from "../learning/TallyReports.ts"
+import type { TemplateOutline } from "../templates/TemplateContent.ts"
 import { Templates } from "../templates/Templates.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { exposureEffects } from "./ExposureEffects.ts"
@@ -52,6 +55,7 @@ export class Results extends Context.Service<Results, {
     Results,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const store = yield* Store
       const templates = yield* Templates
       const templateCache = yield* TemplateCache
       const learning = yield* Learning
@@ -81,6 +85,18 @@ export class Results extends Context.Service<Results, {
         const template = yield* templates.outline(org, id)
         yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
+        // The model of a window has no verdict. The verdict is stored with the model of all decisions.
+        const verdict = model.verdict ?? (yield* learning.model(org, template.id, undefined)).verdict
+        return yield* store.read(resultsOf(org, template, model, verdict, options))
+      })
+
+      const resultsOf = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        template: TemplateOutline,
+        model: ModelSnapshot,
+        verdict: ModelSnapshot["verdict"],
+        options: ResultsOptions,
+      ) {
         const nowMillis = yield* Clock.currentTimeMillis
         // The model includes a bucket if its start after the roll-up is in the window. These bounds select rows that
         // are not rolled up yet by that start too.
@@ -98,8 +114,6 @@ export class Results extends Context.Service<Results, {
           const seen = view?.variantsById.get(id)
           if (seen === undefined ? active : seen.active && seen.calendar.holds(nowMillis)) eligible.add(id)
         }
-        // The model of a window has no verdict. The verdict is stored with the model of all decisions.
-        const verdict = model.verdict ?? (yield* learning.model(org, template.id, undefined)).verdict
         const composed = yield* worker.results({
           template: {
             id: template.id,

@@ -5,6 +5,7 @@ import { dayMillis } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import * as Json from "../json/Json.ts"
+import { Store } from "../store/Store.ts"
 import { Learning } from "../learning/Learning.ts"
 import { countsOverTime, seriesMeasures } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
@@ -58,6 +59,7 @@ export class SegmentExplorer extends Context.Service<SegmentExplorer, {
     SegmentExplorer,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const store = yield* Store
       const learning = yield* Learning
       const templates = yield* Templates
 
@@ -74,7 +76,7 @@ export class SegmentExplorer extends Context.Service<SegmentExplorer, {
           const now = yield* Clock.currentTimeMillis
           const from = firstBucketFrom(now - (mostDays + settledDays) * dayMillis, now)
           const to = firstBucketFrom(now - settledDays * dayMillis, now)
-          const { count, rows } = yield* Effect.orDie(countsOverTime(sql, org, template.id, {
+          const { count, rows } = yield* store.read(Effect.orDie(countsOverTime(sql, org, template.id, {
             from: new Date(from),
             to: new Date(to),
             length: dayMillis,
@@ -82,7 +84,7 @@ export class SegmentExplorer extends Context.Service<SegmentExplorer, {
             byContext: true,
             copyIds: [question.variant, question.against],
             limit: mostRows,
-          }))
+          })))
           if (count > mostRows) return { from, to, segments: null }
           const outcome = comparedOutcome(template.objective)
           const counts = (Json.parseStored(rows) as ReadonlyArray<Row>).map((row): DayCount => ({

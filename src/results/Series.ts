@@ -1,13 +1,16 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ModelSnapshot } from "../bandit/Model.ts"
 import { dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { readEvenSplits } from "../learning/EvenSplitTallies.ts"
+import { Store } from "../store/Store.ts"
 import { settledDays } from "../sendtime/SettledDays.ts"
 import type { Template } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
 import { countsOverTime, delayRows } from "../learning/TallyReports.ts"
+import type { TemplateOutline } from "../templates/TemplateContent.ts"
 import { Templates } from "../templates/Templates.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
@@ -46,6 +49,7 @@ export class Series extends Context.Service<Series, {
     Series,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const store = yield* Store
       const templates = yield* Templates
       const templateCache = yield* TemplateCache
       const learning = yield* Learning
@@ -86,6 +90,16 @@ export class Series extends Context.Service<Series, {
         const template = yield* templates.outline(org, id)
         yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
+        return yield* store.read(seriesOf(org, template, model, options, named))
+      })
+
+      const seriesOf = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        template: TemplateOutline,
+        model: ModelSnapshot,
+        options: ResultsOptions,
+        named: ReadonlyArray<string>,
+      ) {
         const now = yield* Clock.currentTimeMillis
         const { from, to } = windowBounds(model.window, now)
         const oldest = Math.max(from, model.firstSendAt ?? now)

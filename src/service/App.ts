@@ -144,6 +144,7 @@ import { Changes } from "../organizations/Changes.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { SuppressionImports } from "../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../suppressions/Suppressions.ts"
+import * as ReadReplica from "../store/ReadReplica.ts"
 import * as ServerWatch from "../store/ServerWatch.ts"
 import * as OperatorRefusals from "./OperatorRefusals.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
@@ -327,6 +328,7 @@ export const layerJobs = Layer.mergeAll(
   Intake.layerRunning,
   Sweep.layer,
   ServerWatch.layer,
+  ReadReplica.layerFirstRead,
   Expired.layerRunning,
   Dispatcher.layer,
   DeliveryRates.layerRunning,

@@ -7,6 +7,7 @@ export const secretSettings = [
   "ADMIN_TOKEN",
   "DATABASE_URL",
   "DATABASE_DIRECT_URL",
+  "DATABASE_READ_URL",
   "MAIL_URL",
   "OIDC_CLIENT_SECRET",
   "OTEL_EXPORTER_OTLP_HEADERS",

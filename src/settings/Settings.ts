@@ -93,6 +93,16 @@ const config = {
    */
   databaseDirectUrl: secret("DATABASE_DIRECT_URL"),
   /**
+   * `DATABASE_READ_URL`: address of a read replica of the same database, for exports, results and pages of the console.
+   * Default: they use `DATABASE_URL`.
+   */
+  databaseReadUrl: secret("DATABASE_READ_URL"),
+  /**
+   * `DATABASE_READ_MAX_LAG`: time that a read waits for the replica to show everything stored before the read. After it,
+   * the primary answers. Default 1 second.
+   */
+  databaseReadMaxLag: duration("DATABASE_READ_MAX_LAG").pipe(Config.withDefault(Duration.seconds(1))),
+  /**
    * `DATABASE_CA`: certificate of the authority that signs the certificate of the server of `DATABASE_URL`, as PEM or
    * as the path of a file. Without `sslmode`, it sets `sslmode` to `verify-full`. Default: no certificate.
    */
@@ -280,7 +290,7 @@ export const { dnsServers } = config
 
 type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof config)[name]> }
 
-type DatabaseSetting = "databaseUrl" | "databaseDirectUrl" | "databaseCa"
+type DatabaseSetting = "databaseUrl" | "databaseDirectUrl" | "databaseReadUrl" | "databaseCa"
 
 /** The values of all settings, checked. */
 type Checked = Omit<Values, "store" | DatabaseSetting | "mailUrl" | "mailFrom" | "mailCa"> & {
@@ -290,6 +300,8 @@ type Checked = Omit<Values, "store" | DatabaseSetting | "mailUrl" | "mailFrom" |
   readonly database: Option.Option<DatabaseTarget>
   /** The server of `DATABASE_DIRECT_URL`. None: everything uses `database`. */
   readonly databaseDirect: Option.Option<DatabaseTarget>
+  /** The server of `DATABASE_READ_URL`. None: reads use `database`. */
+  readonly databaseRead: Option.Option<DatabaseTarget>
 }
 
 /** Invalid settings, each with its name. */
@@ -338,18 +350,23 @@ const storeFaults = (store: string, isUrlSet: boolean): ReadonlyArray<string> =>
 
 /** Returns the databases of the settings, and their faults. */
 const databasesOf = (
-  { databaseCa, databaseDirectUrl = Option.none(), databaseUrl = Option.none(), isDemo, store }: Partial<Values>,
+  values: Partial<Values>,
   isUrlEmpty: boolean,
-): Pick<Checked, "database" | "databaseDirect"> & { readonly faults: ReadonlyArray<string> } => {
-  const none = { database: Option.none(), databaseDirect: Option.none() }
+): Pick<Checked, "database" | "databaseDirect" | "databaseRead"> & { readonly faults: ReadonlyArray<string> } => {
+  const { databaseCa, databaseUrl = Option.none(), isDemo, store } = values
+  const { databaseDirectUrl = Option.none(), databaseReadUrl = Option.none() } = values
+  const none = { database: Option.none(), databaseDirect: Option.none(), databaseRead: Option.none() }
   if (isUrlEmpty || Option.exists(databaseUrl, (url) => Redacted.value(url).trim() === "")) {
     return { ...none, faults: [emptyUrl] }
   }
   const faults = [...storeFaults(store ?? "", Option.isSome(databaseUrl))]
   if (Option.isNone(databaseUrl)) {
-    for (
-      const [name, isSet] of [["DATABASE_CA", !!databaseCa], ["DATABASE_DIRECT_URL", Option.isSome(databaseDirectUrl)]]
-    ) {
+    const others = {
+      DATABASE_CA: !!databaseCa,
+      DATABASE_DIRECT_URL: Option.isSome(databaseDirectUrl),
+      DATABASE_READ_URL: Option.isSome(databaseReadUrl),
+    }
+    for (const [name, isSet] of Object.entries(others)) {
       if (isSet) faults.push(`${name}: has no effect without DATABASE_URL. Set that too, or unset ${name}`)
     }
     return { ...none, faults }
@@ -368,8 +385,9 @@ const databasesOf = (
   const password = Option.getOrUndefined(database)?.password
   if (isDemo === false && password !== undefined && Redacted.value(password) === knownPassword) faults.push(demoFault)
   const databaseDirect = targetOf("DATABASE_DIRECT_URL", databaseDirectUrl)
+  const databaseRead = targetOf("DATABASE_READ_URL", databaseReadUrl)
   // A fault of DATABASE_CA concerns every URL.
-  return { database, databaseDirect, faults: [...new Set(faults)] }
+  return { database, databaseDirect, databaseRead, faults: [...new Set(faults)] }
 }
 
 /** Returns the server for mail of the service itself, and the faults of its settings. */

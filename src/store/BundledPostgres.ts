@@ -108,6 +108,7 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
         kind: "embedded",
         setting: "DATA_DIR",
         direct: undefined,
+        read: (effect) => effect,
         address: dataDir,
         answers,
         look: undefined,

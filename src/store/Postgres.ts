@@ -12,6 +12,7 @@ import { type DatabaseTarget, isSocketFolder } from "../settings/DatabaseUrl.ts"
 import { unreachableAt, whenReachableAt } from "./FirstConnection.ts"
 import { innermost } from "./innermost.ts"
 import * as Pooler from "./Pooler.ts"
+import * as ReadReplica from "./ReadReplica.ts"
 import { certificateOf, open } from "./ServerConnection.ts"
 import * as ServerWatch from "./ServerWatch.ts"
 import { Store, type StorePlace } from "./Store.ts"
@@ -113,10 +114,33 @@ const openDirect = Effect.fnUntraced(
 )
 
 /**
- * `SqlClient` and `Store` for the PostgreSQL server at `target`, with a pool that replaces broken connections. `direct`
- * is an address of the same server without a pooler. Fails with `StoreUnreachable`.
+ * Opens a pool for the server of `DATABASE_READ_URL`, which connects with the first read. Returns the function
+ * `Store.read` for a client of the primary.
  */
-export const layer = (target: DatabaseTarget, direct: Option.Option<DatabaseTarget>) =>
+const openReplica = Effect.fnUntraced(function* (read: Option.Option<DatabaseTarget>) {
+  const { databasePoolSize, databaseReadMaxLag } = yield* Settings
+  if (Option.isNone(read)) return () => <A, E, R>(effect: Effect.Effect<A, E, R>) => effect
+  const replica = yield* PgClient.make({
+    ...connectionTo(read.value),
+    ...clientOptions,
+    // A pooler may be in front of the replica.
+    startupParameters: {},
+    prepare: read.value.prepares === true,
+    maxConnections: databasePoolSize,
+  })
+  const place = placeOf("DATABASE_READ_URL", read.value, databasePoolSize)
+  return (primary: SqlClient.SqlClient) => ReadReplica.make({ place, primary, replica, maxLag: databaseReadMaxLag })
+})
+
+/**
+ * `SqlClient` and `Store` for the PostgreSQL server at `target`, with a pool that replaces broken connections. `direct`
+ * is an address of the same server without a pooler, and `read` an address of a replica. Fails with `StoreUnreachable`.
+ */
+export const layer = (
+  target: DatabaseTarget,
+  direct: Option.Option<DatabaseTarget>,
+  read: Option.Option<DatabaseTarget>,
+) =>
   Layer.unwrap(Effect.gen(function* () {
     const { databasePoolSize } = yield* Settings
     yield* giveUpShell
@@ -145,23 +169,27 @@ export const layer = (target: DatabaseTarget, direct: Option.Option<DatabaseTarg
     })
     const answers = yield* makeAnswers(watched)
     const listening = own?.connect ?? (pool.isPooled ? Effect.never : PgConnection.make(watched))
-    return Layer.merge(
+    const readWith = yield* openReplica(read)
+    const store = Layer.effect(
+      Store,
+      Effect.map(SqlClient.SqlClient, (sql) =>
+        Store.of({
+          ...place,
+          kind: "postgres",
+          direct: own,
+          read: readWith(sql),
+          answers,
+          look: watch?.look,
+          listen: (channel) => Effect.flatMap(listening, (session) => session.listen(channel)),
+        })),
+    )
+    return Layer.provideMerge(
+      store,
       pool.isPooled
         ? Layer.tap(
           client,
           (context) => Effect.sync(() => limitIdleTransactions(Context.get(context, SqlClient.SqlClient))),
         )
         : client,
-      Layer.succeed(
-        Store,
-        Store.of({
-          ...place,
-          kind: "postgres",
-          direct: own,
-          answers,
-          look: watch?.look,
-          listen: (channel) => Effect.flatMap(listening, (session) => session.listen(channel)),
-        }),
-      ),
     )
   })).pipe(Layer.provide(Reactivity.layer))

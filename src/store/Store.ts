@@ -5,7 +5,7 @@ import type { SqlError } from "effect/sql/SqlError"
 
 /** An address of a database, and the setting that determines it. */
 export interface StorePlace {
-  readonly setting: "DATA_DIR" | "DATABASE_URL" | "DATABASE_DIRECT_URL"
+  readonly setting: "DATA_DIR" | "DATABASE_URL" | "DATABASE_DIRECT_URL" | "DATABASE_READ_URL"
   /** Location for messages: a folder, or host, port and database. Never contains a password. */
   readonly address: string
   /** Explains why the database cannot be used and how to fix it. Undefined for other errors. */
@@ -20,6 +20,11 @@ export class Store extends Context.Service<
     readonly kind: "embedded" | "postgres"
     /** The server of `DATABASE_DIRECT_URL`, for migrations. Undefined: they use the pool, like all statements. */
     readonly direct: StorePlace & { readonly sql: SqlClient.SqlClient } | undefined
+    /**
+     * Runs an effect that only reads, on the server of `DATABASE_READ_URL` if it is set: see `ReadReplica`. The effect
+     * may run twice, and must not fork statements that outlive it.
+     */
+    readonly read: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /**
      * Whether the database answers within 2 seconds. Uses its own connection, so that it neither waits for the connection
      * pool nor takes a connection from it.

@@ -43,14 +43,14 @@ const disableStatementCache = (sql: SqlClient.SqlClient) => {
  * migrations.
  */
 export const layer = Layer.unwrap(
-  Effect.map(Settings, ({ database, databaseDirect }): Layer.Layer<
+  Effect.map(Settings, ({ database, databaseDirect, databaseRead }): Layer.Layer<
     PgClient.PgClient | SqlClient.SqlClient | Store,
     Layer.Error<typeof BundledPostgres.layer> | StoreUnreachable,
     Settings
   > =>
     Option.match(database, {
       onNone: () => BundledPostgres.layer,
-      onSome: (target) => Postgres.layer(target, databaseDirect),
+      onSome: (target) => Postgres.layer(target, databaseDirect, databaseRead),
     })),
 ).pipe(
   Layer.tap((context) =>

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 /** The server cannot be reached, or refuses a statement that every start needs. */
 export class StoreUnreachable extends Schema.TaggedError<StoreUnreachable>()("StoreUnreachable", {
   /** The setting that determines the database. */
-  setting: Schema.Literals(["DATABASE_URL", "DATABASE_DIRECT_URL", "DATA_DIR"]),
+  setting: Schema.Literals(["DATABASE_URL", "DATABASE_DIRECT_URL", "DATABASE_READ_URL", "DATA_DIR"]),
   address: Schema.String,
   reason: Schema.String,
   /** Whether the failure may pass, such as a server that is still starting. */

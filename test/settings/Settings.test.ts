@@ -163,6 +163,8 @@ describe("settings", () => {
         [{ STORE: "sqlite" }, /STORE: must be embedded or external/],
         [{ DATABASE_CA: "/ca.pem" }, /DATABASE_CA: has no effect without DATABASE_URL/],
         [{ DATABASE_DIRECT_URL: DATABASE_URL }, /DATABASE_DIRECT_URL: has no effect without DATABASE_URL/],
+        [{ DATABASE_READ_URL: DATABASE_URL }, /DATABASE_READ_URL: has no effect without DATABASE_URL/],
+        [{ DATABASE_URL, DATABASE_READ_URL: "mysql://db" }, /^ {2}DATABASE_READ_URL: must be a URL such as/m],
         [{ DATABASE_URL, DATABASE_DIRECT_URL: "mysql://db" }, /^ {2}DATABASE_DIRECT_URL: must be a URL such as/m],
         [
           { DATABASE_URL, DATABASE_DIRECT_URL: DATABASE_URL, DATABASE_CA: "/nowhere/ca.pem" },

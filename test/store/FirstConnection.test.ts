@@ -80,6 +80,7 @@ const layerStore = Layer.succeed(
     kind: "postgres",
     setting: "DATABASE_URL",
     direct: undefined,
+    read: (effect) => effect,
     address: "db:5432/shop",
     answers: Effect.succeed(false),
     look: undefined,

@@ -81,3 +81,18 @@ export const startPostgres = async (
     },
   }
 }
+
+/**
+ * Starts a server and a standby that streams from it. Both begin with the database of `seed`, a `DATA_DIR` whose server
+ * has ended, so the standby needs no backup. Ends both when the scope closes.
+ */
+export const scopedReplicas = Effect.fnUntraced(function* (seed: string) {
+  const scoped = (options: Parameters<typeof startPostgres>[0]) =>
+    Effect.acquireRelease(Effect.promise(() => startPostgres({ seed, ...options })), ({ stop }) => Effect.promise(stop))
+  const primary = yield* scoped({})
+  const standby = yield* scoped({
+    files: { "standby.signal": "" },
+    settings: { primary_conninfo: `host=127.0.0.1 port=${new URL(primary.url).port} user=postgres` },
+  })
+  return { primary, standby }
+})

@@ -7,6 +7,7 @@ import type { OrgSlug } from "../../domain/Ids.ts"
 import { Settings } from "../../settings/Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
 import { recordset } from "../../store/Recordset.ts"
+import { Store } from "../../store/Store.ts"
 
 /** A received body. */
 export interface Received {
@@ -158,6 +159,7 @@ export class Inbox extends Context.Service<Inbox, {
     Inbox,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const database = yield* Store
       const settings = yield* Settings
       const clock = yield* Clock.Clock
       const arrived = yield* Queue.sliding<void>(1)
@@ -190,7 +192,8 @@ export class Inbox extends Context.Service<Inbox, {
         GroupCommit.commitWith(commit, { ...received, receivedAt: clock.currentTimeMillisUnsafe() })
 
       const list = Effect.fn("Inbox.list")(
-        (org: OrgSlug, source: string, page: EntryPage) => Effect.orDie(readEntries(sql, org, source, page)),
+        (org: OrgSlug, source: string, page: EntryPage) =>
+          database.read(Effect.orDie(readEntries(sql, org, source, page))),
       )
 
       /** Announces bodies of unknown size. */

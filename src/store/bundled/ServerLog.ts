@@ -41,7 +41,7 @@ export const make = (): ServerLog => {
 }
 
 /** Whether a line reports that the server accepts connections. */
-export const isReady = (line: string): boolean => line.includes("database system is ready to accept connections")
+export const isReady = (line: string): boolean => /ready to accept (read-only )?connections/.test(line)
 
 /** Returns the step of a starting server, for people who wait; undefined if the line reports none. */
 export const progressOf = (line: string): string | undefined => {

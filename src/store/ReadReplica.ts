@@ -1,0 +1,177 @@
+import type { PgClient } from "@effect/sql-pg"
+import { Cause, Clock, Context, Duration, Effect, Exit, Layer, Metric, Option, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { isSqlError } from "effect/sql/SqlError"
+import { bounded } from "./bounded.ts"
+import { innermost } from "./innermost.ts"
+import { Store, type StorePlace } from "./Store.ts"
+
+// A replica shows a commit some time after the primary. To find out whether it shows everything, a read stores a mark
+// with the primary and waits until the replica shows that mark. The mark says more than a position in the write-ahead
+// log: a replica of another database, or one that follows a replaced primary, never shows it.
+
+/** Time for a read on the replica, including the wait for the mark. Unit: milliseconds. */
+const patienceMillis = 10_000
+
+/** Pause before the replica is used again after it was unreachable or behind. Unit: milliseconds. */
+const pauseMillis = 5_000
+
+type Outcome = "replica" | "behind" | "unreachable" | "failed"
+
+const reads = (outcome: Outcome) =>
+  Metric.counter("parlance_replica_reads_total", { incremental: true, attributes: { outcome } })
+
+/** Time that the last read waited for the replica. */
+const lag = Metric.gauge("parlance_replica_lag_seconds")
+
+/** Whether the current fiber is in a read on the replica. */
+const IsReading = Context.Reference<boolean>("parlance/store/IsReading", { defaultValue: () => false })
+
+/** A read that the primary has to answer, and the reason. */
+class NotRead {
+  readonly outcome: Exclude<Outcome, "replica">
+  readonly reason: string
+  constructor(outcome: NotRead["outcome"], reason: string) {
+    this.outcome = outcome
+    this.reason = reason
+  }
+}
+
+interface ReplicaOptions {
+  readonly place: StorePlace
+  readonly primary: SqlClient.SqlClient
+  readonly replica: PgClient.PgClient
+  /** Maximum time that a read waits for its mark. */
+  readonly maxLag: Duration.Duration
+}
+
+const monotonicMillis = Effect.map(Clock.Clock, (clock) => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+
+/** Stores a mark with the primary. Marks increase, also after a failover to a server whose clock is behind. */
+const storeMark = (primary: SqlClient.SqlClient) =>
+  Effect.map(
+    primary<{ mark: string }>`
+      UPDATE read_mark AS m SET marked_at = greatest(clock_timestamp(), m.marked_at + interval '1 microsecond')
+      RETURNING m.marked_at::text AS mark`,
+    ([row]) => row!.mark,
+  )
+
+/** Waits until the replica shows a mark. Fails with `NotRead` after `maxLag`. */
+const awaitMark = Effect.fnUntraced(function* ({ maxLag, replica }: ReplicaOptions, mark: string) {
+  const began = yield* monotonicMillis
+  const isShown = Effect.map(
+    replica<{ shown: boolean }>`SELECT m.marked_at >= ${mark}::timestamptz AS shown FROM read_mark m`,
+    ([row]) => row?.shown === true,
+  )
+  const deadline = began + Duration.toMillis(maxLag)
+  const isOver = Effect.map(monotonicMillis, (now) => now >= deadline)
+  const shown = yield* Effect.repeat(isShown, {
+    until: (shown) => Effect.map(isOver, (over) => shown || over),
+    schedule: Schedule.spaced("10 millis"),
+  })
+  yield* Metric.update(lag, ((yield* monotonicMillis) - began) / 1000)
+  if (!shown) return yield* Effect.fail(new NotRead("behind", `it is more than ${Duration.format(maxLag)} behind`))
+})
+
+/** Makes transactions within a read join the transaction of the read. */
+const joinReads = (primary: SqlClient.SqlClient) => {
+  const { withTransaction } = primary
+  Object.assign(primary, {
+    withTransaction: ((effect) =>
+      Effect.flatMap(
+        IsReading,
+        (isReading) => isReading ? effect : withTransaction(effect),
+      )) satisfies typeof withTransaction,
+  })
+}
+
+/** Explains why the replica did not answer. */
+const unreadable = (place: StorePlace, error: unknown) =>
+  Effect.map(
+    isSqlError(error) ? place.explain(error) : Effect.undefined,
+    (reason) =>
+      new NotRead(
+        "unreachable",
+        reason ?? (Cause.isTimeoutError(error) ? "it did not answer in time" : innermost(error)),
+      ),
+  )
+
+/**
+ * Returns the function `Store.read`. An effect runs in one transaction of the replica that shows everything that was
+ * committed before the effect began, so nobody misses what they have just written. If the replica is unreachable, shows
+ * it later than `maxLag`, or fails in a statement, the primary answers.
+ */
+export const make = (options: ReplicaOptions) => {
+  const { place, primary, replica } = options
+  let pausedUntil = -Infinity
+  let isUsed = true
+  joinReads(primary)
+
+  const noteUse = (used: boolean, reason: string) =>
+    Effect.suspend(() => {
+      if (used === isUsed) return Effect.void
+      isUsed = used
+      return used
+        ? Effect.logInfo("The read replica of DATABASE_READ_URL answers again")
+        : Effect.logWarning(`${place.setting}: the primary answers in place of ${place.address}: ${reason}`)
+    })
+
+  /** Runs `effect` on the replica. The statements of the primary's client join the transaction of the replica. */
+  const onReplica = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(storeMark(primary), (mark) =>
+      replica.withTransaction(Effect.gen(function* () {
+        yield* awaitMark(options, mark)
+        const context = yield* Effect.context<never>()
+        const connection = Context.getUnsafe(context, replica.transactionService)
+        const exit = yield* effect.pipe(
+          Effect.provideService(primary.transactionService, connection),
+          Effect.provideService(IsReading, true),
+          Effect.exit,
+        )
+        const broken = Exit.isFailure(exit) ? exit.cause.reasons.flatMap(brokenBy) : []
+        return broken.length > 0 ? yield* Effect.fail(new NotRead("failed", innermost(broken[0]))) : exit
+      })).pipe(
+        Effect.provideService(SqlClient.BeginTransaction, "BEGIN READ ONLY"),
+        bounded(patienceMillis),
+        Effect.catchDefect(Effect.fail),
+        Effect.catch((error) =>
+          Effect.flatMap(error instanceof NotRead ? Effect.succeed(error) : unreadable(place, error), Effect.fail)
+        ),
+      ))
+
+  return <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.gen(function* () {
+      if (Option.isSome(yield* Effect.serviceOption(primary.transactionService))) return yield* effect
+      const now = yield* monotonicMillis
+      if (now < pausedUntil) return yield* effect
+      const read = yield* Effect.result(onReplica(effect))
+      if (read._tag === "Success") {
+        yield* Metric.update(reads("replica"), 1)
+        yield* noteUse(true, "")
+        return yield* read.success
+      }
+      // Without a mark, the primary does not answer either, and the effect fails with its error.
+      if (!(read.failure instanceof NotRead)) return yield* effect
+      const { outcome, reason } = read.failure
+      yield* Metric.update(reads(outcome), 1)
+      if (outcome === "failed") yield* Effect.logInfo(`A read of ${place.address} failed: ${reason}`)
+      else {
+        pausedUntil = now + pauseMillis
+        yield* noteUse(false, reason)
+      }
+      return yield* effect
+    })
+}
+
+/** Reads once at the start, so that the log names a wrong `DATABASE_READ_URL` before the first user does. */
+export const layerFirstRead = Layer.effectDiscard(
+  Effect.flatMap(Store, ({ read }) => Effect.forkScoped(read(Effect.void))),
+)
+
+/** Returns the error of a read that concerns the database. Other failures are answers. */
+const brokenBy = (reason: Cause.Reason<unknown>): ReadonlyArray<unknown> =>
+  Cause.isDieReason(reason)
+    ? [reason.defect]
+    : Cause.isFailReason(reason) && isSqlError(reason.error)
+    ? [reason.error]
+    : []
