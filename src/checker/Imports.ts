@@ -1,5 +1,6 @@
 import type { CheckedImport } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
+import { renderedIds, type SnippetSources } from "../domain/Snippet.ts"
 import { checkSources } from "../rendering/CheckSources.ts"
 import {
   atVariables,
@@ -19,14 +20,18 @@ const maxWarnings = 1_000
  * Returns the faults of templates in addition to the faults of their form, and warnings. Equal variants, which are
  * frequent in large imports, are checked once.
  */
-const check = (templates: ReadonlyArray<TemplateLiquid>, note: (pointer: string) => void) => {
+const check = (
+  templates: ReadonlyArray<TemplateLiquid>,
+  snippets: SnippetSources,
+  note: (pointer: string) => void,
+) => {
   const sound = new Set<string>()
   const warnings: Array<Fault> = []
   const faults = inputFaults(templates, ({ formats = {}, vars }, at) => {
     note(at)
     const key = JSON.stringify([vars, formats])
     if (sound.has(key)) return []
-    const checked = checkSources({ vars, formats })
+    const checked = checkSources({ vars, formats, snippets })
     if (checked.faults.length === 0) sound.add(key)
     if (warnings.length < maxWarnings) warnings.push(...atVariables(checked.warnings, at))
     return checked.faults
@@ -35,23 +40,32 @@ const check = (templates: ReadonlyArray<TemplateLiquid>, note: (pointer: string)
 }
 
 /** Checks form and Liquid of the JSON of an import. `note` gets the pointer of each variant before its check. */
-export const checkJson = (json: unknown, note: (pointer: string) => void): CheckedImport<Fault> => {
+export const checkJson = (
+  json: unknown,
+  snippets: SnippetSources,
+  note: (pointer: string) => void,
+): CheckedImport<Fault> => {
   const { faults: ofForm, templates } = decodeImport(json)
   if (ofForm.length >= maxFormFaults) return { templates: [], faults: ofForm, warnings: [] }
-  const checked = check(readLiquid(json), note)
+  const checked = check(readLiquid(json), snippets, note)
   const faults = [...ofForm, ...checked.faults]
   return { templates: withoutFaults(templates, faults), faults, warnings: checked.warnings }
 }
+
+/** Empty snippets in place of those that a file renders, for a check without the organization. */
+const assumed = (text: string): SnippetSources =>
+  new Map(renderedIds([text]).map((id) => [id, { text: "", format: "text" }]))
 
 /** Checks form and Liquid of a template file. `note` gets the place of each variant before its check. */
 export const checkFile = (
   text: string,
   fileName: string,
   note: (place: TemplateFile.FileFault) => void,
+  snippets: SnippetSources = assumed(text),
 ): CheckedImport<TemplateFile.FileFault> => {
   const { faultAt, faults, json, templates } = TemplateFile.examine(text, fileName)
   if (faults.length >= maxFormFaults) return { templates: [], faults, warnings: [] }
-  const ofLiquid = check(readLiquid(json), (pointer) => note(faultAt({ pointer, detail: "" })))
+  const ofLiquid = check(readLiquid(json), snippets, (pointer) => note(faultAt({ pointer, detail: "" })))
   return {
     templates: withoutFaults(templates, ofLiquid.faults),
     faults: TemplateFile.inOrder([...faults, ...ofLiquid.faults.map(faultAt)]),

@@ -1,8 +1,10 @@
 import { Result } from "effect"
 import * as Json from "../json/Json.ts"
-import { checkSources, plainFault, stepsOnly } from "../rendering/CheckSources.ts"
+import { stepsOnly } from "../rendering/Budget.ts"
+import { checkSources, plainFault } from "../rendering/CheckSources.ts"
 import { previewWarnings } from "../rendering/PreviewWarnings.ts"
 import * as Renderer from "../rendering/Renderer.ts"
+import { noSnippets } from "../domain/Snippet.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import type { Rendered, RenderRequest } from "../checking/Checks.ts"
 
@@ -25,8 +27,9 @@ const firstOfPlaces = (warnings: ReadonlyArray<SourceFault>): ReadonlyArray<Sour
 export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
   const { check, maxText, now, strict, timeZone, variants } = request
   const fields = Json.parse(request.fields) as Fields
-  return variants.map(({ formats, vars }): Rendered => {
-    const { faults, warnings } = check === undefined ? { faults: [], warnings: [] } : checkSources({ formats, vars })
+  return variants.map((sources): Rendered => {
+    const { formats, snippets = noSnippets, vars } = sources
+    const { faults, warnings } = check === undefined ? { faults: [], warnings: [] } : checkSources(sources)
     if (check === "draft" && faults.length > 0) return { stage: "source", faults }
     const parsed = Renderer.parseVars(vars, formats)
     if (Result.isFailure(parsed)) return { stage: "source", faults: parsed.failure.faults }
@@ -35,6 +38,7 @@ export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
       strict,
       now,
       timeZone,
+      snippets,
       budget: stepsOnly(),
       warn: (warning) => unusable.push(warning),
     })
@@ -47,7 +51,7 @@ export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
     }
     const shown = maxText === undefined ? rendered.success : cutTo(rendered.success, maxText)
     if (check === undefined) return { vars: shown, warnings: unusable }
-    const observed = Renderer.observe(parsed.success, fields, { now, timeZone, budget: stepsOnly() })
+    const observed = Renderer.observe(parsed.success, fields, { now, timeZone, snippets, budget: stepsOnly() })
     const found = [...faults, ...warnings, ...unusable, ...previewWarnings(observed, formats)]
     return { vars: shown, warnings: firstOfPlaces(found) }
   })

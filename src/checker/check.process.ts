@@ -37,8 +37,8 @@ const handlers: Handlers = {
   sources: ({ variants }, note) =>
     variants.map((one, variant) => checkSources(one, (variable) => note({ variant, variable }))),
   render: renderEach,
-  import: ({ body }, note) => checkJson(Json.parse(body), note),
-  file: ({ text }, note) => checkFile(text, "file", note),
+  import: ({ body, snippets }, note) => checkJson(Json.parse(body), snippets, note),
+  file: ({ snippets, text }, note) => checkFile(text, "file", note, snippets),
   format: ({ as, templates }) => TemplateFile.format(templates, as),
   mapping: ({ body, headers, mapping, receivedAt }) => {
     const json = parsed(mapping, "")

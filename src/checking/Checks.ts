@@ -3,12 +3,15 @@ import type { Formats, TemplateInput, Vars } from "../domain/Template.ts"
 import type { DryRun } from "../domain/DryRun.ts"
 import type { SourceId } from "../domain/Source.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
+import type { SnippetSources } from "../domain/Snippet.ts"
 import type { FileFault } from "../text/TextFaults.ts"
 
 /** The Liquid of one variant. */
 export interface Sources {
   readonly vars: Vars
   readonly formats: Formats
+  /** The snippets that the variables render, with the snippets in them. Default: none. */
+  readonly snippets?: SnippetSources
 }
 
 /** Renders each variant separately with sample fields. */
@@ -60,10 +63,16 @@ export interface Checks {
     readonly answer: ReadonlyArray<CheckedSources>
   }
   readonly render: { readonly request: RenderRequest; readonly answer: ReadonlyArray<Rendered> }
-  /** Decodes the JSON body of an import and checks its Liquid. */
-  readonly import: { readonly request: { readonly body: string }; readonly answer: CheckedImport<Fault> }
+  /** Decodes the JSON body of an import and checks its Liquid, with the snippets of the organization. */
+  readonly import: {
+    readonly request: { readonly body: string; readonly snippets: SnippetSources }
+    readonly answer: CheckedImport<Fault>
+  }
   /** Parses a template file (YAML or JSON) and checks its Liquid. */
-  readonly file: { readonly request: { readonly text: string }; readonly answer: CheckedImport<FileFault> }
+  readonly file: {
+    readonly request: { readonly text: string; readonly snippets: SnippetSources }
+    readonly answer: CheckedImport<FileFault>
+  }
   /** Writes templates as a file. */
   readonly format: {
     readonly request: { readonly templates: ReadonlyArray<TemplateInput>; readonly as: "yaml" | "json" }

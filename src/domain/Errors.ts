@@ -219,6 +219,35 @@ export class ChangeProposed extends Schema.TaggedError<ChangeProposed>()("Change
   }
 }
 
+/** There is no snippet by that id. */
+export class SnippetNotFound extends Schema.TaggedError<SnippetNotFound>()("SnippetNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no snippet ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** The snippet is rendered by variants or other snippets, so it cannot be deleted. */
+export class SnippetInUse extends Schema.TaggedError<SnippetInUse>()("SnippetInUse", {
+  id: Schema.String,
+  /** Where it is used, such as `the variant "warm" of the template "welcome"`. */
+  places: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    const [first, ...more] = this.places
+    const others = more.length === 0 ? "" : ` and ${more.length} more`
+    return `The snippet ${JSON.stringify(this.id)} is used by ${first}${others}. Remove its tags there first.`
+  }
+}
+
+/** The snippet was saved after the version from which a change was made. */
+export class SnippetChanged extends Schema.TaggedError<SnippetChanged>()("SnippetChanged", { id: Schema.String }) {
+  override get message() {
+    return `Somebody has saved the snippet ${
+      JSON.stringify(this.id)
+    } since you opened it. Open it again, and repeat your change.`
+  }
+}
+
 /** There is no proposed change by that id. */
 export class ProposalNotFound
   extends Schema.TaggedError<ProposalNotFound>()("ProposalNotFound", { id: Schema.String }) {

@@ -35,7 +35,7 @@ const wellNamed = Schema.makeFilter<Readonly<Record<string, unknown>>>((record) 
 export const sourceLength = 524_288
 
 /** Source of one variable: text or HTML with Liquid. */
-const LiquidSource = Schema.String.check(Schema.isMaxLength(sourceLength), storable)
+export const LiquidSource = Schema.String.check(Schema.isMaxLength(sourceLength), storable)
 
 // The last check of a schema keeps its description in JSON Schema, where it is no filter of our own.
 const atMost = (count: number) => Schema.isMaxProperties(count)

@@ -1,13 +1,11 @@
 import { Result } from "effect"
 import type { CheckedSources, Sources } from "../checking/Checks.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
-import { Budget } from "./Budget.ts"
+import { stepsOnly } from "./Budget.ts"
 import * as Renderer from "./Renderer.ts"
 import { savingFaults } from "./SavingFaults.ts"
+import { noSnippets } from "../domain/Snippet.ts"
 import { foreignFaults, sourceWarnings } from "./SourceWarnings.ts"
-
-/** Only steps decide whether Liquid is refused. The deadline of the process bounds the time. */
-export const stepsOnly = () => new Budget(1, () => 0)
 
 /** Called before each variable, so that the service knows at which variable the process was stopped. */
 type NoteVariable = (variable: string) => void
@@ -24,7 +22,10 @@ export const plainFault = ({ column, line, message, variable }: SourceFault): So
  * Returns the notations of other platforms, and the faults of sources that are not completely understood or cannot be
  * parsed. Without any, the faults of rendering without fields.
  */
-const liquidFaults = ({ formats, vars }: Sources, note: NoteVariable): ReadonlyArray<SourceFault> => {
+const liquidFaults = (
+  { formats, snippets = noSnippets, vars }: Sources,
+  note: NoteVariable,
+): ReadonlyArray<SourceFault> => {
   const faults: Array<SourceFault> = []
   for (const [variable, source] of Object.entries(vars)) {
     note(variable)
@@ -33,19 +34,24 @@ const liquidFaults = ({ formats, vars }: Sources, note: NoteVariable): ReadonlyA
     // A notation of another platform explains the fault of the parser.
     if (foreign.length > 0) continue
     const one = Object.fromEntries([[variable, source]])
-    const saving = savingFaults(one, formats)
+    const saving = savingFaults(one, formats, snippets)
     const parsed = saving.length > 0 ? Result.fail({ faults: saving }) : Renderer.parseVars(one, formats)
     if (Result.isFailure(parsed)) faults.push(...parsed.failure.faults)
   }
   if (faults.length > 0) return faults
   const parsed = Renderer.parseVars(vars, formats)
   if (Result.isFailure(parsed)) return parsed.failure.faults
-  const rendered = Renderer.render(parsed.success, {}, { strict: false, now: Date.now(), budget: stepsOnly() })
+  const rendered = Renderer.render(parsed.success, {}, {
+    strict: false,
+    now: Date.now(),
+    snippets,
+    budget: stepsOnly(),
+  })
   return Result.isSuccess(rendered) ? [] : rendered.failure.faults.map(plainFault)
 }
 
 /** Checks the sources of a variant before they are saved. */
 export const checkSources = (sources: Sources, note: NoteVariable = () => {}): CheckedSources => ({
   faults: liquidFaults(sources, note),
-  warnings: sourceWarnings(sources.vars, sources.formats),
+  warnings: sourceWarnings(sources.vars, sources.formats, sources.snippets),
 })

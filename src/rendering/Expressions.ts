@@ -75,6 +75,13 @@ const compileLiteral = (token: Token, html: boolean): Evaluate | undefined =>
     ? constant(new Markup(token.content, token.content))
     : undefined
 
+/**
+ * A value that a snippet gets. A missing one is no fault here, because the snippet may test it. HTML of the author stays
+ * HTML.
+ */
+export const compileArgument = (token: Token, html: boolean): Evaluate =>
+  compileLiteral(token, html) ?? compileToken(token, true, 0)
+
 const compileRange = (token: RangeToken, depth: number): Evaluate => {
   const low = compilePlain(token.lhs, false, depth + 1)
   const high = compilePlain(token.rhs, false, depth + 1)

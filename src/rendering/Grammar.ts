@@ -19,6 +19,7 @@ import { filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
 import { Refused } from "./Refused.ts"
 import { Remark } from "./Remark.ts"
+import { RenderTag } from "./RenderTag.ts"
 
 type TagClass = new (token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid, parser: Parser) => Tag
 
@@ -45,7 +46,12 @@ const nested = (Block: TagClass): TagClass =>
 class Unavailable extends Tag {
   constructor(token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid) {
     super(token, rest, liquid)
-    throw new Refused(`the tag "${token.name}" is not available: a variant cannot use other templates`, token.begin)
+    const [, id = "footer"] = /^\s*["']([\w-]+)["']/.exec(token.args) ?? []
+    const remedy = token.name === "include"
+      ? `write {% render '${id}' %}, which inserts a snippet. A snippet sees only the values that the tag passes, as in ` +
+        `{% render '${id}', name: name %}`
+      : "a variant cannot use other templates"
+    throw new Refused(`the tag "${token.name}" is not available: ${remedy}`, token.begin)
   }
   override render(): void {}
 }
@@ -90,7 +96,8 @@ for (
     unless: UnlessTag,
   })
 ) liquid.registerTag(name, nested(Block))
-for (const name of ["include", "render", "layout", "block"]) liquid.registerTag(name, Unavailable)
+for (const name of ["include", "layout", "block"]) liquid.registerTag(name, Unavailable)
+liquid.registerTag("render", RenderTag)
 liquid.registerTag("#", Remark)
 
 /** Tags inside or at the end of other tags, by the surrounding tag. */

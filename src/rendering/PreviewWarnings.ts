@@ -155,6 +155,12 @@ const nothing = ({ source, text }: Observed): ReadonlyArray<SourceFinding> =>
 export const previewWarnings = (observed: ReadonlyArray<Observed>, formats: Formats): ReadonlyArray<SourceFault> =>
   observed.flatMap((one) => {
     const isHtml = Object.hasOwn(formats, one.variable) && formats[one.variable] === "html"
-    const findings = [...(isHtml ? targets(one) : []), ...missingValues(one), ...gaps(one, isHtml), ...nothing(one)]
+    const findings = [
+      ...(isHtml ? targets(one) : []),
+      ...missingValues(one),
+      ...one.missingInSnippets,
+      ...gaps(one, isHtml),
+      ...nothing(one),
+    ]
     return atPlaces(one.variable, one.source, findings)
   })

@@ -5,7 +5,8 @@ import { Budget } from "./Budget.ts"
 import { LimitReached } from "./LimitReached.ts"
 import * as Limits from "./Limits.ts"
 import { ParsedSources } from "./ParsedSources.ts"
-import { Run, type RunOptions } from "./Run.ts"
+import { type Complaint, Run, type RunOptions } from "./Run.ts"
+import type { SnippetSource } from "../domain/Snippet.ts"
 import { isParsed, type LiquidFault, type Parsed, placeOf } from "./Source.ts"
 
 export type { LiquidFault, Parsed } from "./Source.ts"
@@ -70,6 +71,13 @@ const sources = new ParsedSources({ maxBytes: 64 * 1_048_576 })
 export const parse = (source: string, format: Format): Result.Result<Parsed, LiquidFault> => {
   const parsed = sources.parse(source, format)
   return isParsed(parsed) ? Result.succeed(parsed) : Result.fail(parsed)
+}
+
+/** Parses a snippet once for each of its versions, while the cache has room. */
+const parseSnippet = ({ format, text }: SnippetSource): Parsed["render"] => {
+  const parsed = sources.parse(text, format)
+  if (isParsed(parsed)) return parsed.render
+  throw new LimitReached(`renders a snippet whose Liquid cannot be read: ${parsed.message}`)
 }
 
 const knownNames = new WeakMap<Vars, ReadonlyArray<string>>()
@@ -139,7 +147,7 @@ export const render = (
       put(rendered, variable, render)
       continue
     }
-    run ??= new Run(fields, options, parsed.constantLength, budget)
+    run ??= new Run(fields, options, parsed.constantLength, budget, parseSnippet)
     run.begin()
     try {
       render(run)
@@ -165,6 +173,8 @@ export interface Observed {
   readonly text: string
   /** Names without a value that the source uses without testing them, with the offset of their first use. */
   readonly missing: ReadonlyMap<string, number>
+  /** Names without a value in snippets, at the tags that render the snippets. */
+  readonly missingInSnippets: ReadonlyArray<Complaint>
   /** Outputs without text: the offset in the source, and in the text. */
   readonly empty: ReadonlyMap<number, number>
 }
@@ -176,10 +186,13 @@ export const observe = (
   options: Omit<RenderOptions, "strict">,
 ): ReadonlyArray<Observed> => {
   const budget = options.budget ?? new Budget()
-  const run = new Run(fields, { ...options, strict: true, recordsEmpty: true }, parsed.constantLength, budget)
+  const everything = { ...options, strict: true, recordsEmpty: true }
+  const run = new Run(fields, everything, parsed.constantLength, budget, parseSnippet)
   return parsed.names.flatMap((variable, place): ReadonlyArray<Observed> => {
     const { render, source } = parsed.parsed[place]!
-    if (typeof render === "string") return [{ variable, source, text: render, missing: new Map(), empty: new Map() }]
+    if (typeof render === "string") {
+      return [{ variable, source, text: render, missing: new Map(), missingInSnippets: [], empty: new Map() }]
+    }
     run.begin()
     try {
       render(run)
@@ -188,7 +201,15 @@ export const observe = (
     } finally {
       run.end()
     }
-    return [{ variable, source, text: run.out, missing: run.missing ?? new Map(), empty: run.empty ?? new Map() }]
+    const missingInSnippets = (run.complaints ?? []).filter(({ missing }) => missing !== undefined)
+    return [{
+      variable,
+      source,
+      text: run.out,
+      missing: run.missing ?? new Map(),
+      missingInSnippets,
+      empty: run.empty ?? new Map(),
+    }]
   })
 }
 
@@ -232,11 +253,11 @@ const warnAbout = (
 }
 
 const strictFaults = (variable: string, source: string, run: Run): ReadonlyArray<VariableFault> => {
-  const faults: Array<VariableFault> = (run.complaints ?? []).map(({ begin, message }) => ({
+  const faults: Array<VariableFault> = (run.complaints ?? []).map(({ begin, message, missing }) => ({
     variable,
-    kind: "invalid",
+    kind: missing === undefined ? "invalid" : "undefined",
     message,
-    undefinedVariables: [],
+    undefinedVariables: missing === undefined ? [] : [missing.name],
     ...placeOf(source, begin),
   }))
   if (run.missing === undefined) return faults

@@ -1,6 +1,7 @@
 import type { Budget } from "./Budget.ts"
 import { LimitReached } from "./LimitReached.ts"
 import * as Limits from "./Limits.ts"
+import { noSnippets, snippetDepth, type SnippetSource, type SnippetSources } from "../domain/Snippet.ts"
 
 /** A request of a loop's or block's content to the surrounding tags. */
 export const Jump = { none: 0, break: 1, continue: 2 } as const
@@ -18,14 +19,29 @@ export interface RunOptions {
   readonly now: number
   /** IANA name of the zone in which dates are read and written. Default: UTC. */
   readonly timeZone?: string
+  /** The snippets that `render` inserts. Default: none. */
+  readonly snippets?: SnippetSources
   /** Whether the places of outputs without text are recorded. Default: false. */
   readonly recordsEmpty?: boolean
 }
 
 /** A value that cannot be used, with the offset of its use in the source. */
-interface Complaint {
+export interface Complaint {
   readonly message: string
   readonly begin: number
+  /** A name without a value in a snippet. Absent for unusable values. */
+  readonly missing?: { readonly snippet: string; readonly name: string }
+}
+
+/** A snippet as the parser returns it: a text without Liquid, or how to render it. */
+type Body = string | ((run: Run) => void)
+
+/** The snippet that a run renders. */
+interface Place {
+  readonly id: string
+  /** Offset of the outermost `render` in the source of the variable. */
+  readonly begin: number
+  readonly depth: number
 }
 
 /**
@@ -50,16 +66,26 @@ export class Run {
   #counters: Map<string, number> | undefined
   #positions: Map<string, number> | undefined
   #loops: Array<{ readonly name: string; value: unknown }> | undefined
+  /** Undefined outside of snippets. */
+  #place: Place | undefined
 
+  readonly #parse: (snippet: SnippetSource) => Body
   readonly #budget: Budget
   #written: number
   #dirty = false
   #cap = Limits.outputLength
 
-  /** `written` is the length of the variant so far, without this run's output. */
-  constructor(readonly fields: object, readonly options: RunOptions, written: number, budget: Budget) {
+  /** `written` is the length of the variant so far, without this run's output. `parse` returns the body of a snippet. */
+  constructor(
+    public fields: object,
+    readonly options: RunOptions,
+    written: number,
+    budget: Budget,
+    parse: (snippet: SnippetSource) => Body,
+  ) {
     this.#written = written
     this.#budget = budget
+    this.#parse = parse
   }
 
   get timeZone(): string {
@@ -107,6 +133,56 @@ export class Run {
    */
   isReported(name: string): boolean {
     return this.options.recordsEmpty === true && this.#locals?.has(name) === true
+  }
+
+  /** Returns a snippet. Throws `LimitReached` if it does not exist. */
+  snippet(id: string): SnippetSource {
+    const snippet = (this.options.snippets ?? noSnippets).get(id)
+    if (snippet === undefined) throw new LimitReached(`renders the snippet ${JSON.stringify(id)}, which does not exist`)
+    return snippet
+  }
+
+  /**
+   * Renders a snippet in a scope of its own, which has only `args`. Faults within it are reported at the outermost
+   * `render`, whose offset is `begin`.
+   */
+  insert(id: string, snippet: SnippetSource, args: object, begin: number): void {
+    const outer = this.#place
+    const place = { id, begin: outer?.begin ?? begin, depth: (outer?.depth ?? 0) + 1 }
+    if (place.depth > snippetDepth) {
+      throw new LimitReached(`renders more than ${snippetDepth} snippets inside each other`)
+    }
+    const body = this.#parse(snippet)
+    if (typeof body === "string") return this.write(body)
+    const { empty, fields } = this
+    const [locals, counters, positions, loops] = [this.#locals, this.#counters, this.#positions, this.#loops]
+    this.#enter(place, args, undefined, undefined, undefined, undefined)
+    // Offsets within the snippet are no offsets of the variable.
+    this.empty = undefined
+    try {
+      body(this)
+    } finally {
+      this.#enter(outer, fields, locals, counters, positions, loops)
+      this.empty = empty
+      this.at = begin
+      this.jump = Jump.none
+    }
+  }
+
+  #enter(
+    place: Place | undefined,
+    fields: object,
+    locals: Map<string, unknown> | undefined,
+    counters: Map<string, number> | undefined,
+    positions: Map<string, number> | undefined,
+    loops: Array<{ readonly name: string; value: unknown }> | undefined,
+  ): void {
+    this.#place = place
+    this.fields = fields
+    this.#locals = locals
+    this.#counters = counters
+    this.#positions = positions
+    this.#loops = loops
   }
 
   /** Prepares for the next variable. */
@@ -177,16 +253,31 @@ export class Run {
   /** Records an undefined variable in strict mode. Otherwise the variable is nothing. */
   lacks(name: string, begin: number): void {
     if (!this.options.strict) return
+    if (this.#place !== undefined) return this.#lacksInSnippet(name, this.#place)
     const missing = this.missing ??= new Map()
     if (missing.size < Limits.complaints && !missing.has(name)) missing.set(name, begin)
   }
 
   /** Records a value that a filter cannot use: a fault in strict mode, otherwise a warning. */
   complain(message: string): void {
+    const place = this.#place
+    if (place === undefined) this.#add({ message, begin: this.at })
+    else this.#add({ message: `in the snippet "${place.id}": ${message}`, begin: place.begin })
+  }
+
+  #lacksInSnippet(name: string, { begin, id }: Place): void {
+    const argument = /^[^.[]*/.exec(name)![0]
+    const message = Object.hasOwn(this.fields, argument)
+      ? `the snippet "${id}" gets no value for "${name}". Pass another one, or write {{ ${name} | default: "…" }} in the snippet`
+      : `the snippet "${id}" needs "${argument}": write {% render '${id}', ${argument}: ${argument} %}`
+    this.#add({ message, begin, missing: { snippet: id, name } })
+  }
+
+  #add(complaint: Complaint): void {
     this.spend(5)
     const complaints = this.complaints ??= []
     if (complaints.length >= Limits.complaints) return
-    if (complaints.some((other) => other.message === message && other.begin === this.at)) return
-    complaints.push({ message, begin: this.at })
+    if (complaints.some(({ begin, message }) => message === complaint.message && begin === complaint.begin)) return
+    complaints.push(complaint)
   }
 }

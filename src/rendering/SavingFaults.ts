@@ -4,6 +4,8 @@ import { filters } from "./Filters.ts"
 import type { SourceParts } from "./StrictReader.ts"
 import { readStrictly } from "./StrictReading.ts"
 import { Refused } from "./Refused.ts"
+import { placesOf } from "./Places.ts"
+import { noSnippets, type SnippetSources } from "../domain/Snippet.ts"
 import { type LiquidFault, placeOf } from "./Source.ts"
 
 // Faults that prevent saving, and never rendering: sources that were saved by earlier releases continue to render.
@@ -12,6 +14,7 @@ import { type LiquidFault, placeOf } from "./Source.ts"
 interface Saved {
   readonly source: string
   readonly format: Format
+  readonly snippets: SnippetSources
   /** Reads the tags and outputs once, for all checks. Throws `Refused` if a part is not understood. */
   readonly reading: () => SourceParts
 }
@@ -41,14 +44,38 @@ const filterArguments: SavingCheck = ({ reading }) => {
   }
 }
 
+/** Refuses snippets that do not exist, and HTML where a text is expected. */
+const knownSnippets: SavingCheck = ({ format, reading, snippets, source }) => {
+  for (const { begin, id, tag } of reading().renders) {
+    const snippet = snippets.get(id)
+    if (snippet === undefined) {
+      throw new Refused(`there is no snippet "${id}": create it first, or correct the id`, begin)
+    }
+    if (snippet.format === "text") continue
+    if (format === "text") {
+      throw new Refused(
+        `the snippet "${id}" is HTML, and this is a text: set the format of the variable to html, or render a snippet in the ` +
+          "format text",
+        begin,
+      )
+    }
+    if (placesOf(source)(tag) !== "markup") {
+      throw new Refused(
+        `the snippet "${id}" is HTML, and this is a script or a value in a link: render a snippet in the format text`,
+        begin,
+      )
+    }
+  }
+}
+
 /** All checks. The first that throws decides the fault. */
-const checks: ReadonlyArray<SavingCheck> = [wholeSyntax, filterArguments]
+const checks: ReadonlyArray<SavingCheck> = [wholeSyntax, filterArguments, knownSnippets]
 
 /** Returns the first fault of a source. */
-const faultOf = (source: string, format: Format): LiquidFault | undefined => {
+const faultOf = (source: string, format: Format, snippets: SnippetSources): LiquidFault | undefined => {
   try {
     let read: SourceParts | undefined
-    for (const check of checks) check({ source, format, reading: () => read ??= readStrictly(source) })
+    for (const check of checks) check({ source, format, snippets, reading: () => read ??= readStrictly(source) })
     return undefined
   } catch (error) {
     if (error instanceof Refused) return { message: error.message, ...placeOf(source, error.begin) }
@@ -60,8 +87,12 @@ const faultOf = (source: string, format: Format): LiquidFault | undefined => {
  * Returns the faults that prevent the saving of variables, at most one for each. Faults of the parser, such as unknown
  * filters and tags, are not among them.
  */
-export const savingFaults = (vars: Vars, formats: Formats): ReadonlyArray<SourceFault> =>
+export const savingFaults = (
+  vars: Vars,
+  formats: Formats,
+  snippets: SnippetSources = noSnippets,
+): ReadonlyArray<SourceFault> =>
   Object.entries(vars).flatMap(([variable, source]) => {
-    const fault = faultOf(source, Object.hasOwn(formats, variable) ? formats[variable]! : "text")
+    const fault = faultOf(source, Object.hasOwn(formats, variable) ? formats[variable]! : "text", snippets)
     return fault === undefined ? [] : [{ variable, ...fault }]
   })

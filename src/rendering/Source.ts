@@ -87,8 +87,8 @@ export const liquidLengthOf = (source: string): number => {
 
 /**
  * Parses one variable. Faults are returned: a source longer than 524,288 code units, malformed Liquid, unknown filters
- * and tags, tags that would read other templates (`include`, `render`, `layout`, `block`), and more Liquid than
- * `maxLiquid` characters. Needs up to about 100 ms for the most Liquid, so input of people is parsed in `SourceCheck`
+ * and tags, tags that would read other templates (`include`, `layout`, `block`), and more Liquid than `maxLiquid`
+ * characters. Needs up to about 100 ms for the most Liquid, so input of people is parsed in `SourceCheck`
  * first.
  */
 export const parse = (source: string, format: Format, maxLiquid = Limits.liquidLength): Parsed | LiquidFault => {

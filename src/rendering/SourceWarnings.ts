@@ -5,14 +5,23 @@ import { linkFields } from "./dialects/LinkFields.ts"
 import { groupings } from "./Groupings.ts"
 import { htmlAsText } from "./HtmlAsText.ts"
 import { quotationDoubts } from "./QuotationDoubts.ts"
+import { noSnippets, type SnippetSources } from "../domain/Snippet.ts"
+import { snippetWarnings } from "./SnippetWarnings.ts"
 import type { SourceFinding } from "./SourceFinding.ts"
 import { placeOf } from "./Source.ts"
 
 /** Checks one source as its author wrote it, in linear time. The message names the part and says what to write. */
-type Check = (source: string, format: Format) => ReadonlyArray<SourceFinding>
+type Check = (source: string, format: Format, snippets: SnippetSources) => ReadonlyArray<SourceFinding>
 
 /** The checks of every source that is saved, imported or previewed. */
-const checks: ReadonlyArray<Check> = [linkFields, probablyForeign, groupings, htmlAsText, quotationDoubts]
+const checks: ReadonlyArray<Check> = [
+  linkFields,
+  probablyForeign,
+  groupings,
+  htmlAsText,
+  quotationDoubts,
+  snippetWarnings,
+]
 
 /** Maximum number of warnings, or of notations of other platforms, in one variable. */
 const maxWarnings = 20
@@ -27,10 +36,14 @@ export const atPlaces = (
     .map(({ begin, message }) => ({ variable, ...placeOf(source, begin), message }))
 
 /** Returns warnings about the sources of a variant: at most 20 for each variable. They do not prevent saving. */
-export const sourceWarnings = (vars: Vars, formats: Formats): ReadonlyArray<SourceFault> =>
+export const sourceWarnings = (
+  vars: Vars,
+  formats: Formats,
+  snippets: SnippetSources = noSnippets,
+): ReadonlyArray<SourceFault> =>
   Object.entries(vars).flatMap(([variable, source]) => {
     const format = Object.hasOwn(formats, variable) ? formats[variable]! : "text"
-    return atPlaces(variable, source, checks.flatMap((check) => check(source, format)))
+    return atPlaces(variable, source, checks.flatMap((check) => check(source, format, snippets)))
   })
 
 /** Returns the parts of a source that are written for another platform, at most 20. They prevent saving. */

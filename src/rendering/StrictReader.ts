@@ -23,11 +23,23 @@ export interface FilterUse {
   readonly named: ReadonlyMap<string, Operand>
 }
 
+/** A tag that renders a snippet. */
+export interface SnippetUse {
+  readonly id: string
+  /** Offset of the id. */
+  readonly begin: number
+  /** Offset of the tag. */
+  readonly tag: number
+  /** Names that the snippet gets. */
+  readonly names: ReadonlyArray<string>
+}
+
 /** The parts of a source that checks read, in the order of the source. */
 export interface SourceParts {
   readonly filters: Array<FilterUse>
   /** Offsets of conditions with `or` behind `and`, which group to the right. */
   readonly groupings: Array<number>
+  readonly renders: Array<SnippetUse>
 }
 
 /** Where a value is used: in a condition, or as a value that is shown or assigned. */

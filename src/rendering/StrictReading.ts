@@ -35,7 +35,7 @@ const checkText = (source: string, begin: number, end: number): void => {
   throw new Refused(`has a space between { and %: write {% ${tag.groups!["inside"]} … %}`, begin + tag.index)
 }
 
-const unavailable = /^(?:include|render|layout|block)$/
+const unavailable = /^(?:include|layout|block)$/
 
 /** Refuses tags that do not exist with what was probably meant. Leaves others to the parser. */
 const refuseUnknown = (source: string, { args, begin, name }: TagToken): void => {
@@ -98,7 +98,7 @@ const checkUnclosed = (source: string, begin: number, found: SourceParts): void 
  * parser skips. Leaves unknown tags, and sources that the parser cannot split, to the parser.
  */
 export const readStrictly = (source: string): SourceParts => {
-  const found: SourceParts = { filters: [], groupings: [] }
+  const found: SourceParts = { filters: [], groupings: [], renders: [] }
   // The parser refuses longer sources.
   if (source.length > Limits.sourceLength || liquidLengthOf(source) > Limits.liquidLength) return found
   if (!hasLiquid(source)) {

@@ -1,4 +1,5 @@
 import type { TagToken } from "liquidjs"
+import { isSnippetId } from "../domain/Snippet.ts"
 import { tagNames } from "./Grammar.ts"
 import { Refused } from "./Refused.ts"
 import type { StrictReader } from "./StrictReader.ts"
@@ -116,6 +117,51 @@ const loop = (tag: "for" | "tablerow"): Form => (reader) => {
   parametersOf(tag, reader)
 }
 
+/** Reads the arguments of a snippet, such as `year: 2026, name: name`, and returns their names. */
+const argumentsOf = (reader: StrictReader, example: string): ReadonlyArray<string> => {
+  const names: Array<string> = []
+  while (!reader.isAtEnd()) {
+    if (reader.take(",") && reader.isAtEnd()) reader.unexpected("behind the comma")
+    if (reader.rest().startsWith("|")) {
+      reader.refuse("has a filter, which render does not apply: assign the filtered value before the tag")
+    }
+    const { at } = reader
+    const name = /^[\w-]/.test(reader.rest()) ? reader.name() : undefined
+    if (name === undefined) reader.unexpected("behind the snippet", undefined, "", `write ${example}`)
+    if (!reader.take(":")) {
+      reader.refuse(`has no colon behind ${name}: write ${name}: and its value, as in ${example}`, at)
+    }
+    if (names.includes(name!)) reader.refuse(`has the argument ${name} twice`, at)
+    names.push(name!)
+    reader.operand(`behind ${name}:`)
+  }
+  return names
+}
+
+const render: Form = (reader) => {
+  reader.skipBlank()
+  const begin = reader.at
+  const { literal } = reader.text() ??
+    reader.refuse("needs the id of a snippet in quotes: write {% render 'footer' %}")
+  const id = String(literal)
+  if (!isSnippetId(id)) {
+    reader.refuse(
+      `has ${
+        JSON.stringify(id)
+      }, which is no id of a snippet: ids are 1 to 64 lowercase letters, digits, hyphens or underscores`,
+      begin,
+    )
+  }
+  const names: Array<string> = []
+  if (/^(?:with|for)\b(?!\s*:)/.test((reader.skipBlank(), reader.rest()))) {
+    reader.name()
+    reader.operand("in render")
+    names.push(reader.takeWord("as") ? reader.ownName("render") : id)
+  }
+  names.push(...argumentsOf(reader, `{% render '${id}', year: 2026 %}`))
+  reader.found.renders.push({ id, begin, tag: reader.source.lastIndexOf("{%", begin), names })
+}
+
 /** The forms of all tags, by name. A test compares them with the tags of the parser. */
 export const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
   ["assign", assign],
@@ -130,6 +176,7 @@ export const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
   ["for", loop("for")],
   ["if", condition],
   ["increment", counter("increment")],
+  ["render", render],
   ["tablerow", loop("tablerow")],
   ["unless", condition],
   ["when", when],
@@ -167,7 +214,7 @@ export class BlockOrder {
   /** Enters, continues or leaves a block. */
   tag({ begin, name }: Pick<TagToken, "begin" | "name">): void {
     const block = this.#open.at(-1)
-    if (/^(?:cycle|decrement|echo|for|if|increment|liquid|raw|tablerow|unless)$/.test(name)) this.shown(begin)
+    if (/^(?:cycle|decrement|echo|for|if|increment|liquid|raw|render|tablerow|unless)$/.test(name)) this.shown(begin)
     if (name === "else" || name === "elsif" || name === "when") {
       if (block === undefined) {
         const opening = name === "when" ? "case" : "if"

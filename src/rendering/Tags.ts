@@ -26,6 +26,7 @@ import {
 import { escape, escapeJson, escapeParameter, escapeScript } from "./Escaping.ts"
 import {
   asPlain,
+  compileArgument,
   type CompiledValue,
   compileExpected,
   compileOperand,
@@ -36,8 +37,10 @@ import { encodesUrl, escaped, writesJson } from "./Filters.ts"
 import type { OutputPlace, OutputPlaceOf } from "./Places.ts"
 import { Refused } from "./Refused.ts"
 import { Remark } from "./Remark.ts"
+import { RenderTag } from "./RenderTag.ts"
 import { Jump, type Run } from "./Run.ts"
-import { elements, equals, integer, isTrue, Loop, Markup, text } from "./Values.ts"
+import { LimitReached } from "./LimitReached.ts"
+import { elements, equals, integer, isTrue, Loop, Markup, plain, text } from "./Values.ts"
 
 /** Renders one text, output or tag into the run. */
 export type Render = (run: Run) => void
@@ -138,6 +141,7 @@ const compileTemplate = (template: Template, html: Html): Render | undefined => 
     const constant = parts.map((part) => part.getText()).join("")
     return (run) => run.write(constant)
   }
+  if (template instanceof RenderTag) return compileRender(template, begin, html)
   if (template instanceof CycleTag) return compileCycle(template, begin, html)
   if (template instanceof IncrementTag) return count(template["variable"], 1, begin)
   if (template instanceof DecrementTag) return count(template["variable"], -1, begin)
@@ -284,6 +288,43 @@ const compileTablerow = (template: TablerowTag, begin: number, body: Body): Rend
     run.jump = Jump.none
     if (parts.length > 0) run.write("</tr>")
     run.loops.length -= 2
+  }
+}
+
+/** A snippet keeps its format: in an `html` variable, the text of a `text` snippet is escaped like a value. */
+const compileRender = ({ args, binding, id }: RenderTag, begin: number, html: Html): Render => {
+  const given = args.map(([name, value]) => [name, compileArgument(value, html !== false)] as const)
+  const bound = binding && compileArgument(binding.value, html !== false)
+  const escapeText = html === false ? undefined : escapeFor(html(begin))
+  const insert = (run: Run, scope: object): void => {
+    const snippet = run.snippet(id)
+    if (html === false && snippet.format === "html") {
+      throw new LimitReached(`renders the snippet "${id}", which is HTML, in a text`)
+    }
+    if (escapeText === undefined || snippet.format === "html") return run.insert(id, snippet, scope, begin)
+    const { empty, out } = run
+    run.out = ""
+    run.empty = undefined
+    run.insert(id, snippet, scope, begin)
+    const made = run.out
+    run.out = out
+    run.empty = empty
+    run.write(escapeText(made, run))
+  }
+  return (run) => {
+    run.at = begin
+    run.spend(2 + given.length)
+    const scope: Record<string, unknown> = Object.create(null)
+    const value = bound?.(run)
+    for (const [name, evaluate] of given) scope[name] = evaluate(run)
+    if (binding === undefined) return insert(run, scope)
+    if (!binding.isList) return insert(run, { __proto__: null, ...scope, [binding.name]: value })
+    const parts = elements(plain(value), run)
+    const forloop = new Loop(parts.length, undefined)
+    for (; forloop.index < parts.length; forloop.index++) {
+      run.spend(1)
+      insert(run, { __proto__: null, ...scope, forloop, [binding.name]: parts[forloop.index] })
+    }
   }
 }
 

@@ -94,7 +94,9 @@ const refused: Readonly<Record<string, ReadonlyArray<readonly [copy: string, rep
     ["{{[Favorite Color]}}", "{{ ['Favorite Color'] }}"],
     ["{{{intro}}}", "{{ intro | raw }}"],
     ['{{#ifMatchesRegexStr email ".*@x"}}', '{% if email contains "…" %}'],
-    ['{{{snippet "footer"}}}', "Write the words of the shared block"],
+    ['{{{snippet "My footer"}}}', "{% render 'my-footer' %}"],
+    ['{{snippet "footer"}}', '{% render "footer" %}'],
+    ["{{> footer}}", "{% render 'footer' %}"],
     ["{{!-- a note --}}", "{% comment %}"],
     ["[[#each articles]]", "Look the data up before the call"],
     ["{{#unless @last}}", "{% unless forloop.last %}"],
@@ -116,6 +118,7 @@ const refused: Readonly<Record<string, ReadonlyArray<readonly [copy: string, rep
     ["{% connected_content https://x.example/?z={{${zip}}} :save r %}", "Look the data up before the call"],
     ["{% catalog_items shoes {{event_properties.${sku}}} %}", "Look the data up before the call"],
     ["{% abort_message('no stock') %}", "targeting of the variant"],
+    ["{{content_blocks.${Footer}}}", "{% render 'footer' %}"],
   ],
   "Customer.io": [
     ['<a href="{% unsubscribe_url %}">', "{{ unsubscribe_url }}"],
@@ -169,6 +172,7 @@ const refused: Readonly<Record<string, ReadonlyArray<readonly [copy: string, rep
 
 /** Copy with a sign that occurs in other texts as well, and the replacement. */
 const doubtful: ReadonlyArray<readonly [copy: string, replacement: string]> = [
+  ["{{ snippets.footer }}", "{% render 'footer' %}"],
   ["Hi ${first_name}", "{{ first_name }}"],
   ["Hi #{name}", "{{ name }}"],
   ["Hi {$name}", "{{ name }}"],

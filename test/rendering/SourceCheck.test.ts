@@ -46,7 +46,8 @@ describe("SourceCheck", () => {
           faults.map(({ column, line, message, variable }) => `${variable} ${line}:${column} ${message}`),
           [
             'a 1:1 output "{{ x" not closed',
-            'c 2:3 the tag "include" is not available: a variant cannot use other templates',
+            "c 2:3 the tag \"include\" is not available: write {% render 'x' %}, which inserts a snippet. " +
+            "A snippet sees only the values that the tag passes, as in {% render 'x', name: name %}",
             'd 1:8 there is no filter "nope"',
             "e 1:1 is longer than 524288 characters",
           ],

@@ -1,4 +1,4 @@
-import { fetchFirst, type Notation, passLink, pathOf, sendToFewer, valueOf, writeOut } from "./Notation.ts"
+import { fetchFirst, type Notation, passLink, pathOf, sendToFewer, snippetOf, valueOf } from "./Notation.ts"
 
 // Handlebars and Mustache. The patterns match the text between the braces.
 
@@ -127,7 +127,7 @@ const helpers: Readonly<Record<string, string>> = {
   timestamp: "{{ 'now' | date: '%Y-%m-%d' }}",
   unsub: "{{ unsubscribe_url }}",
   sendskip: sendToFewer,
-  snippet: writeOut,
+  snippet: "Save the shared block as a snippet, and write {% render @1 %}",
   lookup: "{{ @1[$2] }}",
   eachproperty: fetchFirst,
 }
@@ -182,8 +182,12 @@ export const handlebars: ReadonlyArray<Notation> = [
     write: (groups) => `{% elsif ${conditionOf(groups[1]!)} %}`,
   },
   { platform, pattern: /^~?!(?:--)?([^]{0,60})/, write: "{% comment %}…{% endcomment %}" },
-  { platform, pattern: /^~?\s*>\s*["']?([\w./-]+)/, write: writeOut },
-  { platform, pattern: /^\{\s*snippet\b/, write: writeOut },
+  { platform, pattern: /^~?\s*>\s*["']?([\w./-]+)/, write: ([, name = ""]) => snippetOf(name) },
+  {
+    platform,
+    pattern: /^\{\s*snippet\b\s*["']?([\w -]{0,80})/,
+    write: ([, name = ""]) => snippetOf(name),
+  },
   {
     platform,
     pattern: /^\{\s*([A-Za-z_][\w.]*)\s*\}$/,

@@ -1,11 +1,10 @@
-import { fetchFirst, fieldOf, type Notation, ownWords, passLink, writeOut } from "./Notation.ts"
+import { fetchFirst, fieldOf, type Notation, ownWords, passLink, snippetOf } from "./Notation.ts"
 
 // Outputs and tags of languages that look like Liquid: Braze, Marketo, HubSpot, Klaviyo, Jinja and JavaScript. The
 // patterns match the text between the braces or percent signs.
 
 /** Names in Braze of data that this service does not have, with what to do. */
 const brazeRemedies: Readonly<Record<string, string>> = {
-  content_blocks: writeOut,
   campaign: "Write the name here, or pass it as a field, such as {{ campaign }}",
   canvas: "Write the name here, or pass it as a field, such as {{ campaign }}",
   card: "Write the name here, or pass it as a field, such as {{ campaign }}",
@@ -31,7 +30,8 @@ const braze = (open: string, close: string): Notation => ({
   platform: "Braze",
   pattern: /^[^]*\$\{[^]*$/,
   write: ([text = ""]) => {
-    const [, from = ""] = /([a-z_]+)\.\$\{/.exec(text) ?? []
+    const [, from = "", name = ""] = /([a-z_]+)\.\$\{\s*([^{}]{0,80})/.exec(text) ?? []
+    if (from === "content_blocks") return snippetOf(name)
     return brazeRemedies[from] ?? `${open} ${withoutBraze(text)} ${close}`
   },
 })
@@ -176,6 +176,7 @@ export const doubtfulOutputs: ReadonlyArray<Notation> = [
   { platform: "Handlebars (Iterable, SendGrid, Mandrill)", pattern: /^this$/, write: "{{ item }}" },
   { platform: "Handlebars (Iterable, SendGrid, Mandrill)", pattern: /^this\.([\w.]{1,80})$/, write: "{{ item.$1 }}" },
   { platform: "Jinja or Twig", pattern: /^now\s*\|\s*date\s*:\s*("[^"]*"|'[^']*')/, write: "{{ 'now' | date: $1 }}" },
+  { platform: "Customer.io", pattern: /^snippets\.([\w-]{1,80})$/, write: ([, name = ""]) => snippetOf(name) },
   { platform: "Marketo", pattern: /^my\.([\w.]{1,80})$/, write: "{{ @1 }}" },
   {
     platform: "HubSpot",

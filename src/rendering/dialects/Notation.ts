@@ -88,7 +88,13 @@ export const sendToFewer =
   "Choose who gets the message by the targeting of the variant, or write {% if name != blank %}"
 
 /** The remedy for a shared block of copy. */
-export const writeOut = "Write the words of the shared block here, or pass them as a field, such as {{ footer | raw }}"
+export const writeOut = "Save the shared block as a snippet, and write {% render 'footer' %}"
+
+/** Returns the tag of a snippet with the name of another platform's shared block: `{% render 'my-footer' %}`. */
+export const snippetOf = (name: string): string => {
+  const id = name.toLowerCase().replace(/[^a-z0-9_-]+/g, "-").replace(/^[-_]+|-+$/g, "").slice(0, 64)
+  return id === "" ? writeOut : `Save the shared block as a snippet, and write {% render '${id}' %}`
+}
 
 /** The remedy for words that a platform inserts about the company. */
 export const ownWords = "Write the words here, or pass them as a field, such as {{ company }}"
