@@ -988,6 +988,45 @@ CREATE TABLE sink_messages (
 CREATE INDEX sink_messages_by_age ON public.sink_messages USING btree (received_at);
 CREATE INDEX sink_messages_by_time ON public.sink_messages USING btree (org_slug, received_at, id);
 
+CREATE TABLE snippet_proposals (
+  org_slug text NOT NULL,
+  snippet_id text NOT NULL,
+  name text NOT NULL,
+  text text NOT NULL,
+  author text NOT NULL,
+  version integer NOT NULL,
+  base_revision bigint NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, snippet_id),
+  FOREIGN KEY (org_slug, snippet_id) REFERENCES snippets(org_slug, id) ON DELETE CASCADE
+);
+
+CREATE TABLE snippet_versions (
+  org_slug text NOT NULL,
+  snippet_id text NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  name text NOT NULL,
+  text text NOT NULL,
+  format text NOT NULL,
+  author text,
+  saved_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, snippet_id, id),
+  FOREIGN KEY (org_slug, snippet_id) REFERENCES snippets(org_slug, id) ON DELETE CASCADE
+);
+
+CREATE TABLE snippets (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  name text NOT NULL,
+  text text NOT NULL,
+  format text NOT NULL,
+  revision bigint NOT NULL DEFAULT nextval('template_revisions'::regclass),
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE soft_bounces (
   org_slug text NOT NULL,
   address_key text NOT NULL,

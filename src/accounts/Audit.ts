@@ -133,6 +133,7 @@ export const recordActions = {
     removed: "organization changed",
   },
   proposal: { created: proposeAction, changed: proposeAction, removed: proposeAction },
+  snippet: { created: "snippet saved", changed: "snippet saved", removed: "snippet deleted" },
   source: { created: "webhook source changed", changed: "webhook source changed", removed: "webhook source removed" },
   template: { created: "template created", changed: "template changed", removed: "template deleted" },
   variant: { created: "variant created", changed: "variant changed", removed: "variant deleted" },

@@ -43,7 +43,7 @@ export interface CheckingOptions {
 /**
  * A check that was stopped. `deadline` and `ended` (most likely for lack of memory) are faults of the checked input.
  */
-type CheckStopped = WorkFailed & { readonly reason: "deadline" | "ended" }
+export type CheckStopped = WorkFailed & { readonly reason: "deadline" | "ended" }
 
 /** Returns the fault of an input whose check was stopped, such as `takes longer than 1s to check`. */
 export const stoppedFault = ({ detail, reason }: CheckStopped): string =>

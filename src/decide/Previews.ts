@@ -10,6 +10,7 @@ import { type ChannelCheck, channelChecks } from "../rendering/ChannelChecks.ts"
 import { LimitReached } from "../rendering/LimitReached.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { atVariables } from "../templates/ImportInput.ts"
+import { Snippets } from "../templates/Snippets.ts"
 import { TemplateCache, whyNotEligible } from "../templates/TemplateCache.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { NotRendered, targetingLimit } from "./Answer.ts"
@@ -81,6 +82,7 @@ export class Previews extends Context.Service<Previews, {
     Previews,
     Effect.gen(function* () {
       const checking = yield* Checking
+      const snippets = yield* Snippets
       const templateCache = yield* TemplateCache
       const clock = yield* Clock.Clock
       const monotonicNow = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
@@ -92,7 +94,8 @@ export class Previews extends Context.Service<Previews, {
       ) {
         if (variants.length === 0) return []
         const now = yield* Clock.currentTimeMillis
-        return yield* checking.run(org, "render", { variants, now, ...options }).pipe(
+        const attached = yield* snippets.attach(org, variants)
+        return yield* checking.run(org, "render", { variants: attached, now, ...options }).pipe(
           Effect.catchTag("WorkFailed", (failure) =>
             Effect.succeed(variants.map(({ vars }): Rendered => {
               const [variable = ""] = Object.keys(vars)

@@ -66,7 +66,8 @@ const render = (
 ): Readonly<Record<string, string>> | NotRendered => {
   const parsed = Renderer.parseVars(variant.vars, variant.formats)
   if (Result.isFailure(parsed)) return refused(view, variant, faultsOf(parsed.failure))
-  const options = { strict: view.strict, now, timeZone: view.org.timeZone, budget, warn }
+  const { snippets, timeZone } = view.org
+  const options = { strict: view.strict, now, timeZone, snippets, budget, warn }
   const rendered = Renderer.render(parsed.success, fields, options)
   if (Result.isFailure(rendered)) return refused(view, variant, faultsOf(rendered.failure))
   if (view.linkDomains.length === 0) return rendered.success

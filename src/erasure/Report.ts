@@ -74,7 +74,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   sample_people: "Sample people of previews deleted",
   test_groups: "Test groups without the address now",
   drafts: "Drafts of a former member deleted",
-  version_authors: "Versions of variants without the name of a former member now",
+  version_authors: "Versions of variants and snippets without the name of a former member now",
 }
 
 /** Reasons why each kind of data stays. */

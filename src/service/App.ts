@@ -78,6 +78,7 @@ import * as Envelope from "../api/http/Envelope.ts"
 import { PublicCalls } from "../api/http/PublicCalls.ts"
 import * as DelayRoutes from "../api/delay/DelayRoutes.ts"
 import * as DeliverabilityRoutes from "../api/deliveries/DeliverabilityRoutes.ts"
+import * as SnippetRoutes from "../api/templates/SnippetRoutes.ts"
 import * as SamplePeopleRoutes from "../api/templates/SamplePeopleRoutes.ts"
 import * as TestGroupsRoutes from "../api/deliveries/TestGroupsRoutes.ts"
 import * as DeliverRoutes from "../api/deliveries/DeliverRoutes.ts"
@@ -154,6 +155,7 @@ import { Targets } from "../tracking/Targets.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import { Drafts } from "../templates/Drafts.ts"
 import { TestGroups } from "../delivery/receivers/TestGroups.ts"
+import { Snippets } from "../templates/Snippets.ts"
 import { SamplePeople } from "../templates/SamplePeople.ts"
 import { VariantVersions } from "../templates/VariantVersions.ts"
 import { Comments } from "../team/Comments.ts"
@@ -231,7 +233,11 @@ const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
 const servicesOver = (layerActors: LayerActors) =>
   Layer.mergeAll(
     TestGroups.layer,
-    TestMessages.layer.pipe(Layer.provideMerge(layerDelivery), Layer.provideMerge(Previews.layer)),
+    TestMessages.layer.pipe(
+      Layer.provideMerge(layerDelivery),
+      Layer.provideMerge(Previews.layer),
+      Layer.provide(Snippets.layer),
+    ),
     OptOuts.layer,
     Rebuild.layer,
     DecisionHistory.layer,
@@ -244,6 +250,7 @@ const servicesOver = (layerActors: LayerActors) =>
       Drafts.layer.pipe(Layer.provide(Templates.layer)),
       VariantVersions.layer,
       SamplePeople.layer,
+      Snippets.layer,
       RecentRecipients.layer,
     ),
     Proposals.layer,
@@ -366,6 +373,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     DeliveryRoutes.layer,
     DeliverabilityRoutes.layer,
     SamplePeopleRoutes.layer,
+    SnippetRoutes.layer,
     TestGroupsRoutes.layer,
     BulkActionsRoutes.layer,
     SuppressionsRoutes.layer,

@@ -2,7 +2,15 @@ import { Context, Effect, Option } from "effect"
 import { type Difference, difference, type RecordFields } from "../domain/Difference.ts"
 
 /** The kind of a record. */
-export type RecordKind = "account" | "connection" | "organization" | "proposal" | "source" | "template" | "variant"
+export type RecordKind =
+  | "account"
+  | "connection"
+  | "organization"
+  | "proposal"
+  | "snippet"
+  | "source"
+  | "template"
+  | "variant"
 
 /** A record that was created, changed or removed. */
 export interface Changed {

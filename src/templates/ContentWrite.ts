@@ -44,7 +44,7 @@ const liveWriter =
  * Returns the author whose changes need approval. Undefined for the admin token, for keys with the scope
  * `templates:publish`, and for the service itself.
  */
-const reviewedAuthor = (actor: Actor | undefined): Author | undefined => {
+export const reviewedAuthor = (actor: Actor | undefined): Author | undefined => {
   if (actor === undefined || actor.kind === "token") return undefined
   if (actor.kind === "key" && (actor.scopes.has("templates:publish") || actor.scopes.has("admin"))) return undefined
   return authorOf(actor)

@@ -35,7 +35,7 @@ export const eraseSamplePeople = Effect.fnUntraced(function* (work: Work): Effec
 })
 
 /**
- * Deletes the drafts of people who are no longer members, and their names from the versions of variants that they
+ * Deletes the drafts of people who are no longer members, and their names from the versions of variants and snippets that they
  * saved. The texts of members stay, because their accounts stay.
  */
 export const eraseAuthors = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
@@ -52,6 +52,11 @@ export const eraseAuthors = Effect.fnUntraced(function* (work: Work): Effect.fn.
       "version_authors",
       yield* work.step(changed(sql`
         UPDATE variant_versions w SET author = NULL WHERE w.org_slug = ${org} AND w.author = ANY(${left}::text[])`)),
+    )
+    work.count(
+      "version_authors",
+      yield* work.step(changed(sql`
+        UPDATE snippet_versions w SET author = NULL WHERE w.org_slug = ${org} AND w.author = ANY(${left}::text[])`)),
     )
   }
 })

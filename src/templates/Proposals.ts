@@ -26,6 +26,7 @@ import {
   readProposal,
   replaceContent,
 } from "./ProposalRows.ts"
+import { holdSnippets } from "./SnippetRows.ts"
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 import { readTemplates } from "./TemplateRows.ts"
 
@@ -225,6 +226,13 @@ const makeDecisions = (
         const view = viewOf(row, yield* live(org, row.templateId))
         if (view.isOutdated) return yield* outdated(row)
         const [before, after] = [view.live ?? undefined, row.proposed ?? undefined]
+        yield* holdSnippets(sql, org, after?.variants ?? []).pipe(
+          Effect.catchTag(
+            "InvalidInput",
+            ({ faults: [fault] }) =>
+              new ProposalConflict({ reason: "live_changed", detail: `The proposed change ${id} ${fault!.detail}` }),
+          ),
+        )
         if (!(yield* putContent(sql, org, row.templateId, before, after, now))) return yield* outdated(row)
         yield* closeProposal(sql, org, id, { state: "approved", by: authorOf(by), comment: comment || null, now })
         yield* tellApart({ by: "approval", proposal: String(id) })

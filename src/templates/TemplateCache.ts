@@ -5,6 +5,7 @@ import type { Attributes } from "../domain/Attributes.ts"
 import type { TemplateHoldout } from "../domain/Holdout.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Template, Variant } from "../domain/Template.ts"
+import type { SnippetSources } from "../domain/Snippet.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { isSandbox, liveOf, sandboxOf } from "../domain/Sandbox.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
@@ -13,6 +14,7 @@ import * as UnknownIds from "../organizations/UnknownIds.ts"
 import { recordset } from "../store/Recordset.ts"
 import * as LocalTime from "./LocalTime.ts"
 import * as Seasonality from "./Seasonality.ts"
+import { readSnippets, readSnippetStamp, sourcesOf } from "./SnippetRows.ts"
 import * as Targeting from "./Targeting.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
@@ -60,6 +62,7 @@ export interface TemplateView {
 export interface OrganizationView extends DecisionSettings {
   readonly slug: OrgSlug
   readonly localTime: LocalTime.LocalTime
+  readonly snippets: SnippetSources
 }
 
 /** Whether a variant may be selected for these attributes now. Throws `LimitReached` past the budget. */
@@ -165,6 +168,8 @@ export class TemplateCache extends Context.Service<TemplateCache, {
           readonly org: OrganizationView
           /** The organization's row as text, to detect a change. */
           readonly settings: string
+          /** Differs after each change of the snippets. */
+          readonly stamp: string
           readonly templates: ReadonlyMap<string, TemplateView>
         }
       >()
@@ -172,16 +177,20 @@ export class TemplateCache extends Context.Service<TemplateCache, {
       const organizationOf = Effect.fnUntraced(function* (slug: OrgSlug) {
         const row = yield* readDecisionSettings(sql, slug)
         const settings = JSON.stringify(row)
+        const stamp = yield* readSnippetStamp(sql, slug)
         const before = organizations.get(slug)
-        if (before?.settings === settings) return before
-        const org: OrganizationView = { slug, ...row!, localTime: LocalTime.of(row!.timeZone) }
-        // Seasons are compiled for a time zone and templates refer to their organization, so all templates are read
-        // again.
-        return { org, settings, templates: new Map<string, TemplateView>() }
+        const isSame = before?.settings === settings
+        if (isSame && before.stamp === stamp) return before
+        const snippets = before?.stamp === stamp ? before.org.snippets : sourcesOf(yield* readSnippets(sql, slug))
+        const org: OrganizationView = { slug, ...row!, localTime: LocalTime.of(row!.timeZone), snippets }
+        // Templates refer to their organization. Seasons are compiled for a time zone, so after a change of the settings
+        // all templates are read again.
+        const templates = isSame ? before.templates : new Map<string, TemplateView>()
+        return { org, settings, stamp, templates: new Map([...templates].map(([id, view]) => [id, { ...view, org }])) }
       })
 
       yield* changes.subscribe(Effect.fnUntraced(function* (slug) {
-        const { org, settings, templates } = yield* organizationOf(slug)
+        const { org, settings, stamp, templates } = yield* organizationOf(slug)
         const existing = yield* sql<{ id: string; revision: number }>`
           SELECT t.id, t.revision::float8 AS revision FROM templates t WHERE t.org_slug = ${slug}`
         const changed = existing.filter(({ id, revision }) => templates.get(id)?.revision !== revision)
@@ -196,7 +205,7 @@ export class TemplateCache extends Context.Service<TemplateCache, {
             if (template.variants.length > variantsPerTurn) yield* letOthersRun
           }
         }
-        organizations.set(slug, { org, settings, templates: next })
+        organizations.set(slug, { org, settings, stamp, templates: next })
       }))
 
       const lookUp = yield* UnknownIds.make((keys) => {

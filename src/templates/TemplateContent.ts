@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Sources } from "../checking/Checks.ts"
 import { AlreadyExists, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
@@ -11,6 +12,7 @@ import { atVariables, variantFaults, variantListFaults } from "./ImportInput.ts"
 import { inputContent, patchedContent, variantContent } from "./ImportPlan.ts"
 import { insertTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
 import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
+import { withSnippets } from "./SnippetRows.ts"
 import { maxVariantsOfOne, readTemplates } from "./TemplateRows.ts"
 
 /** A template without the texts of its variants, which are most of its size. */
@@ -66,9 +68,12 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     return variants.find((variant) => variant.id === id) ?? (yield* new VariantNotFound({ id }))
   })
 
+  const check = (org: OrgSlug, variants: ReadonlyArray<Sources>) =>
+    Effect.flatMap(Effect.orDie(withSnippets(sql, org, variants)), (all) => sources.checkAll(org, all))
+
   /** Returns every fault of the variants of a new template, with pointers below `/variants`. Reports their warnings. */
   const faultsOf = Effect.fnUntraced(function* (org: OrgSlug, variants: ReadonlyArray<VariantInput>) {
-    const liquid = yield* sources.checkAll(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
+    const liquid = yield* check(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
     yield* tellWarnings(liquid.flatMap(({ warnings }, index) => atVariables(warnings, `/variants/${index}`)))
     const found = new Map(variants.map((variant, index) => [variant, liquid[index]!.faults]))
     return variantListFaults(variants, (variant) => found.get(variant)!, "/variants")
@@ -76,7 +81,7 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
 
   /** Returns every fault of a variant. Reports its warnings. */
   const liquidFaults = Effect.fnUntraced(function* (org: OrgSlug, variant: Pick<VariantPatch, "vars" | "formats">) {
-    const [liquid] = yield* sources.checkAll(org, [{ vars: variant.vars ?? {}, formats: variant.formats ?? {} }])
+    const [liquid] = yield* check(org, [{ vars: variant.vars ?? {}, formats: variant.formats ?? {} }])
     yield* tellWarnings(atVariables(liquid!.warnings))
     return variantFaults(variant, liquid!.faults, "")
   })

@@ -1,7 +1,7 @@
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { memberEmails } from "../accounts/MemberEmails.ts"
-import { Checking, stoppedFault } from "../checking/Checking.ts"
+import { Checking, type CheckStopped, stoppedFault } from "../checking/Checking.ts"
 import type { Checks } from "../checking/Checks.ts"
 import { ChangeProposed, ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
@@ -17,6 +17,7 @@ import { inputFaults, sizeFaults } from "./ImportInput.ts"
 import { AuditRoom, changesOf, planFaults, planTemplate, type TemplateChange, type TemplatePlan } from "./ImportPlan.ts"
 import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
 import type { FileFault } from "../text/TextFaults.ts"
+import { holdSnippets, readSnippetsIn, withSnippets } from "./SnippetRows.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
 /** Result of an import, by template id. A template that equals its import is `unchanged`. */
@@ -73,6 +74,27 @@ const unplaced = ({ column, line, message, path }: FileFault): Fault => ({
   pointer: `line ${line}, column ${column}`,
   detail: path === "" ? message : `${path}: ${message}`,
 })
+
+/** Returns the result of a check of JSON that was stopped. */
+const stoppedJson = (failure: CheckStopped) =>
+  Effect.succeed<Checks["import"]["answer"]>({
+    templates: [],
+    faults: [{
+      pointer: typeof failure.note === "string" ? failure.note : "/templates",
+      detail: stopped(stoppedFault(failure)),
+    }],
+    warnings: [],
+  })
+
+/** Returns the result of a check of a file that was stopped. */
+const stoppedFile = (failure: CheckStopped) => {
+  const place = (failure.note ?? { ...fileStart, path: "" }) as FileFault
+  return Effect.succeed<Checks["file"]["answer"]>({
+    templates: [],
+    faults: [{ ...place, message: stopped(stoppedFault(failure)) }],
+    warnings: [],
+  })
+}
 
 /** Plans every template. Reads the stored templates page by page, and keeps only their revisions. */
 const planner = (sql: SqlClient.SqlClient) =>
@@ -183,6 +205,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
             if (
               existing.length !== revisions.size || existing.some(({ id, revision }) => revisions.get(id) !== revision)
             ) return yield* new Moved()
+            yield* holdSnippets(sql, org, variants)
             if (created.length > 0) {
               const added = yield* insertTemplates(sql, org, created.map(({ template }) => template), now)
               if (added.length !== created.length) return yield* new Moved()
@@ -232,16 +255,10 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         { dryRun = false }: ImportOptions = {},
       ) {
         yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
-        const { faults, templates, warnings } = yield* checking.run(org, "import", { body: JSON.stringify(json) }).pipe(
-          Effect.catchTag("WorkFailed", (failure) =>
-            Effect.succeed<Checks["import"]["answer"]>({
-              templates: [],
-              faults: [{
-                pointer: typeof failure.note === "string" ? failure.note : "/templates",
-                detail: stopped(stoppedFault(failure)),
-              }],
-              warnings: [],
-            })),
+        const body = JSON.stringify(json)
+        const snippets = yield* readSnippetsIn(sql, org, body)
+        const { faults, templates, warnings } = yield* checking.run(org, "import", { body, snippets }).pipe(
+          Effect.catchTag("WorkFailed", stoppedJson),
         )
         if (faults.length > 0) {
           return yield* new InvalidInput({ faults: [...faults, ...yield* storedFaults(org, templates)] })
@@ -255,15 +272,9 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         text: string,
         { dryRun = false }: ImportOptions = {},
       ) {
-        const { faults, templates, warnings } = yield* checking.run(org, "file", { text }).pipe(
-          Effect.catchTag("WorkFailed", (failure) => {
-            const place = (failure.note ?? { ...fileStart, path: "" }) as FileFault
-            return Effect.succeed<Checks["file"]["answer"]>({
-              templates: [],
-              faults: [{ ...place, message: stopped(stoppedFault(failure)) }],
-              warnings: [],
-            })
-          }),
+        const snippets = yield* readSnippetsIn(sql, org, text)
+        const { faults, templates, warnings } = yield* checking.run(org, "file", { text, snippets }).pipe(
+          Effect.catchTag("WorkFailed", stoppedFile),
         )
         if (faults.length > 0) {
           return yield* new FileRefused({
@@ -281,7 +292,10 @@ export class TemplateImports extends Context.Service<TemplateImports, {
       const importAll = Effect.fn("TemplateImports.importAll")(
         function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
           const variants = inputs.flatMap(({ variants = [] }) => variants)
-          const liquid = yield* sources.checkAll(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
+          const attached = yield* Effect.orDie(
+            withSnippets(sql, org, variants.map(({ formats = {}, vars }) => ({ formats, vars }))),
+          )
+          const liquid = yield* sources.checkAll(org, attached)
           const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
           const faults = [...sizeFaults(inputs), ...inputFaults(inputs, (variant) => found.get(variant)?.faults ?? [])]
           if (faults.length > 0) return yield* new InvalidInput({ faults })

@@ -29,6 +29,7 @@ import { contentWriter } from "./ContentWrite.ts"
 import { patchedContent } from "./ImportPlan.ts"
 import { ownerFaults } from "./Owners.ts"
 import { refuse, tellTemplate, templateContent, type TemplateOutline } from "./TemplateContent.ts"
+import { holdSnippets } from "./SnippetRows.ts"
 import { isOf, readTemplates, type Which } from "./TemplateRows.ts"
 import { variantWriter } from "./VariantWriter.ts"
 
@@ -151,6 +152,7 @@ export class Templates extends Context.Service<Templates, {
           input.id === undefined ? [] : [input.id],
           Effect.gen(function* () {
             yield* existingOrganization(sql, org)
+            yield* holdSnippets(sql, org, variants)
             const made = yield* read(org, yield* insert(org, input, now))
             yield* tellTemplate(undefined, made)
             return made

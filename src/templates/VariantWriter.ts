@@ -6,6 +6,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
 import { type contentWriter, readOwnProposal } from "./ContentWrite.ts"
 import { refuse, tellVariant, type templateContent } from "./TemplateContent.ts"
+import { holdSnippets } from "./SnippetRows.ts"
 import { insertVariant, updateVariant as updateRow } from "./TemplateRows.ts"
 import { keepVersions } from "./VariantVersions.ts"
 
@@ -46,6 +47,7 @@ export const variantWriter = (
         [template],
         Effect.gen(function* () {
           yield* touch(org, template, now)
+          yield* holdSnippets(sql, org, [input])
           const id = yield* insertVariant(sql, org, template, input, now)
           if (id === undefined) return yield* new AlreadyExists({ what: "variant", id: input.id ?? "" })
           yield* keepVersions(sql, org, [{ template_id: template, id }], "after")
@@ -91,6 +93,7 @@ export const variantWriter = (
         [template],
         Effect.gen(function* () {
           yield* touch(org, template, now)
+          yield* holdSnippets(sql, org, [patch])
           const before = yield* readVariant(org, template, id)
           if (base !== undefined && base !== before.updated_at) {
             return yield* new VariantChanged({ id, base, current: before })

@@ -6,6 +6,8 @@ import { type BounceMailbox, readMailbox, writeMailbox } from "./BounceAddress.t
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Settings } from "../settings/Settings.ts"
 import { Changes } from "../organizations/Changes.ts"
+import { reachedFrom, renderedIds, type SnippetSources } from "../domain/Snippet.ts"
+import type { Vars } from "../domain/Template.ts"
 import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
 import { targetOf, track, type Tracked } from "./Rewriting.ts"
 import { orgTag, readToken, type Token, type TokenKind, writeToken } from "./Token.ts"
@@ -38,6 +40,13 @@ interface Parts {
   readonly html: ReadonlyArray<string>
   readonly text: ReadonlyArray<string>
   readonly body: string | undefined
+}
+
+/** Returns the sources of a message: of the variables, and of the snippets that they render. */
+const sourcesOf = (vars: Vars, snippets: SnippetSources): ReadonlyArray<string> => {
+  const own = Object.values(vars)
+  const reached = snippets.size === 0 ? snippets : reachedFrom(snippets, renderedIds(own))
+  return reached.size === 0 ? own : [...own, ...[...reached.values()].map(({ text }) => text)]
 }
 
 const untouched = (vars: Readonly<Record<string, string>>): Tracked => ({ vars, shared: new Map(), own: [] })
@@ -119,7 +128,7 @@ export class Tracking extends Context.Service<Tracking, {
                 id,
                 vars,
                 ...parts,
-                sources: Object.values(variant.vars),
+                sources: sourcesOf(variant.vars, view.org.snippets),
                 kept: [
                   ...["u", "c", "o"].map((route) => `${base}/${route}/`),
                   ...kept.flatMap((link) => typeof link === "string" ? targetOf(link) ?? [] : []),

@@ -59,6 +59,8 @@ const bounds: Readonly<Record<string, number>> = {
   "variant_versions.variant_id": id,
   "test_groups.id": id,
   "sample_people.id": id,
+  "snippets.id": 64,
+  snippet_id: 64,
   // `immediate` or `digest`.
   "notifications.mail": 20,
   "service_mails.id": 40,

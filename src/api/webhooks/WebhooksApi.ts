@@ -106,7 +106,9 @@ const ErasureReport = Schema.Struct({
   sample_people: Schema.Int.annotate({ description: "Deleted sample people of previews" }),
   test_groups: Schema.Int.annotate({ description: "Test groups from which the address was removed" }),
   drafts: Schema.Int.annotate({ description: "Deleted drafts of a former member" }),
-  version_authors: Schema.Int.annotate({ description: "Versions of variants that lost their author, a former member" }),
+  version_authors: Schema.Int.annotate({
+    description: "Versions of variants and snippets that lost their author, a former member",
+  }),
   kept: Schema.Array(Schema.Struct({
     kind: Schema.String,
     count: Schema.NullOr(Schema.Int).annotate({ description: "Null if unknown" }),

@@ -1,0 +1,183 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Author } from "../accounts/Author.ts"
+import type { Sources } from "../checking/Checks.ts"
+import { InvalidInput } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { noSnippets, reachedFrom, renderedIds, type SnippetSources, type SnippetUser } from "../domain/Snippet.ts"
+import type { Format, Vars } from "../domain/Template.ts"
+import { lockContent } from "../organizations/OrganizationRows.ts"
+
+// The rows of snippets.
+
+/** A stored snippet. */
+export interface SnippetRow {
+  readonly id: string
+  readonly name: string
+  readonly text: string
+  readonly format: Format
+  readonly revision: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** A stored change that awaits approval. */
+export interface SnippetProposalRow {
+  readonly name: string
+  readonly text: string
+  readonly author: Author
+  readonly version: number
+  readonly baseRevision: number
+  readonly updatedAt: Date
+}
+
+/** Reads the snippets of an organization, by id. Fails with `SqlError` if the database does not respond. */
+export const readSnippets = (sql: SqlClient.SqlClient, org: OrgSlug) =>
+  sql<SnippetRow>`
+    SELECT s.id, s.name, s.text, s.format, s.revision::float8 AS revision, s.created_at, s.updated_at
+    FROM snippets s WHERE s.org_slug = ${org} ORDER BY s.id`
+
+/** Returns the sources of snippets by id. */
+export const sourcesOf = (rows: ReadonlyArray<SnippetRow>): SnippetSources =>
+  new Map(rows.map(({ format, id, text }) => [id, { format, text }]))
+
+/** Returns the snippets that a text of templates may render: all of the organization, or none. A broken store is a defect. */
+export const readSnippetsIn = (sql: SqlClient.SqlClient, org: OrgSlug, text: string) =>
+  text.includes("render") ? Effect.map(Effect.orDie(readSnippets(sql, org)), sourcesOf) : Effect.succeed(noSnippets)
+
+/** Returns a text that differs after each change of an organization's snippets. */
+export const readSnippetStamp = (sql: SqlClient.SqlClient, org: OrgSlug): Effect.Effect<string, SqlError> =>
+  Effect.map(
+    sql<{ stamp: string }>`
+      SELECT concat(count(*), ' ', max(s.revision)) AS stamp FROM snippets s WHERE s.org_slug = ${org}`,
+    ([row]) => row!.stamp,
+  )
+
+/** Adds the snippets that they render to the sources of variants. */
+export const withSnippets = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  variants: ReadonlyArray<Sources>,
+): Effect.fn.Return<ReadonlyArray<Sources>, SqlError> {
+  if (variants.every(({ vars }) => renderedIds(Object.values(vars)).length === 0)) return variants
+  const all = sourcesOf(yield* readSnippets(sql, org))
+  return variants.map((one) => ({ ...one, snippets: reachedFrom(all, renderedIds(Object.values(one.vars))) }))
+})
+
+/**
+ * Requires that the snippets of variants exist until the transaction ends. Call it in the transaction that writes the
+ * variants: a snippet may have been deleted after their check. Fails with `InvalidInput` for a missing one.
+ */
+export const holdSnippets = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  variants: ReadonlyArray<{ readonly vars?: Vars | undefined }>,
+): Effect.fn.Return<void, SqlError | InvalidInput> {
+  const ids = renderedIds(variants.flatMap(({ vars = {} }) => Object.values(vars)))
+  if (ids.length === 0) return
+  yield* lockContent(sql, org)
+  const rows = yield* sql<{ id: string }>`
+    SELECT s.id FROM snippets s WHERE s.org_slug = ${org} AND s.id = ANY(${ids}::text[])`
+  const found = new Set(rows.map(({ id }) => id))
+  const faults = ids.filter((id) => !found.has(id))
+    .map((id) => ({ pointer: "", detail: `renders the snippet ${JSON.stringify(id)}, which does not exist` }))
+  if (faults.length > 0) return yield* new InvalidInput({ faults })
+})
+
+interface UseRow {
+  readonly templateId: string
+  readonly name: string
+  readonly variantId: string
+  readonly isServed: boolean
+}
+
+/** The texts are JSON, in which a quotation mark and white space are escaped. Ids have no signs of a pattern. */
+const patternOf = (ids: ReadonlyArray<string>) => String.raw`render(\s|\\[ntr])*(\\"|')(${ids.join("|")})(\\"|')`
+
+/**
+ * Finds the variants whose texts render one of these snippets. The database searches, because the texts of an
+ * organization can have hundreds of megabytes.
+ */
+export const findUses = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  ids: ReadonlyArray<string>,
+): Effect.fn.Return<ReadonlyArray<SnippetUser>, SqlError> {
+  const pattern = patternOf(ids)
+  const rows = yield* sql<UseRow>`
+    SELECT v.template_id, t.name, v.id AS variant_id,
+      t.archived_at IS NULL AND (v.active OR v.id = (t.holdout->>'copy_id')) IS TRUE AS is_served
+    FROM variants v JOIN templates t ON t.org_slug = v.org_slug AND t.id = v.template_id
+    WHERE v.org_slug = ${org} AND v.vars::text ~ ${pattern} ORDER BY v.template_id, v.position`
+  return [...Map.groupBy(rows, ({ templateId }) => templateId)].map(([template_id, uses]) => ({
+    template_id,
+    name: uses[0]!.name,
+    copy_ids: uses.map(({ variantId }) => variantId),
+    served: uses.some(({ isServed }) => isServed),
+  }))
+})
+
+/** Returns the ids of the proposed changes of templates that render a snippet. */
+export const findProposedUses = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
+  Effect.map(
+    sql<{ id: number }>`
+      SELECT p.id::float8 AS id FROM template_proposals p
+      WHERE p.org_slug = ${org} AND p.state = 'requested' AND p.proposed::text ~ ${patternOf([id])} ORDER BY p.id`,
+    (rows) => rows.map(({ id }) => id),
+  )
+
+/** Reads the change of a snippet that awaits approval. */
+export const readSnippetProposal = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
+  Effect.map(
+    sql<SnippetProposalRow>`
+      SELECT p.name, p.text, p.author, p.version, p.base_revision::float8 AS base_revision, p.updated_at
+      FROM snippet_proposals p WHERE p.org_slug = ${org} AND p.snippet_id = ${id}`,
+    ([row]) => row,
+  )
+
+/** Number of versions kept of a snippet. Older ones are removed. */
+const keptVersions = 200
+
+/** Stores the content of a snippet, and the same as its newest version. */
+export const writeSnippet = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  { format, id, name, text }: Pick<SnippetRow, "format" | "id" | "name" | "text">,
+  author: string | undefined,
+  now: Date,
+) {
+  yield* sql`
+    INSERT INTO snippets AS s (org_slug, id, name, text, format, created_at, updated_at)
+    VALUES (${org}, ${id}, ${name}, ${text}, ${format}, ${now}, ${now})
+    ON CONFLICT (org_slug, id) DO UPDATE SET name = excluded.name, text = excluded.text, format = excluded.format,
+      revision = nextval('template_revisions'),
+      -- Versions are told apart by their times.
+      updated_at = greatest(excluded.updated_at, s.updated_at + interval '1 millisecond')`
+  yield* sql`
+    INSERT INTO snippet_versions (org_slug, snippet_id, name, text, format, author, saved_at)
+    VALUES (${org}, ${id}, ${name}, ${text}, ${format}, ${author ?? null}::text, ${now})`
+  yield* sql`
+    DELETE FROM snippet_versions w WHERE w.org_slug = ${org} AND w.snippet_id = ${id} AND w.id <= (
+      SELECT o.id FROM snippet_versions o WHERE o.org_slug = ${org} AND o.snippet_id = ${id}
+      ORDER BY o.id DESC OFFSET ${keptVersions} LIMIT 1)`
+})
+
+/** Stores the change of a snippet that awaits approval. */
+export const writeSnippetProposal = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  { id, revision }: SnippetRow,
+  { author, name, text }: Pick<SnippetProposalRow, "author" | "name" | "text">,
+  now: Date,
+) =>
+  sql`
+    INSERT INTO snippet_proposals AS p (org_slug, snippet_id, name, text, author, version, base_revision, updated_at)
+    VALUES (${org}, ${id}, ${name}, ${text}, ${author}, 1, ${revision}::float8::bigint, ${now})
+    ON CONFLICT (org_slug, snippet_id) DO UPDATE SET name = excluded.name, text = excluded.text,
+      author = excluded.author, version = p.version + 1, base_revision = excluded.base_revision,
+      updated_at = excluded.updated_at`
+
+/** Deletes the change of a snippet that awaits approval. */
+export const deleteSnippetProposal = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
+  sql`DELETE FROM snippet_proposals p WHERE p.org_slug = ${org} AND p.snippet_id = ${id}`
