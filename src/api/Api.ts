@@ -30,6 +30,7 @@ import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
 import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
 import { TestGroupsGroup } from "./deliveries/TestGroupsApi.ts"
+import { SnippetsGroup } from "./templates/SnippetsApi.ts"
 import { SamplePeopleGroup } from "./templates/SamplePeopleApi.ts"
 import { DraftsGroup } from "./templates/DraftsApi.ts"
 import { CommentsGroup } from "./comments/CommentsApi.ts"
@@ -381,6 +382,7 @@ const servedGroups = [
   TemplateIndexGroup,
   DraftsGroup,
   SamplePeopleGroup,
+  SnippetsGroup,
   ReviewsGroup,
   CommentsGroup,
   ResultsGroup,

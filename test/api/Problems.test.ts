@@ -15,6 +15,7 @@ const problems = {
   "version-conflict": 409,
   "tracking-id-reused": 409,
   "sample-person-not-found": 404,
+  "snippet-not-found": 404,
   "proposal-not-found": 404,
   "proposal-conflict": 409,
   "comment-not-found": 404,

@@ -44,6 +44,10 @@ const samples: Readonly<Record<string, { readonly path: string; readonly body?: 
 const others = [
   "saveSamplePerson",
   "deleteSamplePerson",
+  // `Snippets.test.ts` tests their approval.
+  "saveSnippet",
+  "deleteSnippet",
+  "dismissSnippet",
   "reviseProposal",
   "withdrawProposal",
   "createComment",

@@ -82,6 +82,32 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       assert.include(refused.output, 'The key has the scopes templates:write; this request needs "admin"')
     }))
 
+  it.effect("render snippets, which commands save, check, list, restore and delete", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const key = yield* Effect.promise(() => makeOrganization(service, "blocks", ["templates:write"]))
+      const path = join(folder, "footer.liquid")
+      const ran = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
+        const environment = { PARLANCE_URL: service.url, PARLANCE_KEY: key, DATA_DIR: join(folder, "unused") }
+        const { code, output } = yield* Effect.promise(() => runCommand(args, environment))
+        return code === 0 ? output.trim() : `exit ${code}: ${output.trim()}`
+      })
+      writeFileSync(path, "© {{ year }} Acme")
+      assert.strictEqual(yield* ran("snippet", "set", "legal", "--file", path), "Saved legal\nNo template uses it")
+      writeFileSync(join(folder, "spring.yaml"), file("Hi {% render 'legal', year: 2026 %}"))
+      yield* ran("template", "import", join(folder, "spring.yaml"))
+      const checked = yield* ran("snippet", "check", "legal", "--text", "© {{ yaer }}")
+      assert.match(checked, /spring +story +yes/)
+      assert.include(checked, 'the snippet "legal" needs "yaer"')
+      yield* ran("snippet", "set", "legal", "--text", "(c) {{ year }}")
+      assert.include(yield* ran("snippet", "show", "legal"), "(c) {{ year }}")
+      const versions = JSON.parse(yield* ran("snippet", "versions", "legal", "--json"))
+      yield* ran("snippet", "restore", "legal", String(versions[1].id))
+      assert.include(yield* ran("snippet", "list"), "legal")
+      assert.strictEqual(JSON.parse(yield* ran("snippet", "show", "legal", "--json")).text, "© {{ year }} Acme")
+      assert.include(yield* ran("snippet", "delete", "legal"), "exit 1: ")
+    }))
+
   it.effect("are imported with warnings about doubtful content at its place in the file", () =>
     Effect.gen(function* () {
       const { folder, service } = yield* Place

@@ -115,6 +115,17 @@ export class VersionNotFound extends HttpApiError.Problem<VersionNotFound>()(
   ),
 ) {}
 
+/** 404: the organization has no such snippet. */
+export class SnippetNotFound extends HttpApiError.Problem<SnippetNotFound>()(
+  "SnippetNotFound",
+  declare(
+    "snippet-not-found",
+    404,
+    "There is no such snippet",
+    "`parlance snippet list` lists the snippets of an organization.",
+  ),
+) {}
+
 /** 404: the organization has no such sample person. */
 export class SamplePersonNotFound extends HttpApiError.Problem<SamplePersonNotFound>()(
   "SamplePersonNotFound",

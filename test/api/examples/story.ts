@@ -97,6 +97,21 @@ const templates = async ({ call }: Stage) => {
   await call("GET", people)
   await call("GET", `${people}/silver`)
   await call("DELETE", `${people}/silver`)
+  const snippets = `${org}/snippets`
+  await call("PUT", `${snippets}/legal`, {
+    body: { name: "Legal text", text: "© {{ year }} Example Shop", format: "text" },
+  })
+  await call("POST", `${variants}`, {
+    body: { id: "legal", vars: { body: "Bye. {% render 'legal', year: 2026 %}" } },
+    unrecorded: true,
+  })
+  const edited = { text: "© {{ year }} Example Shop Ltd" }
+  await call("POST", `${snippets}/legal/check`, { body: edited })
+  await call("PUT", `${snippets}/legal`, { body: edited, unrecorded: true })
+  await call("GET", snippets)
+  await call("GET", `${snippets}/legal`)
+  const { versions: [{ id: snippetVersion }] } = await call("GET", `${snippets}/legal/versions`)
+  await call("GET", `${snippets}/legal/versions/${snippetVersion}`)
   await call("POST", `${org}/templates/cart/preview`, {
     body: { vars: { subject: "{{ name }}, you left {{ item }}!" }, fields: { name: "Ann" }, attrs: { tier: "silver" } },
   })
@@ -115,6 +130,13 @@ const reviews = async ({ call }: Stage) => {
   })
   await call("PATCH", org, { body: { template_approval: "editor" }, unrecorded: true })
   const auth = { "x-api-key": key as string }
+  const legal = `${org}/snippets/legal`
+  await call("PUT", legal, { auth, body: { text: "© {{ year }} Example Group" }, unrecorded: true })
+  await call("POST", `${legal}/approve`, { body: { version: 1 } })
+  await call("PUT", legal, { auth, body: { text: "© {{ year }} Another" }, unrecorded: true })
+  await call("DELETE", `${legal}/proposal`)
+  await call("DELETE", `${org}/templates/cart/variants/legal`, { unrecorded: true })
+  await call("DELETE", legal)
   const propose = async (subject: string) => {
     const { proposals: [{ id }] } = await call("PATCH", `${org}/templates/cart/variants/offer`, {
       auth,
