@@ -12,6 +12,7 @@ import * as TemplateFile from "../templates/TemplateFile.ts"
 import type { CheckKind, CheckRequest, Checks } from "../checking/Checks.ts"
 import { checkFile, checkJson } from "./Imports.ts"
 import { checkSources } from "../rendering/CheckSources.ts"
+import { convert } from "../rendering/conversion/Conversion.ts"
 import { renderEach } from "./Liquid.ts"
 
 // Hostile texts have up to hundreds of thousands of faults, and a stack trace costs more than its fault.
@@ -39,6 +40,10 @@ const handlers: Handlers = {
   render: renderEach,
   import: ({ body, snippets }, note) => checkJson(Json.parse(body), snippets, note),
   file: ({ snippets, text }, note) => checkFile(text, "file", note, snippets),
+  convert: ({ formats, from, vars }) =>
+    Object.fromEntries(
+      Object.entries(vars).map(([name, source]) => [name, convert(source, from, formats[name] ?? "text")]),
+    ),
   format: ({ as, templates }) => TemplateFile.format(templates, as),
   mapping: ({ body, headers, mapping, receivedAt }) => {
     const json = parsed(mapping, "")

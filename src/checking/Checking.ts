@@ -12,6 +12,7 @@ const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
   body: "2 seconds",
   import: "5 seconds",
   file: "5 seconds",
+  convert: "2 seconds",
   format: "5 seconds",
 }
 

@@ -1,6 +1,7 @@
 import type { Fault } from "../domain/Errors.ts"
 import type { Formats, TemplateInput, Vars } from "../domain/Template.ts"
 import type { DryRun } from "../domain/DryRun.ts"
+import type { PlatformName } from "../domain/CopyPlatform.ts"
 import type { SourceId } from "../domain/Source.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import type { SnippetSources } from "../domain/Snippet.ts"
@@ -12,6 +13,28 @@ export interface Sources {
   readonly formats: Formats
   /** The snippets that the variables render, with the snippets in them. Default: none. */
   readonly snippets?: SnippetSources
+}
+
+/** A place of a converted source that needs a person. */
+export interface ConversionFinding {
+  readonly line: number
+  readonly column: number
+  /** The beginning of the construct in the source. */
+  readonly text: string
+  /** Why a person must look at the construct, with the remedy. */
+  readonly message: string
+  /** `mend`: remains as it was, and cannot be saved. `check`: was converted, and may mean something else. */
+  readonly state: "mend" | "check"
+}
+
+/** A source in our Liquid, with everything that a person must look at. */
+export interface ConvertedSource {
+  /** The source in Liquid. Constructs without an equivalent remain as they were. */
+  readonly liquid: string
+  /** In the order of the source. */
+  readonly findings: ReadonlyArray<ConversionFinding>
+  /** Names of the source, and the fields that the caller passes instead. */
+  readonly fields: ReadonlyArray<{ readonly from: string; readonly to: string }>
 }
 
 /** Renders each variant separately with sample fields. */
@@ -72,6 +95,11 @@ export interface Checks {
   readonly file: {
     readonly request: { readonly text: string; readonly snippets: SnippetSources }
     readonly answer: CheckedImport<FileFault>
+  }
+  /** Converts the copy of another platform to Liquid, by variable. */
+  readonly convert: {
+    readonly request: Sources & { readonly from: PlatformName }
+    readonly answer: Readonly<Record<string, ConvertedSource>>
   }
   /** Writes templates as a file. */
   readonly format: {

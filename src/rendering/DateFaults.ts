@@ -8,7 +8,7 @@ import * as Limits from "./Limits.ts"
 type Literal = string | number | undefined
 
 /** The directives for the patterns of Java, Unicode, Moment and Day.js. Longer patterns come first. */
-const patterns: ReadonlyArray<readonly [pattern: string, directive: string]> = [
+export const patterns: ReadonlyArray<readonly [pattern: string, directive: string]> = [
   ["yyyy", "%Y"],
   ["YYYY", "%Y"],
   ["yy", "%y"],
@@ -59,7 +59,7 @@ const patterns: ReadonlyArray<readonly [pattern: string, directive: string]> = [
 ]
 
 /** The directives for the letters of PHP and Django. */
-const letters: ReadonlyArray<readonly [letter: string, directive: string]> = [
+export const letters: ReadonlyArray<readonly [letter: string, directive: string]> = [
   ["d", "%d"],
   ["j", "%-d"],
   ["D", "%a"],

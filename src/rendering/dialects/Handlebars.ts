@@ -5,7 +5,7 @@ import { fetchFirst, type Notation, passLink, pathOf, sendToFewer, snippetOf, va
 const platform = "Handlebars (Iterable, SendGrid, Mandrill)"
 
 /** Helpers that compare, with the operator of Liquid. */
-const comparisons: Readonly<Record<string, string>> = {
+export const comparisons: Readonly<Record<string, string>> = {
   ifeq: "==",
   eq: "==",
   equals: "==",
@@ -94,7 +94,7 @@ const endOf = ([, name = ""]: ReadonlyArray<string>): string => {
 }
 
 /** Helpers with the filters that replace them. `@1` is the first value, and `$2` the second without a change. */
-const helpers: Readonly<Record<string, string>> = {
+export const helpers: Readonly<Record<string, string>> = {
   defaultifempty: "{{ @1 | default: $2 }}",
   upper: "{{ @1 | upcase }}",
   uppercase: "{{ @1 | upcase }}",
@@ -132,7 +132,7 @@ const helpers: Readonly<Record<string, string>> = {
   eachproperty: fetchFirst,
 }
 
-const operators: Readonly<Record<string, string>> = {
+export const operators: Readonly<Record<string, string>> = {
   "+": "plus",
   "-": "minus",
   "*": "times",

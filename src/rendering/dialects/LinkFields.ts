@@ -6,7 +6,7 @@ const preferences = "the link to the preferences. Write {{ unsubscribe_url }}"
 const browser = `the link to the message in a browser. ${passLink}`
 
 /** Names of fields in which other platforms pass links, in lower case without `_`, with the platform. */
-const linkNames: ReadonlyMap<string, readonly [platform: string, meaning: string]> = new Map([
+export const linkNames: ReadonlyMap<string, readonly [platform: string, meaning: string]> = new Map([
   ["unsubscribeurl", ["Iterable or listmonk", unsubscribe]],
   ["hostedunsubscribeurl", ["Iterable", unsubscribe]],
   ["unsubscribemessagetypeurl", ["Iterable", unsubscribe]],
@@ -25,6 +25,8 @@ const linkNames: ReadonlyMap<string, readonly [platform: string, meaning: string
   ["subscriptionpreferencesurl", ["Customer.io", preferences]],
   ["managesubscriptionpreferencesurl", ["Customer.io", preferences]],
   ["subscriptioncenterurl", ["Marketing Cloud", preferences]],
+  ["profilecenterurl", ["Marketing Cloud", preferences]],
+  ["viewemailurl", ["Marketing Cloud", browser]],
   ["viewinbrowserurl", ["Iterable or Customer.io", browser]],
   ["viewaspageurl", ["HubSpot", browser]],
   ["webviewlink", ["Klaviyo", browser]],

@@ -4,7 +4,7 @@ import { fetchFirst, fieldOf, type Notation, ownWords, passLink, snippetOf } fro
 // patterns match the text between the braces or percent signs.
 
 /** Names in Braze of data that this service does not have, with what to do. */
-const brazeRemedies: Readonly<Record<string, string>> = {
+export const brazeRemedies: Readonly<Record<string, string>> = {
   campaign: "Write the name here, or pass it as a field, such as {{ campaign }}",
   canvas: "Write the name here, or pass it as a field, such as {{ campaign }}",
   card: "Write the name here, or pass it as a field, such as {{ campaign }}",

@@ -7,7 +7,7 @@ const unsubscribe = "{{ unsubscribe_url }}"
 const preferences = "Write {{ unsubscribe_url }}, or pass the address of your preferences page as a field"
 
 /** Merge tags of Mailchimp with a meaning of their own. Others are fields. */
-const mergeTags: Readonly<Record<string, string>> = {
+export const mergeTags: Readonly<Record<string, string>> = {
   UNSUB: unsubscribe,
   ARCHIVE: passLink,
   UPDATE_PROFILE: preferences,
@@ -19,7 +19,7 @@ const mergeTags: Readonly<Record<string, string>> = {
   MC_PREVIEW_TEXT: "Write the preheader in the variable `preheader`",
 }
 
-const mergeFilters: Readonly<Record<string, string>> = {
+export const mergeFilters: Readonly<Record<string, string>> = {
   TITLE: "titlecase",
   UPPER: "upcase",
   LOWER: "downcase",
@@ -62,7 +62,7 @@ const mergeTag = ([, inner = ""]: ReadonlyArray<string>): string | undefined => 
 }
 
 /** Personalization strings of Marketing Cloud with a meaning of their own. Others are fields. */
-const marketingCloudStrings: Readonly<Record<string, string>> = {
+export const marketingCloudStrings: Readonly<Record<string, string>> = {
   unsub_center_url: unsubscribe,
   one_click_unsub_url: unsubscribe,
   subscription_center_url: unsubscribe,
@@ -78,7 +78,7 @@ const marketingCloudStrings: Readonly<Record<string, string>> = {
 }
 
 /** Functions of AMPscript that look data up. */
-const lookups =
+export const lookups =
   /\b(?:Lookup\w*|\w*Rows?|ClaimRow\w*|HTTPGet|HTTPPost|RetrieveSalesforceObjects|BuildRowsetFrom\w+)\s*\(/i
 
 const ampFilters: ReadonlyArray<readonly [RegExp, string]> = [

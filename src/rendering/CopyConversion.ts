@@ -1,0 +1,31 @@
+import { Effect } from "effect"
+import { Checking, stoppedFault } from "../checking/Checking.ts"
+import type { ConvertedSource, Sources } from "../checking/Checks.ts"
+import type { PlatformName } from "../domain/CopyPlatform.ts"
+import { InvalidInput } from "../domain/Errors.ts"
+import { refusalOf } from "./conversion/Refusal.ts"
+
+/** Copy of another platform by variable, with the formats of the variables. */
+interface Copy extends Sources {
+  readonly from: PlatformName
+}
+
+/**
+ * Converts copy of another platform to Liquid, by variable, in the checking process. Fails with `InvalidInput` for a
+ * variable that is no text, is too long, or takes longer than 2 seconds, and with `ChecksBusy`.
+ */
+export const convertCopy = Effect.fn("convertCopy")(function* (org: string, copy: Copy) {
+  const faults = Object.entries(copy.vars).flatMap(([name, source]) => {
+    const detail = refusalOf(source)
+    return detail === undefined ? [] : [{ pointer: `/vars/${name}`, detail }]
+  })
+  if (faults.length > 0) return yield* new InvalidInput({ faults })
+  const checking = yield* Checking
+  return yield* checking.run(org, "convert", copy).pipe(
+    Effect.catchTag(
+      "WorkFailed",
+      (failure) =>
+        new InvalidInput({ faults: [{ pointer: "/vars", detail: `${stoppedFault(failure)}: convert it in parts` }] }),
+    ),
+  ) as Effect.Effect<Readonly<Record<string, ConvertedSource>>, InvalidInput>
+})

@@ -1,0 +1,204 @@
+// Values and conditions of all families of languages, before they are written as Liquid.
+
+/** A value of another language. Names of filters are ours. */
+export type Value =
+  /** A path in Liquid, such as `items[0].title`. */
+  | { readonly kind: "path"; readonly path: string }
+  | { readonly kind: "literal"; readonly value: string | number | boolean | null }
+  | { readonly kind: "filter"; readonly input: Value; readonly name: string; readonly args: ReadonlyArray<Value> }
+  /** Texts beside each other. */
+  | { readonly kind: "joined"; readonly parts: ReadonlyArray<Value> }
+  | { readonly kind: "choice"; readonly test: Condition; readonly yes: Value; readonly no: Value }
+
+/**
+ * Which values count as missing: `liquid`, absent values and `false`; `blank`, also empty texts and lists; `zero`, also
+ * the number 0.
+ */
+export type Truth = "liquid" | "blank" | "zero"
+
+/** An operator that compares two values. */
+export type Operator = "==" | "!=" | "<" | ">" | "<=" | ">=" | "contains"
+
+/** A condition of another language. */
+export type Condition =
+  | { readonly kind: "truth"; readonly value: Value; readonly truth: Truth }
+  | { readonly kind: "compare"; readonly operator: Operator; readonly left: Value; readonly right: Value }
+  | { readonly kind: "and" | "or"; readonly parts: ReadonlyArray<Condition> }
+  | { readonly kind: "not"; readonly of: Condition }
+
+/** A part has no equivalent in Liquid. The message says what to do instead. */
+export class NoEquivalent {
+  constructor(readonly remedy: string) {}
+}
+
+export const literal = (value: string | number | boolean | null): Value => ({ kind: "literal", value })
+
+export const path = (text: string): Value => ({ kind: "path", path: text })
+
+export const filter = (input: Value, name: string, ...args: ReadonlyArray<Value>): Value => ({
+  kind: "filter",
+  input,
+  name,
+  args,
+})
+
+export const compare = (left: Value, operator: Operator, right: Value): Condition => ({
+  kind: "compare",
+  operator,
+  left,
+  right,
+})
+
+export const not = (of: Condition): Condition => ({ kind: "not", of })
+
+/** Returns the value with the first letter in upper case and the others unchanged. */
+export const capitalFirst = (value: Value): Value => ({
+  kind: "joined",
+  parts: [
+    filter(filter(value, "slice", literal(0)), "upcase"),
+    filter(value, "slice", literal(1), literal(1_000_000)),
+  ],
+})
+
+/** Returns the length of a list or text. */
+export const sizeOf = (value: Value): Value =>
+  value.kind === "path" ? path(`${value.path}.size`) : filter(value, "size")
+
+/** Whether a value is the state of a loop, which is always true or false. */
+export const isLoopState = (value: Value): boolean =>
+  value.kind === "path" && /^forloop\.(?:first|last)$/.test(value.path)
+
+/** Returns a literal in Liquid. A text needs a quotation mark that it does not contain. */
+export const literalText = (value: string | number | boolean | null): string => {
+  if (value === null) return "nil"
+  if (typeof value !== "string") return String(value)
+  if (value.includes('"') && value.includes("'")) {
+    throw new NoEquivalent("Write the text with one kind of quotation marks: Liquid cannot have both in one text")
+  }
+  if (/\}\}|%\}/.test(value)) throw new NoEquivalent("Write the text without braces: a tag of Liquid ends at them")
+  return value.includes('"') ? `'${value}'` : `"${value}"`
+}
+
+const opposite: Readonly<Partial<Record<Operator, Operator>>> = { "==": "!=", "!=": "==" }
+
+/** Returns a condition in which `not` is only before single tests. */
+const withoutNot = (condition: Condition, negated = false): Condition => {
+  if (condition.kind === "not") return withoutNot(condition.of, !negated)
+  if (condition.kind === "and" || condition.kind === "or") {
+    const kind = negated === (condition.kind === "and") ? "or" : "and"
+    return { kind, parts: condition.parts.map((part) => withoutNot(part, negated)) }
+  }
+  if (condition.kind === "truth" && condition.truth !== "liquid") {
+    const operator = negated ? "==" as const : "!=" as const
+    const blank = compare(condition.value, operator, path("blank"))
+    if (condition.truth === "blank") return blank
+    return { kind: negated ? "or" : "and", parts: [blank, compare(condition.value, operator, literal(0))] }
+  }
+  if (!negated) return condition
+  if (condition.kind === "compare" && opposite[condition.operator] !== undefined) {
+    return { ...condition, operator: opposite[condition.operator]! }
+  }
+  return not(condition)
+}
+
+const joinsOf = (condition: Condition) =>
+  condition.kind === "and" || condition.kind === "or" ? condition.parts.length : 0
+
+/** Text in Liquid, and the tags that must come before it. */
+export interface Written {
+  readonly before: string
+  readonly text: string
+}
+
+/** Writes values and conditions as Liquid. `newName` returns a name that occurs nowhere in the source. */
+export class ExpressionWriter {
+  constructor(readonly newName: () => string) {}
+
+  /** Writes a value as an operand: a path or a literal. Other values are assigned before it. */
+  operand(value: Value): Written {
+    if (value.kind === "path") return { before: "", text: value.path }
+    if (value.kind === "literal") return { before: "", text: literalText(value.value) }
+    const name = this.newName()
+    return { before: this.assign(name, value), text: name }
+  }
+
+  /** Writes a value with its filters, for an output or an assignment. */
+  filtered(value: Value): Written {
+    if (value.kind === "filter") {
+      const input = this.filtered(value.input)
+      const args = value.args.map((arg) => this.operand(arg))
+      const list = args.length === 0 ? "" : `: ${args.map(({ text }) => text).join(", ")}`
+      return {
+        before: input.before + args.map(({ before }) => before).join(""),
+        text: `${input.text} | ${value.name}${list}`,
+      }
+    }
+    if (value.kind !== "joined") return this.operand(value)
+    const [first = literal(""), ...rest] = value.parts
+    return this.filtered(rest.reduce((made: Value, part) => filter(made, "append", part), first))
+  }
+
+  /** Returns tags that set a variable. */
+  assign(name: string, value: Value): string {
+    if (value.kind === "choice") {
+      const { before, text } = this.condition(value.test)
+      const no = `{% else %}${this.assign(name, value.no)}{% endif %}`
+      return `${before}{% if ${text} %}${this.assign(name, value.yes)}${no}`
+    }
+    const { before, text } = this.filtered(value)
+    return `${before}{% assign ${name} = ${text} %}`
+  }
+
+  /** Returns Liquid that shows a value. `raw` inserts it into HTML unchanged. */
+  output(value: Value, raw = false, open = "{{", close = "}}"): string {
+    if (value.kind === "literal") return typeof value.value === "string" ? value.value : String(value.value ?? "")
+    if (value.kind === "joined") return value.parts.map((part) => this.output(part, raw, open, close)).join("")
+    if (value.kind === "choice") {
+      const { before, text } = this.condition(value.test)
+      const no = this.output(value.no, raw, open, close)
+      const otherwise = no === "" ? "" : `{% else %}${no}`
+      return `${before}{% if ${text} %}${this.output(value.yes, raw, open, close)}${otherwise}{% endif %}`
+    }
+    const { before, text } = this.filtered(value)
+    return `${before}${open} ${text}${raw ? " | raw" : ""} ${close}`
+  }
+
+  /**
+   * Writes a condition. Liquid groups `and` and `or` to the right and has no brackets: a part that has both is set
+   * before the condition, unless it can be the last part.
+   */
+  condition(condition: Condition): Written {
+    return this.#chain(withoutNot(condition))
+  }
+
+  #chain(condition: Condition): Written {
+    if (condition.kind === "not") {
+      const { before, text } = this.#chain(condition.of)
+      return { before, text: `not ${text}` }
+    }
+    if (condition.kind === "truth") return this.operand(condition.value)
+    if (condition.kind === "compare") {
+      const left = this.operand(condition.left)
+      const right = this.operand(condition.right)
+      return { before: left.before + right.before, text: `${left.text} ${condition.operator} ${right.text}` }
+    }
+    const flat = condition.parts.flatMap((part) => part.kind === condition.kind ? part.parts : [part])
+    if (flat.length !== condition.parts.length) return this.#chain({ kind: condition.kind, parts: flat })
+    const simple = flat.filter((part) => joinsOf(part) === 0)
+    const joined = flat.filter((part) => joinsOf(part) > 0)
+    const last = joined.pop()
+    const written = [...simple.map((part) => this.#chain(part)), ...joined.map((part) => this.#flag(part))]
+    if (last !== undefined) written.push(this.#chain(last))
+    return {
+      before: written.map(({ before }) => before).join(""),
+      text: written.map(({ text }) => text).join(` ${condition.kind} `),
+    }
+  }
+
+  /** Sets a variable to whether a condition holds. */
+  #flag(condition: Condition): Written {
+    const name = this.newName()
+    const value: Value = { kind: "choice", test: condition, yes: literal(true), no: literal(false) }
+    return { before: this.assign(name, value), text: name }
+  }
+}

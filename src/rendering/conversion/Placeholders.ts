@@ -1,0 +1,68 @@
+import { goTemplates } from "../dialects/GoTemplates.ts"
+import { foreignOutputs } from "../dialects/LiquidRelatives.ts"
+import { type Notation, replacementOf } from "../dialects/Notation.ts"
+import { partsOf } from "../dialects/Parts.ts"
+import { strongNotations, weakNotations } from "../dialects/TextNotations.ts"
+import type { Result } from "./Result.ts"
+
+// Platforms whose placeholders are names, with a default at most. The tables of the advice have their replacements.
+
+/** A replacement that can be used as it is: one field with a default at most, or a link. */
+const usable =
+  /^(?:\{\{ ([^{}|]+?)(?: \| default: (?:"[^"]*"|'[^']*'))? \}\}|href="\{\{ unsubscribe_url \}\}"|<a href="\{\{ unsubscribe_url \}\}">|<\/a>)$/
+
+/** Elements that are links. The tables of the advice have a whole link for them. */
+const linkElements: ReadonlyArray<Notation> = [
+  { platform: "Campaign Monitor", pattern: /<unsubscribe\b[^>]{0,200}>/gi, write: '<a href="{{ unsubscribe_url }}">' },
+  { platform: "Campaign Monitor", pattern: /<\/unsubscribe>/gi, write: "</a>" },
+]
+
+interface Found {
+  readonly begin: number
+  readonly text: string
+  readonly write: string
+}
+
+const foundIn = (source: string, notations: ReadonlyArray<Notation>): ReadonlyArray<Found> => {
+  const { text } = partsOf(source)
+  const found: Array<Found> = []
+  for (const notation of notations) {
+    for (const match of text.withoutSamples.matchAll(notation.pattern)) {
+      const write = replacementOf(notation, match)
+      if (write !== undefined) found.push({ begin: match.index, text: match[0], write })
+    }
+  }
+  return found
+}
+
+const foundInOutputs = (source: string): ReadonlyArray<Found> =>
+  partsOf(source).liquid.flatMap(({ begin, inner, kind, text }) => {
+    if (kind !== "output") return []
+    for (const notation of [...foreignOutputs, ...goTemplates]) {
+      const groups = notation.pattern.exec(inner)
+      const write = groups === null ? undefined : replacementOf(notation, groups)
+      if (write !== undefined) return [{ begin, text, write }]
+    }
+    return []
+  })
+
+/** Converts one source. `platform` is the name of the platform in the tables: its weaker signs are converted, too. */
+export const convertPlaceholders = (result: Result, platform: string | undefined): void => {
+  const weak = platform === undefined ? [] : weakNotations.filter((notation) => notation.platform.includes(platform))
+  const { source } = result
+  const all = [...foundInOutputs(source), ...foundIn(source, [...linkElements, ...strongNotations, ...weak])]
+    .toSorted((one, other) => one.begin - other.begin || other.text.length - one.text.length)
+  let from = 0
+  for (const { begin, text, write } of all) {
+    if (begin < from) continue
+    result.emit(source.slice(from, begin), from)
+    from = begin + text.length
+    const field = usable.exec(write)
+    if (field === null) result.keep(text, begin, /^[{<]/.test(write) ? `Write ${write}` : write)
+    else {
+      if (field[1] !== undefined && field[1] !== "unsubscribe_url") result.field(text, field[1])
+      result.emit(write, begin)
+    }
+  }
+  result.emit(source.slice(from), from)
+}

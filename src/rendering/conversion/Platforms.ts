@@ -1,0 +1,70 @@
+import type { PlatformName } from "../../domain/CopyPlatform.ts"
+import { ownWords, writeOut } from "../dialects/Notation.ts"
+import type { DateStyle } from "./DatePatterns.ts"
+import type { Roots } from "./Names.ts"
+
+/** What the conversion needs to know of a platform. */
+export interface Platform {
+  readonly family: "liquid" | "handlebars" | "django" | "merge" | "ampscript" | "placeholders"
+  /** Objects in which the platform has its data. */
+  readonly roots: Roots
+  readonly dates: DateStyle
+  /** Whether the platform inserts values into HTML as they are. */
+  readonly isUnescaped: boolean
+  /** Name of the platform in the tables of placeholders. */
+  readonly placeholders?: string
+  /** Whether `unsubscribe_link` writes a whole link. */
+  readonly linksHaveWords?: boolean
+  /** Whether a name that the item of a loop lacks is read outside of the loop. */
+  readonly looksOutside?: boolean
+}
+
+const liquid = { family: "liquid", dates: "java", isUnescaped: true } as const
+const handlebars = { family: "handlebars", roots: {}, dates: "java", isUnescaped: false } as const
+const django = { family: "django", dates: "django", isUnescaped: false } as const
+const placeholders = { family: "placeholders", roots: {}, dates: "php", isUnescaped: true } as const
+
+/** The facts of each platform. */
+export const platforms = {
+  activecampaign: { ...placeholders, placeholders: "ActiveCampaign" },
+  braze: { ...liquid, roots: {} },
+  campaignmonitor: { ...placeholders, placeholders: "Campaign Monitor" },
+  clevertap: { ...liquid, roots: { Profile: "", profile: "", Event: "event" } },
+  customerio: {
+    ...liquid,
+    roots: {
+      customer: "",
+      trigger: "event",
+      snippets: { remedy: writeOut },
+      content: { remedy: "Write the frame of the layout in this variable, around the content" },
+    },
+  },
+  dittofeed: { ...liquid, linksHaveWords: true, roots: { user: "" } },
+  hubspot: {
+    ...django,
+    dates: "php",
+    roots: { contact: "", site_settings: { remedy: ownWords } },
+  },
+  iterable: { ...handlebars, looksOutside: true },
+  klaviyo: {
+    ...django,
+    roots: {
+      person: "",
+      organization: { remedy: ownWords },
+      feeds: { remedy: "Look the feed up before the call, and pass it as a field, such as {{ items[0].title }}" },
+    },
+  },
+  mailchimp: { family: "merge", roots: {}, dates: "php", isUnescaped: true },
+  mailgun: placeholders,
+  mandrill: { ...handlebars, dates: "php" },
+  marketo: placeholders,
+  moengage: {
+    ...django,
+    dates: "php",
+    roots: { UserAttribute: "", EventAttribute: "event" },
+  },
+  onesignal: { ...liquid, roots: { "user.tags": "", "message.custom_data": "" } },
+  sendgrid: { ...handlebars, dates: "moment" },
+  sfmc: { family: "ampscript", roots: {}, dates: "net", isUnescaped: true },
+  other: placeholders,
+} as const satisfies Readonly<Record<PlatformName, Platform>>
