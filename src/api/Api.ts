@@ -32,6 +32,7 @@ import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
 import { TestGroupsGroup } from "./deliveries/TestGroupsApi.ts"
 import { SnippetsGroup } from "./templates/SnippetsApi.ts"
 import { SamplePeopleGroup } from "./templates/SamplePeopleApi.ts"
+import { CopyGroup } from "./templates/CopyApi.ts"
 import { DraftsGroup } from "./templates/DraftsApi.ts"
 import { CommentsGroup } from "./comments/CommentsApi.ts"
 import { waiting } from "./reviews/Proposed.ts"
@@ -381,6 +382,7 @@ const servedGroups = [
   VariantsGroup,
   TemplateIndexGroup,
   DraftsGroup,
+  CopyGroup,
   SamplePeopleGroup,
   SnippetsGroup,
   ReviewsGroup,

@@ -102,6 +102,7 @@ import * as SandboxRoutes from "../api/sandbox/SandboxRoutes.ts"
 import * as SecondFactorRoutes from "../api/accounts/SecondFactorRoutes.ts"
 import * as SuppressionsRoutes from "../api/suppressions/SuppressionsRoutes.ts"
 import * as TimelinesRoutes from "../api/timelines/TimelinesRoutes.ts"
+import * as CopyRoutes from "../api/templates/CopyRoutes.ts"
 import * as DraftRoutes from "../api/templates/DraftRoutes.ts"
 import * as CommentsRoutes from "../api/comments/CommentsRoutes.ts"
 import * as ReviewsRoutes from "../api/reviews/ReviewsRoutes.ts"
@@ -361,6 +362,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     TemplateRoutes.layer,
     VariantRoutes.layer,
     TemplateIndexRoutes.layer,
+    CopyRoutes.layer,
     DraftRoutes.layer,
     ReviewsRoutes.layer,
     CommentsRoutes.layer,

@@ -295,4 +295,41 @@ suiteOnService("Imports", (bench) => {
     assert.strictEqual(wide.status, 400)
     assert.match(wide.body.detail, /more than 60000 values/)
   })
+
+  it("converts copy of other platforms, with findings and fields, and stores nothing", async () => {
+    const { call } = await organization("copy")
+    const vars = {
+      subject: "{{#if points}}{{firstName}}{{/if}}",
+      body: '<a href="{{viewInBrowserUrl}}">Web</a>\n{{sendSkip}}',
+    }
+    const { body, status } = await call("POST", "/templates/convert", {
+      from: "iterable",
+      vars,
+      formats: { body: "html" },
+    })
+    assert.strictEqual(status, 200)
+    assert.deepStrictEqual(body.vars, {
+      subject: "{% if points != blank and points != 0 %}{{ firstName }}{% endif %}",
+      body: '<a href="{{ browser_url }}">Web</a>\n{{sendSkip ??? }}',
+    })
+    assert.deepStrictEqual(body.findings.map(({ message: _, ...place }: Json) => place), [
+      { variable: "body", line: 1, column: 10, text: "{{viewInBrowserUrl}}", state: "check" },
+      { variable: "body", line: 2, column: 1, text: "{{sendSkip}}", state: "mend" },
+    ])
+    assert.deepInclude(body.fields, { from: "{{viewInBrowserUrl}}", to: "browser_url" })
+    assert.deepStrictEqual((await call("GET", "/templates")).body.templates, [])
+  })
+
+  it("refuses to convert what is no text, and unknown platforms", async () => {
+    const { call } = await organization("binary")
+    const refusal = async (from: string, body: string) => {
+      const answer = await call("POST", "/templates/convert", { from, vars: { body } })
+      assert.strictEqual(answer.status, 400)
+      return answer.body.detail
+    }
+    assert.match(await refusal("braze", "\u0001PNG"), /\/vars\/body: is no text: the character U\+0001 is at offset 0/)
+    assert.match(await refusal("fax", "Hi"), /"braze"/)
+    const bomb = "{{#if (and ".repeat(40_000)
+    assert.include([200, 400], (await call("POST", "/templates/convert", { from: "iterable", vars: { bomb } })).status)
+  })
 })

@@ -115,7 +115,7 @@ const formOf = ({ success }: HttpApiEndpoint.Top) => {
 }
 
 /** The groups whose bodies contain the content of templates. Such a body has up to 8 MiB, any other up to 1 MiB. */
-const groupsWithContent: ReadonlySet<string> = new Set(["templates", "variants", "drafts", "snippets"])
+const groupsWithContent: ReadonlySet<string> = new Set(["templates", "variants", "drafts", "snippets", "copy"])
 
 interface AnyCall {
   readonly params?: Readonly<Record<string, string>>

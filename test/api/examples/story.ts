@@ -68,6 +68,12 @@ const templates = async ({ call }: Stage) => {
   await call("POST", `${org}/templates/import`, {
     body: { templates: [{ id: "welcome", name: "Welcome", variants: [{ id: "plain", vars: { subject: "Hello" } }] }] },
   })
+  await call("POST", `${org}/templates/convert`, {
+    body: {
+      from: "braze",
+      vars: { subject: "{{${first_name} | default: 'Hello'}}, {{campaign.${name}}}" },
+    },
+  })
   await call("GET", `${org}/templates/cart`)
   await call("PATCH", `${org}/templates/cart`, { body: { name: "Cart reminder, autumn" } })
   const variants = `${org}/templates/cart/variants`

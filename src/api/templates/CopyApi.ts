@@ -1,0 +1,60 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { reads } from "../../accounts/Access.ts"
+import { platformNames } from "../../domain/CopyPlatform.ts"
+import { Formats, Vars } from "../../domain/Template.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
+import * as Problems from "../Problems.ts"
+
+// The part of the management API about copy that was written elsewhere.
+
+const ConversionFinding = Schema.Struct({
+  variable: Schema.String,
+  line: Schema.Int.annotate({ description: "In the copy that was sent" }),
+  column: Schema.Int,
+  text: Schema.String.annotate({ description: "The beginning of the construct" }),
+  message: Schema.String.annotate({ description: "Why a person must look at the construct, with the remedy" }),
+  state: Schema.Literals(["mend", "check"]).annotate({
+    description:
+      "`mend`: has no equivalent. It remains as it was, and cannot be saved. `check`: was converted, and may " +
+      "mean something else",
+  }),
+}).annotate({ identifier: "ConversionFinding" })
+
+const ConvertedField = Schema.Struct({
+  from: Schema.String.annotate({ description: "As the copy names it" }),
+  to: Schema.String.annotate({ description: "The field that a request passes" }),
+}).annotate({ identifier: "ConvertedField" })
+
+/** Copy of another platform. */
+export const ConversionBody = Schema.Struct({
+  from: Schema.Literals(platformNames).annotate({
+    description: "The platform. `other`: placeholders of a platform without a name of its own here",
+  }),
+  vars: Vars.annotate({ description: "Copy by variable name, such as `subject`: up to 100" }),
+  formats: Schema.optionalKey(Formats).annotate({ description: "By variable. Default: `text`" }),
+}).annotate({ identifier: "ConversionRequest" })
+
+/** The copy in Liquid. */
+export const Conversion = Schema.Struct({
+  vars: Vars,
+  findings: Schema.Array(ConversionFinding),
+  fields: Schema.Array(ConvertedField),
+}).annotate({ identifier: "Conversion" })
+
+/** Endpoints of copy of other platforms. */
+export class CopyGroup extends managementGroup(
+  "copy",
+  "Copy of other platforms",
+  { convertCopy: reads("viewer", "templates:read") },
+  HttpApiEndpoint.post("convertCopy", "/organizations/:org/templates/convert", {
+    params: { org: Schema.String },
+    payload: ConversionBody,
+    success: Conversion,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Converts copy of another platform to Liquid").annotate(
+    OpenApi.Description,
+    "Stores nothing. Everything without an equivalent is listed with its remedy. Checks the result as before saving, " +
+      "within 2 seconds.",
+  ),
+) {}
