@@ -36,6 +36,7 @@ export const endpoints = {
   "getVersion": "GET /console/api/organizations/:org/templates/:template/variants/:variant/versions/:version",
   "restoreVersion":
     "POST /console/api/organizations/:org/templates/:template/variants/:variant/versions/:version/restore",
+  "convertCopy": "POST /console/api/organizations/:org/templates/convert json",
   "listSamplePeople": "GET /console/api/organizations/:org/sample-people",
   "getSamplePerson": "GET /console/api/organizations/:org/sample-people/:person",
   "saveSamplePerson": "PUT /console/api/organizations/:org/sample-people/:person json",

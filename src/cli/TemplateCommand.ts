@@ -9,6 +9,7 @@ import { list, number, parsed, switchable, template, text, toggle, truth } from 
 import { organization } from "./Root.ts"
 import { type TableColumns, tableOf } from "./Table.ts"
 import { changeMany, owner } from "./TemplateBatchCommand.ts"
+import { convert } from "./TemplateCopyCommands.ts"
 import { diff, exportFile, importFile } from "./TemplateFileCommands.ts"
 import { archivedFlag, find, history } from "./TemplateIndexCommands.ts"
 
@@ -139,6 +140,7 @@ export const templateCommand = commandGroup("template", "Templates", {
     .result((proposed, { template }) => proposed ?? { id: template, deleted: true })
     .change((_, { template }) => `Deleted template ${template} with its variants`),
   import: importFile,
+  convert,
   diff,
   export: exportFile,
 })

@@ -165,4 +165,27 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
         /faulty\.yaml:6:16: templates\[0\]\.variants\[0\]\.vars\.subject: line 1, column/,
       )
     }))
+
+  it.effect("are written from copy of other platforms", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const key = yield* Effect.promise(() => makeOrganization(service, "copy", ["templates:read"]))
+      const convert = (from: string, copy: string) =>
+        Effect.promise(() => {
+          const path = join(folder, "copy.html")
+          writeFileSync(path, copy)
+          return runCommand(["template", "convert", "--from", from, path], {
+            PARLANCE_URL: service.url,
+            PARLANCE_KEY: key,
+            DATA_DIR: join(folder, "unused"),
+          })
+        })
+      const whole = yield* convert("mailchimp", "Hi *|FNAME|*")
+      assert.strictEqual(whole.code, 0, whole.output)
+      assert.include(whole.output, "Hi {{ first_name }}")
+      assert.include(whole.output, "field: FNAME is first_name")
+      const rest = yield* convert("mailchimp", "<p>\n*|MC:SUBJECT|*</p>")
+      assert.strictEqual(rest.code, 2, rest.output)
+      assert.match(rest.output, /mend: .*copy\.html:2:1: \*\|MC:SUBJECT\|\*: Write the subject in the variable/)
+    }))
 })

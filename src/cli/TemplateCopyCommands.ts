@@ -1,0 +1,45 @@
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import process from "node:process"
+import { platformNames } from "../domain/CopyPlatform.ts"
+import { ManagementClient } from "./Connection.ts"
+import { argument, choice } from "./Flags.ts"
+import { bodyOf, readText } from "./Inputs.ts"
+import { organization, print } from "./Root.ts"
+
+/** Exit status of `template convert` if a part has no equivalent. */
+const statusOfRest = 2
+
+/** `parlance template convert` */
+export const convert = Command.make(
+  "convert",
+  {
+    file: argument("file", "Copy of one variable in UTF-8, - for standard input"),
+    from: Flag.Literals("from", platformNames).pipe(Flag.withDescription("Platform for which the copy is written")),
+    format: choice("format", ["text", "html"], "Format of the variable. Default: html for copy with tags of HTML"),
+  },
+  Effect.fnUntraced(function* ({ file, format, from }) {
+    const client = yield* ManagementClient
+    const source = yield* readText(file)
+    const written = Option.getOrElse(format, () => /<[a-z!][^>]*>/i.test(source) ? "html" : "text")
+    const converted = yield* client.convertCopy({
+      params: { org: yield* organization },
+      payload: bodyOf({ from, vars: { body: source }, formats: { body: written } }),
+    })
+    yield* print(converted, converted.vars["body"]!)
+    const renamed = converted.fields.filter(({ from, to }) => from !== to)
+    for (const { from, to } of renamed) yield* Console.error(`field: ${from} is ${to}`)
+    for (const { column, line, message, state, text } of converted.findings) {
+      yield* Console.error(`${state}: ${file}:${line}:${column}: ${text}: ${message}`)
+    }
+    if (converted.findings.some(({ state }) => state === "mend")) {
+      yield* Effect.sync(() => void (process.exitCode = statusOfRest))
+    }
+  }),
+).pipe(
+  Command.withDescription(
+    "Convert copy of another platform to Liquid. Prints the Liquid, and on standard error each field with a new name and " +
+      `each part to look at. Exit status: 0 if everything was converted, ${statusOfRest} if parts have no equivalent, 1 after an error`,
+  ),
+  Command.withExamples([{ command: "parlance template convert --from braze welcome.html" }]),
+)
