@@ -25,7 +25,15 @@ const password = "four unrelated words here"
 const roles = ["viewer", "editor", "admin"] as const
 
 it("every management endpoint that changes data has an action for the audit log", () => {
-  const unrecorded = ["preview", "checkSnippet", "convertCopy", "dryRun", "putDraft", "discardDraft", "readNotifications"]
+  const unrecorded = [
+    "preview",
+    "checkSnippet",
+    "convertCopy",
+    "dryRun",
+    "putDraft",
+    "discardDraft",
+    "readNotifications",
+  ]
   for (const { method, name } of endpoints) {
     assert.strictEqual(
       accessTable.get(name)!.action !== undefined,

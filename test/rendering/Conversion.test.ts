@@ -27,9 +27,19 @@ const all: ReadonlyArray<readonly [string, Message]> = Object.entries({
   Object.entries(messages).map(([name, message]) => [`${group}, ${name}`, message] as const)
 )
 
+/** The snippets that messages render. Each shows its id and its year. */
+const snippetsOf = (liquid: string) =>
+  new Map(
+    [...liquid.matchAll(/render '([^']+)'/g)].map((
+      [, id],
+    ) => [id!, { text: `SNIPPET ${id}{{ year | default: "" }}`, format: "html" as const }]),
+  )
+
 const rendered = (liquid: string, format: "text" | "html", fields: Readonly<Record<string, unknown>>): string => {
   const parsed = Result.getOrThrow(Renderer.parseVars({ text: liquid }, { text: format }))
-  return Result.getOrThrow(Renderer.render(parsed, fields, { strict: false, now: 0 }))["text"]!
+  return Result.getOrThrow(
+    Renderer.render(parsed, fields, { strict: false, now: 0, snippets: snippetsOf(liquid) }),
+  )["text"]!
 }
 
 describe("conversion", () => {
@@ -42,7 +52,8 @@ describe("conversion", () => {
       for (const [at, words] of mend.entries()) assert.match(found[at]!, words)
       const doubts = findings.filter(({ state }) => state === "check").map(({ message }) => message).join("\n")
       for (const words of check) assert.match(doubts, words)
-      const { faults } = checkSources({ vars: { text: liquid }, formats: { text: format } })
+      const snippets = snippetsOf(liquid)
+      const { faults } = checkSources({ vars: { text: liquid }, formats: { text: format }, snippets })
       assert.strictEqual(faults.length === 0, mend.length === 0, `${liquid}\n${JSON.stringify(faults)}`)
       for (const [fields, text] of shows) assert.strictEqual(rendered(liquid, format, fields), text, liquid)
     },

@@ -84,6 +84,10 @@ export class AmpScript {
 
   #inline(code: string, text: string, at: number): void {
     this.result.convert(text, at, () => {
+      // The name of a content block is a path of folders.
+      const [, key] =
+        /^\s*ContentBlockBy(?:Key|Name|Id)\(\s*["']?(?:[^"')]*\\)?([^"')\\]+)["']?\s*\)\s*$/i.exec(code) ?? []
+      if (key !== undefined) return this.result.snippet(key, text, at)
       const reader = new Reader(code, this.result, this.#variables)
       const value = reader.value()
       if (reader.next !== undefined) reader.fail()

@@ -48,7 +48,12 @@ const checkResult = (result: Result, format: Format, family: Platform["family"])
     const segment = segments.findLast((one) => one.offset <= offset)
     return Math.min(segment?.at ?? 0, result.source.length)
   }
-  const { faults, warnings } = checkSources({ vars: { text: checked }, formats: { text: format } })
+  const { faults, warnings } = checkSources({
+    vars: { text: checked },
+    formats: { text: format },
+    // A person saves the snippets later.
+    snippets: new Map([...result.snippets].map((id) => [id, { text: "", format }])),
+  })
   for (const [state, list] of [["mend", faults], ["check", warnings]] as const) {
     for (const { column, line, message } of list) {
       // Conditions of other languages were grouped by the conversion.

@@ -148,7 +148,9 @@ export class Handlebars {
     if (sign === "/") return this.#close(word!.trim(), text, at)
     if (sign === "#") return this.#block(part, word!)
     if (sign === "^" && word !== "") return this.result.openIf(word!, text, at, () => not(this.#truth(word!)))
-    if (sign !== undefined && sign !== "^") return this.result.keep(text, at, writeOut)
+    if (sign !== undefined && sign !== "^") {
+      return void this.result.convert(text, at, () => this.result.snippet(word!.split(/\s/)[0]!, text, at))
+    }
     if (inner === "else" || inner === "^") return this.result.branch(text, at)
     const [, otherwise] = /^else\s+([^]+)$/.exec(inner) ?? []
     if (otherwise !== undefined) {
@@ -160,9 +162,23 @@ export class Handlebars {
   #output(inner: string, isRaw: boolean, text: string, at: number): string {
     // A bar is Liquid: Handlebars has no filters.
     if (inner.replace(/"[^"]*"|'[^']*'/g, "").includes("|")) return text
+    if (/^snippet\s/.test(inner)) return this.#snippet(inner, text, at)
     const target = /^\w+$/.test(inner) && this.speech.names.local(inner) === undefined ? targetOf(inner) : undefined
     if (target !== undefined) return `{{ ${linkTo(this.result, target, text, at)} }}`
     return this.result.show(this.#expression(inner), isRaw)
+  }
+
+  /** Renders a snippet of Iterable with its variables. */
+  #snippet(inner: string, text: string, at: number): string {
+    const { named, params } = new CallReader(splitUp(inner).slice(1)).call("snippet")
+    const [name, ...more] = params.map((one) => this.#value(one))
+    const args = [...named].map(([key, value]) => {
+      const { before, text } = this.result.writer.operand(this.#value(value))
+      return { before, text: `${key}: ${text}` }
+    })
+    if (more.length > 0) throw new NoEquivalent(writeOut)
+    return args.map(({ before }) => before).join("") +
+      this.result.snippet(literalOf(name, "the name of the snippet"), text, at, args.map(({ text }) => text))
   }
 
   /** Reads the inside of an output: a path, or a helper with parameters. */

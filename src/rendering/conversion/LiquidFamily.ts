@@ -47,6 +47,9 @@ export class LiquidFamily {
   }
 
   #output(text: string, inner: string, at: number): string {
+    const [, block, snippet] = sharedBlock.exec(inner) ?? []
+    const name = block ?? snippet
+    if (name !== undefined && this.names.local("snippets") === undefined) return this.result.snippet(name, text, at)
     const plain = /^\w+$/.test(inner) && inner !== "unsubscribe_url" ? targetOf(inner) : undefined
     if (plain !== undefined) return `{{ ${linkTo(this.result, plain, text, at)} }}`
     const { isChanged, value } = this.#pipeline(inner, at)
@@ -179,6 +182,9 @@ export class LiquidFamily {
     return { value, isChanged }
   }
 }
+
+/** A content block of Braze or a snippet of Customer.io. */
+const sharedBlock = /^content_blocks\.\$\{\s*([^{}]+?)\s*\}(?:\s*\|\s*id:\s*['"][^'"]*['"])?$|^snippets\.([\w-]+)$/
 
 const remedyOf = (name: string, rest: string): string => {
   const remedy = Object.hasOwn(foreignTags, name) ? foreignTags[name]!.write : undefined

@@ -1,7 +1,7 @@
 import * as Limits from "../Limits.ts"
 import type { ConversionFinding } from "../../checking/Checks.ts"
 import { foreignNotations } from "../dialects/Dialects.ts"
-import { excerptOf } from "../dialects/Notation.ts"
+import { excerptOf, snippetIdOf, writeOut } from "../dialects/Notation.ts"
 import { type Condition, ExpressionWriter, NoEquivalent, type Value } from "./Expression.ts"
 
 /** Where a check finds faults of the result: `offset` of the checked text is `at` in the source. */
@@ -28,6 +28,8 @@ const maxFindings = 200
 export class Result {
   readonly findings: Array<ConversionFinding> = []
   readonly fields = new Map<string, string>()
+  /** The ids of snippets that the result renders. */
+  readonly snippets = new Set<string>()
   readonly segments: Array<Segment> = []
   readonly writer: ExpressionWriter
   #made = ""
@@ -72,6 +74,20 @@ export class Result {
     this.segments.push({ offset: this.#checked.length, at })
     this.#made += text
     this.#checked += checked
+  }
+
+  /** Returns the tag of a snippet, which a person must save. `args` are its arguments in Liquid. */
+  snippet(name: string, text: string, at: number, args: ReadonlyArray<string> = []): string {
+    const id = snippetIdOf(name)
+    if (id === "") throw new NoEquivalent(writeOut)
+    this.snippets.add(id)
+    this.find(
+      "check",
+      at,
+      text,
+      `Save the shared block as the snippet ${id}. It sees only the arguments of the tag, such as name: first_name`,
+    )
+    return `{% render '${id}'${args.map((arg) => `, ${arg}`).join("")} %}`
   }
 
   placeOf(at: number): { readonly line: number; readonly column: number } {

@@ -90,9 +90,13 @@ export const sendToFewer =
 /** The remedy for a shared block of copy. */
 export const writeOut = "Save the shared block as a snippet, and write {% render 'footer' %}"
 
+/** Returns the id of a snippet for the name of another platform's shared block. Empty if it has no letter or digit. */
+export const snippetIdOf = (name: string): string =>
+  name.toLowerCase().replace(/[^a-z0-9_-]+/g, "-").replace(/^[-_]+|-+$/g, "").slice(0, 64)
+
 /** Returns the tag of a snippet with the name of another platform's shared block: `{% render 'my-footer' %}`. */
 export const snippetOf = (name: string): string => {
-  const id = name.toLowerCase().replace(/[^a-z0-9_-]+/g, "-").replace(/^[-_]+|-+$/g, "").slice(0, 64)
+  const id = snippetIdOf(name)
   return id === "" ? writeOut : `Save the shared block as a snippet, and write {% render '${id}' %}`
 }
 

@@ -141,10 +141,16 @@ export const iterableMessages: Readonly<Record<string, Message>> = {
     source: '{{#ifMatchesRegexStr zip "^9"}}West{{else}}East{{/ifMatchesRegexStr}} {{city}}',
     mend: [/Liquid has no patterns/],
   },
-  "skip, snippet and catalog": {
+  "snippet with a variable": {
     from: "iterable",
-    source: '{{sendSkip cause="none"}}{{{snippet "footer"}}}{{#catalog "c" id as |x|}}{{x.name}}{{/catalog}}',
-    mend: [/targeting/, /shared block/, /Look the data up/],
+    source: '{{{snippet "My footer" year=year}}}',
+    shows: [[{ year: 2026 }, "SNIPPET my-footer2026"]],
+    check: [/as the snippet my-footer/],
+  },
+  "skip and catalog": {
+    from: "iterable",
+    source: '{{sendSkip cause="none"}}{{#catalog "c" id as |x|}}{{x.name}}{{/catalog}}',
+    mend: [/targeting/, /Look the data up/],
   },
   "feed": {
     from: "iterable",

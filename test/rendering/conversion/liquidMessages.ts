@@ -71,7 +71,12 @@ export const brazeMessages: Readonly<Record<string, Message>> = {
     source: "{% connected_content https://api.example/w?c={{${city}}} :save weather %}\nIt is {{weather.temp}} degrees",
     mend: [/Look the data up before the call/],
   },
-  "content block": { from: "braze", source: "<hr>{{content_blocks.${footer} | id: 'cb1'}}", mend: [/shared block/] },
+  "content block": {
+    from: "braze",
+    source: "<hr>{{content_blocks.${Legal footer} | id: 'cb1'}}",
+    shows: [[{}, "<hr>SNIPPET legal-footer"]],
+    check: [/as the snippet legal-footer/],
+  },
   "catalog": {
     from: "braze",
     source: "{% catalog_items games {{event_properties.${id}}} %}{{ items[0].title }}",
@@ -149,7 +154,12 @@ export const customerioMessages: Readonly<Record<string, Message>> = {
     ]],
     check: [/browser_url/, /preferences_url/],
   },
-  "snippet": { from: "customerio", source: "Bye {{ snippets.footer }}", mend: [/shared block/] },
+  "snippet": {
+    from: "customerio",
+    source: "Bye {{ snippets.footer }}",
+    shows: [[{}, "Bye SNIPPET footer"]],
+    check: [/as the snippet footer/],
+  },
   "layout": { from: "customerio", source: "<html>{{content}}</html>", mend: [/frame of the layout/] },
   "random": { from: "customerio", source: "{% random 6 %}", mend: [/variant for each text/] },
   "countdown": {

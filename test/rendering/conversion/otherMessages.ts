@@ -124,8 +124,13 @@ export const ampScriptMessages: Readonly<Record<string, Message>> = {
   "data of other tables": {
     from: "sfmc",
     source:
-      '%%[ SET @store = Lookup("Stores", "Name", "Id", StoreId)\nSET @x = "1" ]%%%%=v(@store)=%% %%=v(@x)=%% %%=ContentBlockByKey("f")=%% %%[ RaiseError("stop", true) ]%% %%Member_Busname%%',
-    mend: [/Look the data up/, /shared block/, /targeting/, /Write the words/],
+      '%%[ SET @store = Lookup("Stores", "Name", "Id", StoreId)\nSET @x = "1" ]%%%%=v(@store)=%% %%=v(@x)=%% %%[ RaiseError("stop", true) ]%% %%Member_Busname%%',
+    mend: [/Look the data up/, /targeting/, /Write the words/],
+  },
+  "content blocks": {
+    from: "sfmc",
+    source: '%%=ContentBlockByKey("f")=%%, %%=ContentBlockByName("My Contents\\\\Footer A")=%%',
+    shows: [[{}, "SNIPPET f, SNIPPET footer-a"]],
   },
   "code of the server": {
     from: "sfmc",
