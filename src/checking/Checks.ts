@@ -1,7 +1,7 @@
 import type { Fault } from "../domain/Errors.ts"
 import type { Formats, TemplateInput, Vars } from "../domain/Template.ts"
 import type { DryRun } from "../domain/DryRun.ts"
-import type { PlatformName } from "../domain/CopyPlatform.ts"
+import type { CopyPlatform } from "../domain/CopyPlatform.ts"
 import type { SourceId } from "../domain/Source.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import type { SnippetSources } from "../domain/Snippet.ts"
@@ -98,7 +98,7 @@ export interface Checks {
   }
   /** Converts the copy of another platform to Liquid, by variable. */
   readonly convert: {
-    readonly request: Sources & { readonly from: PlatformName }
+    readonly request: Sources & { readonly from: CopyPlatform }
     readonly answer: Readonly<Record<string, ConvertedSource>>
   }
   /** Writes templates as a file. */

@@ -21,7 +21,7 @@ export const copyPlatforms = {
 } as const
 
 /** The name of a platform in requests and commands. */
-export type PlatformName = keyof typeof copyPlatforms
+export type CopyPlatform = keyof typeof copyPlatforms
 
 /** The names of all platforms, in alphabetical order with `other` at the end. */
-export const platformNames = Object.keys(copyPlatforms) as ReadonlyArray<PlatformName>
+export const platformNames = Object.keys(copyPlatforms) as ReadonlyArray<CopyPlatform>

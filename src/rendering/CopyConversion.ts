@@ -1,13 +1,13 @@
 import { Effect } from "effect"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
 import type { ConvertedSource, Sources } from "../checking/Checks.ts"
-import type { PlatformName } from "../domain/CopyPlatform.ts"
+import type { CopyPlatform } from "../domain/CopyPlatform.ts"
 import { InvalidInput } from "../domain/Errors.ts"
 import { refusalOf } from "./conversion/Refusal.ts"
 
 /** Copy of another platform by variable, with the formats of the variables. */
 interface Copy extends Sources {
-  readonly from: PlatformName
+  readonly from: CopyPlatform
 }
 
 /**

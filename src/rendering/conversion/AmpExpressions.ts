@@ -2,12 +2,12 @@ import { fetchFirst, fieldOf, sendToFewer, writeOut } from "../dialects/Notation
 import * as Limits from "../Limits.ts"
 import {
   compare,
-  type Condition,
+  type CopyOperator,
+  type CopyTest,
   filter,
   literal,
   NoEquivalent,
   not,
-  type Operator,
   path,
   sizeOf,
   type Value,
@@ -105,7 +105,7 @@ export interface Variables {
 }
 
 /** Reads one block or inline function. All methods fail with `NoEquivalent`. */
-export class Reader {
+export class AmpReader {
   #at = 0
   #depth = 0
   readonly tokens: ReadonlyArray<Token>
@@ -159,7 +159,7 @@ export class Reader {
     return path(this.result.field(plain, fieldOf(plain)))
   }
 
-  condition(): Condition {
+  condition(): CopyTest {
     if (++this.#depth > Limits.nesting) {
       throw new NoEquivalent("Write shorter conditions: this one is nested too deeply")
     }
@@ -169,13 +169,13 @@ export class Reader {
     return left
   }
 
-  #and(): Condition {
+  #and(): CopyTest {
     let left = this.#not()
     while (this.takeWord("and") !== undefined) left = { kind: "and", parts: [left, this.#not()] }
     return left
   }
 
-  #not(): Condition {
+  #not(): CopyTest {
     if (this.takeWord("not") === undefined) return this.#comparison()
     if (++this.#depth > Limits.nesting) {
       throw new NoEquivalent("Write shorter conditions: this one is nested too deeply")
@@ -185,7 +185,7 @@ export class Reader {
     return made
   }
 
-  #comparison(): Condition {
+  #comparison(): CopyTest {
     const begin = this.#at
     if (this.takeSign("(")) {
       const inner = this.condition()
@@ -216,7 +216,7 @@ export class Reader {
     }
     this.#at++
     const right = this.value()
-    const operator = (sign.text === "<>" ? "!=" : sign.text) as Operator
+    const operator = (sign.text === "<>" ? "!=" : sign.text) as CopyOperator
     // Marketing Cloud compares texts in any case.
     const isText = [left, right].some((one) => one.kind === "literal" && /[a-z]/i.test(String(one.value)))
     const isTruth = [left, right].some((one) => one.kind === "literal" && /^(?:true|false)$/i.test(String(one.value)))
@@ -226,7 +226,7 @@ export class Reader {
   }
 
   /** `Empty(x) == "true"` is the condition itself. */
-  #isCompared(test: Condition): Condition {
+  #isCompared(test: CopyTest): CopyTest {
     const isEqual = this.takeSign("==")
     if (!isEqual && !this.takeSign("!=")) return test
     const isTrue = /^true$/i.test(this.take()?.text ?? "")

@@ -1,6 +1,6 @@
 import { fieldOf, ownWords } from "../dialects/Notation.ts"
 import { marketingCloudStrings } from "../dialects/TextNotations.ts"
-import { now, Reader, timeFormat, type Variables } from "./AmpExpressions.ts"
+import { AmpReader, now, timeFormat, type Variables } from "./AmpExpressions.ts"
 import { filter, NoEquivalent } from "./Expression.ts"
 import { linkTo, targetOf } from "./Links.ts"
 import type { Result } from "./Result.ts"
@@ -88,7 +88,7 @@ export class AmpScript {
       const [, key] =
         /^\s*ContentBlockBy(?:Key|Name|Id)\(\s*["']?(?:[^"')]*\\)?([^"')\\]+)["']?\s*\)\s*$/i.exec(code) ?? []
       if (key !== undefined) return this.result.snippet(key, text, at)
-      const reader = new Reader(code, this.result, this.#variables)
+      const reader = new AmpReader(code, this.result, this.#variables)
       const value = reader.value()
       if (reader.next !== undefined) reader.fail()
       return this.result.show(value === now ? filter(now, "date", timeFormat) : value)
@@ -98,9 +98,9 @@ export class AmpScript {
   /** Converts the statements of a block. A statement without an equivalent remains in a block of its own. */
   #block(code: string, text: string, at: number): void {
     const begin = at + 3
-    let reader: Reader
+    let reader: AmpReader
     try {
-      reader = new Reader(code, this.result, this.#variables)
+      reader = new AmpReader(code, this.result, this.#variables)
     } catch (error) {
       if (!(error instanceof NoEquivalent)) throw error
       return this.result.keep(text, at, error.remedy)
@@ -118,7 +118,7 @@ export class AmpScript {
     }
   }
 
-  #statement(reader: Reader, source: string, at: number, end: number): void {
+  #statement(reader: AmpReader, source: string, at: number, end: number): void {
     const { result } = this
     const kept = `%%[ ${source} ]%%`
     const test = () => {
@@ -170,7 +170,7 @@ export class AmpScript {
     return made
   }
 
-  #set(reader: Reader, end: number): string {
+  #set(reader: AmpReader, end: number): string {
     const variable = reader.take()
     if (variable?.kind !== "variable" || !reader.takeSign("=")) reader.fail()
     // The value is read before the variable is known, because it may be the field of this name.
@@ -179,7 +179,7 @@ export class AmpScript {
     return this.result.writer.assign(this.#define(variable!.text), value)
   }
 
-  #loop(reader: Reader): string {
+  #loop(reader: AmpReader): string {
     const variable = reader.take()
     if (variable?.kind !== "variable" || !reader.takeSign("=")) reader.fail()
     const from = this.result.writer.operand(reader.value())
@@ -195,7 +195,7 @@ export class AmpScript {
 const begins = new Set(["var", "set", "if", "elseif", "else", "endif", "for", "next", "output", "outputline"])
 
 /** Returns the place of the token behind a statement. A statement has no sign at its end. */
-const endOfStatement = (reader: Reader): number => {
+const endOfStatement = (reader: AmpReader): number => {
   const { tokens } = reader
   const word = tokens[reader.place]!.text.toLowerCase()
   let depth = 0

@@ -1,5 +1,5 @@
 import type { ConvertedSource } from "../../checking/Checks.ts"
-import { copyPlatforms, type PlatformName } from "../../domain/CopyPlatform.ts"
+import { type CopyPlatform, copyPlatforms } from "../../domain/CopyPlatform.ts"
 import type { Format } from "../../domain/Template.ts"
 import { checkSources } from "../CheckSources.ts"
 import { AmpScript } from "./AmpScript.ts"
@@ -8,13 +8,13 @@ import { NoEquivalent } from "./Expression.ts"
 import { Handlebars } from "./Handlebars.ts"
 import { LiquidFamily } from "./LiquidFamily.ts"
 import { MergeTags } from "./MergeTags.ts"
-import { Names } from "./Names.ts"
+import { CopyNames } from "./Names.ts"
 import { convertPlaceholders } from "./Placeholders.ts"
-import { type Platform, platforms } from "./Platforms.ts"
+import { type CopyFacts, platforms } from "./Platforms.ts"
 import { Result } from "./Result.ts"
 
-const run = (result: Result, platform: Platform, format: Format): void => {
-  const names = new Names(result, platform.roots)
+const run = (result: Result, platform: CopyFacts, format: Format): void => {
+  const names = new CopyNames(result, platform.roots)
   const manner = { truth: "zero" as const, dates: platform.dates }
   const speech = { ...manner, names, functions: hubspotFunctions(names), operations: {}, flags: new Set<string>() }
   switch (platform.family) {
@@ -34,7 +34,7 @@ const run = (result: Result, platform: Platform, format: Format): void => {
 }
 
 /** Finds what the result may not have when it is saved, at its place in the source. */
-const checkResult = (result: Result, format: Format, family: Platform["family"]): void => {
+const checkResult = (result: Result, format: Format, family: CopyFacts["family"]): void => {
   const { checked, segments } = result
   const lines = checked.split("\n")
   const begins: Array<number> = []
@@ -80,8 +80,8 @@ const noteEscaping = (result: Result, title: string): void => {
  * Converts a source of another platform to our Liquid. What has no equivalent remains as it was, and is a finding with
  * its remedy. The result is checked as before saving. Expects a text without a `refusalOf`.
  */
-export const convert = (source: string, from: PlatformName, format: Format): ConvertedSource => {
-  const platform: Platform = platforms[from]
+export const convert = (source: string, from: CopyPlatform, format: Format): ConvertedSource => {
+  const platform: CopyFacts = platforms[from]
   const result = new Result(source)
   try {
     run(result, platform, format)

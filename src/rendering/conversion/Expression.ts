@@ -8,7 +8,7 @@ export type Value =
   | { readonly kind: "filter"; readonly input: Value; readonly name: string; readonly args: ReadonlyArray<Value> }
   /** Texts beside each other. */
   | { readonly kind: "joined"; readonly parts: ReadonlyArray<Value> }
-  | { readonly kind: "choice"; readonly test: Condition; readonly yes: Value; readonly no: Value }
+  | { readonly kind: "choice"; readonly test: CopyTest; readonly yes: Value; readonly no: Value }
 
 /**
  * Which values count as missing: `liquid`, absent values and `false`; `blank`, also empty texts and lists; `zero`, also
@@ -17,14 +17,14 @@ export type Value =
 export type Truth = "liquid" | "blank" | "zero"
 
 /** An operator that compares two values. */
-export type Operator = "==" | "!=" | "<" | ">" | "<=" | ">=" | "contains"
+export type CopyOperator = "==" | "!=" | "<" | ">" | "<=" | ">=" | "contains"
 
 /** A condition of another language. */
-export type Condition =
+export type CopyTest =
   | { readonly kind: "truth"; readonly value: Value; readonly truth: Truth }
-  | { readonly kind: "compare"; readonly operator: Operator; readonly left: Value; readonly right: Value }
-  | { readonly kind: "and" | "or"; readonly parts: ReadonlyArray<Condition> }
-  | { readonly kind: "not"; readonly of: Condition }
+  | { readonly kind: "compare"; readonly operator: CopyOperator; readonly left: Value; readonly right: Value }
+  | { readonly kind: "and" | "or"; readonly parts: ReadonlyArray<CopyTest> }
+  | { readonly kind: "not"; readonly of: CopyTest }
 
 /** A part has no equivalent in Liquid. The message says what to do instead. */
 export class NoEquivalent {
@@ -42,14 +42,14 @@ export const filter = (input: Value, name: string, ...args: ReadonlyArray<Value>
   args,
 })
 
-export const compare = (left: Value, operator: Operator, right: Value): Condition => ({
+export const compare = (left: Value, operator: CopyOperator, right: Value): CopyTest => ({
   kind: "compare",
   operator,
   left,
   right,
 })
 
-export const not = (of: Condition): Condition => ({ kind: "not", of })
+export const not = (of: CopyTest): CopyTest => ({ kind: "not", of })
 
 /** Returns the value with the first letter in upper case and the others unchanged. */
 export const capitalFirst = (value: Value): Value => ({
@@ -79,10 +79,10 @@ export const literalText = (value: string | number | boolean | null): string => 
   return value.includes('"') ? `'${value}'` : `"${value}"`
 }
 
-const opposite: Readonly<Partial<Record<Operator, Operator>>> = { "==": "!=", "!=": "==" }
+const opposite: Readonly<Partial<Record<CopyOperator, CopyOperator>>> = { "==": "!=", "!=": "==" }
 
 /** Returns a condition in which `not` is only before single tests. */
-const withoutNot = (condition: Condition, negated = false): Condition => {
+const withoutNot = (condition: CopyTest, negated = false): CopyTest => {
   if (condition.kind === "not") return withoutNot(condition.of, !negated)
   if (condition.kind === "and" || condition.kind === "or") {
     const kind = negated === (condition.kind === "and") ? "or" : "and"
@@ -101,7 +101,7 @@ const withoutNot = (condition: Condition, negated = false): Condition => {
   return not(condition)
 }
 
-const joinsOf = (condition: Condition) =>
+const joinsOf = (condition: CopyTest) =>
   condition.kind === "and" || condition.kind === "or" ? condition.parts.length : 0
 
 /** Text in Liquid, and the tags that must come before it. */
@@ -167,11 +167,11 @@ export class ExpressionWriter {
    * Writes a condition. Liquid groups `and` and `or` to the right and has no brackets: a part that has both is set
    * before the condition, unless it can be the last part.
    */
-  condition(condition: Condition): Written {
+  condition(condition: CopyTest): Written {
     return this.#chain(withoutNot(condition))
   }
 
-  #chain(condition: Condition): Written {
+  #chain(condition: CopyTest): Written {
     if (condition.kind === "not") {
       const { before, text } = this.#chain(condition.of)
       return { before, text: `not ${text}` }
@@ -196,7 +196,7 @@ export class ExpressionWriter {
   }
 
   /** Sets a variable to whether a condition holds. */
-  #flag(condition: Condition): Written {
+  #flag(condition: CopyTest): Written {
     const name = this.newName()
     const value: Value = { kind: "choice", test: condition, yes: literal(true), no: literal(false) }
     return { before: this.assign(name, value), text: name }

@@ -3,20 +3,20 @@ import { fetchFirst, sendToFewer, writeOut } from "../dialects/Notation.ts"
 import { type BracePart, bracePartsOf, handlebars, withSpaceSigns } from "./Braces.ts"
 import {
   compare,
-  type Condition,
+  type CopyOperator,
+  type CopyTest,
   filter,
   isLoopState,
   literal,
   NoEquivalent,
   not,
-  type Operator,
   path,
   type Value,
 } from "./Expression.ts"
 import { type Call, CallReader, type Param, splitUp } from "./HandlebarsCalls.ts"
 import { linkTo, targetOf } from "./Links.ts"
 import { type Part, partsOfPath, pathText } from "./Names.ts"
-import { dated, literalOf, moneyOf, operate, type Operation, orDefault } from "./Operations.ts"
+import { type CopyOperation, dated, literalOf, moneyOf, operate, orDefault } from "./Operations.ts"
 import { Expressions, type Speech } from "./Pythonic.ts"
 import type { Result } from "./Result.ts"
 
@@ -33,7 +33,7 @@ interface Frame {
 const root: Frame = { parts: [], isLoop: false, isPair: false }
 
 /** Operations whose meaning in Handlebars is their own. */
-const operations: Readonly<Record<string, Operation>> = {
+const operations: Readonly<Record<string, CopyOperation>> = {
   defaultifempty: (input, [otherwise = literal("")]) => orDefault(input, otherwise, "blank"),
   capitalize: (input) => filter(input, "titlecase"),
   capitalizefully: (input) => filter(input, "titlecase"),
@@ -298,17 +298,17 @@ export class Handlebars {
   }
 
   /** The condition of a helper that compares. */
-  #test(word: string, params: ReadonlyArray<Param>): Condition {
+  #test(word: string, params: ReadonlyArray<Param>): CopyTest {
     if (word === "not" || word === "ifnot") return not(this.#paramTest(params[0]))
     const operator = comparisons[word]!
     if (operator === "and" || operator === "or") {
       return { kind: operator, parts: params.map((one) => this.#paramTest(one)) }
     }
     const right = this.#value(params[1])
-    return compare(this.#value(params[0]), operator as Operator, right)
+    return compare(this.#value(params[0]), operator as CopyOperator, right)
   }
 
-  #paramTest(param: Param | undefined): Condition {
+  #paramTest(param: Param | undefined): CopyTest {
     if (param?.kind === "helper") {
       const word = param.call.name.toLowerCase()
       if (comparisons[word] !== undefined || word === "not") return this.#test(word, param.call.params)
@@ -321,7 +321,7 @@ export class Handlebars {
     }
   }
 
-  #truth(source: string): Condition {
+  #truth(source: string): CopyTest {
     if (source.trim().startsWith("`")) {
       const expression = new Expressions(source.trim().replaceAll("`", ""), this.speech)
       const test = expression.condition()
@@ -342,7 +342,7 @@ export class Handlebars {
   }
 
   /** The condition of a block or branch that names its helper. Undefined if the helper is no condition. */
-  #blockTest(source: string): Condition | undefined {
+  #blockTest(source: string): CopyTest | undefined {
     const [, name = "", rest = ""] = /^(\w+)\s*([^]*)$/.exec(source.trim()) ?? []
     const word = name.toLowerCase()
     if (word === "if") return this.#truth(rest)
@@ -363,7 +363,7 @@ export class Handlebars {
       if (!/^(?:==|!=|<|>|<=|>=)$/.test(operator)) {
         throw new NoEquivalent(`Use an operator of Liquid, not "${operator}"`)
       }
-      return compare(this.#value(left), operator as Operator, this.#value(right))
+      return compare(this.#value(left), operator as CopyOperator, this.#value(right))
     }
     return undefined
   }

@@ -5,7 +5,7 @@ import { filters } from "../Filters.ts"
 import { tagNames } from "../Grammar.ts"
 import { literal, NoEquivalent, path, type Value } from "./Expression.ts"
 import { linkTag, linkTo, targetOf } from "./Links.ts"
-import { type Names, partsOfPath, pathText } from "./Names.ts"
+import { type CopyNames, partsOfPath, pathText } from "./Names.ts"
 import { operate } from "./Operations.ts"
 import type { Result } from "./Result.ts"
 
@@ -26,7 +26,7 @@ const knownTags: ReadonlySet<string> = new Set(tagNames)
 
 /** Converts one source. */
 export class LiquidFamily {
-  constructor(readonly result: Result, readonly names: Names, readonly hasWholeLinks = false) {}
+  constructor(readonly result: Result, readonly names: CopyNames, readonly hasWholeLinks = false) {}
 
   convert(): void {
     const { result } = this

@@ -2,12 +2,12 @@ import { fetchFirst, fieldOf, ownWords } from "../dialects/Notation.ts"
 import { mergeFilters, mergeTags } from "../dialects/TextNotations.ts"
 import {
   compare,
-  type Condition,
+  type CopyOperator,
+  type CopyTest,
   filter,
   literal,
   NoEquivalent,
   not,
-  type Operator,
   path,
   type Value,
 } from "./Expression.ts"
@@ -52,13 +52,13 @@ export class MergeTags {
     return path(this.result.field(plain, fieldOf(plain)))
   }
 
-  #test(text: string): Condition {
+  #test(text: string): CopyTest {
     const [, name, sign, right = ""] = /^([^=!<>]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)$/.exec(text.trim()) ?? []
     if (name === undefined) return { kind: "truth", value: this.#field(text), truth: "blank" }
     const value = /^-?\d+(?:\.\d+)?$/.test(right)
       ? literal(Number(right))
       : literal(right.replace(/^(["'])(.*)\1$/, "$2"))
-    return compare(this.#field(name), (sign === "=" ? "==" : sign) as Operator, value)
+    return compare(this.#field(name), (sign === "=" ? "==" : sign) as CopyOperator, value)
   }
 
   #tag(inner: string, text: string, at: number): void {

@@ -41,7 +41,7 @@ export const partsOfPath = (text: string, hasBareKeys = true): ReadonlyArray<Par
 export type Roots = Readonly<Record<string, "" | "event" | { readonly remedy: string }>>
 
 /** Resolves names to fields of the caller and to variables of the source. */
-export class Names {
+export class CopyNames {
   readonly #locals: Array<Map<string, ReadonlyArray<Part>>> = [new Map()]
 
   constructor(readonly result: Result, readonly roots: Roots) {}

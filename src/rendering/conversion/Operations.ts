@@ -24,7 +24,7 @@ export interface Manner {
   readonly dates: DateStyle
 }
 
-export type Operation = (input: Value, args: ReadonlyArray<Value>, manner: Manner) => Value
+export type CopyOperation = (input: Value, args: ReadonlyArray<Value>, manner: Manner) => Value
 
 const computed = (name: string): NoEquivalent =>
   new NoEquivalent(`Compute the value before the call, and pass it as a field: "${name}" has no equivalent`)
@@ -99,29 +99,29 @@ export const dated = (input: Value, pattern: Value | undefined, style: DateStyle
   return filter(input, "date", literal(format.includes("%") ? format : strftimeOf(format, style)))
 }
 
-const sliceOf: Operation = (input, [first]) => {
+const sliceOf: CopyOperation = (input, [first]) => {
   const [, from = "", to] = /^(\d*)(?::(\d*))?$/.exec(literalOf(first, "the part")) ?? []
   if (to === undefined) throw computed("slice")
   const begin = Number(from || 0)
   return filter(input, "slice", literal(begin), literal(to === "" ? 1_000_000 : Math.max(0, Number(to) - begin)))
 }
 
-const identity: Operation = (input) => input
+const identity: CopyOperation = (input) => input
 
-const days = (sign: 1 | -1): Operation => (input, [count]) => {
+const days = (sign: 1 | -1): CopyOperation => (input, [count]) => {
   const number = numberOf(count)
   if (number === undefined) throw computed("a variable number of days")
   return addSeconds(input, literal(sign * number), 86_400)
 }
 
-const cannot = (name: string): Operation => () => {
+const cannot = (name: string): CopyOperation => () => {
   throw computed(name)
 }
 
 const isOne = (input: Value) => compare(input, "==", literal(1))
 
 /** Operations whose meaning in other languages is not that of one of our filters. Names in lower case without `_`. */
-const exact: Readonly<Record<string, Operation>> = {
+const exact: Readonly<Record<string, CopyOperation>> = {
   default: (input, [otherwise = literal("")], { truth }) => orDefault(input, otherwise, truth),
   defaultifnone: (input, [otherwise = literal("")]) => ({
     kind: "choice",
@@ -246,7 +246,7 @@ export const operate = (
   input: Value,
   args: ReadonlyArray<Value>,
   manner: Manner,
-  more: Readonly<Record<string, Operation>> = {},
+  more: Readonly<Record<string, CopyOperation>> = {},
 ): Value => {
   const key = compact(name)
   const known = Object.hasOwn(more, key) ? more[key] : Object.hasOwn(exact, key) ? exact[key] : undefined

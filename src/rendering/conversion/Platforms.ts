@@ -1,10 +1,10 @@
-import type { PlatformName } from "../../domain/CopyPlatform.ts"
+import type { CopyPlatform } from "../../domain/CopyPlatform.ts"
 import { ownWords, writeOut } from "../dialects/Notation.ts"
 import type { DateStyle } from "./DatePatterns.ts"
 import type { Roots } from "./Names.ts"
 
 /** What the conversion needs to know of a platform. */
-export interface Platform {
+export interface CopyFacts {
   readonly family: "liquid" | "handlebars" | "django" | "merge" | "ampscript" | "placeholders"
   /** Objects in which the platform has its data. */
   readonly roots: Roots
@@ -67,4 +67,4 @@ export const platforms = {
   sendgrid: { ...handlebars, dates: "moment" },
   sfmc: { family: "ampscript", roots: {}, dates: "net", isUnescaped: true },
   other: placeholders,
-} as const satisfies Readonly<Record<PlatformName, Platform>>
+} as const satisfies Readonly<Record<CopyPlatform, CopyFacts>>

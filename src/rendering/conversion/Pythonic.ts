@@ -1,7 +1,7 @@
 import * as Limits from "../Limits.ts"
 import {
   compare,
-  type Condition,
+  type CopyTest,
   filter,
   isLoopState,
   literal,
@@ -11,15 +11,15 @@ import {
   type Truth,
   type Value,
 } from "./Expression.ts"
-import type { Names, Part } from "./Names.ts"
-import { type Manner, operate, type Operation } from "./Operations.ts"
+import type { CopyNames, Part } from "./Names.ts"
+import { type CopyOperation, type Manner, operate } from "./Operations.ts"
 
 // Expressions of Django, Jinja and HubL: `a|default:'x'`, `a and b or c`, `x if y else z`, `'tea' in list`.
 
 /** A parsed expression. Its meaning depends on whether a value or a condition is needed. */
 type Node =
   | { readonly kind: "value"; readonly value: Value }
-  | { readonly kind: "test"; readonly test: Condition }
+  | { readonly kind: "test"; readonly test: CopyTest }
   | { readonly kind: "and" | "or"; readonly left: Node; readonly right: Node }
   | { readonly kind: "path"; readonly parts: ReadonlyArray<Part>; readonly text: string }
   | { readonly kind: "list"; readonly items: ReadonlyArray<Node> }
@@ -71,9 +71,9 @@ const comparisons = new Set(["==", "!=", "<>", "<", ">", "<=", ">="])
 
 /** What a parser of expressions needs to know of its platform. */
 export interface Speech extends Manner {
-  readonly names: Names
+  readonly names: CopyNames
   readonly functions: Functions
-  readonly operations: Readonly<Record<string, Operation>>
+  readonly operations: Readonly<Record<string, CopyOperation>>
   /** Variables that were set in Liquid, and are true or false. */
   readonly flags: Set<string>
 }
@@ -125,7 +125,7 @@ export class Expressions {
     return this.asValue(this.#ternary())
   }
 
-  condition(): Condition {
+  condition(): CopyTest {
     return this.asTest(this.#ternary())
   }
 
@@ -161,7 +161,7 @@ export class Expressions {
     }
   }
 
-  asTest(node: Node, truth: Truth = this.speech.truth): Condition {
+  asTest(node: Node, truth: Truth = this.speech.truth): CopyTest {
     if (node.kind === "test") return node.test
     if (node.kind === "and" || node.kind === "or") {
       return { kind: node.kind, parts: [this.asTest(node.left), this.asTest(node.right)] }
@@ -240,7 +240,7 @@ export class Expressions {
   }
 
   /** `x in list`, where the list may be written out. */
-  #inside(left: Node, right: Node): Condition {
+  #inside(left: Node, right: Node): CopyTest {
     const value = this.asValue(left)
     if (right.kind !== "list") return compare(this.asValue(right), "contains", value)
     return { kind: "or", parts: right.items.map((item) => compare(value, "==", this.asValue(item))) }
@@ -251,7 +251,7 @@ export class Expressions {
     const word = this.name()?.toLowerCase() ?? this.fail()
     const nil = compare(this.asValue(left), "==", path("nil"))
     const even = compare(filter(this.asValue(left), "modulo", literal(2)), "==", literal(0))
-    const tests: Readonly<Record<string, Condition>> = {
+    const tests: Readonly<Record<string, CopyTest>> = {
       none: nil,
       null: nil,
       undefined: nil,

@@ -2,7 +2,7 @@ import * as Limits from "../Limits.ts"
 import type { ConversionFinding } from "../../checking/Checks.ts"
 import { foreignNotations } from "../dialects/Dialects.ts"
 import { excerptOf, snippetIdOf, writeOut } from "../dialects/Notation.ts"
-import { type Condition, ExpressionWriter, NoEquivalent, type Value } from "./Expression.ts"
+import { type CopyTest, ExpressionWriter, NoEquivalent, type Value } from "./Expression.ts"
 
 /** Where a check finds faults of the result: `offset` of the checked text is `at` in the source. */
 export interface Segment {
@@ -148,7 +148,7 @@ export class Result {
   }
 
   /** Opens a block that shows its content if a condition holds. */
-  openIf(name: string, text: string, at: number, test: () => Condition, onEnd?: () => void): void {
+  openIf(name: string, text: string, at: number, test: () => CopyTest, onEnd?: () => void): void {
     this.open(name, text, at, "{% endif %}", () => {
       const written = this.writer.condition(test())
       return `${written.before}{% if ${written.text} %}`
@@ -168,7 +168,7 @@ export class Result {
   }
 
   /** Adds a branch to the innermost block. Returns whether there is one. */
-  branch(text: string, at: number, test?: () => Condition): void {
+  branch(text: string, at: number, test?: () => CopyTest): void {
     const block = this.block
     if (block === undefined) return this.keep(text, at, "Begin a condition before it: nothing is open here")
     if (block.isKept) return this.emit(text, at, "{% else %}")

@@ -1,8 +1,8 @@
-import type { PlatformName } from "../../../src/domain/CopyPlatform.ts"
+import type { CopyPlatform } from "../../../src/domain/CopyPlatform.ts"
 
 /** A message in the style of a platform. */
 export interface Message {
-  readonly from: PlatformName
+  readonly from: CopyPlatform
   readonly source: string
   /** Default: `html`. */
   readonly format?: "text" | "html"
