@@ -158,6 +158,15 @@ CREATE TABLE cluster_shards (
   PRIMARY KEY (shard_id)
 );
 
+CREATE TABLE compiled_sources (
+  org_slug text NOT NULL,
+  digest bytea NOT NULL,
+  html text NOT NULL,
+  checked_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, digest),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE connections (
   org_slug text NOT NULL,
   name text NOT NULL,

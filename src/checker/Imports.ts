@@ -1,7 +1,6 @@
-import type { CheckedImport } from "../checking/Checks.ts"
+import type { CheckedImport, CompiledSource } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { renderedIds, type SnippetSources } from "../domain/Snippet.ts"
-import { checkSources } from "../rendering/CheckSources.ts"
 import {
   atVariables,
   decodeImport,
@@ -12,6 +11,7 @@ import {
   withoutFaults,
 } from "../templates/ImportInput.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
+import { checkVariant } from "./Variant.ts"
 
 /** Maximum number of warnings of one import. */
 const maxWarnings = 1_000
@@ -27,16 +27,18 @@ const check = (
 ) => {
   const sound = new Set<string>()
   const warnings: Array<Fault> = []
+  const compiled: Array<CompiledSource> = []
   const faults = inputFaults(templates, ({ formats = {}, vars }, at) => {
     note(at)
     const key = JSON.stringify([vars, formats])
     if (sound.has(key)) return []
-    const checked = checkSources({ vars, formats, snippets })
+    const checked = checkVariant({ vars, formats, snippets })
     if (checked.faults.length === 0) sound.add(key)
+    compiled.push(...checked.compiled)
     if (warnings.length < maxWarnings) warnings.push(...atVariables(checked.warnings, at))
     return checked.faults
   })
-  return { faults, warnings }
+  return { faults, warnings, compiled }
 }
 
 /** Checks form and Liquid of the JSON of an import. `note` gets the pointer of each variant before its check. */
@@ -46,10 +48,10 @@ export const checkJson = (
   note: (pointer: string) => void,
 ): CheckedImport<Fault> => {
   const { faults: ofForm, templates } = decodeImport(json)
-  if (ofForm.length >= maxFormFaults) return { templates: [], faults: ofForm, warnings: [] }
+  if (ofForm.length >= maxFormFaults) return { templates: [], faults: ofForm, warnings: [], compiled: [] }
   const checked = check(readLiquid(json), snippets, note)
   const faults = [...ofForm, ...checked.faults]
-  return { templates: withoutFaults(templates, faults), faults, warnings: checked.warnings }
+  return { ...checked, templates: withoutFaults(templates, faults), faults }
 }
 
 /** Empty snippets in place of those that a file renders, for a check without the organization. */
@@ -64,11 +66,12 @@ export const checkFile = (
   snippets: SnippetSources = assumed(text),
 ): CheckedImport<TemplateFile.FileFault> => {
   const { faultAt, faults, json, templates } = TemplateFile.examine(text, fileName)
-  if (faults.length >= maxFormFaults) return { templates: [], faults, warnings: [] }
+  if (faults.length >= maxFormFaults) return { templates: [], faults, warnings: [], compiled: [] }
   const ofLiquid = check(readLiquid(json), snippets, (pointer) => note(faultAt({ pointer, detail: "" })))
   return {
     templates: withoutFaults(templates, ofLiquid.faults),
     faults: TemplateFile.inOrder([...faults, ...ofLiquid.faults.map(faultAt)]),
     warnings: TemplateFile.inOrder(ofLiquid.warnings.map(faultAt)),
+    compiled: ofLiquid.compiled,
   }
 }

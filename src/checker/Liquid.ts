@@ -1,4 +1,6 @@
 import { Result } from "effect"
+import { Buffer } from "node:buffer"
+import { renderedFormats } from "../domain/Template.ts"
 import * as Json from "../json/Json.ts"
 import { stepsOnly } from "../rendering/Budget.ts"
 import { checkSources, plainFault } from "../rendering/CheckSources.ts"
@@ -6,7 +8,8 @@ import { previewWarnings } from "../rendering/PreviewWarnings.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import { noSnippets } from "../domain/Snippet.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
-import type { Rendered, RenderRequest } from "../checking/Checks.ts"
+import type { Rendered, RenderRequest, Sources } from "../checking/Checks.ts"
+import { compileVariant, inSource } from "./Variant.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -23,36 +26,54 @@ const firstOfPlaces = (warnings: ReadonlyArray<SourceFault>): ReadonlyArray<Sour
   return [...places.values()]
 }
 
+/** Renders one variant with sample fields. */
+const renderOne = (
+  sources: Sources,
+  { check, maxText, now, strict, timeZone }: RenderRequest,
+  fields: Fields,
+): Rendered => {
+  const checked = check === undefined ? { faults: [], warnings: [] } : checkSources(sources)
+  if (check === "draft" && checked.faults.length > 0) return { stage: "source", faults: checked.faults }
+  const variant = compileVariant(sources)
+  if (variant.faults.length > 0) return { stage: "source", faults: variant.faults }
+  const formats = renderedFormats(sources.formats)
+  const { snippets = noSnippets } = sources
+  const placed = (faults: ReadonlyArray<SourceFault>) => faults.map((fault) => plainFault(inSource(variant, fault)))
+  const parsed = Renderer.parseVars(variant.vars, formats)
+  if (Result.isFailure(parsed)) return { stage: "source", faults: placed(parsed.failure.faults) }
+  const unusable: Array<SourceFault> = []
+  const rendered = Renderer.render(parsed.success, fields, {
+    strict,
+    now,
+    timeZone,
+    snippets,
+    budget: stepsOnly(),
+    warn: (warning) => unusable.push(warning),
+  })
+  if (Result.isFailure(rendered)) {
+    // A variant that exceeds the limits in a rendering could not be saved either.
+    const limits = rendered.failure.faults.filter(({ kind }) => kind === "limit")
+    return limits.length > 0
+      ? { stage: "source", faults: placed(limits) }
+      : { stage: "render", faults: placed(rendered.failure.faults) }
+  }
+  const compiled = Object.fromEntries(
+    Object.entries(variant.compiled).map(([name, { html = "" }]) => [name, Buffer.byteLength(html)]),
+  )
+  const vars = maxText === undefined ? rendered.success : cutTo(rendered.success, maxText)
+  if (check === undefined) return { vars, warnings: placed(unusable), compiled }
+  const observed = Renderer.observe(parsed.success, fields, { now, timeZone, snippets, budget: stepsOnly() })
+  const found = [
+    ...checked.faults,
+    ...checked.warnings,
+    ...variant.warnings,
+    ...placed([...unusable, ...previewWarnings(observed, formats)]),
+  ]
+  return { vars, warnings: firstOfPlaces(found), compiled }
+}
+
 /** Renders each variant separately with sample fields. */
 export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
-  const { check, maxText, now, strict, timeZone, variants } = request
   const fields = Json.parse(request.fields) as Fields
-  return variants.map((sources): Rendered => {
-    const { formats, snippets = noSnippets, vars } = sources
-    const { faults, warnings } = check === undefined ? { faults: [], warnings: [] } : checkSources(sources)
-    if (check === "draft" && faults.length > 0) return { stage: "source", faults }
-    const parsed = Renderer.parseVars(vars, formats)
-    if (Result.isFailure(parsed)) return { stage: "source", faults: parsed.failure.faults }
-    const unusable: Array<SourceFault> = []
-    const rendered = Renderer.render(parsed.success, fields, {
-      strict,
-      now,
-      timeZone,
-      snippets,
-      budget: stepsOnly(),
-      warn: (warning) => unusable.push(warning),
-    })
-    if (Result.isFailure(rendered)) {
-      // A variant that exceeds the limits in a rendering could not be saved either.
-      const limits = rendered.failure.faults.filter(({ kind }) => kind === "limit")
-      return limits.length > 0
-        ? { stage: "source", faults: limits.map(plainFault) }
-        : { stage: "render", faults: rendered.failure.faults.map(plainFault) }
-    }
-    const shown = maxText === undefined ? rendered.success : cutTo(rendered.success, maxText)
-    if (check === undefined) return { vars: shown, warnings: unusable }
-    const observed = Renderer.observe(parsed.success, fields, { now, timeZone, snippets, budget: stepsOnly() })
-    const found = [...faults, ...warnings, ...unusable, ...previewWarnings(observed, formats)]
-    return { vars: shown, warnings: firstOfPlaces(found) }
-  })
+  return request.variants.map((one) => renderOne(one, request, fields))
 }

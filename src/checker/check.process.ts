@@ -11,9 +11,11 @@ import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import type { CheckKind, CheckRequest, Checks } from "../checking/Checks.ts"
 import { checkFile, checkJson } from "./Imports.ts"
-import { checkSources } from "../rendering/CheckSources.ts"
+import { mjmlNames } from "../domain/Template.ts"
 import { convert } from "../rendering/conversion/Conversion.ts"
 import { renderEach } from "./Liquid.ts"
+import { loadMjml } from "./Mjml.ts"
+import { checkVariant } from "./Variant.ts"
 
 // Hostile texts have up to hundreds of thousands of faults, and a stack trace costs more than its fault.
 Error.stackTraceLimit = 0
@@ -36,7 +38,7 @@ const parsed = (text: string, name: string): Result.Result<unknown, Fault> => {
 
 const handlers: Handlers = {
   sources: ({ variants }, note) =>
-    variants.map((one, variant) => checkSources(one, (variable) => note({ variant, variable }))),
+    variants.map((one, variant) => checkVariant(one, (variable) => note({ variant, variable }))),
   render: renderEach,
   import: ({ body, snippets }, note) => checkJson(Json.parse(body), snippets, note),
   file: ({ snippets, text }, note) => checkFile(text, "file", note, snippets),
@@ -56,7 +58,24 @@ const handlers: Handlers = {
     explainBody(source, reading as Reading | undefined, new TextEncoder().encode(body), headers, receivedAt),
 }
 
-await answerAsProcess(({ kind, ...request }: CheckRequest, note) => {
+/** Whether a request may have MJML. */
+const usesMjml = (request: CheckRequest): boolean => {
+  switch (request.kind) {
+    case "sources":
+    case "render":
+      return request.variants.some((one) => mjmlNames(one).length > 0)
+    case "import":
+      return request.body.includes("mjml")
+    case "file":
+      return request.text.includes("mjml")
+    default:
+      return false
+  }
+}
+
+await answerAsProcess(async (asked: CheckRequest, note) => {
+  if (usesMjml(asked)) await loadMjml()
+  const { kind, ...request } = asked
   const handle = handlers[kind] as (request: unknown, note: Note) => unknown
   return handle(request, note)
 })

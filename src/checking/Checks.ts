@@ -56,15 +56,28 @@ export interface RenderRequest {
   readonly check?: "draft" | "stored"
 }
 
+/** An MJML source and the HTML to which it compiles. */
+export interface CompiledSource {
+  readonly source: string
+  readonly html: string
+}
+
 /** Faults of a variant's sources, which prevent saving, and warnings, which do not. */
 export interface CheckedSources {
   readonly faults: ReadonlyArray<SourceFault>
   readonly warnings: ReadonlyArray<SourceFault>
+  /** The MJML of the variant. Empty if it has faults. */
+  readonly compiled: ReadonlyArray<CompiledSource>
 }
 
 /** A rendered variant, or the reason why its Liquid cannot be parsed (`source`) or rendered (`render`). */
 export type Rendered =
-  | { readonly vars: Readonly<Record<string, string>>; readonly warnings: ReadonlyArray<SourceFault> }
+  | {
+    readonly vars: Readonly<Record<string, string>>
+    readonly warnings: ReadonlyArray<SourceFault>
+    /** Size of the HTML to which each MJML variable compiles, before its Liquid is rendered. Unit: bytes. */
+    readonly compiled: Readonly<Record<string, number>>
+  }
   | { readonly stage: "source" | "render"; readonly faults: ReadonlyArray<SourceFault> }
 
 /** The templates of an import by index, with null for each template with a fault, and all faults. */
@@ -76,6 +89,7 @@ export interface ReadImport<F> {
 /** An import whose Liquid was checked. Warnings are no reason to refuse it. */
 export interface CheckedImport<F> extends ReadImport<F> {
   readonly warnings: ReadonlyArray<F>
+  readonly compiled: ReadonlyArray<CompiledSource>
 }
 
 /** The work of the checking process, by kind. */

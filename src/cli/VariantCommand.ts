@@ -30,7 +30,7 @@ const content = {
     Flag.optional,
   ),
   formats: Flag.KeyValuePair("format").pipe(
-    Flag.withDescription("A variable's format as name=html or name=text; repeat for several"),
+    Flag.withDescription("A variable's format as name=text, name=html or name=mjml; repeat for several"),
     Flag.optional,
   ),
   active: switchable("active", "Whether the variant is served. --no-active deactivates it"),
@@ -164,9 +164,10 @@ export const variantCommand = commandGroup("variant", "Variants of a template", 
       attrs: sampleJson("attrs"),
       user_id: text("user", "Show whether this user is in the holdout"),
     },
-  ).text(({ checks = [], held_out, variants, vars, warnings = [] }) =>
+  ).text(({ checks = [], compiled = {}, held_out, variants, vars, warnings = [] }) =>
     [
       ...Object.entries(vars ?? {}).map(([name, text]) => `${name}:\n${text}\n`),
+      ...Object.entries(compiled).map(([name, bytes]) => `${name}: ${bytes} bytes of HTML, compiled from MJML\n`),
       ...checks.map(({ detail, status, variable }) =>
         `${status === "ok" ? "ok" : "warning"}: ${variable}: ${detail}\n`
       ),

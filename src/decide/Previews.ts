@@ -4,7 +4,7 @@ import type { Rendered, Sources } from "../checking/Checks.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import { type ChecksBusy, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { Formats, Vars } from "../domain/Template.ts"
+import { type Formats, mjmlNames, type Vars } from "../domain/Template.ts"
 import { Budget } from "../rendering/Budget.ts"
 import { type ChannelCheck, channelChecks } from "../rendering/ChannelChecks.ts"
 import { LimitReached } from "../rendering/LimitReached.ts"
@@ -33,6 +33,8 @@ export interface Preview {
   readonly warnings?: ReadonlyArray<SourceFault>
   /** Lengths of variables that are texts of SMS or push. Present with `vars`. */
   readonly checks?: ReadonlyArray<ChannelCheck>
+  /** Size of the HTML to which each MJML variable compiles. Unit: bytes. Absent without MJML. */
+  readonly compiled?: Readonly<Record<string, number>>
   readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>
   /** Whether the user is held out. Absent without a user. */
   readonly held_out?: boolean
@@ -95,7 +97,8 @@ export class Previews extends Context.Service<Previews, {
         if (variants.length === 0) return []
         const now = yield* Clock.currentTimeMillis
         const attached = yield* snippets.attach(org, variants)
-        return yield* checking.run(org, "render", { variants: attached, now, ...options }).pipe(
+        const deadline = variants.some((one) => mjmlNames(one).length > 0) ? "5 seconds" : undefined
+        return yield* checking.run(org, "render", { variants: attached, now, ...options }, deadline).pipe(
           Effect.catchTag("WorkFailed", (failure) =>
             Effect.succeed(variants.map(({ vars }): Rendered => {
               const [variable = ""] = Object.keys(vars)
@@ -130,9 +133,10 @@ export class Previews extends Context.Service<Previews, {
         }
         const stored = ask.copyId === undefined ? undefined : view.variantsById.get(ask.copyId)
         if (ask.copyId !== undefined && stored === undefined) return yield* new VariantNotFound({ id: ask.copyId })
-        const vars = ask.vars ?? stored?.vars
+        const written = stored?.written ?? stored
+        const vars = ask.vars ?? written?.vars
         if (vars === undefined) return about
-        const formats = ask.formats ?? stored?.formats ?? {}
+        const formats = ask.formats ?? written?.formats ?? {}
         const [rendered] = yield* render(org, [{ vars, formats }], {
           fields: JSON.stringify({ unsubscribe_url: sampleUnsubscribeUrl, ...ask.fields }),
           strict: view.strict,
@@ -140,8 +144,9 @@ export class Previews extends Context.Service<Previews, {
           check: ask.vars === undefined ? "stored" : "draft",
         })
         if ("vars" in rendered!) {
-          const { vars, warnings } = rendered
-          return { ...about, vars, warnings, checks: channelChecks(vars) }
+          const { compiled, vars, warnings } = rendered
+          const sizes = Object.keys(compiled).length === 0 ? {} : { compiled }
+          return { ...about, vars, warnings, checks: channelChecks(vars), ...sizes }
         }
         if (rendered!.stage === "source") return yield* new InvalidInput({ faults: atVariables(rendered!.faults) })
         return yield* new NotRendered({

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { DisplayName } from "./Ids.ts"
-import { Format, LiquidSource } from "./Template.ts"
+import { LiquidSource, RenderedFormat } from "./Template.ts"
 
 /** Maximum length of a snippet. Unit: UTF-16 code units. */
 export const snippetLength = 65_536
@@ -16,7 +16,7 @@ const content = {
   text: LiquidSource.check(Schema.isMaxLength(snippetLength)).annotate({
     description: "Liquid, at most 65,536 characters. It sees only the arguments of the tag that renders it",
   }),
-  format: Format.annotate({ description: "`html` escapes values. A snippet in use keeps its format" }),
+  format: RenderedFormat.annotate({ description: "`html` escapes values. A snippet in use keeps its format" }),
 }
 
 /** A snippet to save. */

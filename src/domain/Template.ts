@@ -11,9 +11,16 @@ import { Seasons } from "./Season.ts"
 import { Targeting } from "./Targeting.ts"
 import { TemplateTracking } from "./Tracking.ts"
 
-/** How a variable is rendered: `html` escapes substituted values unless marked `| raw`, `text` never does. */
-export const Format = Schema.Literals(["text", "html"])
+/**
+ * How a variable is rendered: `html` escapes substituted values unless marked `| raw`, `text` never does. `mjml` is
+ * compiled to `html` when it is saved.
+ */
+export const Format = Schema.Literals(["text", "html", "mjml"])
 export type Format = typeof Format.Type
+
+/** The format of a rendered variable, or of a snippet. */
+export const RenderedFormat = Schema.Literals(["text", "html"])
+export type RenderedFormat = typeof RenderedFormat.Type
 
 const storable = Schema.makeFilter<string>((value) =>
   isStorable(value) ? undefined : "must be well-formed Unicode without NUL"
@@ -47,6 +54,21 @@ export type Vars = typeof Vars.Type
 /** Formats by variable name; a variable without one is `text`. */
 export const Formats = Schema.Record(Schema.String, Format).check(wellNamed, atMost(100))
 export type Formats = typeof Formats.Type
+
+/** Formats of rendered variables by name; a variable without one is `text`. */
+export type RenderedFormats = Readonly<Record<string, RenderedFormat>>
+
+/** Whether a variable is rendered as HTML. */
+export const isHtml = (formats: Formats, name: string): boolean =>
+  Object.hasOwn(formats, name) && formats[name] !== "text"
+
+/** Returns the formats of the rendered variables. */
+export const renderedFormats = (formats: Formats): RenderedFormats =>
+  Object.fromEntries(Object.entries(formats).map(([name, format]) => [name, format === "mjml" ? "html" : format]))
+
+/** Returns the names of the variables of a variant that are MJML. */
+export const mjmlNames = ({ formats, vars }: { readonly formats: Formats; readonly vars: Vars }) =>
+  Object.keys(formats).filter((name) => formats[name] === "mjml" && Object.hasOwn(vars, name))
 
 const isComponentValue = (text: string) => text.length <= 100 && /^\S(.*\S)?$/u.test(text) && isStorable(text)
 
@@ -186,7 +208,7 @@ const variantVars = described(Vars, "Liquid sources by variable name, such as `s
 const variantSettings = {
   name: Schema.optionalKey(described(DisplayName, "Display name. Default: the id")),
   formats: Schema.optionalKey(
-    described(Formats, "`text` or `html` by variable name. `html` escapes values. Default: `text`"),
+    described(Formats, "`text`, `html` or `mjml` by variable name. `html` and `mjml` escape values. Default: `text`"),
   ),
   active: Schema.optionalKey(described(Schema.Boolean, "Whether the variant can be selected. Default: true")),
   targeting: Schema.optionalKey(

@@ -1,4 +1,4 @@
-import type { Format } from "../domain/Template.ts"
+import type { RenderedFormat } from "../domain/Template.ts"
 import { withoutLiquid } from "./Places.ts"
 import type { SourceFinding } from "./SourceFinding.ts"
 
@@ -16,7 +16,7 @@ const tag = new RegExp(
 )
 
 /** Returns a warning about HTML in a variable of the format `text`, at its first tag. */
-export const htmlAsText = (source: string, format: Format): ReadonlyArray<SourceFinding> => {
+export const htmlAsText = (source: string, format: RenderedFormat): ReadonlyArray<SourceFinding> => {
   if (format !== "text" || !source.includes("<")) return []
   const found = tag.exec(withoutLiquid(source))
   if (found === null) return []

@@ -1,7 +1,7 @@
-import type { Format } from "../domain/Template.ts"
+import type { RenderedFormat } from "../domain/Template.ts"
 import { isParsed, type LiquidFault, parse, type Parsed, tooMuchLiquid } from "./Source.ts"
 
-interface Entry extends Partial<Record<Format, Parsed>> {
+interface Entry extends Partial<Record<RenderedFormat, Parsed>> {
   /** Whether the entry was used after it last became the newest. */
   isUsed: boolean
 }
@@ -32,7 +32,7 @@ export class ParsedSources {
   }
 
   /** Like `parse` of `Source.ts`, but returns one shared value while it is cached. Faults are not cached. */
-  parse(source: string, format: Format, maxLiquid?: number): Parsed | LiquidFault {
+  parse(source: string, format: RenderedFormat, maxLiquid?: number): Parsed | LiquidFault {
     const entry: Entry = this.#entries.get(source) ?? { isUsed: false }
     const kept = entry[format]
     if (kept !== undefined) {

@@ -1,4 +1,4 @@
-import type { Formats } from "../domain/Template.ts"
+import type { RenderedFormats } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { pathOf } from "./dialects/Notation.ts"
 import type { Observed } from "./Renderer.ts"
@@ -152,7 +152,10 @@ const nothing = ({ source, text }: Observed): ReadonlyArray<SourceFinding> =>
     : []
 
 /** Returns warnings about the rendering of a variant for sample values, at most 20 for each variable. */
-export const previewWarnings = (observed: ReadonlyArray<Observed>, formats: Formats): ReadonlyArray<SourceFault> =>
+export const previewWarnings = (
+  observed: ReadonlyArray<Observed>,
+  formats: RenderedFormats,
+): ReadonlyArray<SourceFault> =>
   observed.flatMap((one) => {
     const isHtml = Object.hasOwn(formats, one.variable) && formats[one.variable] === "html"
     const findings = [

@@ -1,5 +1,5 @@
 import { Result, Schema } from "effect"
-import type { Format, Formats, Vars } from "../domain/Template.ts"
+import type { RenderedFormat, RenderedFormats, Vars } from "../domain/Template.ts"
 import { SourceFault } from "../text/TextFaults.ts"
 import { Budget } from "./Budget.ts"
 import { LimitReached } from "./LimitReached.ts"
@@ -68,7 +68,7 @@ const sources = new ParsedSources({ maxBytes: 64 * 1_048_576 })
  * Parses one variable, or returns it from the cache. Faults are returned, not thrown: a source longer than 524,288
  * characters, malformed Liquid, unknown filters and tags, and tags that read other templates.
  */
-export const parse = (source: string, format: Format): Result.Result<Parsed, LiquidFault> => {
+export const parse = (source: string, format: RenderedFormat): Result.Result<Parsed, LiquidFault> => {
   const parsed = sources.parse(source, format)
   return isParsed(parsed) ? Result.succeed(parsed) : Result.fail(parsed)
 }
@@ -93,7 +93,7 @@ const namesOf = (vars: Vars): ReadonlyArray<string> => {
  * Parses all variables of a variant. The default format is `text`. The limit of 131,072 characters for all tags and
  * outputs together bounds the time to about 100 ms. Fails with the faults of all variables at once.
  */
-export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVars, LiquidFaults> => {
+export const parseVars = (vars: Vars, formats: RenderedFormats): Result.Result<ParsedVars, LiquidFaults> => {
   const names = namesOf(vars)
   const parsed = new Array<Parsed>(names.length)
   let faults: Array<SourceFault> | undefined

@@ -1,4 +1,4 @@
-import type { Format, Formats, Vars } from "../domain/Template.ts"
+import type { RenderedFormat, RenderedFormats, Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { filters } from "./Filters.ts"
 import type { SourceParts } from "./StrictReader.ts"
@@ -13,7 +13,7 @@ import { type LiquidFault, placeOf } from "./Source.ts"
 /** A source that is about to be saved. */
 interface Saved {
   readonly source: string
-  readonly format: Format
+  readonly format: RenderedFormat
   readonly snippets: SnippetSources
   /** Reads the tags and outputs once, for all checks. Throws `Refused` if a part is not understood. */
   readonly reading: () => SourceParts
@@ -72,7 +72,7 @@ const knownSnippets: SavingCheck = ({ format, reading, snippets, source }) => {
 const checks: ReadonlyArray<SavingCheck> = [wholeSyntax, filterArguments, knownSnippets]
 
 /** Returns the first fault of a source. */
-const faultOf = (source: string, format: Format, snippets: SnippetSources): LiquidFault | undefined => {
+const faultOf = (source: string, format: RenderedFormat, snippets: SnippetSources): LiquidFault | undefined => {
   try {
     let read: SourceParts | undefined
     for (const check of checks) check({ source, format, snippets, reading: () => read ??= readStrictly(source) })
@@ -89,7 +89,7 @@ const faultOf = (source: string, format: Format, snippets: SnippetSources): Liqu
  */
 export const savingFaults = (
   vars: Vars,
-  formats: Formats,
+  formats: RenderedFormats,
   snippets: SnippetSources = noSnippets,
 ): ReadonlyArray<SourceFault> =>
   Object.entries(vars).flatMap(([variable, source]) => {

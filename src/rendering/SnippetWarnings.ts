@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import type { Format } from "../domain/Template.ts"
+import type { RenderedFormat } from "../domain/Template.ts"
 import { stepsOnly } from "./Budget.ts"
 import { observe, parseVars } from "./Renderer.ts"
 import { Refused } from "./Refused.ts"
@@ -42,7 +42,7 @@ const argumentWarnings = ({ id, names }: SnippetUse, snippets: SnippetSources): 
 /** Finds tags whose arguments do not fit the snippet that they render. */
 export const snippetWarnings = (
   source: string,
-  _format: Format,
+  _format: RenderedFormat,
   snippets: SnippetSources,
 ): ReadonlyArray<SourceFinding> => {
   const known = new Map<string, ReadonlyArray<string>>()

@@ -1,5 +1,5 @@
 import { LiquidError } from "liquidjs"
-import type { Format } from "../domain/Template.ts"
+import type { RenderedFormat } from "../domain/Template.ts"
 import { read } from "./Grammar.ts"
 import * as Limits from "./Limits.ts"
 import { eachLiquid, placesOf } from "./Places.ts"
@@ -91,7 +91,11 @@ export const liquidLengthOf = (source: string): number => {
  * characters. Needs up to about 100 ms for the most Liquid, so input of people is parsed in `SourceCheck`
  * first.
  */
-export const parse = (source: string, format: Format, maxLiquid = Limits.liquidLength): Parsed | LiquidFault => {
+export const parse = (
+  source: string,
+  format: RenderedFormat,
+  maxLiquid = Limits.liquidLength,
+): Parsed | LiquidFault => {
   if (source.length > Limits.sourceLength) {
     return { message: `is longer than ${Limits.sourceLength} characters`, line: 1, column: 1 }
   }

@@ -2,6 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
 import type { CheckedSources, Sources } from "../checking/Checks.ts"
 import type { ChecksBusy } from "../domain/Errors.ts"
+import { mjmlNames } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { checkSources } from "./CheckSources.ts"
 import { LiquidFaults } from "./Renderer.ts"
@@ -16,7 +17,8 @@ interface Place {
 /** Texts without Liquid up to this length are checked at once, because that takes less than asking the process. */
 const plainLength = 131_072
 
-const isPlain = ({ vars }: Sources): boolean => {
+const isPlain = ({ formats, vars }: Sources): boolean => {
+  if (mjmlNames({ formats, vars }).length > 0) return false
   const texts = Object.values(vars)
   return !texts.some(hasLiquid) && texts.reduce((sum, { length }) => sum + length, 0) <= plainLength
 }
@@ -55,14 +57,16 @@ export class SourceCheck extends Context.Service<SourceCheck, {
           org,
           "sources",
           { variants: checked },
-          checked.length === 1 ? undefined : "5 seconds",
+          checked.length === 1 && mjmlNames(checked[0]!).length === 0 ? undefined : "5 seconds",
         ).pipe(
           Effect.catchTag("WorkFailed", (failure) => {
             const { variable, variant } = isPlace(failure.note)
               ? failure.note
               : { variant: 0, variable: Object.keys(checked[0]!.vars)[0] ?? "" }
             const stopped: SourceFault = { variable, line: 1, column: 1, message: stoppedFault(failure) }
-            return Effect.succeed(checked.map((_, at) => ({ faults: at === variant ? [stopped] : [], warnings: [] })))
+            return Effect.succeed(
+              checked.map((_, at) => ({ faults: at === variant ? [stopped] : [], warnings: [], compiled: [] })),
+            )
           }),
         )
         const answered = new Map(places.map((at, index) => [at, answers[index]!]))

@@ -1,4 +1,4 @@
-import type { Format, Formats, Vars } from "../domain/Template.ts"
+import type { RenderedFormat, RenderedFormats, Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { foreignNotations, probablyForeign } from "./dialects/Dialects.ts"
 import { linkFields } from "./dialects/LinkFields.ts"
@@ -11,7 +11,7 @@ import type { SourceFinding } from "./SourceFinding.ts"
 import { placeOf } from "./Source.ts"
 
 /** Checks one source as its author wrote it, in linear time. The message names the part and says what to write. */
-type Check = (source: string, format: Format, snippets: SnippetSources) => ReadonlyArray<SourceFinding>
+type Check = (source: string, format: RenderedFormat, snippets: SnippetSources) => ReadonlyArray<SourceFinding>
 
 /** The checks of every source that is saved, imported or previewed. */
 const checks: ReadonlyArray<Check> = [
@@ -38,7 +38,7 @@ export const atPlaces = (
 /** Returns warnings about the sources of a variant: at most 20 for each variable. They do not prevent saving. */
 export const sourceWarnings = (
   vars: Vars,
-  formats: Formats,
+  formats: RenderedFormats,
   snippets: SnippetSources = noSnippets,
 ): ReadonlyArray<SourceFault> =>
   Object.entries(vars).flatMap(([variable, source]) => {

@@ -65,7 +65,7 @@ const fieldsOfForm = (form: VariantForm): RecordFields => ({
   "/active": form.active,
   ...Object.fromEntries(form.variables.flatMap(({ format, name, source }, at) => {
     const token = JsonPointer.escapeToken(name.trim() || `variable ${at + 1}`)
-    return [[`/vars/${token}`, source], ...(format === "html" ? [[`/formats/${token}`, format]] : [])]
+    return [[`/vars/${token}`, source], ...(format === "text" ? [] : [[`/formats/${token}`, format]])]
   })),
   "/targeting": form.conditions,
   "/seasons": form.seasons,

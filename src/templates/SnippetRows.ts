@@ -6,7 +6,7 @@ import type { Sources } from "../checking/Checks.ts"
 import { InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { noSnippets, reachedFrom, renderedIds, type SnippetSources, type SnippetUser } from "../domain/Snippet.ts"
-import type { Format, Vars } from "../domain/Template.ts"
+import type { RenderedFormat, Vars } from "../domain/Template.ts"
 import { lockContent } from "../organizations/OrganizationRows.ts"
 
 // The rows of snippets.
@@ -16,7 +16,7 @@ export interface SnippetRow {
   readonly id: string
   readonly name: string
   readonly text: string
-  readonly format: Format
+  readonly format: RenderedFormat
   readonly revision: number
   readonly createdAt: Date
   readonly updatedAt: Date

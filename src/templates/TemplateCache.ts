@@ -4,7 +4,8 @@ import { type DecisionSettings, readDecisionSettings } from "../organizations/Or
 import type { Attributes } from "../domain/Attributes.ts"
 import type { TemplateHoldout } from "../domain/Holdout.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
-import type { Template, Variant } from "../domain/Template.ts"
+import type { Sources } from "../checking/Checks.ts"
+import { mjmlNames, type RenderedFormats, renderedFormats, type Template, type Variant } from "../domain/Template.ts"
 import type { SnippetSources } from "../domain/Snippet.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { isSandbox, liveOf, sandboxOf } from "../domain/Sandbox.ts"
@@ -12,17 +13,20 @@ import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../organizations/Changes.ts"
 import * as UnknownIds from "../organizations/UnknownIds.ts"
 import { recordset } from "../store/Recordset.ts"
+import { readCompiled } from "./CompiledSources.ts"
 import * as LocalTime from "./LocalTime.ts"
 import * as Seasonality from "./Seasonality.ts"
 import { readSnippets, readSnippetStamp, sourcesOf } from "./SnippetRows.ts"
 import * as Targeting from "./Targeting.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
-/** A variant prepared for decisions: its conditions compiled, its Liquid as written. */
+/** A variant prepared for decisions: its conditions compiled, its Liquid as written, its MJML as HTML. */
 export interface VariantView {
   readonly id: CopyId
   readonly vars: Variant["vars"]
-  readonly formats: Variant["formats"]
+  readonly formats: RenderedFormats
+  /** The variables as written. Undefined without MJML. */
+  readonly written: Sources | undefined
   readonly active: boolean
   readonly components: Variant["components"]
   readonly audience: Targeting.Audience
@@ -92,13 +96,29 @@ export const whyNotEligible = (
     : "not active"
 }
 
-const viewOf = (org: OrganizationView, template: Template): TemplateView => {
+type Compiled = ReadonlyMap<string, string>
+
+/** Returns the variables of a variant with HTML in the place of MJML. A variant whose HTML is missing is inactive. */
+const contentOf = (
+  { active, formats, vars }: Variant,
+  compiled: Compiled,
+): Pick<VariantView, "active" | "formats" | "vars" | "written"> => {
+  const names = mjmlNames({ formats, vars })
+  if (names.length === 0) return { active, vars, formats: renderedFormats(formats), written: undefined }
+  const html = Object.fromEntries(names.map((name) => [name, compiled.get(vars[name]!) ?? ""]))
+  return {
+    active: active && names.every((name) => compiled.has(vars[name]!)),
+    vars: { ...vars, ...html },
+    formats: renderedFormats(formats),
+    written: { formats, vars },
+  }
+}
+
+const viewOf = (org: OrganizationView, template: Template, compiled: Compiled): TemplateView => {
   const variants = template.variants
     .map((variant): VariantView => ({
       id: variant.id,
-      vars: variant.vars,
-      formats: variant.formats,
-      active: variant.active,
+      ...contentOf(variant, compiled),
       components: variant.components,
       audience: Targeting.compile(variant.targeting),
       calendar: Seasonality.compile(variant.seasons, org.timeZone),
@@ -199,8 +219,10 @@ export class TemplateCache extends Context.Service<TemplateCache, {
         const ids = new Set(existing.map(({ id }) => id))
         for (const id of templates.keys()) if (!ids.has(id)) next.delete(id)
         for (const page of yield* pagesOf(sql, slug, changed)) {
-          for (const template of yield* readTemplates(sql, slug, page)) {
-            next.set(template.id, viewOf(org, template))
+          const read = yield* readTemplates(sql, slug, page)
+          const compiled = yield* readCompiled(sql, slug, read)
+          for (const template of read) {
+            next.set(template.id, viewOf(org, template, compiled))
             // Compiling a template with many variants takes milliseconds, during which the event loop is blocked.
             if (template.variants.length > variantsPerTurn) yield* letOthersRun
           }

@@ -8,6 +8,7 @@ import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, Var
 import type { SourceCheck } from "../rendering/SourceCheck.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { tellWarnings } from "../store/WarningTrail.ts"
+import { keepCompiled } from "./CompiledSources.ts"
 import { atVariables, variantFaults, variantListFaults } from "./ImportInput.ts"
 import { inputContent, patchedContent, variantContent } from "./ImportPlan.ts"
 import { insertTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
@@ -75,6 +76,7 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
   const faultsOf = Effect.fnUntraced(function* (org: OrgSlug, variants: ReadonlyArray<VariantInput>) {
     const liquid = yield* check(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
     yield* tellWarnings(liquid.flatMap(({ warnings }, index) => atVariables(warnings, `/variants/${index}`)))
+    yield* keepCompiled(sql, org, liquid.flatMap(({ compiled }) => compiled))
     const found = new Map(variants.map((variant, index) => [variant, liquid[index]!.faults]))
     return variantListFaults(variants, (variant) => found.get(variant)!, "/variants")
   })
@@ -83,6 +85,7 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
   const liquidFaults = Effect.fnUntraced(function* (org: OrgSlug, variant: Pick<VariantPatch, "vars" | "formats">) {
     const [liquid] = yield* check(org, [{ vars: variant.vars ?? {}, formats: variant.formats ?? {} }])
     yield* tellWarnings(atVariables(liquid!.warnings))
+    yield* keepCompiled(sql, org, liquid!.compiled)
     return variantFaults(variant, liquid!.faults, "")
   })
 

@@ -13,6 +13,7 @@ import { tellAll, tellApart } from "../store/ChangeTrail.ts"
 import { tellWarnings } from "../store/WarningTrail.ts"
 import { existingOrganization } from "../organizations/Existing.ts"
 import { contentWriter } from "./ContentWrite.ts"
+import { keepCompiled } from "./CompiledSources.ts"
 import { inputFaults, sizeFaults } from "./ImportInput.ts"
 import { AuditRoom, changesOf, planFaults, planTemplate, type TemplateChange, type TemplatePlan } from "./ImportPlan.ts"
 import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
@@ -84,6 +85,7 @@ const stoppedJson = (failure: CheckStopped) =>
       detail: stopped(stoppedFault(failure)),
     }],
     warnings: [],
+    compiled: [],
   })
 
 /** Returns the result of a check of a file that was stopped. */
@@ -93,6 +95,7 @@ const stoppedFile = (failure: CheckStopped) => {
     templates: [],
     faults: [{ ...place, message: stopped(stoppedFault(failure)) }],
     warnings: [],
+    compiled: [],
   })
 }
 
@@ -257,13 +260,14 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
         const body = JSON.stringify(json)
         const snippets = yield* readSnippetsIn(sql, org, body)
-        const { faults, templates, warnings } = yield* checking.run(org, "import", { body, snippets }).pipe(
+        const { compiled, faults, templates, warnings } = yield* checking.run(org, "import", { body, snippets }).pipe(
           Effect.catchTag("WorkFailed", stoppedJson),
         )
         if (faults.length > 0) {
           return yield* new InvalidInput({ faults: [...faults, ...yield* storedFaults(org, templates)] })
         }
         yield* tellWarnings(warnings)
+        if (!dryRun) yield* keepCompiled(sql, org, compiled)
         return yield* store(org, whole(templates), dryRun)
       })
 
@@ -273,7 +277,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         { dryRun = false }: ImportOptions = {},
       ) {
         const snippets = yield* readSnippetsIn(sql, org, text)
-        const { faults, templates, warnings } = yield* checking.run(org, "file", { text, snippets }).pipe(
+        const { compiled, faults, templates, warnings } = yield* checking.run(org, "file", { text, snippets }).pipe(
           Effect.catchTag("WorkFailed", stoppedFile),
         )
         if (faults.length > 0) {
@@ -282,6 +286,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           })
         }
         yield* tellWarnings(warnings.map(unplaced))
+        if (!dryRun) yield* keepCompiled(sql, org, compiled)
         return yield* Effect.catchTag(
           store(org, whole(templates), dryRun),
           "InvalidInput",
@@ -299,6 +304,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
           const faults = [...sizeFaults(inputs), ...inputFaults(inputs, (variant) => found.get(variant)?.faults ?? [])]
           if (faults.length > 0) return yield* new InvalidInput({ faults })
+          yield* keepCompiled(sql, org, liquid.flatMap(({ compiled }) => compiled))
           return yield* store(org, inputs)
         },
       )

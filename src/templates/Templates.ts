@@ -140,6 +140,7 @@ export class Templates extends Context.Service<Templates, {
       const { change, faultsOf, held, insert, read, readOutline } = content
 
       const create = Effect.fn("Templates.create")(function* (org: OrgSlug, input: TemplateInput) {
+        yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
         const variants = input.variants ?? []
         yield* refuse([
           ...templateFaults(withDefaults(input), variants),
@@ -151,7 +152,6 @@ export class Templates extends Context.Service<Templates, {
           org,
           input.id === undefined ? [] : [input.id],
           Effect.gen(function* () {
-            yield* existingOrganization(sql, org)
             yield* holdSnippets(sql, org, variants)
             const made = yield* read(org, yield* insert(org, input, now))
             yield* tellTemplate(undefined, made)

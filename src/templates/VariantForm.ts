@@ -7,6 +7,7 @@ import type { Season } from "../domain/Season.ts"
 import { decimalOf, operands, type Operator } from "../domain/Targeting.ts"
 import {
   type Components,
+  Format,
   type Formats,
   sourceLength,
   type Variant,
@@ -160,6 +161,7 @@ const componentsOf = (text: string): { readonly components: Components; readonly
 }
 
 const decodePatch = decoder(VariantPatch)
+const isFormat = Schema.is(Format)
 
 /** Returns the faults of a variant with pointers to the controls of the form. */
 export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> => {
@@ -202,7 +204,9 @@ export const sourcesOf = (draft: Draft): { readonly vars: Vars; readonly formats
   }
   return {
     vars: Object.fromEntries([...rows].map(([name, { source }]) => [name, source])),
-    formats: Object.fromEntries([...rows].map(([name, { format }]) => [name, format === "html" ? "html" : "text"])),
+    formats: Object.fromEntries(
+      [...rows].map(([name, { format }]) => [name, isFormat(format) ? format : "text"] as const),
+    ),
   }
 }
 

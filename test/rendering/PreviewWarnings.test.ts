@@ -1,19 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import type { Format } from "../../src/domain/Template.ts"
+import type { RenderedFormat } from "../../src/domain/Template.ts"
 import { previewWarnings } from "../../src/rendering/PreviewWarnings.ts"
 import { observe, parseVars } from "../../src/rendering/Renderer.ts"
 import type { Fields } from "./variants.ts"
 
 /** Warnings of one text as `column message`. */
-const warningsOf = (source: string, fields: Fields = {}, format: Format = "text"): ReadonlyArray<string> => {
+const warningsOf = (source: string, fields: Fields = {}, format: RenderedFormat = "text"): ReadonlyArray<string> => {
   const parsed = parseVars({ v: source }, { v: format })
   if (Result.isFailure(parsed)) throw parsed.failure
   return previewWarnings(observe(parsed.success, fields, { now: 0 }), { v: format })
     .map(({ column, message }) => `${column} ${message}`)
 }
 
-const oneOf = (source: string, fields: Fields = {}, format: Format = "text"): string => {
+const oneOf = (source: string, fields: Fields = {}, format: RenderedFormat = "text"): string => {
   const warnings = warningsOf(source, fields, format)
   assert.lengthOf(warnings, 1, source)
   return warnings[0]!

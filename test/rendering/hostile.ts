@@ -1,10 +1,10 @@
-import type { Format } from "../../src/domain/Template.ts"
+import type { RenderedFormat } from "../../src/domain/Template.ts"
 
 /** A template, or its data, that tries to take time or memory, or to reach hidden data. */
 export interface Hostile {
   readonly name: string
   readonly source: string
-  readonly format?: Format
+  readonly format?: RenderedFormat
   readonly fields?: Readonly<Record<string, unknown>>
 }
 

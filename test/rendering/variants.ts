@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import type { Format, Formats, Vars } from "../../src/domain/Template.ts"
+import type { RenderedFormat, RenderedFormats, Vars } from "../../src/domain/Template.ts"
 import { Budget } from "../../src/rendering/Budget.ts"
 import type { SourceFault } from "../../src/text/TextFaults.ts"
 import { parseVars, render, type RenderFault, type RenderOptions } from "../../src/rendering/Renderer.ts"
@@ -10,11 +10,11 @@ export type Fields = Readonly<Record<string, unknown>>
 export const now = Date.UTC(2026, 2, 14, 15, 9, 26, 535)
 
 export interface Setting extends Partial<RenderOptions> {
-  readonly format?: Format
+  readonly format?: RenderedFormat
 }
 
 /** Renders a variant whose sources are known to parse. Unless a budget is given, its steps alone can end it. */
-export const renderVars = (vars: Vars, fields: Fields = {}, formats: Formats = {}, options: Setting = {}) =>
+export const renderVars = (vars: Vars, fields: Fields = {}, formats: RenderedFormats = {}, options: Setting = {}) =>
   render(Result.getOrThrow(parseVars(vars, formats)), fields, {
     strict: false,
     now,

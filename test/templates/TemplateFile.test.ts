@@ -156,7 +156,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
       '9:25 templates[0].variants[0].vars.subject: must be text: put 123 in quotes, "123"',
       '9:35 templates[0].variants[0].vars.body: must be text, but nothing is there: write "" for no text',
       '9:44 templates[0].variants[0].vars["a b"]: must be text: put true in quotes, "true"',
-      '10:25 templates[0].variants[0].formats.body: must be "text" or "html"',
+      '10:25 templates[0].variants[0].formats.body: must be "text", "html" or "mjml"',
       "10:30 templates[0].variants[0].formats.boddy: names no variable of this variant",
       `12:47 ${condition}[0].values[0]: would be compared as 1067: put 01067 in quotes`,
       `12:54 ${condition}[0].values[1]: would be compared as 1.5: put 1.50 in quotes`,

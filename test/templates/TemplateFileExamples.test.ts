@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { empty, parse as parseAttributes } from "../../src/domain/Attributes.ts"
-import type { TemplateInput } from "../../src/domain/Template.ts"
+import { renderedFormats, type TemplateInput } from "../../src/domain/Template.ts"
 import { parseVars, render } from "../../src/rendering/Renderer.ts"
 import * as Seasonality from "../../src/templates/Seasonality.ts"
 import * as Targeting from "../../src/templates/Targeting.ts"
@@ -70,7 +70,7 @@ describe("the example template files", () => {
     it(`${name} renders with all fields and without fields`, () => {
       for (const { variants = [] } of templatesOf(name)) {
         for (const { formats = {}, vars } of variants) {
-          const parsed = Result.getOrThrow(parseVars(vars, formats))
+          const parsed = Result.getOrThrow(parseVars(vars, renderedFormats(formats)))
           for (const given of [fields, {}]) {
             const rendered = Result.getOrThrow(render(parsed, given, { strict: false, now: 0 }))
             assert.isAbove(rendered["subject"]!.length, 5)

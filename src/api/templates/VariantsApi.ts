@@ -47,6 +47,9 @@ const Preview = Schema.Struct({
   }))).annotate({
     description: "Lengths of variables named `sms`, `push_title` or `push_body`, or similarly; present with `vars`",
   }),
+  compiled: Schema.optionalKey(Schema.Record(Schema.String, Schema.Int)).annotate({
+    description: "Size of the HTML to which each MJML variable compiles, before rendering. Unit: bytes",
+  }),
   held_out: Schema.optionalKey(Schema.Boolean).annotate({
     description: "Whether the user is held out and gets the content of the holdout; present with `user_id`",
   }),

@@ -45,14 +45,15 @@ const htmlBase = html({ selfClosingTags: true })
 
 /** The language of a format, with the completion of this service in place of the package's own lists. */
 const languageOf = (settings: Settings, format: string) => {
-  const base = format === "html" ? htmlBase : plainText
+  const isText = format === "text"
+  const base = isText ? plainText : htmlBase
   const { language } = liquid({ base })
   return [
     new LanguageSupport(language, [base.support, language.data.of({ autocomplete: completeLiquid(settings) })]),
-    EditorView.editorAttributes.of({ class: format === "html" ? "of-html" : "of-text" }),
-    format === "html"
-      ? [lineNumbers(), EditorView.contentAttributes.of({ spellcheck: "false" })]
-      : EditorView.contentAttributes.of({ spellcheck: "true" }),
+    EditorView.editorAttributes.of({ class: isText ? "of-text" : "of-html" }),
+    isText
+      ? EditorView.contentAttributes.of({ spellcheck: "true" })
+      : [lineNumbers(), EditorView.contentAttributes.of({ spellcheck: "false" })],
   ]
 }
 

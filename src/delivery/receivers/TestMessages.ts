@@ -17,6 +17,7 @@ import type { OrgSlug } from "../../domain/Ids.ts"
 import { lockOrganization } from "../../organizations/Existing.ts"
 import { suppressionFor } from "../../suppressions/Suppression.ts"
 import { reasonWords, SuppressionReason } from "../../domain/SuppressionReason.ts"
+import { renderedFormats } from "../../domain/Template.ts"
 import { Suppressions } from "../../suppressions/Suppressions.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
@@ -237,7 +238,7 @@ export class TestMessages extends Context.Service<TestMessages, {
           fields: { unsubscribe_url: unsubscribeUrl, ...fields },
           attrs: new Map(),
         })
-        const formats = draft?.formats ?? view.variantsById.get(copyId as never)?.formats ?? {}
+        const formats = renderedFormats(draft?.formats ?? view.variantsById.get(copyId as never)?.formats ?? {})
         return { templateId: template_id, copyId, vars, formats }
       })
 

@@ -48,11 +48,13 @@ const checkResult = (result: Result, format: Format, family: CopyFacts["family"]
     const segment = segments.findLast((one) => one.offset <= offset)
     return Math.min(segment?.at ?? 0, result.source.length)
   }
+  // Liquid in MJML is that of HTML. MJML itself is compiled when the variant is saved.
+  const checkedAs = format === "text" ? "text" : "html"
   const { faults, warnings } = checkSources({
     vars: { text: checked },
-    formats: { text: format },
+    formats: { text: checkedAs },
     // A person saves the snippets later.
-    snippets: new Map([...result.snippets].map((id) => [id, { text: "", format }])),
+    snippets: new Map([...result.snippets].map((id) => [id, { text: "", format: checkedAs }])),
   })
   for (const [state, list] of [["mend", faults], ["check", warnings]] as const) {
     for (const { column, line, message } of list) {

@@ -1,7 +1,7 @@
 import type { ContentFinding } from "../../../delivery/ContentFindings.ts"
 import type { MailPreview } from "../../../delivery/MailPreviews.ts"
 import type { Fault } from "../../../domain/Errors.ts"
-import type { Formats } from "../../../domain/Template.ts"
+import type { RenderedFormats } from "../../../domain/Template.ts"
 import { type ChannelCheck, charactersOf } from "../../../rendering/ChannelChecks.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { counted } from "../../Format.ts"
@@ -142,6 +142,15 @@ export const ChannelLengths = ({ checks }: { readonly checks: ReadonlyArray<Chan
     </section>
   )
 
+/** The sizes of the HTML to which MJML compiles. */
+export const CompiledSizes = ({ compiled }: { readonly compiled: Readonly<Record<string, number>> }) => (
+  <>
+    {Object.entries(compiled).map(([name, bytes]) => (
+      <p class="small muted">{name}: the MJML compiles to {Math.ceil(bytes / 1024)} kB of HTML.</p>
+    ))}
+  </>
+)
+
 /** Why the variables make no e-mail. Generate returns them all the same. */
 export const NoMailNote = ({ reason }: { readonly reason: string }) => (
   <p class="small muted">Not shown as an e-mail. {reason} Generate returns the variables below.</p>
@@ -150,7 +159,7 @@ export const NoMailNote = ({ reason }: { readonly reason: string }) => (
 /** Rendered variables that are no part of the e-mail. */
 export const VariableTexts = ({ formats, isShown, vars }: {
   readonly vars: Readonly<Record<string, string>>
-  readonly formats: Formats
+  readonly formats: RenderedFormats
   readonly isShown: (name: string) => boolean
 }) => (
   <>

@@ -7,7 +7,7 @@ import { MailPreviews } from "../../../delivery/MailPreviews.ts"
 import { type Fault, VariantNotFound } from "../../../domain/Errors.ts"
 import * as Json from "../../../json/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
-import type { VariantPatch } from "../../../domain/Template.ts"
+import { isHtml, renderedFormats, type VariantPatch } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import * as LocalTime from "../../../templates/LocalTime.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
@@ -21,7 +21,7 @@ import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sam
 import { pages } from "../../Pages.ts"
 import { framed, message, type PageRequest } from "../../RawRoutes.tsx"
 import { opened } from "./EditorPage.tsx"
-import { ChannelLengths, ContentWarnings, MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
+import { ChannelLengths, CompiledSizes, ContentWarnings, MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { inTime, inWords, NotPreviewed, NotPreviewedNote, PagePatience } from "./PreviewInTime.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
@@ -123,6 +123,7 @@ const rendered = Effect.fnUntraced(
     const shownOf = ({ preview }: { readonly preview: Preview | undefined }) => ({
       vars: preview?.vars ?? {},
       checks: preview?.checks ?? [],
+      compiled: preview?.compiled ?? {},
       warnings: placed(draft, atVariables(preview?.warnings ?? [])),
     })
     if (first.faults.length === 0) return { ...shownOf(first), faults: [] }
@@ -173,8 +174,10 @@ const preview = Effect.fnUntraced(
       attrs,
     }))
     const isMissing = shown instanceof NotPreviewed
-    const { checks, faults, vars, warnings } = isMissing ? { checks: [], faults: [], vars: {}, warnings: [] } : shown
-    const { formats } = sourcesOf(draft)
+    const { checks, compiled, faults, vars, warnings } = isMissing
+      ? { checks: [], compiled: {}, faults: [], vars: {}, warnings: [] }
+      : shown
+    const formats = renderedFormats(sourcesOf(draft).formats)
     const mail = isMissing ? undefined : yield* mailOf(org, template, { vars, formats })
     // The name does not change the preview.
     const variant = read({ ...draft, name: "preview" })
@@ -207,6 +210,7 @@ const preview = Effect.fnUntraced(
         )}
         <ContentWarnings labels={labels} warnings={warnings} />
         <ChannelLengths checks={checks} />
+        <CompiledSizes compiled={compiled} />
         {isMissing && <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} />}
         {mail !== undefined &&
           ("reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} />)}
@@ -270,7 +274,7 @@ export const layer = pages(({ route }) => [
         const { org, params, query } = ask
         const { formats, id, vars } = yield* stored(org, params)
         const name = query.get("name") ?? ""
-        if (!Object.hasOwn(vars, name) || formats[name] !== "html") return yield* new VariantNotFound({ id })
+        if (!Object.hasOwn(vars, name) || !isHtml(formats, name)) return yield* new VariantNotFound({ id })
         const rendered = yield* inTime(
           (yield* Previews).render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
             fields: JSON.stringify(objectOf(query.get("fields"))),

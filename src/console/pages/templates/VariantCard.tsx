@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { Rendered, Sources } from "../../../checking/Checks.ts"
-import type { Variant } from "../../../domain/Template.ts"
+import { isHtml, type Variant } from "../../../domain/Template.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { conditionText } from "./Draft.ts"
 import { counted, percent } from "../../Format.ts"
@@ -15,7 +15,7 @@ export const maxCardText = 400
 
 /** The variables of a variant whose texts its card shows, each by itself, so that a fault of one hides no other. */
 export const cardSources = ({ formats, vars }: Variant): ReadonlyArray<Sources> =>
-  Object.entries(vars).filter(([name]) => formats[name] !== "html").slice(0, shownTexts)
+  Object.entries(vars).filter(([name]) => !isHtml(formats, name)).slice(0, shownTexts)
     .map(([name, source]) => ({ vars: { [name]: source }, formats: {} }))
 
 /** A variant's texts for the sample fields, or the reason why they could not be rendered. */
@@ -48,7 +48,7 @@ export const VariantCard = (
     readonly actions: ComponentChildren
   },
 ) => {
-  const [html] = Object.keys(variant.vars).filter((name) => variant.formats[name] === "html")
+  const [html] = Object.keys(variant.vars).filter((name) => isHtml(variant.formats, name))
   const texts = textsOf(variant, rendered)
   return (
     <li class="card variant-card">

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { ConditionDraft, SeasonDraft, VariableDraft } from "../../../templates/VariantForm.ts"
+import { Format } from "../../../domain/Template.ts"
 import { operatorWords } from "./Draft.ts"
 import { isAtFault, Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
 import { dayNames } from "./Words.ts"
@@ -31,7 +32,7 @@ export const Variable = ({ at, faults, remove, row }: {
         class="variable-settings"
         open={row.name.trim() === "" || isAtFault(faults, `${id}_name`) || isAtFault(faults, `${id}_format`)}
       >
-        <summary>Name and format ({row.format === "html" ? "html" : "text"})</summary>
+        <summary>Name and format ({row.format === "" ? "text" : row.format})</summary>
         <div class="row-head">
           <Labelled id={`${id}_name`} label="Variable" faults={faults}>
             <input
@@ -46,8 +47,9 @@ export const Variable = ({ at, faults, remove, row }: {
           </Labelled>
           <Labelled id={`${id}_format`} label="Format" faults={faults}>
             <select {...tied(faults, `${id}_format`)}>
-              <option value="text" selected={row.format !== "html"}>text</option>
-              <option value="html" selected={row.format === "html"}>html</option>
+              {Format.literals.map((format) => (
+                <option key={format} value={format} selected={row.format === format}>{format}</option>
+              ))}
             </select>
           </Labelled>
         </div>
@@ -56,8 +58,8 @@ export const Variable = ({ at, faults, remove, row }: {
         <textarea
           class="mono source"
           dir="auto"
-          rows={rowsOf(row.source, row.format === "html" ? 8 : 2, 24)}
-          spellcheck={row.format !== "html"}
+          rows={rowsOf(row.source, row.format === "html" || row.format === "mjml" ? 8 : 2, 24)}
+          spellcheck={row.format !== "html" && row.format !== "mjml"}
           {...tied(faults, `${id}_source`)}
         >
           {content(row.source)}
