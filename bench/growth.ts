@@ -8,6 +8,7 @@
 import { parseArgs } from "node:util"
 import { Agent, request as httpRequest } from "node:http"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
+import { shrinkIndexes } from "../src/journal/retention/Indexes.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, printColumns, startServer } from "./support/Bench.ts"
 import { createDatabase, onStore } from "./support/Databases.ts"
@@ -139,20 +140,27 @@ for (const size of wanted) {
 }
 
 const perMillion = filled / 1_000_000
-printColumns(
+const printSizes = (title: string, tables: typeof bytes) =>
+  printColumns(
+    title,
+    ["table", "rows", "MB", "of it indexes", "bytes per row"],
+    [
+      ...tables.map(({ heap, indexes, name, rows }) =>
+        [name, [rows / perMillion, 0], [(heap + indexes) / perMillion / 1e6, 0], [indexes / perMillion / 1e6, 0], [
+          (heap + indexes) / Math.max(1, rows),
+          0,
+        ]] as const
+      ),
+      ["all", "", [tables.reduce((sum, { heap, indexes }) => sum + heap + indexes, 0) / perMillion / 1e6, 0], "", ""],
+    ],
+  )
+printSizes(
   `Per million decisions: ${mix.given} under callers' ids, ${mix.delivered} delivered, ${mix.open} opens, ${mix.click} clicks, ` +
     `${mix.eventsPerBody} events in a body of 1.7 kB`,
-  ["table", "rows", "MB", "of it indexes", "bytes per row"],
-  [
-    ...bytes.map(({ heap, indexes, name, rows }) =>
-      [name, [rows / perMillion, 0], [(heap + indexes) / perMillion / 1e6, 0], [indexes / perMillion / 1e6, 0], [
-        (heap + indexes) / Math.max(1, rows),
-        0,
-      ]] as const
-    ),
-    ["all", "", [bytes.reduce((sum, { heap, indexes }) => sum + heap + indexes, 0) / perMillion / 1e6, 0], "", ""],
-  ],
+  bytes,
 )
+await onStore(environment, (sql) => shrinkIndexes(sql, Date.now()))
+printSizes("Per million decisions, with rebuilt indexes of closed partitions", await onStore(environment, sizes))
 printColumns(
   "Bytes of a row by column and index, without headers and alignment",
   ["table", "column or index", "bytes"],

@@ -23,10 +23,10 @@ const replacements: ReadonlyArray<Replacement> = [
 const leastBytes = 64 * 1024
 
 /**
- * A partition is closed if it ended this many days ago. By then its events have found their decisions, so only erasures
- * and retention change it. Unit: days.
+ * A partition is closed if it ended this many days ago. By then no clock of a node is late enough to insert into it. Events
+ * that still wait for their decision are few. Unit: days.
  */
-export const closedDays = 35
+export const closedDays = 3
 
 /** PostgreSQL 14.0 to 14.3 can omit rows from an index that is built without a lock. */
 const isReliable = (sql: SqlClient.SqlClient) =>
@@ -88,7 +88,7 @@ const fillClosed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: P
 })
 
 /**
- * Replaces indexes and makes those of closed partitions smaller, one index at a time. Does nothing on servers that
+ * Replaces indexes, and rebuilds indexes of closed partitions without free space, one index at a time. Does nothing on servers that
  * cannot do this reliably. Fails with `SqlError` if the database does not respond.
  */
 export const shrinkIndexes = Effect.fnUntraced(function* (
