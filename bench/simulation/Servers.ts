@@ -13,7 +13,7 @@ export const costs = {
   /** PostgreSQL, for an event with its ledger rows and their folding. */
   databasePerEvent: 200,
   /** Bytes with indexes, for a decision and its events. */
-  bytesPerDecision: 1_249,
+  bytesPerDecision: 1_370,
   /** Bytes with indexes of the received bodies of a decision's events, which are kept for 30 days. */
   bodyBytesPerDecision: 296,
   eventsPerDecision: 1.35,

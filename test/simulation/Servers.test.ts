@@ -10,7 +10,7 @@ describe("the simulation of database servers", () => {
     const { disk, "limit of the key": key, "processors of the database": processors } = at(1)
     assert.strictEqual(key, 10_000)
     assert.closeTo(processors, 0.7 * 8e6 / (40 + 1.35 * 200), 1e-6)
-    assert.closeTo(disk, 0.7 * 4e12 / (1249 * 400 + 296 * 30) / 86_400 * 10, 1e-6)
+    assert.closeTo(disk, 0.7 * 4e12 / (1370 * 400 + 296 * 30) / 86_400 * 10, 1e-6)
   })
 
   it("gains at most a factor of two by more servers while one organization has half of the traffic", () => {
