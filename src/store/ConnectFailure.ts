@@ -17,28 +17,36 @@ interface Failure {
   readonly now: Date
 }
 
-const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+/** Quotes a name for SQL. */
+export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 const whereOf = ({ host, port }: DatabaseTarget): string =>
   isSocketFolder(host) ? `the socket in ${host}` : `port ${port} of ${host}`
 
-const as = (statement: string, database?: string): string =>
+/** Returns the sentence that asks an administrator to run a statement. */
+export const asAdministrator = (statement: string, database?: string): string =>
   `As an administrator of the server${database === undefined ? "" : `, in the database ${database}`}, run: ${statement}`
 
 /** Explanations by SQLSTATE. */
 const byState: Readonly<Record<string, (failure: Failure) => string | undefined>> = {
-  "3D000": ({ database, message, role }) => `${message}. ${as(`CREATE DATABASE ${database} OWNER ${role}`)}`,
+  "3D000": ({ database, message, role }) =>
+    `${message}. ${asAdministrator(`CREATE DATABASE ${database} OWNER ${role}`)}`,
   "28P01": ({ message, role }) =>
     `${message}. Correct the user or the password in DATABASE_URL, percent-encoded. ` +
-    as(`ALTER ROLE ${role} PASSWORD '…', or if there is no such role: CREATE ROLE ${role} LOGIN PASSWORD '…'`),
+    asAdministrator(
+      `ALTER ROLE ${role} PASSWORD '…', or if there is no such role: CREATE ROLE ${role} LOGIN PASSWORD '…'`,
+    ),
   "28000": (failure) => refusal(failure),
   "42501": (failure) => permission(failure),
   // Without the right USAGE, the schema is invisible.
   "3F000": ({ database, message, role }) =>
-    `${message}. ${as(`GRANT USAGE, CREATE ON SCHEMA public TO ${role}`, database)}. If there is no such schema: ` +
+    `${message}. ${
+      asAdministrator(`GRANT USAGE, CREATE ON SCHEMA public TO ${role}`, database)
+    }. If there is no such schema: ` +
     `CREATE SCHEMA public AUTHORIZATION ${role}`,
   "53300": (failure) => tooManyConnections(failure),
-  "55000": ({ database, message }) => `${message}. ${as(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)}`,
+  "55000": ({ database, message }) =>
+    `${message}. ${asAdministrator(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)}`,
   "57P03": ({ message }) => `${message}. Try again in a moment. If the problem persists, check the log of the server`,
   "08P01": (failure) => pooler(failure),
   "25006": ({ message }) =>
@@ -47,8 +55,8 @@ const byState: Readonly<Record<string, (failure: Failure) => string | undefined>
 
 /** Explains a connection that the server's access rules (`pg_hba.conf`) or the role forbid. */
 const refusal = ({ database, message, role, target }: Failure): string => {
-  if (/does not exist/.test(message)) return `${message}. ${as(`CREATE ROLE ${role} LOGIN PASSWORD '…'`)}`
-  if (/not permitted to log in/.test(message)) return `${message}. ${as(`ALTER ROLE ${role} LOGIN`)}`
+  if (/does not exist/.test(message)) return `${message}. ${asAdministrator(`CREATE ROLE ${role} LOGIN PASSWORD '…'`)}`
+  if (/not permitted to log in/.test(message)) return `${message}. ${asAdministrator(`ALTER ROLE ${role} LOGIN`)}`
   if (/valid client certificate/.test(message)) {
     return `${message}. Set sslcert and sslkey in DATABASE_URL to the files of one whose name (CN) is that of the role`
   }
@@ -62,28 +70,32 @@ const refusal = ({ database, message, role, target }: Failure): string => {
 
 /** Explains a missing right of the role in the database. */
 const permission = ({ database, message, role }: Failure): string => {
-  if (/for database/.test(message)) return `${message}. ${as(`GRANT CONNECT ON DATABASE ${database} TO ${role}`)}`
+  if (/for database/.test(message)) {
+    return `${message}. ${asAdministrator(`GRANT CONNECT ON DATABASE ${database} TO ${role}`)}`
+  }
   const schema = /for schema (\S+)/.exec(message)?.[1]
   if (schema !== undefined) {
-    return `${message}. ${as(`GRANT USAGE, CREATE ON SCHEMA ${quote(schema)} TO ${role}`, database)}`
+    return `${message}. ${asAdministrator(`GRANT USAGE, CREATE ON SCHEMA ${quote(schema)} TO ${role}`, database)}`
   }
   const table = /must be owner of \w+ (\S+)/.exec(message)?.[1]
   if (table !== undefined) {
     return `${message}. Use the role in DATABASE_URL that made the tables. ` +
-      as(`ALTER TABLE ${quote(table)} OWNER TO ${role}, for each table`, database)
+      asAdministrator(`ALTER TABLE ${quote(table)} OWNER TO ${role}, for each table`, database)
   }
   return `${message}. Use the role in DATABASE_URL that made the tables. ` +
-    as(
+    asAdministrator(
       `GRANT USAGE, CREATE ON SCHEMA public TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`,
       database,
     )
 }
 
 const tooManyConnections = ({ database, message, poolSize, role }: Failure): string => {
-  if (/for role/.test(message)) return `${message}. ${as(`ALTER ROLE ${role} CONNECTION LIMIT -1`)}`
-  if (/for database/.test(message)) return `${message}. ${as(`ALTER DATABASE ${database} CONNECTION LIMIT -1`)}`
+  if (/for role/.test(message)) return `${message}. ${asAdministrator(`ALTER ROLE ${role} CONNECTION LIMIT -1`)}`
+  if (/for database/.test(message)) {
+    return `${message}. ${asAdministrator(`ALTER DATABASE ${database} CONNECTION LIMIT -1`)}`
+  }
   return `${message}. Each node opens up to ${poolSize} (DATABASE_POOL_SIZE) and a few more while it starts. Lower that, or ` +
-    `raise the limit and restart the server. ${as("ALTER SYSTEM SET max_connections = 200")}`
+    `raise the limit and restart the server. ${asAdministrator("ALTER SYSTEM SET max_connections = 200")}`
 }
 
 const day = (at: Date): string => at.toISOString().slice(0, 10)
@@ -119,7 +131,7 @@ const pooler = ({ database, message, role }: Failure): string | undefined => {
   const parameter = /unsupported startup parameter(?: in options)?: (\S+)/.exec(message)?.[1]
   if (parameter !== undefined) {
     return `the pooler refuses the parameter ${parameter}. Remove it from DATABASE_URL, and set it for the role instead. ` +
-      as(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = '…', or another setting of options`)
+      asAdministrator(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = '…', or another setting of options`)
   }
   if (/no such database/.test(message)) {
     return `${message}. The pooler does not know the database: add it below [databases] of pgbouncer.ini, or correct it ` +
@@ -145,7 +157,9 @@ const byCode: Readonly<Record<string, (failure: Failure) => string>> = {
     `a server that is not PostgreSQL answers at ${whereOf(target)}. Correct the host and port in DATABASE_URL`,
   [noTlsCode]: ({ target }) =>
     `the server takes no encrypted connections, and sslmode=${target.encryption.mode} demands them. ` +
-    `${as("ALTER SYSTEM SET ssl = on")}, with a certificate. Set sslmode=disable only where nobody can listen`,
+    `${
+      asAdministrator("ALTER SYSTEM SET ssl = on")
+    }, with a certificate. Set sslmode=disable only where nobody can listen`,
   CERT_HAS_EXPIRED: certificateRefused,
   CERT_NOT_YET_VALID: certificateRefused,
   ERR_TLS_CERT_ALTNAME_INVALID: ({ message, target }) =>

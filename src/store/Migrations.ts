@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { type Report, withProgress } from "../runtime/Progress.ts"
 import { unreachableAt, whenReachable } from "./FirstConnection.ts"
 import { innermost } from "./innermost.ts"
+import * as Rights from "./Rights.ts"
 import { Store } from "./Store.ts"
 
 /** The database was migrated by a newer release, and this release cannot use its tables. */
@@ -30,6 +31,9 @@ export class MigrationFailed extends Schema.TaggedError<MigrationFailed>()("Migr
 }
 
 const table = "schema_migrations"
+/** The statement of a migration that creates a table. */
+const createdTable = /^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/gm
+
 const folder = new URL("../../schema/", import.meta.url)
 
 /** The files `schema/NNNN_verb_noun.sql` by id, oldest first. */
@@ -191,5 +195,12 @@ export const schemaVersion = Effect.gen(function* () {
   return { latest, known: Math.max(...files().map(({ id }) => id)) }
 }).pipe(Effect.catchTag("SqlError", failureOf), onDirect)
 
-/** Migrates while the layer is built. All layers that read tables are built on top of it. */
-export const layer = Layer.effectDiscard(migrate)
+/** Checks the rights of the role on all tables. Fails with `StoreUnreachable` or `MigrationFailed`. */
+export const checkRights = Effect.suspend(() =>
+  Rights.check([table, ...files().flatMap(({ text }) => [...text.matchAll(createdTable)].map(([, name]) => name!))])
+).pipe(Effect.catchTag("SqlError", failureOf))
+
+/** Migrates and checks rights while the layer is built. All layers that read tables are built on top of it. */
+export const layer = Layer.effectDiscard(
+  Effect.andThen(migrate, checkRights),
+)

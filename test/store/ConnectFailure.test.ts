@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { StartPatience } from "../../src/store/FirstConnection.ts"
-import { migrate } from "../../src/store/Migrations.ts"
+import { checkRights, migrate } from "../../src/store/Migrations.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { freePort } from "../support/service.ts"
 import { embeddedEnvironment, layerSettings } from "../support/stores.ts"
@@ -10,7 +10,7 @@ import { startPostgres } from "../support/throwawayPostgres.ts"
 
 /** The message of a start that fails on `url`. */
 const refusalOf = (url: string) =>
-  migrate.pipe(
+  Effect.andThen(migrate, checkRights).pipe(
     Effect.provide(Layer.fresh(StoreFromSettings.layer.pipe(Layer.provide(layerSettings({ DATABASE_URL: url }))))),
     Effect.flip,
     Effect.map(({ message }) => message),
@@ -49,7 +49,7 @@ describe("a database that cannot be used", () => {
           assert.match(message, expected)
           assert.include(message, statement)
           assert.notInclude(message, "s3cret")
-          yield* run(database, statement.replace("…", "s3cret"))
+          yield* run(database, ...statement.replace("…", "s3cret").split("; "))
         },
       )
 
@@ -77,12 +77,30 @@ describe("a database that cannot be used", () => {
       yield* help("known", /too many connections for database/, `ALTER DATABASE "shop" CONNECTION LIMIT -1`)
       yield* run("postgres", "ALTER DATABASE shop ALLOW_CONNECTIONS false")
       yield* help("known", /not currently accepting/, `ALTER DATABASE "shop" ALLOW_CONNECTIONS true`)
-      yield* Effect.provide(
-        migrate,
-        StoreFromSettings.layer.pipe(
-          Layer.provide(layerSettings({ DATABASE_URL: `postgres://known@127.0.0.1:${port}/shop` })),
-        ),
+      const start = (user: string) =>
+        Effect.provide(
+          Effect.andThen(migrate, checkRights),
+          StoreFromSettings.layer.pipe(
+            Layer.provide(layerSettings({ DATABASE_URL: `postgres://${user}@127.0.0.1:${port}/shop` })),
+          ),
+        )
+      yield* start("known")
+      yield* run(
+        "shop",
+        "ALTER TABLE decisions OWNER TO postgres",
+        "GRANT ALL ON decisions TO known",
+        "REVOKE INSERT ON templates FROM known",
+        "ALTER SCHEMA public OWNER TO postgres",
+        "GRANT USAGE ON SCHEMA public TO known",
       )
+      yield* help(
+        "known",
+        /the role known lacks rights on the tables/,
+        `GRANT USAGE, CREATE ON SCHEMA "public" TO "known"; ` +
+          `GRANT SELECT, INSERT, UPDATE, DELETE ON "templates" TO "known"; ALTER TABLE "decisions" OWNER TO "known"`,
+        "shop",
+      )
+      yield* start("known")
       yield* run("shop", "ALTER TABLE schema_migrations OWNER TO postgres", "DELETE FROM schema_migrations")
       const owner = yield* refusalOf(`postgres://known@127.0.0.1:${port}/shop`)
       assert.match(owner, /permission denied for table schema_migrations.*Use the role.*GRANT ALL ON ALL TABLES/)

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import { PasswordCost } from "../../src/accounts/Passwords.ts"
-import { layerJobs, layerRoutes, layerServices } from "../../src/service/App.ts"
+import { layerJobs, layerNodeServices, layerRoutes, layerServices } from "../../src/service/App.ts"
 import * as Server from "../../src/api/http/Server.ts"
 import type { Store } from "../../src/store/Store.ts"
 import { makeWatch, type Watch } from "./platformServers/Watch.ts"
@@ -96,6 +96,7 @@ export const buildInProcess = (
   environment: Effect.Effect<Environment, never, Scope.Scope>,
   more: Environment = {},
   references: Layer.Layer<never> = Layer.empty,
+  services: typeof layerServices | typeof layerNodeServices = layerServices,
 ) =>
   Effect.gen(function* () {
     const env = yield* environment
@@ -103,7 +104,7 @@ export const buildInProcess = (
       Server.serve(layerRoutes).pipe(
         Layer.provideMerge(layerJobs),
         Layer.provideMerge(Server.layerServer),
-        Layer.provideMerge(layerServices),
+        Layer.provideMerge(services),
         Layer.provide(layerCheapPasswords),
         Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),
         Layer.provide(references),
