@@ -21,7 +21,7 @@ const columns = {
 
 /** A summary, the sums of decisions weighted to a random split, the first differences, and the faults. */
 const textOf = (result: typeof RebuildResult.Type) => {
-  const { decisions, differences, even_split_differences, faults, templates, written } = result
+  const { decisions, differences, even_split_differences, faults, send_times, templates, written } = result
   const count = differences.length
   const summary = `${decisions} decisions in ${templates} templates: ` +
     (count === 0
@@ -35,6 +35,11 @@ const textOf = (result: typeof RebuildResult.Type) => {
         written ? "differed" : "differ"
       } from the ` +
       "stored decisions and events, for example because outcomes were reported late.",
+    ]),
+    ...(send_times === null || send_times.differences === 0 ? [] : [
+      `Send times: the histories of ${send_times.differences} of ${send_times.people} people ${
+        written ? "differed and were corrected" : "differ"
+      }.`,
     ]),
     ...(count === 0 ? [] : [tableOf(columns, differences.slice(0, shown))]),
     ...(faults.length === 0 ? [] : [

@@ -133,6 +133,52 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
   return countTiming
 }
 
+/** Reads decisions, and records their touches. */
+const makeTouches = (sql: SqlClient.SqlClient) => {
+  /**
+   * Reads the next decisions of an organization from `from` on, limited to a page and an interval. Returns them
+   * with the time up to which it has read.
+   */
+  const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
+    const until = Math.max(from, Math.min(horizon, from + spanMillis))
+    const rows = yield* decisionsBetween(sql, org, {
+      from: new Date(from),
+      until: new Date(until),
+      limit: page + 1,
+    })
+    const last = rows[page]?.decidedAt.getTime()
+    if (last === undefined) return { decisions: rows, until }
+    if (last !== rows[0]!.decidedAt.getTime()) {
+      return { decisions: rows.filter(({ decidedAt }) => decidedAt.getTime() < last), until: last }
+    }
+    // If more decisions have one time than fit on a page, all of them are read. Otherwise the next page would skip
+    // some.
+    const decisions = yield* decisionsBetween(sql, org, { from: new Date(last), until: new Date(last + 1) })
+    return { decisions, until: last + 1 }
+  })
+
+  const putTouches = (
+    org: string,
+    decisions: ReadonlyArray<SentDecision>,
+    events: Effect.Success<ReturnType<typeof eventsOf>>,
+  ) =>
+    applyTouches(
+      sql,
+      decisions.map((row, place) => {
+        const decision = { ...row, decidedAt: row.decidedAt.getTime() }
+        return {
+          holder: holderOf(org, row.userId ?? undefined, row.trackingId),
+          // During an upgrade, a node of an earlier release stores data only under its own code.
+          remove: touchOf(decision, []),
+          known: false,
+          add: touchOf(decision, events[place]!),
+        }
+      }),
+    )
+
+  return { putTouches, readSpan }
+}
+
 /**
  * Processes every decision twice. After an hour, a message without any event is recorded as sent and not engaged with
  * so far. After four days, this is repeated, and the decision is counted for its recommendation, its holdout, the
@@ -152,28 +198,7 @@ export class Settling extends Context.Service<Settling, {
       const clock = yield* Clock.Clock
 
       const countTiming = makeCountTiming(sql)
-
-      /**
-       * Reads the next decisions of an organization from `from` on, limited to a page and an interval. Returns them
-       * with the time up to which it has read.
-       */
-      const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
-        const until = Math.max(from, Math.min(horizon, from + spanMillis))
-        const rows = yield* decisionsBetween(sql, org, {
-          from: new Date(from),
-          until: new Date(until),
-          limit: page + 1,
-        })
-        const last = rows[page]?.decidedAt.getTime()
-        if (last === undefined) return { decisions: rows, until }
-        if (last !== rows[0]!.decidedAt.getTime()) {
-          return { decisions: rows.filter(({ decidedAt }) => decidedAt.getTime() < last), until: last }
-        }
-        // If more decisions have one time than fit on a page, all of them are read. Otherwise the next page would skip
-        // some.
-        const decisions = yield* decisionsBetween(sql, org, { from: new Date(last), until: new Date(last + 1) })
-        return { decisions, until: last + 1 }
-      })
+      const { putTouches, readSpan } = makeTouches(sql)
 
       const startOf = Effect.fnUntraced(function* (org: string, mark: Mark, horizon: number) {
         const [known] = yield* sql<{ readonly at: Date }>`
@@ -185,25 +210,6 @@ export class Settling extends Context.Service<Settling, {
         const oldest = yield* firstDecisionBefore(sql, org, new Date(horizon))
         return { from: oldest?.getTime() ?? horizon, isNew: true }
       })
-
-      const putTouches = (
-        org: string,
-        decisions: ReadonlyArray<SentDecision>,
-        events: Effect.Success<ReturnType<typeof eventsOf>>,
-      ) =>
-        applyTouches(
-          sql,
-          decisions.map((row, place) => {
-            const decision = { ...row, decidedAt: row.decidedAt.getTime() }
-            return {
-              holder: holderOf(org, row.userId ?? undefined, row.trackingId),
-              // During an upgrade, a node of an earlier release stores data only under its own code.
-              remove: touchOf(decision, []),
-              known: false,
-              add: touchOf(decision, events[place]!),
-            }
-          }),
-        )
 
       /** Processes one interval of an organization's decisions. Returns their number, and whether more remain. */
       const passSpan = (org: string, mark: Mark, horizon: number) =>
@@ -246,6 +252,27 @@ export class Settling extends Context.Service<Settling, {
           return { count: found.length, more: until < horizon }
         }))
 
+      /**
+       * Records the touches of decisions with events from `horizon` on, for an organization without a mark: a release
+       * without send times may have stored these events. Later decisions follow when they are counted.
+       */
+      const catchUp = Effect.fnUntraced(function* (org: string, horizon: number) {
+        const now = clock.currentTimeMillisUnsafe()
+        const oldest = yield* firstDecisionBefore(sql, org, new Date(now))
+        let from = oldest === undefined ? now : Math.max(oldest.getTime(), horizon)
+        while (from < now) {
+          from = yield* sql.withTransaction(Effect.gen(function* () {
+            yield* lockEvents(sql, [org])
+            const { decisions, until } = yield* readSpan(org, from, now)
+            const events = yield* eventsOf(sql, org, decisions)
+            const isTouched = (_: unknown, place: number) =>
+              events[place]!.length > 0 && decisions[place]!.copyId !== noMessage
+            yield* putTouches(org, decisions.filter(isTouched), events.filter(isTouched))
+            return until
+          }))
+        }
+      })
+
       /** Advances a mark of all organizations to the horizon. Returns the number of decisions in between. */
       const pass = Effect.fnUntraced(function* (mark: Mark, horizon: number) {
         const due = yield* sql<{ readonly slug: string; readonly at: Date | null }>`
@@ -273,6 +300,7 @@ export class Settling extends Context.Service<Settling, {
         let count = 0
         for (const { at, slug } of due) {
           if (at !== null && !busy.has(slug)) continue
+          if (at === null) yield* catchUp(slug, horizon)
           while (true) {
             const span = yield* passSpan(slug, mark, horizon)
             count += span.count

@@ -106,6 +106,25 @@ describe("SendTime", () => {
         assert.deepStrictEqual((yield* check).sendTimes, { people: 1, differences: 0 })
       }))
 
+    it.effect("records the events that a release without send times has stored", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("upgraded")
+        const ages = [6 * day, 2 * day, hour / 2]
+        for (const [n, age] of ages.entries()) {
+          yield* decide("upgraded", `m${n}`, { user: `u${n}`, at: Date.now() - age })
+          yield* receive("upgraded", { event: "click", tracking_id: `m${n}`, event_id: `e${n}` })
+        }
+        yield* decide("upgraded", "young", { user: "unread", at: Date.now() })
+        yield* drain
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`DELETE FROM send_times s WHERE s.org_slug = 'upgraded'`
+        const check = Effect.flatMap(Rebuild, (rebuild) => rebuild.run(org("upgraded"), { check: true }))
+        assert.deepStrictEqual((yield* check).sendTimes, { people: 4, differences: 3 })
+        yield* (yield* Settling).run
+        assert.deepStrictEqual((yield* check).sendTimes, { people: 4, differences: 0 })
+        assert.deepStrictEqual(yield* history("upgraded", "unread"), [])
+      }))
+
     it.effect("counts messages without reports after an hour as not yet engaged with", () =>
       Effect.gen(function* () {
         yield* makeOrg("young")
