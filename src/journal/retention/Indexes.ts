@@ -67,7 +67,8 @@ const replace = Effect.fnUntraced(function* (
 
 /**
  * Rebuilds the indexes of closed partitions without free space. Inserts in random order leave a third of an index free.
- * The setting `fillfactor = 100` marks an index that was rebuilt. Returns the number of rebuilt indexes.
+ * The setting `fillfactor = 100` marks an index that was rebuilt. It is set afterwards, so that an interrupted rebuild is
+ * repeated. Returns the number of rebuilt indexes.
  */
 const fillClosed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Partitioned, now: number) {
   let rebuilt = 0
@@ -79,8 +80,9 @@ const fillClosed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: P
       WHERE i.indrelid = ${name}::regclass AND m.amname = 'btree' AND pg_relation_size(c.oid) >= ${leastBytes}
         AND NOT coalesce(c.reloptions @> '{fillfactor=100}', false)`
     for (const { index } of indexes) {
-      yield* sql.unsafe(`ALTER INDEX ${index} SET (fillfactor = 100)`)
+      yield* sql.unsafe(`ALTER INDEX ${index} SET (fillfactor = 99)`)
       yield* sql.unsafe(`REINDEX INDEX CONCURRENTLY ${index}`)
+      yield* sql.unsafe(`ALTER INDEX ${index} SET (fillfactor = 100)`)
       rebuilt++
     }
   }

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { organizationRows } from "../../organizations/OrganizationRows.ts"
 import { dayMillis } from "../../bandit/Window.ts"
+import { innermost } from "../../store/innermost.ts"
 import { asJob } from "../../telemetry/LoopWork.ts"
 import { shrinkIndexes } from "./Indexes.ts"
 import {
@@ -208,11 +209,11 @@ export class Retention extends Context.Service<Retention, {
    * respond.
    */
   readonly remove: Effect.Effect<Removed, SqlError>
-  /** Makes indexes smaller: see `shrinkIndexes`. Fails with `SqlError` if the database does not respond. */
-  readonly shrink: Effect.Effect<void, SqlError>
+  /** Makes indexes smaller: see `shrinkIndexes`. A failure is logged. */
+  readonly shrink: Effect.Effect<void>
   /**
-   * Runs `prepare`, `remove` and `shrink` if they are due and no other node runs them. After a failure they are due again
-   * in ten minutes. Fails with `SqlError` if the database does not respond.
+   * Runs `prepare`, `remove` and `shrink` if they are due and no other node runs them. After a failure, `prepare` and
+   * `remove` are due again in ten minutes. Fails with `SqlError` if the database does not respond.
    */
   readonly runIfDue: Effect.Effect<void, SqlError>
 }>()("parlance/journal/retention/Retention") {
@@ -265,6 +266,11 @@ export class Retention extends Context.Service<Retention, {
       }).pipe(Effect.withSpan("Retention.remove"))
 
       const shrink = Effect.flatMap(storeNow, (now) => shrinkIndexes(sql, now)).pipe(
+        Effect.catch((error) =>
+          Effect.logWarning("Indexes could not be made smaller. The next attempt is in 24 hours", {
+            reason: innermost(error),
+          })
+        ),
         Effect.withSpan("Retention.shrink"),
       )
 
