@@ -27,6 +27,8 @@ import * as SourcePages from "./pages/sources/SourcePages.tsx"
 import * as ExplorePages from "./pages/results/ExplorePages.tsx"
 import * as SharePages from "./pages/results/SharePages.tsx"
 import * as SharedPages from "./pages/results/SharedPages.tsx"
+import * as SnippetPages from "./pages/snippets/SnippetPages.tsx"
+import * as SnippetPreview from "./pages/snippets/SnippetPreview.tsx"
 import * as CommentPages from "./pages/team/CommentPages.tsx"
 import * as ReviewPages from "./pages/team/ReviewPages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
@@ -53,6 +55,8 @@ export const layer = Layer.mergeAll(
   AuditPages.layer,
   NotificationPages.layer,
   TemplatesPages.layer,
+  SnippetPages.layer,
+  SnippetPreview.layer,
   ReviewPages.layer,
   CommentPages.layer,
   SharePages.layer,

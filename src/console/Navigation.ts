@@ -37,6 +37,7 @@ export const navigation: ReadonlyArray<NavigationPart> = [
     links: [
       { path: "", label: "Overview", icon: "home", needs: "viewer" },
       { path: "/templates", label: "Templates", icon: "template", needs: "viewer" },
+      { path: "/snippets", label: "Snippets", icon: "snippet", needs: "viewer" },
       { path: "/reviews", label: "Reviews", icon: "review", needs: "viewer" },
       { path: "/notifications", label: "Notifications", icon: "bell", needs: "viewer" },
     ],

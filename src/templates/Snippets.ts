@@ -71,7 +71,8 @@ const wireOf = ({ createdAt, format, id, name, text, updatedAt }: SnippetRow): S
   updated_at: updatedAt.toISOString(),
 })
 
-const fieldsOf = ({ format, name, text }: Pick<Snippet, "format" | "name" | "text">): RecordFields => ({
+/** Returns the fields of a snippet in the audit log. */
+export const fieldsOfSnippet = ({ format, name, text }: Pick<Snippet, "format" | "name" | "text">): RecordFields => ({
   "/name": name,
   "/format": format,
   "/text": text,
@@ -162,7 +163,7 @@ const makeSave = (
 
   const store = Effect.fnUntraced(function* (org: OrgSlug, { after, before }: CheckedSnippet, now: Date) {
     yield* writeSnippet(sql, org, after, yield* currentAuthor, now)
-    yield* tell("snippet", after.id, before === undefined ? undefined : fieldsOf(before), fieldsOf(after))
+    yield* tell("snippet", after.id, before === undefined ? undefined : fieldsOfSnippet(before), fieldsOfSnippet(after))
   })
 
   /** Returns the author whose change needs approval. Undefined if it goes live. */
@@ -190,7 +191,7 @@ const makeSave = (
       })
     }
     yield* writeSnippetProposal(sql, org, row, { ...after, author }, now)
-    yield* tell("proposal", `snippet ${after.id}`, fieldsOf({ ...row, ...open }), fieldsOf(after))
+    yield* tell("proposal", `snippet ${after.id}`, fieldsOfSnippet({ ...row, ...open }), fieldsOfSnippet(after))
   })
 
   const save = Effect.fn("Snippets.save")(
@@ -281,7 +282,7 @@ const makeRemovals = (sql: SqlClient.SqlClient, write: Write, { one }: Reads) =>
           ]
           if (places.length > 0) return yield* new SnippetInUse({ id, places })
           yield* sql`DELETE FROM snippets s WHERE s.org_slug = ${org} AND s.id = ${id}`
-          yield* tell("snippet", id, fieldsOf(row), undefined)
+          yield* tell("snippet", id, fieldsOfSnippet(row), undefined)
         }),
       ),
     Effect.catchTag("SqlError", Effect.die),

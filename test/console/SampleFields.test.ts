@@ -19,6 +19,13 @@ describe("sampleFields", () => {
     )
   })
 
+  it("returns examples of the values that are passed to snippets", () => {
+    assert.deepStrictEqual(
+      sampleFields([{ body: "{% render 'footer', year: 2026, link: unsubscribe_url, person: user.name %}" }]),
+      { unsubscribe_url: "https://example.com/", user: { name: "Ann" } },
+    )
+  })
+
   it("returns a date or a number for a name that says nothing, if a filter needs one", () => {
     assert.deepStrictEqual(
       sampleFields([{

@@ -50,6 +50,9 @@ const path = String.raw`[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*`
 const output = new RegExp(String.raw`\{\{-?\s*(${path})(?:\s*\|\s*(\w+))?`, "g")
 const loop = new RegExp(String.raw`\{%-?\s*(?:for|tablerow)\s+([A-Za-z_][\w-]*)\s+in\s+(${path})`, "g")
 const made = /\{%-?\s*(?:assign|capture|increment|decrement)\s+([A-Za-z_][\w-]*)/g
+/** A tag that renders a snippet, and a value that it passes. */
+const renderTag = /\{%-?\s*render\b[^%]{0,2000}%\}/g
+const passed = new RegExp(String.raw`:\s*(${path})`, "g")
 const tested = new RegExp(String.raw`\{%-?\s*(?:if|unless|elsif|case)\s+(${path})`, "g")
 
 const lists = new Set(["first", "last", "size"])
@@ -112,6 +115,12 @@ export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<stri
       for (const [, text, filter] of source.matchAll(pattern)) {
         const segments = resolve(text!)
         if (segments !== undefined) put(segments, false, filter)
+      }
+    }
+    for (const [tag] of source.matchAll(renderTag)) {
+      for (const [, text] of tag.matchAll(passed)) {
+        const segments = resolve(text!)
+        if (segments !== undefined) put(segments, false)
       }
     }
   }

@@ -1,5 +1,7 @@
 import { Effect, Result } from "effect"
 import { isDeepStrictEqual } from "node:util"
+import type { OrgSlug } from "../../../domain/Ids.ts"
+import { Snippets } from "../../../templates/Snippets.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { SourceCheck } from "../../../rendering/SourceCheck.ts"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
@@ -84,9 +86,10 @@ const shown = (visit: Visit, of: Template, stored: Variant) =>
   )
 
 /** The faults of the fields and the faults of the Liquid, so that the form shows all of them at once. */
-const allFaults = Effect.fnUntraced(function* (org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
+const allFaults = Effect.fnUntraced(function* (org: OrgSlug, draft: Draft, faults: ReadonlyArray<Fault>) {
   const { formats, vars } = sourcesOf(draft)
-  const liquid = yield* (yield* SourceCheck).check(org, { vars, formats }).pipe(
+  const [sources] = yield* (yield* Snippets).attach(org, [{ vars, formats }])
+  const liquid = yield* (yield* SourceCheck).check(org, sources!).pipe(
     Effect.as([]),
     Effect.catchTag(
       "LiquidFaults",

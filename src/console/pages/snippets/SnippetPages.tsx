@@ -1,0 +1,321 @@
+import { Effect } from "effect"
+import { difference } from "../../../domain/Difference.ts"
+import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { decoder } from "../../../domain/Faults.ts"
+import { maxSnippets, type SnippetDetail, SnippetInput } from "../../../domain/Snippet.ts"
+import { fieldsOfSnippet, Snippets } from "../../../templates/Snippets.ts"
+import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
+import { askFirst } from "../../components/AskFirst.tsx"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Field, SelectField } from "../../components/Field.tsx"
+import { Form, PostButton, Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { RowMenu } from "../../components/RowMenu.tsx"
+import { Table } from "../../components/Table.tsx"
+import { TextAreaField } from "../../components/TextAreaField.tsx"
+import { Time } from "../../components/Time.tsx"
+import { counted } from "../../Format.ts"
+import { formFields, lines, text, typed } from "../../FormReaders.ts"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import { DifferenceView } from "../history/ChangeList.tsx"
+import { argumentFields } from "./SnippetPreview.tsx"
+import { SnippetUsers } from "./SnippetUsers.tsx"
+
+const base = ({ org }: Pick<Visit, "org">) => `/console/o/${org.slug}/snippets`
+const idOf = ({ params }: Visit) => params["snippet"] ?? ""
+const at = (visit: Visit) => `${base(visit)}/${encodeURIComponent(idOf(visit))}`
+
+const formats = [["text", "Text"], ["html", "HTML"]] as const
+const labels = { id: "Id", name: "Name", format: "Format", text: "Text" }
+
+const readFields = formFields({ base: text, format: typed, id: text, name: text, text: lines })
+const decode = decoder(SnippetInput)
+
+/** The input of a sent form. */
+const inputOf = (fields: Fields) => {
+  const { format, name, text } = readFields(fields)
+  return decoded(decode({ text, ...(name === "" ? {} : { name }), ...(format === "" ? {} : { format }) }))
+}
+
+const list = Effect.fnUntraced(function* (visit: Visit) {
+  const all = yield* (yield* Snippets).list(visit.org.slug)
+  const create = visit.can("saveSnippet")
+    ? <a class="button primary" href={`${base(visit)}/-/new`}>Create snippet</a>
+    : null
+  return view(
+    {
+      title: "Snippets",
+      lead: "Blocks that variants share, such as a footer. A change takes effect in all of them at once.",
+      actions: all.length === 0 ? undefined : create,
+    },
+    <Card kind="flush">
+      {all.length === 0
+        ? (
+          <Empty title="No snippets yet" action={create}>
+            Save a footer or a legal text once, and insert it in variants.
+          </Empty>
+        )
+        : (
+          <Table
+            cards="labelled"
+            caption={`${counted(all.length, "snippet")} of ${maxSnippets}`}
+            headings={["Name", "Tag", "Format", "Changed"]}
+            rows={all.map(({ format, id, name, updated_at }) => [
+              <a href={`${base(visit)}/${id}`} dir="auto">{name}</a>,
+              <code>{`{% render '${id}' %}`}</code>,
+              format === "html" ? "HTML" : "Text",
+              <Time at={updated_at} zone={visit.org.time_zone} />,
+            ])}
+          />
+        )}
+    </Card>,
+  )
+})
+
+/** The fields of a snippet. `stored`: the snippet that is edited; undefined for a new one. */
+const SnippetFields = ({ faults, fields, stored }: {
+  readonly stored: SnippetDetail | undefined
+  readonly fields: Fields | undefined
+  readonly faults: ReadonlyArray<Fault>
+}) => {
+  const { format = "text", name = "", text = "" } = fields ?? stored ?? {}
+  const isUsed = stored !== undefined && stored.templates.length + stored.snippets.length > 0
+  return (
+    <>
+      <Field name="name" label="Name" value={name} faults={faults} hint="Such as “Footer”. For your team only." />
+      {stored === undefined && (
+        <Field
+          name="id"
+          label="Id"
+          required={false}
+          value={fields?.["id"] ?? ""}
+          faults={faults}
+          hint="For the tag, such as footer. Lowercase letters, digits, hyphens and underscores. Default: from the name."
+        />
+      )}
+      {isUsed ? <input type="hidden" name="format" value={format} /> : (
+        <SelectField
+          name="format"
+          label="Format"
+          value={format}
+          options={formats}
+          faults={faults}
+          hint="HTML for a part of an e-mail. Text for subjects, SMS and legal texts."
+        />
+      )}
+      <TextAreaField
+        name="text"
+        label="Text"
+        code
+        rows={14}
+        value={text}
+        faults={faults}
+        hint={
+          <>
+            Liquid. It sees only the values that the tag passes, as in{" "}
+            <code>{`{% render '${stored?.id ?? "footer"}', year: 2026 %}`}</code>.
+          </>
+        }
+      />
+    </>
+  )
+}
+
+/** The change that awaits approval, with its buttons. */
+const ProposalCard = ({ stored, visit }: { readonly stored: SnippetDetail; readonly visit: Visit }) => {
+  const { proposal } = stored
+  if (proposal === null) return null
+  return (
+    <Card stacked title="Proposed change" lead={`By ${proposal.author}. It waits for approval by somebody else.`}>
+      <DifferenceView changes={difference(fieldsOfSnippet(stored), fieldsOfSnippet({ ...stored, ...proposal }))} />
+      <div class="buttons">
+        {visit.can("approveSnippet") && (
+          <PostButton to={`${at(visit)}/approve`} fields={{ version: String(proposal.version) }} kind="primary">
+            Approve and make live
+          </PostButton>
+        )}
+        {visit.can("dismissSnippet") && <PostButton to={`${at(visit)}/dismiss`}>Dismiss</PostButton>}
+      </div>
+    </Card>
+  )
+}
+
+const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const stored = idOf(visit) === "" ? undefined : yield* (yield* Snippets).get(visit.org.slug, idOf(visit))
+  const mayChange = visit.can("saveSnippet")
+  const source = fields?.["text"] ?? stored?.text ?? ""
+  const action = stored === undefined ? `${base(visit)}/-/new` : at(visit)
+  return view(
+    {
+      title: stored === undefined ? "Create snippet" : stored.name,
+      back: { href: base(visit), label: "Snippets" },
+      ...(stored === undefined ? {} : {
+        actions: (
+          <>
+            <a class="button" href={`${action}/versions`}>Versions</a>
+            {visit.can("deleteSnippet") && (
+              <RowMenu label={`More for ${stored.name}`}>
+                <li>
+                  <a href={`${action}/delete`}>Delete</a>
+                </li>
+              </RowMenu>
+            )}
+          </>
+        ),
+      }),
+    },
+    <ErrorSummary faults={faults} labels={labels} />,
+    stored !== undefined && <ProposalCard stored={stored} visit={visit} />,
+    <Form action={action}>
+      <Card stacked>
+        <SnippetFields stored={stored} fields={fields} faults={faults} />
+        {stored !== undefined && <input type="hidden" name="base" value={fields?.["base"] ?? stored.updated_at} />}
+        <div class="buttons">
+          {mayChange && <Submit>{stored === undefined ? "Create snippet" : "Save snippet"}</Submit>}
+          <button
+            class="button"
+            type="submit"
+            formaction={`${base(visit)}/-/preview${stored === undefined ? "" : `?snippet=${stored.id}`}`}
+            formtarget="snippet-preview"
+          >
+            Check and preview
+          </button>
+        </div>
+      </Card>
+      <Card stacked title="Preview" lead="With these values for what the tag passes.">
+        {argumentFields(source, fields)}
+        <div class="frame-holder">
+          <iframe
+            name="snippet-preview"
+            title="Preview of the snippet"
+            sandbox="allow-same-origin"
+            src={`${base(visit)}/-/preview${stored === undefined ? "" : `?snippet=${stored.id}`}`}
+          >
+          </iframe>
+        </div>
+      </Card>
+    </Form>,
+    stored !== undefined && <SnippetUsers base={`/console/o/${visit.org.slug}`} snippet={stored} />,
+  )
+})
+
+/** A refusal that shows the form with its text again. */
+const asFault = ({ message }: { readonly message: string }) =>
+  new InvalidInput({ faults: [{ pointer: "", detail: message }] })
+
+const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const snippets = yield* Snippets
+  const { base: seen, id: written, name } = readFields(fields)
+  const input = yield* inputOf(fields)
+  const taken = new Set((yield* snippets.list(visit.org.slug)).map(({ id }) => id))
+  const isNew = idOf(visit) === ""
+  const id = isNew ? written || freeId(idOfName(name) || "snippet", (one) => taken.has(one)) : idOf(visit)
+  if (isNew && taken.has(id)) {
+    return yield* new InvalidInput({ faults: [{ pointer: "/id", detail: "is the id of another snippet" }] })
+  }
+  const { isProposed } = yield* snippets.save(visit.org.slug, id, input, seen === "" ? {} : { base: seen }).pipe(
+    Effect.catchTags({ SnippetChanged: asFault, ProposalConflict: asFault, ChecksBusy: asFault }),
+    Effect.catchTag(
+      "InvalidInput",
+      ({ faults }) =>
+        new InvalidInput({ faults: faults.map((one) => one.pointer === "snippet" ? { ...one, pointer: "/id" } : one) }),
+    ),
+  )
+  return { to: `${base(visit)}/${id}`, done: isProposed ? "snippet-proposed" : "snippet-saved" }
+})
+
+const versions = Effect.fnUntraced(function* (visit: Visit) {
+  const snippets = yield* Snippets
+  const stored = yield* snippets.get(visit.org.slug, idOf(visit))
+  const all = yield* snippets.versions(visit.org.slug, stored.id)
+  return view(
+    {
+      title: `${stored.name} · Versions`,
+      back: { href: at(visit), label: stored.name },
+      lead: "The text after each change, the latest 200.",
+    },
+    ...all.map((version, index) => (
+      <Card
+        stacked
+        title={index === 0 ? "Newest version" : `Version ${version.id}`}
+        lead={
+          <>
+            <Time at={version.saved_at} zone={visit.org.time_zone} />
+            {version.author !== null && ` by ${version.author}`}
+          </>
+        }
+      >
+        {index === 0
+          ? <pre class="text-part" dir="auto">{version.text}</pre>
+          : <DifferenceView changes={difference(fieldsOfSnippet(stored), fieldsOfSnippet(version))} />}
+        {index !== 0 && visit.can("saveSnippet") && (
+          <PostButton to={at(visit)} fields={{ name: version.name, format: version.format, text: version.text }}>
+            Restore this version
+          </PostButton>
+        )}
+      </Card>
+    )),
+  )
+})
+
+const removePage = Effect.fnUntraced(function* (visit: Visit) {
+  const { name, snippets, templates } = yield* (yield* Snippets).get(visit.org.slug, idOf(visit))
+  const uses = templates.length + snippets.length
+  return askFirst({
+    title: `Delete ${name}`,
+    question: `Delete ${name}?`,
+    back: { href: at(visit), label: name },
+    button: "Delete the snippet",
+    text: uses === 0
+      ? <p>Nothing uses it. Its versions are deleted as well.</p>
+      : <Note kind="warn">It is used in {counted(uses, "place")}. Remove its tags there first.</Note>,
+  })
+})
+
+const remove = Effect.fnUntraced(function* (visit: Visit) {
+  yield* (yield* Snippets).remove(visit.org.slug, idOf(visit)).pipe(Effect.catchTag("SnippetInUse", asFault))
+  return { to: base(visit), done: "snippet-deleted" }
+})
+
+const approve = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const version = Number(fields["version"])
+  yield* (yield* Snippets).approve(visit.org.slug, idOf(visit), version, visit.actor).pipe(
+    Effect.catchTags({
+      ProposalConflict: asFault,
+      NotAllowed: asFault,
+      ChecksBusy: asFault,
+      ProposalNotFound: asFault,
+    }),
+  )
+  return { to: at(visit), done: "snippet-approved" }
+})
+
+const dismiss = Effect.fnUntraced(function* (visit: Visit) {
+  yield* (yield* Snippets).dismiss(visit.org.slug, idOf(visit), visit.actor).pipe(
+    Effect.catchTags({ NotAllowed: asFault, ProposalNotFound: asFault }),
+  )
+  return { to: at(visit), done: "snippet-dismissed" }
+})
+
+/** The form again with the stored text, and why an action was refused. */
+const again = (visit: Visit, _: Fields | undefined, faults?: ReadonlyArray<Fault>) => edit(visit, undefined, faults)
+
+/** Snippets. */
+export const layer = pages(({ action, asks, form, page }) => {
+  const path = "/console/o/:org/snippets" as const
+  const one = `${path}/:snippet` as const
+  return [
+    page(path, "listSnippets", list),
+    ...form(`${path}/-/new`, "saveSnippet", edit, save),
+    page(one, "getSnippet", (visit) => edit(visit)),
+    action(one, "saveSnippet", save, edit),
+    page(`${one}/versions`, "listSnippetVersions", versions),
+    action(`${one}/approve`, "approveSnippet", approve, again),
+    action(`${one}/dismiss`, "dismissSnippet", dismiss, again),
+    ...asks(`${one}/delete`, "deleteSnippet", removePage, remove),
+  ]
+})

@@ -1,0 +1,40 @@
+import type { SnippetUser } from "../../../domain/Snippet.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+
+/** The templates that a snippet is used in. `base`: the path of the organization. */
+export const TemplatesList = ({ base, templates }: {
+  readonly base: string
+  readonly templates: ReadonlyArray<SnippetUser>
+}) => (
+  <ul>
+    {templates.map(({ copy_ids, name, served, template_id }) => (
+      <li>
+        <a href={`${base}/templates/${encodeURIComponent(template_id)}`} target="_top" dir="auto">{name}</a>{" "}
+        <Badge kind={served ? "good" : "plain"}>{served ? "live" : "not served"}</Badge>{" "}
+        <span class="muted">{copy_ids.join(", ")}</span>
+      </li>
+    ))}
+  </ul>
+)
+
+/** Where a snippet is used. */
+export const SnippetUsers = ({ base, snippet: { snippets, templates } }: {
+  readonly base: string
+  readonly snippet: { readonly templates: ReadonlyArray<SnippetUser>; readonly snippets: ReadonlyArray<string> }
+}) => (
+  <Card stacked title="Where it is used">
+    {templates.length + snippets.length === 0 && <p class="muted">Nothing uses it yet.</p>}
+    {templates.length > 0 && <TemplatesList base={base} templates={templates} />}
+    {snippets.length > 0 && (
+      <p>
+        Snippets: {snippets.map((id) => (
+          <>
+            <a href={`${base}/snippets/${id}`}>{id}</a>
+            {" "}
+          </>
+        ))}
+      </p>
+    )}
+  </Card>
+)
