@@ -8,6 +8,10 @@ export const snippetLength = 65_536
 /** Maximum number of snippets of an organization. */
 export const maxSnippets = 200
 
+/** The rule of `isSnippetId` in words. */
+export const snippetIdRule =
+  "must be 1 to 64 lowercase letters, digits, hyphens or underscores, starting with a letter or digit"
+
 /** Whether a text is a valid id of a snippet. */
 export const isSnippetId = (text: string): boolean => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(text)
 
@@ -26,6 +30,13 @@ export const SnippetInput = Schema.Struct({
   format: Schema.optionalKey(content.format).annotate({ description: "Default `text`" }),
 }).annotate({ identifier: "SnippetInput" })
 export type SnippetInput = typeof SnippetInput.Type
+
+/** A snippet in a template file or an import. */
+export const SnippetFileInput = Schema.Struct({
+  id: Schema.String.annotate({ description: "The id in `{% render 'id' %}`" }),
+  ...SnippetInput.fields,
+}).annotate({ identifier: "SnippetFileInput" })
+export type SnippetFileInput = typeof SnippetFileInput.Type
 
 /** A block of an organization, which variants and other snippets insert with `{% render 'id' %}`. */
 export const Snippet = Schema.Struct({

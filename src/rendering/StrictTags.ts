@@ -1,5 +1,5 @@
 import type { TagToken } from "liquidjs"
-import { isSnippetId } from "../domain/Snippet.ts"
+import { isSnippetId, snippetIdRule } from "../domain/Snippet.ts"
 import { tagNames } from "./Grammar.ts"
 import { Refused } from "./Refused.ts"
 import type { StrictReader } from "./StrictReader.ts"
@@ -146,9 +146,7 @@ const render: Form = (reader) => {
   const id = String(literal)
   if (!isSnippetId(id)) {
     reader.refuse(
-      `has ${
-        JSON.stringify(id)
-      }, which is no id of a snippet: ids are 1 to 64 lowercase letters, digits, hyphens or underscores`,
+      `has ${JSON.stringify(id)}, which is no id of a snippet: it ${snippetIdRule}`,
       begin,
     )
   }

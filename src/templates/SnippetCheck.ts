@@ -10,7 +10,8 @@ import {
   nestingFault,
   reachedFrom,
   renderedIds,
-  type SnippetInput,
+  type SnippetFileInput,
+  snippetIdRule,
   type SnippetSource,
   type SnippetSources,
   type SnippetUser,
@@ -34,14 +35,41 @@ export interface CheckedSnippet {
   readonly after: { readonly id: string; readonly name: string } & SnippetSource
   /** The templates that the change affects. */
   readonly templates: ReadonlyArray<SnippetUser>
+}
+
+/** Changes of snippets that can be saved together. Snippets that stay as they are, are left out. */
+export interface CheckedSnippets {
+  readonly changes: ReadonlyArray<CheckedSnippet>
   /** Equal as long as no snippet of the organization changes. */
   readonly stamp: string
 }
 
-const atText = ({ column, line, message }: SourceFault): Fault => ({
-  pointer: "/text",
+/** Returns the pointer to an input, such as `/snippets/0`. Empty for the only one of a request. */
+type PointerTo = (index: number) => string
+
+/** A change with the place of its input. */
+interface Placed extends CheckedSnippet {
+  readonly at: string
+}
+
+const isSame = ({ after, before }: CheckedSnippet): boolean =>
+  before !== undefined && before.text === after.text && before.name === after.name && before.format === after.format
+
+const atText = (at: string) => ({ column, line, message }: SourceFault): Fault => ({
+  pointer: `${at}/text`,
   detail: `line ${line}, column ${column}: ${message}`,
 })
+
+const idFaults = (inputs: ReadonlyArray<SnippetFileInput>, pointerTo: PointerTo): ReadonlyArray<Fault> => {
+  const seen = new Set<string>()
+  return inputs.flatMap(({ id }, index) => {
+    const pointer = pointerTo(index) === "" ? "snippet" : `${pointerTo(index)}/id`
+    const isRepeated = seen.has(id)
+    seen.add(id)
+    if (!isSnippetId(id)) return [{ pointer, detail: snippetIdRule }]
+    return isRepeated ? [{ pointer, detail: "is the id of another snippet here" }] : []
+  })
+}
 
 const reached = (snippets: SnippetSources, vars: Vars): SnippetSources =>
   reachedFrom(snippets, renderedIds(Object.values(vars)))
@@ -49,24 +77,24 @@ const reached = (snippets: SnippetSources, vars: Vars): SnippetSources =>
 /** Returns the faults of a snippet that need no rendering. */
 const plainFaults = (
   next: SnippetSources,
-  { after: { format, id }, before, templates }: CheckedSnippet,
+  { after: { format, id }, at, before, templates }: Placed,
 ): ReadonlyArray<Fault> => {
   const nesting = nestingFault(next, id)
   const liquid = [...next.values()].reduce((sum, { text }) => sum + liquidLengthOf(text), 0)
   const others = usersOf(next, id).filter((user) => user !== id)
   return [
     ...(before === undefined && next.size > maxSnippets
-      ? [{ pointer: "", detail: `An organization has at most ${maxSnippets} snippets: delete one first` }]
+      ? [{ pointer: at, detail: `An organization has at most ${maxSnippets} snippets: delete one first` }]
       : []),
-    ...(nesting === undefined ? [] : [{ pointer: "/text", detail: nesting }]),
+    ...(nesting === undefined ? [] : [{ pointer: `${at}/text`, detail: nesting }]),
     ...(liquid > Limits.liquidLength
       ? [{
-        pointer: "/text",
+        pointer: `${at}/text`,
         detail: `brings the tags and outputs of all snippets above ${Limits.liquidLength} characters: shorten some`,
       }]
       : []),
     ...(before !== undefined && before.format !== format && (templates.length > 0 || others.length > 0)
-      ? [{ pointer: "/format", detail: "cannot change while the snippet is used: create another snippet" }]
+      ? [{ pointer: `${at}/format`, detail: "cannot change while the snippet is used: create another snippet" }]
       : []),
   ]
 }
@@ -87,14 +115,14 @@ export const snippetChecks = (sql: SqlClient.SqlClient, sources: SourceCheck["Se
     return users.slice(0, checkedVariants)
   })
 
-  /** Returns the faults and warnings that users of a snippet get from its change. */
+  /** Returns the faults and warnings that users of snippets get from their changes. */
   const causedIn = Effect.fnUntraced(function* (
     org: OrgSlug,
     now: SnippetSources,
     next: SnippetSources,
-    templates: ReadonlyArray<SnippetUser>,
+    changes: ReadonlyArray<Placed>,
   ) {
-    const users = yield* readUsers(org, templates)
+    const users = yield* readUsers(org, changes.flatMap(({ templates }) => templates))
     const checked = (all: SnippetSources) =>
       sources.checkAll(org, users.map(({ liquid }) => ({ ...liquid, snippets: reached(all, liquid.vars) })))
     const [before, after] = [yield* checked(now), yield* checked(next)]
@@ -102,50 +130,65 @@ export const snippetChecks = (sql: SqlClient.SqlClient, sources: SourceCheck["Se
       users.flatMap(({ place }, at) =>
         after[at]![of].filter((found) => !before[at]![of].some((known) => isDeepStrictEqual(known, found)))
           .map(({ message, variable }) => ({
-            pointer: "/text",
+            pointer: `${changes[0]!.at}/text`,
             detail: `${place}, variable ${JSON.stringify(variable)}: ${message}`,
           }))
       )
     return { faults: caused("faults"), warnings: caused("warnings") }
   })
 
-  /** Checks the snippet alone, then the variants that render it. Returns faults, and reports warnings. */
+  /** Checks the snippets alone, then the variants that render them. Returns faults, and reports warnings. */
   const renderingFaults = Effect.fnUntraced(function* (
     org: OrgSlug,
     now: SnippetSources,
     next: SnippetSources,
-    { after: { format, text }, templates }: CheckedSnippet,
+    changes: ReadonlyArray<Placed>,
   ) {
-    const vars = { text }
-    const [own] = yield* sources.checkAll(org, [{ vars, formats: { text: format }, snippets: reached(next, vars) }])
-    yield* tellWarnings(own!.warnings.map(atText))
-    if (own!.faults.length > 0) return own!.faults.map(atText)
-    const { faults, warnings } = yield* causedIn(org, now, next, templates)
+    const own = yield* sources.checkAll(
+      org,
+      changes.map(({ after: { format, text } }) => ({
+        vars: { text },
+        formats: { text: format },
+        snippets: reached(next, { text }),
+      })),
+    )
+    yield* tellWarnings(changes.flatMap(({ at }, index) => own[index]!.warnings.map(atText(at))))
+    const ownFaults = changes.flatMap(({ at }, index) => own[index]!.faults.map(atText(at)))
+    if (ownFaults.length > 0) return ownFaults
+    const { faults, warnings } = yield* causedIn(org, now, next, changes)
     yield* tellWarnings(warnings)
     return faults
   })
 
   /**
-   * Checks a snippet, and the variants that render it, without saving it. Reports warnings. Fails with `InvalidInput`
+   * Checks snippets, and the variants that render them, without saving them. Reports warnings. Fails with `InvalidInput`
    * and every fault, and with `ChecksBusy` if too many checks are waiting.
    */
-  return Effect.fnUntraced(function* (org: OrgSlug, id: string, input: SnippetInput) {
-    if (!isSnippetId(id)) {
-      const detail =
-        "must be 1 to 64 lowercase letters, digits, hyphens or underscores, starting with a letter or digit"
-      return yield* new InvalidInput({ faults: [{ pointer: "snippet", detail }] })
-    }
+  return Effect.fnUntraced(function* (
+    org: OrgSlug,
+    inputs: ReadonlyArray<SnippetFileInput>,
+    pointerTo: PointerTo = () => "",
+  ) {
+    const wrong = idFaults(inputs, pointerTo)
+    if (wrong.length > 0) return yield* new InvalidInput({ faults: wrong })
     const stamp = yield* readSnippetStamp(sql, org)
     const rows = yield* readSnippets(sql, org)
-    const before = rows.find((row) => row.id === id)
-    const { format = before?.format ?? "text", name = before?.name ?? id, text } = input
     const now = sourcesOf(rows)
-    const next = new Map(now).set(id, { format, text })
-    const templates = before === undefined ? [] : yield* findUses(sql, org, usersOf(next, id))
-    const change: CheckedSnippet = { before, after: { format, id, name, text }, templates, stamp }
-    const plain = plainFaults(next, change)
-    const faults = plain.length > 0 ? plain : yield* renderingFaults(org, now, next, change)
+    const next = new Map(now)
+    const all = inputs.map(({ id, ...input }, index) => {
+      const before = rows.find((row) => row.id === id)
+      const { format = before?.format ?? "text", name = before?.name ?? id, text } = input
+      next.set(id, { format, text })
+      return { before, after: { format, id, name, text }, templates: [], at: pointerTo(index) }
+    }).filter((one) => !isSame(one))
+    const changes = yield* Effect.forEach(all, (one) =>
+      Effect.map(
+        one.before === undefined ? Effect.succeed([]) : findUses(sql, org, usersOf(next, one.after.id)),
+        (templates): Placed => ({ ...one, templates }),
+      ))
+    const plain = changes.flatMap((change) => plainFaults(next, change))
+    const faults = plain.length > 0 || changes.length === 0 ? plain : yield* renderingFaults(org, now, next, changes)
     if (faults.length > 0) return yield* new InvalidInput({ faults })
-    return change
+    return { changes, stamp } satisfies CheckedSnippets
   })
 }

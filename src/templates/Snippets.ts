@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { reaches } from "../accounts/Account.ts"
 import { type Actor, roleIn } from "../accounts/Actor.ts"
@@ -22,6 +22,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import {
   type Snippet,
   type SnippetDetail,
+  type SnippetFileInput,
   type SnippetInput,
   type SnippetUser,
   type SnippetVersion,
@@ -34,7 +35,7 @@ import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { currentAuthor, tell } from "../store/ChangeTrail.ts"
 import { reviewedAuthor } from "./ContentWrite.ts"
 import { reviewRefusal } from "./Proposals.ts"
-import { type CheckedSnippet, snippetChecks } from "./SnippetCheck.ts"
+import { type CheckedSnippet, type CheckedSnippets, snippetChecks } from "./SnippetCheck.ts"
 import {
   deleteSnippetProposal,
   findProposedUses,
@@ -77,6 +78,9 @@ export const fieldsOfSnippet = ({ format, name, text }: Pick<Snippet, "format" |
   "/format": format,
   "/text": text,
 })
+
+/** Returns the pointer to a snippet of an import. */
+const inImport = (index: number) => `/snippets/${index}`
 
 const shown = (text: string) => JSON.stringify(text)
 
@@ -157,7 +161,7 @@ const makeSave = (
   { detail, one }: Reads,
 ) => {
   /** Fails with `Moved` if a snippet was changed since the check. */
-  const stillChecked = Effect.fnUntraced(function* (org: OrgSlug, { stamp }: CheckedSnippet) {
+  const stillChecked = Effect.fnUntraced(function* (org: OrgSlug, { stamp }: CheckedSnippets) {
     if ((yield* readSnippetStamp(sql, org)) !== stamp) return yield* new Moved()
   })
 
@@ -194,34 +198,52 @@ const makeSave = (
     yield* tell("proposal", `snippet ${after.id}`, fieldsOfSnippet({ ...row, ...open }), fieldsOfSnippet(after))
   })
 
+  /** Checks and stores changes, all of them or none. Returns each with whether it awaits approval. */
+  const storeAll = Effect.fnUntraced(function* (
+    org: OrgSlug,
+    inputs: ReadonlyArray<SnippetFileInput>,
+    pointerTo?: (index: number) => string,
+  ) {
+    const now = yield* DateTime.nowAsDate
+    const storeOne = Effect.fnUntraced(function* (change: CheckedSnippet) {
+      const author = yield* proposer(org, change)
+      if (author === undefined) yield* store(org, change, now)
+      else yield* propose(org, change, change.before!, author, now)
+      return { id: change.after.id, isProposed: author !== undefined }
+    })
+    const attempt = Effect.gen(function* () {
+      const checked = yield* check(org, inputs, pointerTo)
+      if (checked.changes.length === 0) return []
+      return yield* write(
+        org,
+        Effect.gen(function* () {
+          yield* existingOrganization(sql, org)
+          yield* stillChecked(org, checked)
+          return yield* Effect.forEach(checked.changes, storeOne)
+        }),
+      )
+    })
+    return yield* attempt.pipe(
+      Effect.retry({ times: maxRechecks, while: (error) => error._tag === "Moved" }),
+      Effect.catchTag("Moved", () => new SnippetChanged({ id: inputs[0]!.id })),
+    )
+  })
+
   const save = Effect.fn("Snippets.save")(
     function* (org: OrgSlug, id: string, input: SnippetInput, { base }: { readonly base?: string | undefined } = {}) {
-      const now = yield* DateTime.nowAsDate
-      const attempt = Effect.gen(function* () {
-        const change = yield* check(org, id, input)
-        const { after, before } = change
-        if (base !== undefined && base !== before?.updatedAt.toISOString()) return yield* new SnippetChanged({ id })
-        const isSame = before !== undefined && before.text === after.text && before.name === after.name &&
-          before.format === after.format
-        if (isSame) return { snippet: yield* detail(org, id), isProposed: false }
-        const author = yield* proposer(org, change)
-        yield* write(
-          org,
-          Effect.gen(function* () {
-            yield* existingOrganization(sql, org)
-            yield* stillChecked(org, change)
-            if (author === undefined) yield* store(org, change, now)
-            else yield* propose(org, change, before!, author, now)
-          }),
-        )
-        return { snippet: yield* detail(org, id), isProposed: author !== undefined }
-      })
-      return yield* attempt.pipe(
-        Effect.retry({ times: maxRechecks, while: (error) => error._tag === "Moved" }),
-        Effect.catchTag("Moved", () => new SnippetChanged({ id })),
-        Effect.catchTag("SnippetNotFound", Effect.die),
-      )
+      const before = yield* Effect.option(one(org, id))
+      if (base !== undefined && base !== Option.getOrUndefined(before)?.row.updatedAt.toISOString()) {
+        return yield* new SnippetChanged({ id })
+      }
+      const [stored] = yield* storeAll(org, [{ id, ...input }])
+      const snippet = yield* detail(org, id).pipe(Effect.catchTag("SnippetNotFound", Effect.die))
+      return { snippet, isProposed: stored?.isProposed === true }
     },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
+  const saveAll = Effect.fn("Snippets.saveAll")(
+    (org: OrgSlug, inputs: ReadonlyArray<SnippetFileInput>) => storeAll(org, inputs, inImport),
     Effect.catchTag("SqlError", Effect.die),
   )
 
@@ -241,7 +263,7 @@ const makeSave = (
       if (proposal.baseRevision !== row.revision) {
         return yield* outdated(`The snippet ${shown(id)} has changed since this change was proposed`)
       }
-      const change = yield* check(org, id, { name: proposal.name, text: proposal.text }).pipe(
+      const checked = yield* check(org, [{ id, name: proposal.name, text: proposal.text }]).pipe(
         Effect.catchTag(
           "InvalidInput",
           ({ faults }) => outdated(`The proposed change cannot be saved: ${faults[0]!.detail}`),
@@ -250,9 +272,9 @@ const makeSave = (
       yield* write(
         org,
         Effect.gen(function* () {
-          yield* stillChecked(org, change)
+          yield* stillChecked(org, checked)
           yield* deleteSnippetProposal(sql, org, id)
-          yield* store(org, change, now)
+          for (const change of checked.changes) yield* store(org, change, now)
         }),
       ).pipe(Effect.catchTag("Moved", () => outdated("Another snippet has changed in the meantime")))
       return yield* detail(org, id)
@@ -260,7 +282,7 @@ const makeSave = (
     Effect.catchTag("SqlError", Effect.die),
   )
 
-  return { save, approve }
+  return { save, saveAll, approve }
 }
 
 /** Deletes snippets, and changes that await approval. */
@@ -335,6 +357,22 @@ export class Snippets extends Context.Service<Snippets, {
     InvalidInput | ChecksBusy | SnippetChanged | ProposalConflict | OrganizationNotFound
   >
   /**
+   * Checks the snippets of an import without saving them, and returns the ids of those that change. Fails with
+   * `InvalidInput` and every fault, with pointers below `/snippets`, and with `ChecksBusy`.
+   */
+  readonly checkAll: (
+    org: OrgSlug,
+    inputs: ReadonlyArray<SnippetFileInput>,
+  ) => Effect.Effect<ReadonlyArray<string>, InvalidInput | ChecksBusy>
+  /** Saves the snippets of an import: all of them or none. Returns those that change. Fails like `save`. */
+  readonly saveAll: (
+    org: OrgSlug,
+    inputs: ReadonlyArray<SnippetFileInput>,
+  ) => Effect.Effect<
+    ReadonlyArray<{ readonly id: string; readonly isProposed: boolean }>,
+    InvalidInput | ChecksBusy | SnippetChanged | ProposalConflict | OrganizationNotFound
+  >
+  /**
    * Makes a proposed change live. Fails with `ProposalNotFound` without one, `NotAllowed` for its author and for roles
    * that do not approve, and `ProposalConflict` for another `version` or if the snippet has changed in the meantime.
    */
@@ -378,12 +416,18 @@ export class Snippets extends Context.Service<Snippets, {
       const reads = makeReads(sql, yield* MemberNames)
       const check = Effect.fn("Snippets.check")(
         (org: OrgSlug, id: string, input: SnippetInput) =>
-          Effect.map(examine(org, id, input), ({ templates }) => templates),
+          Effect.map(examine(org, [{ id, ...input }]), ({ changes: [change] }) => change?.templates ?? []),
+        Effect.catchTag("SqlError", Effect.die),
+      )
+      const checkAll = Effect.fn("Snippets.checkAll")(
+        (org: OrgSlug, inputs: ReadonlyArray<SnippetFileInput>) =>
+          Effect.map(examine(org, inputs, inImport), ({ changes }) => changes.map(({ after }) => after.id)),
         Effect.catchTag("SqlError", Effect.die),
       )
       return Snippets.of({
         ...reads.reads,
         check,
+        checkAll,
         ...makeSave(sql, write, examine, reads),
         ...makeRemovals(sql, write, reads),
       })
