@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { SnippetFileInput } from "../domain/Snippet.ts"
 import { Template, TemplateBatchInput, TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
 import { ProposedTemplate, WaitingChange } from "../domain/Proposal.ts"
@@ -235,12 +236,19 @@ class DeliverGroup extends HttpApiGroup.make("deliver")
   .annotate(OpenApi.Description, "Managed delivery") {}
 
 /** The templates of an import. */
-export const ImportBody = Schema.Struct({ templates: Schema.Array(TemplateInput) })
+export const ImportBody = Schema.Struct({
+  templates: Schema.Array(TemplateInput),
+  snippets: Schema.optionalKey(Schema.Array(SnippetFileInput)),
+})
 
 const importAnswer = {
   created: Schema.Array(Schema.String),
   updated: Schema.Array(Schema.String),
   unchanged: Schema.Array(Schema.String),
+  snippets: Schema.optionalKey(described(
+    Schema.Array(Schema.Struct({ id: Schema.String, proposed: Schema.Boolean })),
+    "Present if the import has snippets: those that are created or changed, and whether the change awaits approval",
+  )),
   changes: Schema.optionalKey(described(
     Schema.Array(TemplateChange),
     "Present with `dry_run=true`: the fields of created and updated templates that the import would change. A field " +

@@ -1,6 +1,6 @@
 import type { CheckedImport, CompiledSource } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
-import { renderedIds, type SnippetSources } from "../domain/Snippet.ts"
+import { renderedIds, type SnippetFileInput, type SnippetSources } from "../domain/Snippet.ts"
 import {
   atVariables,
   decodeImport,
@@ -41,17 +41,35 @@ const check = (
   return { faults, warnings, compiled }
 }
 
+/** Returns the snippets that an organization will have: its own, replaced by those of the import. */
+const withOwn = (snippets: SnippetSources, own: ReadonlyArray<SnippetFileInput>): SnippetSources =>
+  new Map([
+    ...snippets,
+    ...own.map(({ format, id, text }) => [id, { text, format: format ?? snippets.get(id)?.format ?? "text" }] as const),
+  ])
+
+/** Returns the faults of the snippets of an import, with pointers to their texts. */
+const snippetFaults = (own: ReadonlyArray<SnippetFileInput>, all: SnippetSources): ReadonlyArray<Fault> =>
+  own.flatMap(({ id, text }, index) => {
+    const { faults } = checkVariant({ vars: { text }, formats: { text: all.get(id)!.format }, snippets: all })
+    return faults.map(({ column, line, message }) => ({
+      pointer: `/snippets/${index}/text`,
+      detail: `line ${line}, column ${column}: ${message}`,
+    }))
+  })
+
 /** Checks form and Liquid of the JSON of an import. `note` gets the pointer of each variant before its check. */
 export const checkJson = (
   json: unknown,
   snippets: SnippetSources,
   note: (pointer: string) => void,
 ): CheckedImport<Fault> => {
-  const { faults: ofForm, templates } = decodeImport(json)
-  if (ofForm.length >= maxFormFaults) return { templates: [], faults: ofForm, warnings: [], compiled: [] }
-  const checked = check(readLiquid(json), snippets, note)
-  const faults = [...ofForm, ...checked.faults]
-  return { ...checked, templates: withoutFaults(templates, faults), faults }
+  const { faults: ofForm, snippets: own, templates } = decodeImport(json)
+  if (ofForm.length >= maxFormFaults) return { templates: [], snippets: [], faults: ofForm, warnings: [], compiled: [] }
+  const all = withOwn(snippets, own)
+  const checked = check(readLiquid(json), all, note)
+  const faults = [...ofForm, ...snippetFaults(own, all), ...checked.faults]
+  return { ...checked, templates: withoutFaults(templates, faults), snippets: own, faults }
 }
 
 /** Empty snippets in place of those that a file renders, for a check without the organization. */
@@ -65,12 +83,14 @@ export const checkFile = (
   note: (place: TemplateFile.FileFault) => void,
   snippets: SnippetSources = assumed(text),
 ): CheckedImport<TemplateFile.FileFault> => {
-  const { faultAt, faults, json, templates } = TemplateFile.examine(text, fileName)
-  if (faults.length >= maxFormFaults) return { templates: [], faults, warnings: [], compiled: [] }
-  const ofLiquid = check(readLiquid(json), snippets, (pointer) => note(faultAt({ pointer, detail: "" })))
+  const { faultAt, faults, json, snippets: own, templates } = TemplateFile.examine(text, fileName)
+  if (faults.length >= maxFormFaults) return { templates: [], snippets: [], faults, warnings: [], compiled: [] }
+  const all = withOwn(snippets, own)
+  const ofLiquid = check(readLiquid(json), all, (pointer) => note(faultAt({ pointer, detail: "" })))
   return {
     templates: withoutFaults(templates, ofLiquid.faults),
-    faults: TemplateFile.inOrder([...faults, ...ofLiquid.faults.map(faultAt)]),
+    snippets: own,
+    faults: TemplateFile.inOrder([...faults, ...[...snippetFaults(own, all), ...ofLiquid.faults].map(faultAt)]),
     warnings: TemplateFile.inOrder(ofLiquid.warnings.map(faultAt)),
     compiled: ofLiquid.compiled,
   }

@@ -46,7 +46,7 @@ const handlers: Handlers = {
     Object.fromEntries(
       Object.entries(vars).map(([name, source]) => [name, convert(source, from, formats[name] ?? "text")]),
     ),
-  format: ({ as, templates }) => TemplateFile.format(templates, as),
+  format: ({ as, snippets, templates }) => TemplateFile.format(templates, as, snippets),
   mapping: ({ body, headers, mapping, receivedAt }) => {
     const json = parsed(mapping, "")
     if (Result.isFailure(json)) return { faults: [json.failure] }

@@ -4,7 +4,7 @@ import type { DryRun } from "../domain/DryRun.ts"
 import type { CopyPlatform } from "../domain/CopyPlatform.ts"
 import type { SourceId } from "../domain/Source.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
-import type { SnippetSources } from "../domain/Snippet.ts"
+import type { SnippetFileInput, SnippetSources } from "../domain/Snippet.ts"
 import type { FileFault } from "../text/TextFaults.ts"
 
 /** The Liquid of one variant. */
@@ -80,9 +80,10 @@ export type Rendered =
   }
   | { readonly stage: "source" | "render"; readonly faults: ReadonlyArray<SourceFault> }
 
-/** The templates of an import by index, with null for each template with a fault, and all faults. */
+/** The templates of an import by index, with null for each template with a fault, its snippets, and all faults. */
 export interface ReadImport<F> {
   readonly templates: ReadonlyArray<TemplateInput | null>
+  readonly snippets: ReadonlyArray<SnippetFileInput>
   readonly faults: ReadonlyArray<F>
 }
 
@@ -117,7 +118,11 @@ export interface Checks {
   }
   /** Writes templates as a file. */
   readonly format: {
-    readonly request: { readonly templates: ReadonlyArray<TemplateInput>; readonly as: "yaml" | "json" }
+    readonly request: {
+      readonly templates: ReadonlyArray<TemplateInput>
+      readonly snippets: ReadonlyArray<SnippetFileInput>
+      readonly as: "yaml" | "json"
+    }
     readonly answer: string
   }
   /** Runs a mapping on a sample body. Both are JSON as text. Faults have pointers into the mapping. */

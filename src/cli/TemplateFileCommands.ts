@@ -2,6 +2,7 @@ import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { writeFileSync } from "node:fs"
 import type { ReadImport } from "../checking/Checks.ts"
+import { type SnippetFileInput, snippetsForFile } from "../domain/Snippet.ts"
 import type { TemplateInput } from "../domain/Template.ts"
 import { withProgress } from "../runtime/Progress.ts"
 import { doubleEncoding } from "../text/DoubleEncoding.ts"
@@ -27,17 +28,21 @@ const placed = (faults: ReadonlyArray<FileFault>) => new CommandFailed({ message
 /** Prints the warnings of the service at their places in the file. */
 const printWarnings = (faultAt: TemplateFile.ReadFile["faultAt"]) => (warnings: ReadonlyArray<string>) =>
   Effect.forEach(warnings, (warning) => {
-    const [, pointer, detail] = /^(\/templates\/\S*): (.*)$/s.exec(warning) ?? []
+    const [, pointer, detail] = /^(\/(?:templates|snippets)\/\S*): (.*)$/s.exec(warning) ?? []
     const text = pointer === undefined ? warning : atPlace(faultAt({ pointer, detail: detail! }))
     return Console.error(`warning: ${text}`)
   }, { discard: true })
 
-const send = Effect.fnUntraced(function* (templates: ReadonlyArray<TemplateInput>, dryRun: boolean) {
+const send = Effect.fnUntraced(function* (
+  templates: ReadonlyArray<TemplateInput>,
+  snippets: ReadonlyArray<SnippetFileInput>,
+  dryRun: boolean,
+) {
   const client = yield* ManagementClient
   return yield* client.importTemplates({
     params: { org: yield* organization },
     query: dryRun ? { dry_run: "true" } : {},
-    payload: { templates },
+    payload: snippets.length === 0 ? { templates } : { templates, snippets },
   })
 })
 
@@ -45,12 +50,12 @@ const send = Effect.fnUntraced(function* (templates: ReadonlyArray<TemplateInput
  * The faults that the service finds in templates, at their places in the file. Empty if the service does not respond.
  */
 const faultsOfService = (
-  templates: ReadImport<FileFault>["templates"],
+  { snippets, templates }: ReadImport<FileFault>,
   faultAt: TemplateFile.ReadFile["faultAt"],
 ) => {
   const sound = templates.flatMap((input, index) => input === null ? [] : [{ input, index }])
   if (sound.length === 0) return Effect.succeed([])
-  return send(sound.map(({ input }) => input), true).pipe(
+  return send(sound.map(({ input }) => input), snippets, true).pipe(
     Effect.as<ReadonlyArray<FileFault>>([]),
     Effect.catch((error) =>
       Effect.succeed(
@@ -75,15 +80,15 @@ const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
     const { column, line, meant, written } = double
     yield* Console.error(`warning: ${file}:${line}:${column}: ${written} looks like ${meant} that was encoded twice`)
   }
-  const { faultAt, faults, templates } = TemplateFile.examine(text, file)
+  const { faultAt, faults, snippets, templates } = TemplateFile.examine(text, file)
   if (faults.length > 0) {
     // Loaded on demand, because the parser of Liquid would delay the start of every command.
     const { checkFile } = yield* Effect.promise(() => import("../checker/Imports.ts"))
     const checked = checkFile(text, file, () => {})
-    const ofService = yield* faultsOfService(checked.templates, faultAt)
+    const ofService = yield* faultsOfService(checked, faultAt)
     return yield* placed(TemplateFile.inOrder([...checked.faults, ...ofService]))
   }
-  const request = send(templates.flatMap((template) => template ?? []), dryRun).pipe(
+  const request = send(templates.flatMap((template) => template ?? []), snippets, dryRun).pipe(
     Effect.provideService(OnWarnings, printWarnings(faultAt)),
   )
   return yield* withProgress(`${dryRun ? "Comparing" : "Importing"} templates from ${file}`, () => request).pipe(
@@ -95,9 +100,18 @@ const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
   )
 })
 
+type ChangedSnippets = ReadonlyArray<{ readonly id: string; readonly proposed: boolean }>
+
+/** The snippets that an import creates or changes. */
+const snippetLines = (word: string, snippets: ChangedSnippets): ReadonlyArray<string> =>
+  snippets.length === 0
+    ? []
+    : [`${word}: ${snippets.map(({ id, proposed }) => proposed ? `${id} (waits for approval)` : id).join(", ")}`]
+
 /** The changes of an import, field by field. */
 const differenceText = (
-  { changes = [], unchanged }: {
+  { changes = [], snippets = [], unchanged }: {
+    readonly snippets?: ChangedSnippets
     readonly changes?: ReadonlyArray<TemplateChange>
     readonly unchanged: ReadonlyArray<string>
   },
@@ -111,6 +125,7 @@ const differenceText = (
       ...(omitted === 0 ? [] : [`  and ${omitted} more fields`]),
       "",
     ]),
+    ...snippetLines("Snippets to save", snippets),
     `Templates: ${summary}`,
   ].join("\n")
 }
@@ -134,6 +149,7 @@ export const importFile = Command.make(
           ...line("Created", imported.created),
           ...line("Updated", imported.updated),
           ...line("Unchanged", imported.unchanged),
+          ...snippetLines("Snippets", "snippets" in imported ? imported.snippets ?? [] : []),
         ].join("\n"),
     )
   }),
@@ -157,7 +173,8 @@ export const diff = Command.make(
   Effect.fnUntraced(function* ({ file }) {
     const compared = yield* sendFile(file, true)
     yield* printChange(compared, differenceText)
-    if ("changes" in compared && compared.changes.length > 0) {
+    const isSame = !("changes" in compared) || compared.changes.length + (compared.snippets ?? []).length === 0
+    if (!isSame) {
       yield* Effect.sync(() => void (process.exitCode = statusOfDifferences))
     }
   }),
@@ -186,7 +203,11 @@ export const exportFile = Command.make(
     const templates = ids.length === 0
       ? yield* allTemplates(org, "all")
       : yield* Effect.forEach(ids, (template) => client.getTemplate({ params: { org, template } }))
-    const text = TemplateFile.format(templates.map(TemplateFile.inputOf), format)
+    const text = TemplateFile.format(
+      templates.map(TemplateFile.inputOf),
+      format,
+      snippetsForFile((yield* client.listSnippets({ params: { org } })).snippets, templates),
+    )
     if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
     const file = out.value
     yield* Effect.try({

@@ -130,6 +130,16 @@ export const reachedFrom = (snippets: SnippetSources, ids: ReadonlyArray<string>
   return reached
 }
 
+/** Returns the snippets that templates render, as a template file has them. */
+export const snippetsForFile = (
+  all: ReadonlyArray<Snippet>,
+  templates: ReadonlyArray<{ readonly variants: ReadonlyArray<{ readonly vars: Readonly<Record<string, string>> }> }>,
+): ReadonlyArray<SnippetFileInput> => {
+  const ids = renderedIds(templates.flatMap(({ variants }) => variants.flatMap(({ vars }) => Object.values(vars))))
+  const reached = reachedFrom(new Map(all.map((one) => [one.id, one])), ids)
+  return all.filter(({ id }) => reached.has(id)).map(({ format, id, name, text }) => ({ id, name, format, text }))
+}
+
 /** Returns the ids of the snippets through which a snippet is rendered, the snippet itself included. */
 export const usersOf = (snippets: SnippetSources, id: string): ReadonlyArray<string> => {
   const rendered = [...snippets].map(([user, { text }]) => [user, renderedIds([text])] as const)

@@ -244,7 +244,7 @@ const servicesOver = (layerActors: LayerActors) =>
     DecisionHistory.layer,
     EventHistory.layer,
     Timelines.layer,
-    TemplateImports.layer,
+    TemplateImports.layer.pipe(Layer.provide(Snippets.layer)),
     Templates.layer,
     TemplateIndex.layer,
     Layer.mergeAll(

@@ -3,6 +3,7 @@ import type { ReadImport } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
+import { SnippetFileInput } from "../domain/Snippet.ts"
 import { Formats, TemplateInput, type VariantInput, Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 
@@ -37,17 +38,33 @@ const decodeTemplate = decoder(TemplateInput)
 /** Maximum number of faults in the form of an import. Above it, nothing else is checked. */
 export const maxFormFaults = 100
 
-/** Decodes the templates of an import's JSON. Stops after the template at which the number of faults reaches 100. */
+const decodeSnippetList = decoder(Schema.Array(SnippetFileInput))
+
+/** Decodes the snippets of an import's JSON. None with faults. */
+const decodeSnippets = (
+  json: unknown,
+): { readonly snippets: ReadonlyArray<SnippetFileInput>; readonly faults: ReadonlyArray<Fault> } => {
+  const list = isObject(json) ? json["snippets"] : undefined
+  if (list === undefined) return { snippets: [], faults: [] }
+  const decoded = decodeSnippetList(list)
+  return Result.isSuccess(decoded) ? { snippets: decoded.success, faults: [] } : {
+    snippets: [],
+    faults: decoded.failure.map(({ detail, pointer }) => ({ pointer: `/snippets${pointer}`, detail })),
+  }
+}
+
+/** Decodes the templates and snippets of an import's JSON. Stops after the template at which the number of faults reaches 100. */
 export const decodeImport = (json: unknown): ReadImport<Fault> => {
   const list = isObject(json) ? json["templates"] : undefined
   if (!Array.isArray(list)) {
     const fault = isObject(json)
       ? { pointer: "/templates", detail: list === undefined ? "is required" : "must be an array" }
       : { pointer: "", detail: "must be an object" }
-    return { templates: [], faults: [fault] }
+    return { templates: [], snippets: [], faults: [fault] }
   }
   const tooMany = sizeFaults(list)
-  if (tooMany.length > 0) return { templates: [], faults: tooMany }
+  if (tooMany.length > 0) return { templates: [], snippets: [], faults: tooMany }
+  const { faults: ofSnippets, snippets } = decodeSnippets(json)
   const templates: Array<TemplateInput | null> = []
   const faults: Array<Fault> = []
   for (const [index, one] of list.entries()) {
@@ -60,7 +77,7 @@ export const decodeImport = (json: unknown): ReadImport<Fault> => {
     }
     if (faults.length >= maxFormFaults) break
   }
-  return { templates, faults: faults.slice(0, maxFormFaults) }
+  return { templates, snippets, faults: [...ofSnippets, ...faults].slice(0, maxFormFaults) }
 }
 
 /** The ids and the Liquid of a template, which are checked in addition to its form. */
@@ -106,7 +123,9 @@ export const withoutFaults = (
   templates: ReadonlyArray<TemplateInput | null>,
   faults: ReadonlyArray<Fault>,
 ): ReadonlyArray<TemplateInput | null> => {
-  const faulty = new Set(faults.map(({ pointer }) => Number(pointer.split("/")[2])))
+  const faulty = new Set(
+    faults.flatMap(({ pointer }) => pointer.startsWith("/templates/") ? [Number(pointer.split("/")[2])] : []),
+  )
   return templates.map((template, index) => faulty.has(index) ? null : template)
 }
 

@@ -5,6 +5,7 @@ import type { Fault } from "../domain/Errors.ts"
 import { expectedType } from "../text/FaultMessages.ts"
 import type { Template, TemplateInput, VariantInput } from "../domain/Template.ts"
 import { changedSettings, TemplateInput as TemplateSchema } from "../domain/Template.ts"
+import { SnippetFileInput } from "../domain/Snippet.ts"
 import { sizeFaults } from "./ImportInput.ts"
 import type { FileFault } from "../text/TextFaults.ts"
 import type { FileMember, Located, PlacedFault } from "./FileValues.ts"
@@ -14,8 +15,11 @@ import { quoteAdvice } from "./YamlAdvice.ts"
 export { format, joined } from "./TemplateFileText.ts"
 export type { FileFault } from "../text/TextFaults.ts"
 
-/** Content of a file: `templates`, each in the form of the management API. */
-export const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })
+/** Content of a file: `templates`, and the `snippets` that they render, each in the form of the management API. */
+export const File = Schema.Struct({
+  snippets: Schema.optionalKey(Schema.Array(SnippetFileInput)),
+  templates: Schema.Array(TemplateSchema),
+})
 
 /** Maximum number of reported faults of one file. */
 const maxFaults = 1_000
@@ -23,6 +27,7 @@ const maxFaults = 1_000
 /** The templates of a file, and their positions in it. */
 export interface ReadFile {
   readonly templates: ReadonlyArray<TemplateInput>
+  readonly snippets: ReadonlyArray<SnippetFileInput>
   /**
    * Returns a fault of the templates, with a pointer such as `/templates/0/variants/1/vars/subject`, at its position in
    * the file.
@@ -265,8 +270,13 @@ export const inOrder = (faults: ReadonlyArray<FileFault>): ReadonlyArray<FileFau
  */
 export const examine = (text: string, fileName: string): ExaminedFile => {
   const { faults, positionOf, root } = read(text)
-  const refuse = (faults: ReadonlyArray<PlacedFault>, templates: ExaminedFile["templates"] = []): ExaminedFile => ({
+  const refuse = (
+    faults: ReadonlyArray<PlacedFault>,
+    templates: ExaminedFile["templates"] = [],
+    snippets: ExaminedFile["snippets"] = [],
+  ): ExaminedFile => ({
     templates,
+    snippets,
     faults: inOrder(
       faults.map(({ message, offset, path }) => ({
         file: fileName,
@@ -310,8 +320,10 @@ export const examine = (text: string, fileName: string): ExaminedFile => {
       .filter(({ offset }) => !unread.has(offset)),
     ...crossFaults(root),
   ]
-  if (Result.isSuccess(decoded) && all.length === 0) return refuse([], decoded.success.templates)
-  const faulty = new Set(all.map(({ path }) => path[1]))
+  if (Result.isSuccess(decoded) && all.length === 0) {
+    return refuse([], decoded.success.templates, decoded.success.snippets)
+  }
+  const faulty = new Set(all.filter(({ path }) => path[0] === "templates").map(({ path }) => path[1]))
   return refuse(
     all,
     list.map(({ value }, index) => {
@@ -326,10 +338,10 @@ export const readFile = (
   text: string,
   fileName: string,
 ): Result.Result<ReadFile, ReadonlyArray<FileFault>> => {
-  const { faultAt, faults, templates } = examine(text, fileName)
+  const { faultAt, faults, snippets, templates } = examine(text, fileName)
   return faults.length > 0
     ? Result.fail(faults)
-    : Result.succeed({ templates: templates.flatMap((one) => one ?? []), faultAt })
+    : Result.succeed({ templates: templates.flatMap((one) => one ?? []), snippets, faultAt })
 }
 
 /** Returns the templates of a file: see `readFile`. */

@@ -1,4 +1,5 @@
 import { Document, visit } from "yaml"
+import type { SnippetFileInput } from "../domain/Snippet.ts"
 import type { TemplateInput, VariantInput } from "../domain/Template.ts"
 
 type Plain = { readonly [name: string]: unknown }
@@ -69,15 +70,28 @@ const isBlock = (text: string): boolean =>
  */
 const maxInline = 8
 
-const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
+/** The members of a file. Without snippets, it has none. */
+const contentOf = (
+  templates: ReadonlyArray<TemplateInput>,
+  snippets: ReadonlyArray<SnippetFileInput>,
+  inline: Inline,
+): Plain => ({
+  ...(snippets.length === 0 ? {} : {
+    snippets: snippets.map((one) =>
+      ordered({ ...one, ...(one.name === one.id ? { name: undefined } : {}) }, ["id", "name", "format", "text"])
+    ),
+  }),
+  templates: templates.map((template) => templateOf(template, inline)),
+})
+
+const yaml = (templates: ReadonlyArray<TemplateInput>, snippets: ReadonlyArray<SnippetFileInput>): string => {
   const document = new Document()
   const inline: Inline = (value) => {
     const values = "values" in value ? value["values"] : value
     const long = Array.isArray(values) && values.length > maxInline
     return document.createNode(value, { flow: !long, aliasDuplicateObjects: false })
   }
-  const content = { templates: templates.map((template) => templateOf(template, inline)) }
-  document.contents = document.createNode(content, { aliasDuplicateObjects: false })
+  document.contents = document.createNode(contentOf(templates, snippets, inline), { aliasDuplicateObjects: false })
   visit(document, {
     Scalar: (key, scalar) => {
       // Without quotes, this key would merge a mapping.
@@ -95,20 +109,23 @@ const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
  * lines as block literals in YAML (quoted if YAML cannot represent it as a block: carriage returns, a first or last
  * line of blanks). Ends with a line break. `parse` returns the input to the last character.
  */
-export const format = (templates: ReadonlyArray<TemplateInput>, as: "yaml" | "json"): string => {
-  if (as === "yaml") return yaml(templates)
-  return `${
-    JSON.stringify({ templates: templates.map((template) => templateOf(template, (value) => value)) }, null, 2)
-  }\n`
-}
+export const format = (
+  templates: ReadonlyArray<TemplateInput>,
+  as: "yaml" | "json",
+  snippets: ReadonlyArray<SnippetFileInput> = [],
+): string =>
+  as === "yaml"
+    ? yaml(templates, snippets)
+    : `${JSON.stringify(contentOf(templates, snippets, (value) => value), null, 2)}\n`
 
-const jsonHead = '{\n  "templates": [\n'
+const jsonList = '  "templates": [\n'
 const jsonTail = "\n  ]\n}\n"
 
-/** Joins files written by `format` into one file. Only a single file may be empty. */
+/** Joins files written by `format` into one file. Only a single file may be empty, and only the first has snippets. */
 export const joined = (parts: ReadonlyArray<string>, as: "yaml" | "json"): string => {
   const [first = "", ...others] = parts
   if (others.length === 0) return first
   if (as === "yaml") return first + others.map((part) => part.slice(part.indexOf("\n") + 1)).join("")
-  return jsonHead + parts.map((part) => part.slice(jsonHead.length, -jsonTail.length)).join(",\n") + jsonTail
+  const headOf = (part: string) => part.slice(0, part.indexOf(jsonList) + jsonList.length)
+  return headOf(first) + parts.map((part) => part.slice(headOf(part).length, -jsonTail.length)).join(",\n") + jsonTail
 }

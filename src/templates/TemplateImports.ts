@@ -2,10 +2,11 @@ import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { memberEmails } from "../accounts/MemberEmails.ts"
 import { Checking, type CheckStopped, stoppedFault } from "../checking/Checking.ts"
-import type { Checks } from "../checking/Checks.ts"
+import type { Checks, Sources } from "../checking/Checks.ts"
 import { ChangeProposed, ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { TemplateInput } from "../domain/Template.ts"
+import type { SnippetFileInput } from "../domain/Snippet.ts"
+import type { TemplateInput, VariantInput } from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../organizations/Changes.ts"
@@ -15,9 +16,19 @@ import { existingOrganization } from "../organizations/Existing.ts"
 import { contentWriter } from "./ContentWrite.ts"
 import { keepCompiled } from "./CompiledSources.ts"
 import { inputFaults, sizeFaults } from "./ImportInput.ts"
-import { AuditRoom, changesOf, planFaults, planTemplate, type TemplateChange, type TemplatePlan } from "./ImportPlan.ts"
+import {
+  AuditRoom,
+  changesOf,
+  planFaults,
+  planTemplate,
+  type TemplateChange,
+  type TemplateContent,
+  type TemplatePlan,
+  type VariantContent,
+} from "./ImportPlan.ts"
 import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
 import type { FileFault } from "../text/TextFaults.ts"
+import { Snippets } from "./Snippets.ts"
 import { holdSnippets, readSnippetsIn, withSnippets } from "./SnippetRows.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
@@ -26,6 +37,8 @@ export interface Imported {
   readonly created: ReadonlyArray<string>
   readonly updated: ReadonlyArray<string>
   readonly unchanged: ReadonlyArray<string>
+  /** The snippets that the import creates or changes. */
+  readonly snippets: ReadonlyArray<{ readonly id: string; readonly proposed: boolean }>
   /** Updated templates whose objective changes, so that they learn again. */
   readonly relearned: ReadonlyArray<string>
   /** The fields of created and updated templates that the import changes. */
@@ -58,6 +71,8 @@ interface ImportOptions {
   readonly dryRun?: boolean
 }
 
+const sourcesOf = ({ formats = {}, vars }: VariantInput): Sources => ({ formats, vars })
+
 /** Returns the templates of an import without faults. */
 const whole = (templates: ReadonlyArray<TemplateInput | null>): ReadonlyArray<TemplateInput> =>
   templates.flatMap((template) => template ?? [])
@@ -80,6 +95,7 @@ const unplaced = ({ column, line, message, path }: FileFault): Fault => ({
 const stoppedJson = (failure: CheckStopped) =>
   Effect.succeed<Checks["import"]["answer"]>({
     templates: [],
+    snippets: [],
     faults: [{
       pointer: typeof failure.note === "string" ? failure.note : "/templates",
       detail: stopped(stoppedFault(failure)),
@@ -93,10 +109,28 @@ const stoppedFile = (failure: CheckStopped) => {
   const place = (failure.note ?? { ...fileStart, path: "" }) as FileFault
   return Effect.succeed<Checks["file"]["answer"]>({
     templates: [],
+    snippets: [],
     faults: [{ ...place, message: stopped(stoppedFault(failure)) }],
     warnings: [],
     compiled: [],
   })
+}
+
+/** Saves the snippets of an import, or checks them in a dry run. Returns those that change. */
+const saveSnippets = (
+  snippets: Snippets["Service"],
+  org: OrgSlug,
+  inputs: ReadonlyArray<SnippetFileInput>,
+  dryRun: boolean,
+) => {
+  const asFault = ({ message }: { readonly message: string }) =>
+    new InvalidInput({ faults: [{ pointer: "/snippets", detail: message }] })
+  return dryRun
+    ? Effect.map(snippets.checkAll(org, inputs), (ids) => ids.map((id) => ({ id, proposed: false })))
+    : snippets.saveAll(org, inputs).pipe(
+      Effect.map((saved) => saved.map(({ id, isProposed }) => ({ id, proposed: isProposed }))),
+      Effect.catchTags({ SnippetChanged: asFault, ProposalConflict: asFault }),
+    )
 }
 
 /** Plans every template. Reads the stored templates page by page, and keeps only their revisions. */
@@ -121,6 +155,38 @@ const planner = (sql: SqlClient.SqlClient) =>
     }
     return { plans: inputs.map((input) => plans.get(input)!), revisions }
   })
+
+/** The rows that a plan writes. */
+interface Planned {
+  /** The ids of all templates of the plan. */
+  readonly ids: ReadonlyArray<string>
+  /** The revisions of the existing templates, as planned. */
+  readonly revisions: ReadonlyMap<string, number>
+  readonly created: ReadonlyArray<{ readonly template: TemplateContent }>
+  readonly updated: ReadonlyArray<{ readonly template: TemplateContent }>
+  readonly variants: ReadonlyArray<VariantContent & { readonly template_id: string }>
+}
+
+/** Writes the rows of a plan. Fails with `Moved` if a template was changed since, and `InvalidInput` for a missing snippet. */
+const writePlanned = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  { created, ids, revisions, updated, variants }: Planned,
+  now: Date,
+) {
+  yield* existingOrganization(sql, org)
+  const existing = yield* lockTemplates(sql, org, ids)
+  if (existing.length !== revisions.size || existing.some(({ id, revision }) => revisions.get(id) !== revision)) {
+    return yield* new Moved()
+  }
+  yield* holdSnippets(sql, org, variants)
+  if (created.length > 0) {
+    const added = yield* insertTemplates(sql, org, created.map(({ template }) => template), now)
+    if (added.length !== created.length) return yield* new Moved()
+  }
+  if (updated.length > 0) yield* updateTemplates(sql, org, updated.map(({ template }) => template), now)
+  if (variants.length > 0) yield* putVariants(sql, org, variants, now)
+})
 
 /** Returns the new owners of plans that are members. */
 const newMembers = (sql: SqlClient.SqlClient, org: OrgSlug, plans: ReadonlyArray<TemplatePlan>) => {
@@ -170,6 +236,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
       const sql = yield* SqlClient.SqlClient
       const changes = yield* Changes
       const checking = yield* Checking
+      const snippetStore = yield* Snippets
       const sources = yield* SourceCheck
       const write = contentWriter(sql, changes)
 
@@ -194,6 +261,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           created: by("created"),
           updated: by("updated"),
           unchanged: by("unchanged"),
+          snippets: [],
           relearned: updated.filter(({ relearns }) => relearns).map(({ id }) => id),
           changes: changesOf(plans),
         }
@@ -202,20 +270,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         yield* write(
           org,
           ids,
-          Effect.gen(function* () {
-            yield* existingOrganization(sql, org)
-            const existing = yield* lockTemplates(sql, org, ids)
-            if (
-              existing.length !== revisions.size || existing.some(({ id, revision }) => revisions.get(id) !== revision)
-            ) return yield* new Moved()
-            yield* holdSnippets(sql, org, variants)
-            if (created.length > 0) {
-              const added = yield* insertTemplates(sql, org, created.map(({ template }) => template), now)
-              if (added.length !== created.length) return yield* new Moved()
-            }
-            if (updated.length > 0) yield* updateTemplates(sql, org, updated.map(({ template }) => template), now)
-            if (variants.length > 0) yield* putVariants(sql, org, variants, now)
-          }),
+          writePlanned(sql, org, { ids, revisions, created, updated, variants }, now),
           { onLive: true }, // like the plan
         ).pipe(Effect.catchTag("ChangeProposed", waiting(imported)))
         yield* tellApart({ by: "import" })
@@ -231,13 +286,24 @@ export class TemplateImports extends Context.Service<TemplateImports, {
       })
 
       const store = Effect.fn("TemplateImports.store")(
-        function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>, dryRun = false) {
+        function* (
+          org: OrgSlug,
+          inputs: ReadonlyArray<TemplateInput>,
+          snippets: ReadonlyArray<SnippetFileInput>,
+          dryRun = false,
+        ) {
           const now = yield* DateTime.nowAsDate
           yield* existingOrganization(sql, org)
-          return yield* execute(org, inputs, now, dryRun).pipe(
-            Effect.retry({ times: maxReplans, while: (error) => error._tag === "Moved" }),
-            Effect.catchTag("Moved", () => new ChecksBusy({})),
-          )
+          const executed = (dryRun: boolean) =>
+            execute(org, inputs, now, dryRun).pipe(
+              Effect.retry({ times: maxReplans, while: (error) => error._tag === "Moved" }),
+              Effect.catchTag("Moved", () => new ChecksBusy({})),
+            )
+          if (snippets.length === 0) return yield* executed(dryRun)
+          // Finds the faults of the templates before a snippet is saved.
+          const planned = yield* executed(true)
+          const changed = yield* saveSnippets(snippetStore, org, snippets, dryRun)
+          return { ...(dryRun ? planned : yield* executed(false)), snippets: changed }
         },
         Effect.catchTag("SqlError", Effect.die),
       )
@@ -260,7 +326,10 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
         const body = JSON.stringify(json)
         const snippets = yield* readSnippetsIn(sql, org, body)
-        const { compiled, faults, templates, warnings } = yield* checking.run(org, "import", { body, snippets }).pipe(
+        const { compiled, faults, snippets: own, templates, warnings } = yield* checking.run(org, "import", {
+          body,
+          snippets,
+        }).pipe(
           Effect.catchTag("WorkFailed", stoppedJson),
         )
         if (faults.length > 0) {
@@ -268,7 +337,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         }
         yield* tellWarnings(warnings)
         if (!dryRun) yield* keepCompiled(sql, org, compiled)
-        return yield* store(org, whole(templates), dryRun)
+        return yield* store(org, whole(templates), own, dryRun)
       })
 
       const importFile = Effect.fn("TemplateImports.importFile")(function* (
@@ -277,7 +346,10 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         { dryRun = false }: ImportOptions = {},
       ) {
         const snippets = yield* readSnippetsIn(sql, org, text)
-        const { compiled, faults, templates, warnings } = yield* checking.run(org, "file", { text, snippets }).pipe(
+        const { compiled, faults, snippets: own, templates, warnings } = yield* checking.run(org, "file", {
+          text,
+          snippets,
+        }).pipe(
           Effect.catchTag("WorkFailed", stoppedFile),
         )
         if (faults.length > 0) {
@@ -288,7 +360,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         yield* tellWarnings(warnings.map(unplaced))
         if (!dryRun) yield* keepCompiled(sql, org, compiled)
         return yield* Effect.catchTag(
-          store(org, whole(templates), dryRun),
+          store(org, whole(templates), own, dryRun),
           "InvalidInput",
           ({ faults }) => new FileRefused({ faults: faults.map(placed) }),
         )
@@ -297,15 +369,13 @@ export class TemplateImports extends Context.Service<TemplateImports, {
       const importAll = Effect.fn("TemplateImports.importAll")(
         function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
           const variants = inputs.flatMap(({ variants = [] }) => variants)
-          const attached = yield* Effect.orDie(
-            withSnippets(sql, org, variants.map(({ formats = {}, vars }) => ({ formats, vars }))),
-          )
+          const attached = yield* Effect.orDie(withSnippets(sql, org, variants.map(sourcesOf)))
           const liquid = yield* sources.checkAll(org, attached)
           const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
           const faults = [...sizeFaults(inputs), ...inputFaults(inputs, (variant) => found.get(variant)?.faults ?? [])]
           if (faults.length > 0) return yield* new InvalidInput({ faults })
           yield* keepCompiled(sql, org, liquid.flatMap(({ compiled }) => compiled))
-          return yield* store(org, inputs)
+          return yield* store(org, inputs, [])
         },
       )
 

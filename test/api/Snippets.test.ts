@@ -149,6 +149,38 @@ suiteOnService("Snippets", (bench) => {
     assert.include(preview.warnings[0].message, 'the snippet "legal" needs "year"')
   })
 
+  it("are saved by an import with the templates that render them, or nothing is", async () => {
+    await bench.organization("files")
+    const at = "/organizations/files"
+    const file = {
+      snippets: [
+        { id: "footer", format: "html", text: "{% render 'legal', year: year %}" },
+        { id: "legal", text: "© {{ year }}" },
+      ],
+      templates: [template],
+    }
+    const dry = await ok("POST", `${at}/templates/import?dry_run=true`, file)
+    const all = [{ id: "footer", proposed: false }, { id: "legal", proposed: false }]
+    assert.deepStrictEqual(dry.snippets, all)
+    assert.deepStrictEqual((await ok("GET", `${at}/snippets`)).snippets, [])
+    const faulty = [
+      { ...file, templates: [{ ...template, owner: "nobody@example.com" }] },
+      { ...file, snippets: [file.snippets[0], { id: "legal", text: "{{ year" }] },
+      { ...file, snippets: [...file.snippets, { id: "Legal" }] },
+      { ...file, snippets: [...file.snippets, { id: "legal", text: "twice" }] },
+    ]
+    const pointers = ["/templates/0/owner", "/snippets/1/text", "/snippets/2/text", "/snippets/2/id"]
+    for (const [index, body] of faulty.entries()) {
+      const answer = await send("POST", `${at}/templates/import`, body)
+      assertProblem(answer, 400)
+      assert.include(faultsOf(answer).join("\n"), `${pointers[index]} `)
+    }
+    assert.deepStrictEqual((await ok("GET", `${at}/snippets`)).snippets, [])
+    assert.deepStrictEqual((await ok("POST", `${at}/templates/import`, file)).snippets, all)
+    assert.isUndefined((await ok("POST", `${at}/templates/import`, file)).snippets)
+    assert.strictEqual((await ok("GET", `${at}/snippets/legal`)).text, "© {{ year }}")
+  })
+
   it("keep versions with their authors, and refuse a save over another person's", async () => {
     const { at } = await started("versions")
     const { updated_at } = await ok("GET", `${at}/legal`)

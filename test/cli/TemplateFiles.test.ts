@@ -106,6 +106,14 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       assert.include(yield* ran("snippet", "list"), "legal")
       assert.strictEqual(JSON.parse(yield* ran("snippet", "show", "legal", "--json")).text, "© {{ year }} Acme")
       assert.include(yield* ran("snippet", "delete", "legal"), "exit 1: ")
+      const exported = yield* ran("template", "export", "spring")
+      assert.match(
+        exported,
+        /^snippets:\n {2}- id: legal\n {4}format: text\n {4}text: © \{\{ year \}\} Acme\ntemplates:/,
+      )
+      writeFileSync(join(folder, "spring.yaml"), exported.replace("Acme", "Acme Ltd"))
+      assert.include(yield* ran("template", "diff", join(folder, "spring.yaml")), "Snippets to save: legal")
+      assert.include(yield* ran("template", "import", join(folder, "spring.yaml")), "Snippets: legal")
     }))
 
   it.effect("are imported with warnings about doubtful content at its place in the file", () =>

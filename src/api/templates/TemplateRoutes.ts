@@ -41,9 +41,15 @@ export const layer = managed(
             yield* dryRun ? noteNothing : note(input)
             yield* warn(request, ofMembers(unknownInImport(input)))
             const done = yield* imports.importJson(slug, input, { dryRun })
-            const { changes, created, relearned, unchanged, updated } = done
+            const { changes, created, relearned, snippets, unchanged, updated } = done
             if (!dryRun) yield* relearn(slug, relearned)
-            return { created, updated, unchanged, ...(dryRun ? { changes } : {}) }
+            return {
+              created,
+              updated,
+              unchanged,
+              ...(snippets.length === 0 ? {} : { snippets }),
+              ...(dryRun ? { changes } : {}),
+            }
           }).pipe(orProposed(({ created, unchanged, updated }: Imported) => ({ created, updated, unchanged }))),
       },
       changeTemplates: {

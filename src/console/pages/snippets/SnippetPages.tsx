@@ -6,7 +6,6 @@ import { maxSnippets, type SnippetDetail, SnippetInput } from "../../../domain/S
 import { fieldsOfSnippet, Snippets } from "../../../templates/Snippets.ts"
 import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
 import { askFirst } from "../../components/AskFirst.tsx"
-import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Field, SelectField } from "../../components/Field.tsx"

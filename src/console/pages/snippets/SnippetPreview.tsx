@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { Previews } from "../../../decide/Previews.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { SnippetUser } from "../../../domain/Snippet.ts"
-import type { Format } from "../../../domain/Template.ts"
+import type { RenderedFormat } from "../../../domain/Template.ts"
 import { withWarnings } from "../../../store/WarningTrail.ts"
 import { Snippets } from "../../../templates/Snippets.ts"
 import { Field } from "../../components/Field.tsx"
@@ -42,7 +42,7 @@ const argumentsOf = (source: string, sent: Fields): Readonly<Record<string, unkn
   )
 
 /** What saving the text would refuse and warn of, and the templates that it would change. */
-const checked = (org: PageRequest["org"], id: string, text: string, format: Format) =>
+const checked = (org: PageRequest["org"], id: string, text: string, format: RenderedFormat) =>
   Snippets.use((snippets) =>
     withWarnings(
       snippets.check(org.slug, id, { text, format }).pipe(
@@ -59,7 +59,7 @@ const preview = Effect.fnUntraced(function* ({ fields, org, query, request }: Pa
   const known = query.get("snippet") ?? ""
   const stored = known === "" ? undefined : yield* (yield* Snippets).get(org.slug, known)
   const text = isSent ? lines(fields["text"]) : stored?.text ?? ""
-  const format: Format = (isSent ? fields["format"] : stored?.format) === "html" ? "html" : "text"
+  const format: RenderedFormat = (isSent ? fields["format"] : stored?.format) === "html" ? "html" : "text"
   const about = isSent ? yield* checked(org, known || fields["id"] || "new-snippet", text, format) : undefined
   const rendered = yield* inTime(
     (yield* Previews).render(org.slug, [{ vars: { Preview: text }, formats: { Preview: format } }], {

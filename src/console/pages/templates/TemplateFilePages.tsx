@@ -8,6 +8,8 @@ import { lookedUp } from "../../../api/http/Requests.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
 import { type Imported, TemplateImports } from "../../../templates/TemplateImports.ts"
+import { snippetsForFile } from "../../../domain/Snippet.ts"
+import { Snippets } from "../../../templates/Snippets.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { withWarnings } from "../../../store/WarningTrail.ts"
 import { assets } from "../../Assets.ts"
@@ -232,6 +234,18 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     part("Created", done.created),
     part("Changed", done.updated),
     part("Unchanged", done.unchanged),
+    done.snippets.length > 0 && (
+      <Card title={`Snippets: ${done.snippets.length}`}>
+        <ul class="plain-list">
+          {done.snippets.map(({ id, proposed }) => (
+            <li>
+              <a href={`/console/o/${org.slug}/snippets/${id}`}>{id}</a>
+              {proposed && " waits for approval"}
+            </li>
+          ))}
+        </ul>
+      </Card>
+    ),
   )
 })
 
@@ -240,8 +254,13 @@ const file = Effect.fnUntraced(
   function* (org: OrgSlug, all: ReadonlyArray<Template>, format: string | null, name: string) {
     const checking = yield* Checking
     const as = format === "json" ? "json" : "yaml"
-    const write = (part: ReadonlyArray<Template>) =>
-      checking.run(org, "format", { templates: part.map(TemplateFile.inputOf), as })
+    const snippets = snippetsForFile(yield* (yield* Snippets).list(org), all)
+    const write = (part: ReadonlyArray<Template>, index: number) =>
+      checking.run(org, "format", {
+        templates: part.map(TemplateFile.inputOf),
+        snippets: index === 0 ? snippets : [],
+        as,
+      })
     const text = TemplateFile.joined(yield* Effect.forEach(partsOf(all), write), as)
     return download(text, `${name}.${as}`, as === "json" ? "application/json" : "application/yaml; charset=utf-8")
   },
