@@ -1,4 +1,4 @@
-import { Context, type Duration, Effect, Layer } from "effect"
+import { Context, type Duration, Effect, Layer, Semaphore } from "effect"
 import { addedRefusals } from "../domain/refusals/Refusals.ts"
 import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
 import type { BodyChunk, BodyToRead, ReadAnswer, ReadRequest } from "./BodyReading.ts"
@@ -29,15 +29,7 @@ export interface Readable extends Omit<BodyToRead, "reading"> {
   readonly reading: { readonly key: string; readonly reading: Reading } | undefined
 }
 
-/** A slice of the content of bodies, and an effect that reads the next slice. */
-interface Slice {
-  readonly chunks: ReadonlyArray<BodyChunk>
-  /**
-   * Reads the next slice. Undefined for the last slice. Fails with `WorkFailed` if the process exits or exceeds its
-   * deadline.
-   */
-  readonly next: Effect.Effect<Slice, WorkFailed> | undefined
-}
+const failed = (reason: WorkFailed["reason"], detail: string) => new WorkFailed({ reason, detail, note: undefined })
 
 const deadlines = { batches: "5 seconds", singles: "10 seconds" } as const
 
@@ -51,15 +43,14 @@ const maxHeapMiB = 80
  */
 export class BodyReader extends Context.Service<BodyReader, {
   /**
-   * Reads bodies and returns the first slice of their content, about `sliceWeight` events. A lane serves one caller at
-   * a time, which must read all slices before the next caller starts. Fails with `WorkFailed`, whose note is the id of
-   * the body being read, if the process exits or exceeds its deadline.
+   * Reads bodies and returns their content in slices of about `sliceWeight` events. A lane serves one caller at a time.
+   * Fails with `WorkFailed`, whose note is the id of the body being read, if the process exits or exceeds its deadline.
    */
   readonly read: (
     lane: ReadingLane,
     bodies: ReadonlyArray<Readable>,
     sliceWeight: number,
-  ) => Effect.Effect<Slice, WorkFailed>
+  ) => Effect.Effect<ReadonlyArray<ReadonlyArray<BodyChunk>>, WorkFailed>
 }>()("parlance/intake/BodyReader") {
   static readonly layer = Layer.effect(
     BodyReader,
@@ -79,14 +70,10 @@ export class BodyReader extends Context.Service<BodyReader, {
         singles: yield* start("singles"),
       }
 
-      const sliceOf = (lane: ReadingLane, { chunks, isLast }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
-        chunks,
-        next: isLast ? undefined : Effect.flatMap(processes[lane].ask({ type: "next" }), (answer) =>
-          // A process that was restarted in the meantime has no content of these bodies.
-          answer.type === "slice" && answer.chunks.length > 0
-            ? Effect.succeed(sliceOf(lane, answer))
-            : new WorkFailed({ reason: "ended", detail: "The process ended before all was taken", note: undefined })),
-      })
+      const turns: { readonly [lane in ReadingLane]: Semaphore.Semaphore } = {
+        batches: Semaphore.makeUnsafe(1),
+        singles: Semaphore.makeUnsafe(1),
+      }
 
       const read = Effect.fnUntraced(
         function* (lane: ReadingLane, bodies: ReadonlyArray<Readable>, sliceWeight: number) {
@@ -105,9 +92,17 @@ export class BodyReader extends Context.Service<BodyReader, {
             )
             answer = yield* processes[lane].ask(request(new Map(readings)))
           }
-          if (answer.type === "slice") return sliceOf(lane, answer)
-          return yield* new WorkFailed({ reason: "threw", detail: "Settings of a source are missing", note: undefined })
+          const slices: Array<ReadonlyArray<BodyChunk>> = []
+          while (answer.type === "slice") {
+            // A process that was restarted in the meantime has no content of these bodies.
+            if (answer.chunks.length === 0) return yield* failed("ended", "The process ended before all was taken")
+            slices.push(answer.chunks)
+            if (answer.isLast) return slices
+            answer = yield* processes[lane].ask({ type: "next" })
+          }
+          return yield* failed("threw", "Settings of a source are missing")
         },
+        (effect, lane) => turns[lane].withPermits(1)(effect),
       )
 
       return BodyReader.of({ read })

@@ -95,9 +95,7 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
     const bodyStore = BodyStore.make(sql, profiles, erasures, bodies)
     let left: ReadonlyArray<number> = bodies.map(({ id }) => id)
     const lane: ReadingLane = isSingle ? "singles" : "batches"
-    let slice = yield* reader.read(lane, bodies.map(readableOf), sliceWeight)
-    while (true) {
-      const { chunks } = slice
+    for (const chunks of yield* reader.read(lane, bodies.map(readableOf), sliceWeight)) {
       let events = bodyStore.eventsOf(chunks)
       do {
         const storeSlice = Effect.gen(function* () {
@@ -122,8 +120,6 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
         yield* bodyStore.count(stored.done)
         if (stored.isTraced) yield* wake(stored.templates)
       } while (events.length > 0)
-      if (slice.next === undefined) return
-      slice = yield* slice.next
     }
   })
 
