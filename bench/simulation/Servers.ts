@@ -17,8 +17,6 @@ export const costs = {
   /** Bytes with indexes of the received bodies of a decision's events, which are kept for 30 days. */
   bodyBytesPerDecision: 296,
   eventsPerDecision: 1.35,
-  /** Events of one organization, whose lock makes transactions serial. */
-  eventsOfOrganization: 9_600,
 } as const
 
 /**
@@ -53,9 +51,8 @@ export const remedies = {
     { name: "disks of 16 TB", change: { diskBytes: 16e12 } },
   ],
   "limit of the key": [{ name: "`KEY_RATE_LIMIT=none`", change: { keyLimit: Infinity } }],
-  "lock of the organization": [{ name: "the largest organization divided into ten", change: { parts: 10 } }],
   connections: [{ name: "`DATABASE_POOL_SIZE=4`", change: { pool: 4 } }],
-  "processors of the database": [],
+  "processors of the database": [{ name: "the largest organization divided into ten", change: { parts: 10 } }],
 } as const satisfies Record<string, ReadonlyArray<Remedy>>
 export type LimitName = keyof typeof remedies
 
@@ -90,7 +87,6 @@ export const capacities = (
   return {
     disk: machines.load * stored * machines.peakOverMean / share,
     "limit of the key": keyLimit / largest,
-    "lock of the organization": costs.eventsOfOrganization / costs.eventsPerDecision / largest,
     connections: perNode * Math.floor(machines.connections / (pool + 2)) / share,
     "processors of the database": perDatabase / share,
   }
@@ -116,6 +112,8 @@ export const growth = (servers: number, placements = 200): ReadonlyArray<Step> =
     }).sort((a, b) => a[1] - b[1])
     const [limit, rate] = all[placements >> 1]!
     const remedy = remedies[limit].find(({ change }: Remedy) =>
+      // The parts of an organization help only on different servers.
+      (change.parts === undefined || servers > 1) &&
       Object.entries(change).some(([name, value]) => settings[name as keyof ServerSettings] !== value)
     )
     steps.push({ servers, limit, rate, remedy: remedy?.name })

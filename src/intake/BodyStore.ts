@@ -7,7 +7,7 @@ import { type BodyChunk, type ItemFault, maxUnused, type Unused } from "./BodyRe
 import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import type { Projections } from "../journal/Projection.ts"
 import type { ErasureQueue } from "../erasure/ErasureQueue.ts"
-import { lockEvents } from "../journal/events/EventLock.ts"
+import { lockArrivals } from "../journal/events/EventLock.ts"
 import { type IncomingEvent, storeEvents } from "../journal/events/EventStore.ts"
 import type { Body } from "../journal/inbox/IntakeBatches.ts"
 import { noteCompleted } from "../journal/inbox/Completed.ts"
@@ -89,10 +89,8 @@ export const make = (
       return events.map((event): IncomingEvent => ({ ...event, org: orgSlug, source, inboxId: id, receivedAt: at }))
     })
 
-  const applyProfiles = (chunks: ReadonlyArray<BodyChunk>) =>
-    profiles.apply(
-      chunks.flatMap((chunk) => chunk.profiles.map((one) => ({ ...one, org: byId.get(chunk.id)!.orgSlug }))),
-    )
+  const profilesOf = (chunks: ReadonlyArray<BodyChunk>) =>
+    chunks.flatMap((chunk) => chunk.profiles.map((one) => ({ ...one, org: byId.get(chunk.id)!.orgSlug })))
 
   /** Stores requests to erase people, after all other content of their body. They are carried out later. */
   const requestErasures = (chunks: ReadonlyArray<BodyChunk>) =>
@@ -111,7 +109,9 @@ export const make = (
     const now = yield* Clock.currentTimeMillis
     const templates = new Map<string, readonly [string, string]>()
     const sorted = yield* moveTestEvents(sql, events)
-    yield* lockEvents(sql, [...chunks.map(({ id }) => byId.get(id)!.orgSlug), ...sorted.map(({ org }) => org)])
+    const updates = profilesOf(chunks)
+    const orgs = [...chunks.map(({ id }) => byId.get(id)!.orgSlug), ...sorted.map(({ org }) => org)]
+    yield* lockArrivals(sql, orgs, sorted, updates)
     const { left, stored } = yield* storeEvents(sql, sorted, now)
     for (const { event, ignored, templates: named } of stored) {
       const { inboxId, org } = event
@@ -124,7 +124,7 @@ export const make = (
       for (const template of named) templates.set(`${org}/${template}`, [org, template])
     }
     if (left.length > 0) return { done: [], templates, left }
-    yield* applyProfiles(chunks)
+    yield* profiles.apply(updates)
     const done = chunks.filter(({ isLast }) => isLast).map(({ id }) => byId.get(id)!)
     if (done.length > 0) yield* note(done)
     yield* requestErasures(chunks)

@@ -35,8 +35,8 @@ interface JournalChanges {
 export interface Projection {
   readonly name: string
   /**
-   * Derives rows from newly stored events. Runs in the transaction that stores the events and holds the lock of their
-   * organizations (see `lockEvents`). Must be idempotent: it may be called again for stored events.
+   * Derives rows from newly stored events. Runs in the transaction that stores the events and holds the locks of the
+   * people (see `lockPeople`). Must be idempotent: it may be called again for stored events.
    */
   readonly apply: (sql: SqlClient.SqlClient, changes: JournalChanges) => Effect.Effect<void, SqlError>
 }

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { profileOfUser, profilesOfEmail } from "../profiles/ProfileRows.ts"
+import { lockHistories } from "../journal/events/EventLock.ts"
 import type { ZoneReport } from "../journal/Projection.ts"
 import { SeededMap } from "../json/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
@@ -101,8 +102,9 @@ const read = (sql: SqlClient.SqlClient, holders: ReadonlyArray<Holder>) => {
 }
 
 /**
- * Updates histories, inside a transaction that holds the event lock of the organizations, because each row is read,
- * changed and written. Idempotent: an existing touch is not added again, and a missing touch is not an error.
+ * Updates histories, inside a transaction that holds the locks of the users (see `lockPeople`), because each row is
+ * read, changed and written. Locks the rows that decisions without a user share. Idempotent: an existing touch is not
+ * added again, and a missing touch is not an error.
  */
 export const applyTouches = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -122,6 +124,8 @@ export const applyTouches = Effect.fnUntraced(function* (
   }
   if (byHolder.size === 0) return
   const entries = [...byHolder.values()]
+  const shared = entries.flatMap(({ holder: { kind, org, person } }) => kind === "user" ? [] : [`${org} ${person}`])
+  if (shared.length > 0) yield* lockHistories(sql, shared)
   const known = new Map(
     (yield* read(sql, entries.map(({ holder }) => holder))).map(({ place, touches }) => [place, fromBytes(touches)]),
   )

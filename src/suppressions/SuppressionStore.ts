@@ -171,32 +171,52 @@ const latest = <A extends AddressActivity>(all: ReadonlyArray<A>) => {
   return [...byKey.entries()].sort(([a], [b]) => a < b ? -1 : 1).map(([, row]) => row)
 }
 
-/**
- * Resets the count of soft bounces of addresses that a message has reached since the last bounce. Call this in a
- * transaction.
- */
-export const clearSoftBounces = Effect.fnUntraced(function* (
+/** An address whose count of soft bounces a later message resets. */
+interface Reached {
+  readonly org: string
+  readonly key: AddressKey
+  /** Unit: Unix milliseconds. */
+  readonly at: number
+}
+
+const reachedColumns = { org_slug: "text", address_key: "text", at: "float8" } as const
+
+const reachedRows = (sql: SqlClient.SqlClient, reached: ReadonlyArray<Reached>) => {
+  const rows = reached.map(({ at, key, org }) => ({ org_slug: org, address_key: key, at }))
+  return sql`${recordset(rows, reachedColumns)}
+    WHERE s.org_slug = r.org_slug AND s.address_key = r.address_key AND s.last_at <= to_timestamp(r.at / 1000.0)`
+}
+
+/** Finds the addresses with a count of soft bounces that a message has reached since the last bounce. */
+export const withSoftBounces = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   arrivals: ReadonlyArray<AddressActivity>,
-): Effect.fn.Return<void, SqlError> {
-  if (arrivals.length === 0) return
+): Effect.fn.Return<ReadonlyArray<Reached>, SqlError> {
+  if (arrivals.length === 0) return []
   // Organizations usually have no counted bounces, so their addresses need no comparison.
   const counting = yield* sql<{ org: string }>`
     SELECT o.org FROM unnest(${[...new Set(arrivals.map(({ org }) => org))]}::text[]) AS o(org)
     WHERE EXISTS (SELECT 1 FROM soft_bounces s WHERE s.org_slug = o.org)`
   const orgs = new Set(counting.map(({ org }) => org))
   const rows = latest(arrivals.filter(({ org }) => orgs.has(org)))
-    .map(({ key, one }) => ({ org_slug: one.org, address_key: key, at: one.at }))
-  if (rows.length === 0) return
-  yield* sql`
-    DELETE FROM soft_bounces s
-    USING ${recordset(rows, { org_slug: "text", address_key: "text", at: "float8" })}
-    WHERE s.org_slug = r.org_slug AND s.address_key = r.address_key AND s.last_at <= to_timestamp(r.at / 1000.0)`
+    .map(({ key, one: { at, org } }): Reached => ({ org, key, at }))
+  if (rows.length === 0) return []
+  const found = yield* sql<{ org: string; key: AddressKey }>`
+    SELECT s.org_slug AS org, s.address_key AS key FROM soft_bounces s, ${reachedRows(sql, rows)}`
+  const names = new Set(found.map(({ key, org }) => `${org}\0${key}`))
+  return rows.filter(({ key, org }) => names.has(`${org}\0${key}`))
 })
 
+/** Resets the count of soft bounces of addresses found by `withSoftBounces`. Call this in a transaction. */
+export const clearSoftBounces = (
+  sql: SqlClient.SqlClient,
+  reached: ReadonlyArray<Reached>,
+): Effect.Effect<unknown, SqlError> =>
+  reached.length === 0 ? Effect.void : sql`DELETE FROM soft_bounces s USING ${reachedRows(sql, reached)}`
+
 /**
- * Counts soft bounces, and suppresses addresses that reach their organization's limit. Call this in a transaction. No
- * other transaction may count for these organizations at the same time.
+ * Counts soft bounces, and suppresses addresses that reach their organization's limit. Call this in a transaction that
+ * no other transaction that counts for these organizations runs beside.
  */
 export const countSoftBounces = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -16,13 +16,14 @@ import { isAttributable, isTellable, waitsForLink } from "./Claim.ts"
 import { contributionOf, inOrder, readEvents, type StoredEvent } from "./DecisionEvents.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
 import { bearsOnSuppression, suppressByEvents } from "./EventSuppressions.ts"
+import { lockPeople } from "./EventLock.ts"
 import { findKnown } from "./KnownEvents.ts"
 import { type Contribution, difference, ignoredReason } from "./Outcomes.ts"
 import { repeatsOf } from "./Repeats.ts"
 import { rulesFor } from "./RevenueRules.ts"
 
-// Stores events and adds their counts to the ledger. All functions require a transaction that holds the lock of the
-// events' organizations: see `lockEvents`.
+// Stores events and adds their counts to the ledger. All functions require a transaction that holds the locks of the
+// events (see `lockArrivals`), and functions that count events also the locks of their decisions (see `lockPeople`).
 
 /** An event to store, or a stored event without a decision. */
 export interface IncomingEvent extends NormalizedEvent {
@@ -367,8 +368,11 @@ interface NewEvent {
   readonly ignored: string | undefined
 }
 
-/** Maximum number of decisions that events are attributed to in one transaction. A single event may exceed it. */
-const maxPlacements = 5_000
+/**
+ * Maximum number of decisions that events are attributed to in one transaction, and of locks for them. A single event
+ * may exceed it.
+ */
+const maxPlacements = 1_000
 
 /** Returns how many of the first events fit into one transaction, given the decisions of each event. Minimum 1. */
 export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number => {
@@ -403,7 +407,15 @@ export const storeEvents = Effect.fnUntraced(function* (
     for (const decision of found[i]!) rows.push({ event, decision })
     if (found[i]!.length === 0) rows.push({ event, decision: undefined })
   })
-  const earlier = yield* readEarlier(sql, rows.flatMap(({ decision }) => decision ?? []))
+  const zones = fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {
+    const person = found[i]![0]?.user ?? user
+    return timeZone === undefined || person === undefined || isSandbox(org)
+      ? []
+      : [{ org, person, zone: timeZone, occurredAt }]
+  })
+  const decisions = rows.flatMap(({ decision }) => decision ?? [])
+  yield* lockPeople(sql, [...decisions, ...zones.map(({ org, person }) => ({ org, user: person, trackingId: "" }))])
+  const earlier = yield* readEarlier(sql, decisions)
   const placed = rows.length === 0 ? rows : yield* insertEvents(sql, rows, now)
   yield* countEvents(
     sql,
@@ -411,12 +423,6 @@ export const storeEvents = Effect.fnUntraced(function* (
     earlier,
   )
   yield* suppressByPlaced(sql, placed)
-  const zones = fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {
-    const person = found[i]![0]?.user ?? user
-    return timeZone === undefined || person === undefined || isSandbox(org)
-      ? []
-      : [{ org, person, zone: timeZone, occurredAt }]
-  })
   yield* applyProjections(sql, { decisions: [], zones })
   const stored = placed.length === rows.length ? fresh : [...new Set(placed.map(({ event }) => event))]
   const waiting = placed.filter((one) => statusOf(one) === "waiting").length

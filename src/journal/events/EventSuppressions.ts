@@ -13,7 +13,9 @@ import {
   applyOptIns,
   clearSoftBounces,
   countSoftBounces,
+  withSoftBounces,
 } from "../../suppressions/SuppressionStore.ts"
+import { lockSuppressions } from "./EventLock.ts"
 import { eventKinds, isSuppressing } from "../../domain/EventKinds.ts"
 
 /** An event that was just stored or just attributed to its decision. */
@@ -91,8 +93,8 @@ const profileAddresses = Effect.fnUntraced(function* (
 /**
  * Suppresses the addresses of bounces, complaints and unsubscribes, lifts unsubscribes after later opt-ins, and counts
  * soft bounces. Uses the address in the event, or the recipient's address, or otherwise the address in the user's
- * profile. Call this in the transaction that stores the events and holds the lock of their organizations (see
- * `lockEvents`). Returns the suppressing events without any known address.
+ * profile. Call this in the transaction that stores the events, after all its other locks. Returns the suppressing
+ * events without any known address.
  */
 export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>(
   sql: SqlClient.SqlClient,
@@ -101,8 +103,11 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
   const arrivals = events.filter(isArrival).flatMap((event): ReadonlyArray<AddressActivity> =>
     addressesOf(event).map((address) => ({ org: event.org as OrgSlug, address, at: event.occurredAt }))
   )
-  if (arrivals.length > 0) yield* clearSoftBounces(sql, arrivals)
+  const cleared = yield* withSoftBounces(sql, arrivals)
   const against = yield* withoutOtherGroups(sql, events.filter((event) => isAgainst(event) || event.optIn === true))
+  if (cleared.length + against.length === 0) return []
+  yield* lockSuppressions(sql, [...cleared, ...against].map(({ org }) => org))
+  yield* clearSoftBounces(sql, cleared)
   if (against.length === 0) return []
   const named = against.map(addressesOf)
   const unnamed = against.filter((_, i) => named[i]!.length === 0)

@@ -1,5 +1,5 @@
 import { Effect, Metric } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../../bandit/Window.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
@@ -8,7 +8,7 @@ import { recordset } from "../../store/Recordset.ts"
 import { attribute, resolveLinks } from "./Attribution.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import type { Projections } from "../Projection.ts"
-import { lockEvents } from "./EventLock.ts"
+import { lockArrivals, lockPeople } from "./EventLock.ts"
 import { suppressByEvents } from "./EventSuppressions.ts"
 import {
   countEvents,
@@ -89,11 +89,16 @@ const waitingColumns =
   e.inbox_id::float8 AS inbox_id, e.event, e.occurred_at, e.received_at, e.automated, e.link, e.value, e.currency,
   e.opt_out_group, e.suppresses`
 
+/** The part of a waiting event that is read before its locks. */
+interface Due extends EventId, Pick<Waiting, "event" | "messageKey" | "receivedAt" | "trackingId"> {}
+
+const dueColumns = "e.org_slug, e.source, e.event_key, e.event, e.message_key, e.tracking_id, e.received_at"
+
 /**
  * Reads the other waiting clicks of messages with a due click on a link of this service, so that one transaction counts
  * all of them.
  */
-const companionsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, due: ReadonlyArray<Waiting>) {
+const companionsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, due: ReadonlyArray<Due>) {
   const clicks = due.filter(({ event, source }) => event === "click" && source === deliverSource)
   if (clicks.length === 0) return []
   const keys = new Set(clicks.map(({ eventKey, orgSlug }) => `${orgSlug}\0${eventKey}`))
@@ -104,13 +109,64 @@ const companionsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, due:
     ]),
   )
   const since = Math.min(...clicks.map(({ receivedAt }) => receivedAt.getTime()))
-  const found = yield* sql<Waiting>`
-    SELECT ${sql.literal(waitingColumns)}
+  const found = yield* sql<Due>`
+    SELECT ${sql.literal(dueColumns)}
     FROM ${recordset([...messages.values()], { org_slug: "text", tracking_id: "text" })}
     JOIN events e ON e.org_slug = r.org_slug AND e.tracking_id = r.tracking_id
     WHERE e.source = ${deliverSource} AND e.event = 'click' AND e.status = 'waiting'
       AND e.received_at >= ${new Date(since)}`
   return found.filter(({ eventKey, orgSlug }) => !keys.has(`${orgSlug}\0${eventKey}`))
+})
+
+const lockedColumns = {
+  place: "int",
+  org_slug: "text",
+  source: "text",
+  event_key: "text",
+  received_at: "float8",
+  is_companion: "boolean",
+} as const
+
+/**
+ * Locks waiting events, and reads those that still wait and are `due` or companions, in order. Another node may have
+ * matched the others.
+ */
+const lockWaiting = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  found: ReadonlyArray<Due>,
+  companions: ReadonlyArray<Due>,
+  due: Statement.Fragment,
+): Effect.fn.Return<ReadonlyArray<Waiting>, SqlError> {
+  const all = [...found, ...companions]
+  yield* lockArrivals(
+    sql,
+    all.map(({ orgSlug }) => orgSlug),
+    all.map(({ eventKey, messageKey, orgSlug, source }) => ({
+      org: orgSlug,
+      source,
+      key: eventKey,
+      messageKey: messageKey ?? undefined,
+    })),
+  )
+  const wanted = all.map(({ eventKey, orgSlug, receivedAt, source }, place) => ({
+    place,
+    org_slug: orgSlug,
+    source,
+    event_key: eventKey,
+    received_at: receivedAt.getTime(),
+    is_companion: place >= found.length,
+  }))
+  return yield* sql<Waiting>`
+    SELECT ${sql.literal(waitingColumns)}
+    FROM ${recordset(wanted, lockedColumns)}
+    CROSS JOIN LATERAL (
+      SELECT * FROM events e
+      WHERE e.org_slug = r.org_slug AND e.source = r.source AND e.event_key = r.event_key AND e.template_id = ''
+        AND e.received_at >= to_timestamp(r.received_at / 1000.0)
+        AND e.received_at < to_timestamp((r.received_at + 1) / 1000.0)
+      ORDER BY e.org_slug, e.source, e.event_key, e.template_id LIMIT 1) e
+    WHERE e.status = 'waiting' AND (r.is_companion OR ${due})
+    ORDER BY r.place`
 })
 
 const matchColumns = {
@@ -149,17 +205,13 @@ export const matchWaiting = (
     // With `just`, events that continue to wait still match the condition. Therefore its pages are ordered by event
     // identity, not by due time.
     const order = sql.literal(wanted === undefined ? "e.retry_at" : "e.org_slug, e.source, e.event_key")
-    const orgs = yield* sql<{ orgSlug: string }>`
-      SELECT DISTINCT w.org_slug FROM (SELECT e.org_slug FROM events e WHERE ${due} ORDER BY ${order} LIMIT ${most}) w`
-    if (orgs.length === 0) return undefined
-    const slugs = orgs.map(({ orgSlug }) => orgSlug)
-    yield* lockEvents(sql, slugs)
-    // Read after the lock, because another node may have matched the events before.
-    const rows = yield* sql<Waiting>`
-      SELECT ${sql.literal(waitingColumns)} FROM events e WHERE ${due} AND e.org_slug IN ${sql.in(slugs)}
-      ORDER BY ${order} LIMIT ${most}`
+    const rows = yield* sql<Due>`
+      SELECT ${sql.literal(dueColumns)} FROM events e WHERE ${due} ORDER BY ${order} LIMIT ${most}`
     if (rows.length === 0) return undefined
-    const taken = just === undefined ? [...rows, ...(yield* companionsOf(sql, rows))] : rows
+    const companions = just === undefined ? yield* companionsOf(sql, rows) : []
+    const taken = yield* lockWaiting(sql, rows, companions, due)
+    const isFull = rows.length === most
+    if (taken.length === 0) return isFull ? rows.at(-1) : undefined
     const resolved = yield* resolveLinks(sql, taken.map((row) => incomingOf(row, now)))
     const found = yield* attribute(sql, resolved)
     // The next transaction handles the remaining events.
@@ -177,7 +229,9 @@ export const matchWaiting = (
         retry_at: next ?? null,
       }
     })
-    const earlier = yield* readEarlier(sql, found.slice(0, events.length).flat())
+    const decisions = found.slice(0, events.length).flat()
+    yield* lockPeople(sql, decisions)
+    const earlier = yield* readEarlier(sql, decisions)
     yield* sql`
       UPDATE events e SET template_id = r.template_id, tracking_id = r.tracking_id, status = r.status,
         retry_at = to_timestamp(r.retry_at / 1000.0)
@@ -198,5 +252,5 @@ export const matchWaiting = (
     )
     yield* suppressByEvents(sql, reported)
     yield* Metric.update(outcomeCounters.attributed, firsts.length)
-    return rows.length === most || events.length < taken.length ? taken[events.length - 1] : undefined
+    return isFull || events.length < taken.length ? taken[events.length - 1] : undefined
   }))
