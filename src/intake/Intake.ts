@@ -6,6 +6,7 @@ import { sourceIdOf } from "../domain/Source.ts"
 import { Inflow } from "../journal/Inflow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Profiles } from "../profiles/Profiles.ts"
+import { Settings } from "../settings/Settings.ts"
 import { bounded } from "../store/bounded.ts"
 import type { WorkFailed } from "../store/WorkerProcess.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
@@ -31,6 +32,12 @@ const gathering = "25 millis"
  * ([0113](../../docs/decisions/0113-latency-beside-events.md)).
  */
 const sliceWeight = 400
+
+/**
+ * Returns how many batches are stored at once: two, so that the service computes one while the database works on the
+ * other, or one if the pool has few connections for requests.
+ */
+const lanesOf = (databasePoolSize: number): number => databasePoolSize < 8 ? 1 : 2
 
 /** Time from the receipt of a body until its events are stored and counted. Unit: seconds. */
 const lag = Metric.histogram("parlance_event_lag_seconds", {
@@ -252,6 +259,7 @@ export class Intake extends Context.Service<Intake, {
       const reader = yield* BodyReader
       const learning = yield* Learning
       const share = yield* TraceShare
+      const { databasePoolSize } = yield* Settings
       const derive = Effect.provideContext(yield* Effect.context<Projections | OnSuppressed>())
       const scope = yield* Effect.scope
       const batches = IntakeBatches.make(sql, batchBytes)
@@ -307,15 +315,14 @@ export class Intake extends Context.Service<Intake, {
           })
         )
 
-      const takeBatches = Effect.gen(function* () {
-        yield* settleAll
-        while ((yield* takeNext(batches.claimBatch)) !== "none");
+      // One claim at a time: of two at once, neither would see the batch of the other.
+      const claimBatch = Semaphore.makeUnsafe(1).withPermits(1)(batches.claimBatch)
+      const takeAll = Effect.fnUntraced(function* (claim: Parameters<typeof takeNext>[0]) {
+        while ((yield* takeNext(claim)) !== "none");
       })
-
-      const takeSingles = Effect.gen(function* () {
-        yield* settleAll
-        while ((yield* takeNext(batches.claimSingle)) !== "none");
-      })
+      const lanes = Array.from({ length: lanesOf(databasePoolSize) }, () => takeAll(claimBatch))
+      const takeBatches = Effect.andThen(settleAll, Effect.all(lanes, { concurrency: "unbounded", discard: true }))
+      const takeSingles = Effect.andThen(settleAll, takeAll(batches.claimSingle))
 
       const takeNew = (entries: ReadonlyArray<ArrivedBody>) =>
         takeNext(Effect.tap(batches.claimNew(entries), () => Metric.update(stored, entries.length))).pipe(
