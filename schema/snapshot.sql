@@ -1195,6 +1195,7 @@ CREATE TABLE templates (
   owner text,
   send_nothing boolean NOT NULL DEFAULT false,
   runner_up_floor double precision NOT NULL DEFAULT 0,
+  locale jsonb,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
@@ -1291,6 +1292,7 @@ CREATE TABLE variant_versions (
   digest text NOT NULL,
   author text,
   saved_at timestamp with time zone NOT NULL,
+  locales json NOT NULL DEFAULT '{}'::json,
   PRIMARY KEY (org_slug, template_id, variant_id, id),
   FOREIGN KEY (org_slug, template_id, variant_id) REFERENCES variants(org_slug, template_id, id) ON DELETE CASCADE
 );
@@ -1309,6 +1311,7 @@ CREATE TABLE variants (
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
   components json NOT NULL DEFAULT '{}'::json,
+  locales json NOT NULL DEFAULT '{}'::json,
   PRIMARY KEY (org_slug, template_id, id),
   FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
 );

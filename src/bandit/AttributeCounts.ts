@@ -12,6 +12,7 @@ import {
   missingValue,
   numberOf,
   otherValue,
+  ownNames,
 } from "./Contexts.ts"
 import { dayMillis } from "./Window.ts"
 
@@ -375,7 +376,7 @@ export const schemeOf = (
   const rows = Map.groupBy(outcomes.rows, ({ name }) => name)
   const usable: Array<Candidate> = []
   for (const [name, { present, values }] of totals.keys) {
-    if (free.includes(name) || values === undefined || values.size > distinctValues) continue
+    if (ownNames.has(name) || values === undefined || values.size > distinctValues) continue
     if (present < leastShare * totals.sends || 2 * values.size > present) continue
     if (values.keys().some((value) => value.includes("@"))) continue
     const found = keyOf(

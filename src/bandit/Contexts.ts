@@ -29,6 +29,12 @@ export const builtIns: ReadonlyArray<{ readonly name: string; readonly values: R
   { name: "daypart", values: ["night", "morning", "afternoon", "evening"] },
 ]
 
+/** Name under which a context key has the locale of the texts that were sent. Not an attribute: it is never learned from. */
+export const copyLocale = "copy_locale"
+
+/** Names in context keys that are not attributes of requests. */
+export const ownNames: ReadonlySet<string> = new Set([...builtIns.map(({ name }) => name), copyLocale])
+
 /**
  * Maximum number of contexts that one `Contexts` distinguishes. A scheme is chosen so that it forms at most 512. New
  * values between two choices may exceed that number without harm: this limit only bounds the memory.

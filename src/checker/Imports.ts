@@ -28,11 +28,11 @@ const check = (
   const sound = new Set<string>()
   const warnings: Array<Fault> = []
   const compiled: Array<CompiledSource> = []
-  const faults = inputFaults(templates, ({ formats = {}, vars }, at) => {
+  const faults = inputFaults(templates, ({ formats = {}, locales, vars }, at, locale) => {
     note(at)
-    const key = JSON.stringify([vars, formats])
+    const key = JSON.stringify([vars, formats, locales, locale])
     if (sound.has(key)) return []
-    const checked = checkVariant({ vars, formats, snippets })
+    const checked = checkVariant({ vars, formats, snippets, locales, locale })
     if (checked.faults.length === 0) sound.add(key)
     compiled.push(...checked.compiled)
     if (warnings.length < maxWarnings) warnings.push(...atVariables(checked.warnings, at))

@@ -1,6 +1,7 @@
 import { Result } from "effect"
 import { Buffer } from "node:buffer"
 import { renderedFormats } from "../domain/Template.ts"
+import { fallbackChain, textsFor } from "../domain/Locale.ts"
 import * as Json from "../json/Json.ts"
 import { stepsOnly } from "../rendering/Budget.ts"
 import { checkSources, plainFault } from "../rendering/CheckSources.ts"
@@ -20,7 +21,7 @@ const cutTo = (vars: Readonly<Record<string, string>>, maxText: number): Readonl
 const firstOfPlaces = (warnings: ReadonlyArray<SourceFault>): ReadonlyArray<SourceFault> => {
   const places = new Map<string, SourceFault>()
   for (const warning of warnings) {
-    const place = `${warning.line} ${warning.column} ${warning.variable}`
+    const place = `${warning.line} ${warning.column} ${warning.locale ?? ""} ${warning.variable}`
     if (!places.has(place)) places.set(place, warning)
   }
   return [...places.values()]
@@ -34,16 +35,25 @@ const renderOne = (
 ): Rendered => {
   const checked = check === undefined ? { faults: [], warnings: [] } : checkSources(sources)
   if (check === "draft" && checked.faults.length > 0) return { stage: "source", faults: checked.faults }
-  const variant = compileVariant(sources)
+  const { locale, locales = {}, shown } = sources
+  const texts = shown === undefined ? undefined : textsFor({ ...sources, locales }, fallbackChain(shown), locale ?? "")
+  const inLocale = { locale, localeOf: texts?.localeOf }
+  const variant = compileVariant({ ...sources, vars: texts?.vars ?? sources.vars })
   if (variant.faults.length > 0) return { stage: "source", faults: variant.faults }
   const formats = renderedFormats(sources.formats)
   const { snippets = noSnippets } = sources
-  const placed = (faults: ReadonlyArray<SourceFault>) => faults.map((fault) => plainFault(inSource(variant, fault)))
+  const placed = (faults: ReadonlyArray<SourceFault>) =>
+    faults.map((fault): SourceFault => {
+      const own = texts?.localeOf[fault.variable]
+      const plain = plainFault(inSource(variant, fault))
+      return own === undefined || own === locale ? plain : { ...plain, locale: own }
+    })
   const parsed = Renderer.parseVars(variant.vars, formats)
   if (Result.isFailure(parsed)) return { stage: "source", faults: placed(parsed.failure.faults) }
   const unusable: Array<SourceFault> = []
   const rendered = Renderer.render(parsed.success, fields, {
     strict,
+    ...inLocale,
     now,
     timeZone,
     snippets,
@@ -62,7 +72,13 @@ const renderOne = (
   )
   const vars = maxText === undefined ? rendered.success : cutTo(rendered.success, maxText)
   if (check === undefined) return { vars, warnings: placed(unusable), compiled }
-  const observed = Renderer.observe(parsed.success, fields, { now, timeZone, snippets, budget: stepsOnly() })
+  const observed = Renderer.observe(parsed.success, fields, {
+    ...inLocale,
+    now,
+    timeZone,
+    snippets,
+    budget: stepsOnly(),
+  })
   const found = [
     ...checked.faults,
     ...checked.warnings,

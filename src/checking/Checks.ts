@@ -1,5 +1,5 @@
 import type { Fault } from "../domain/Errors.ts"
-import type { Formats, TemplateInput, Vars } from "../domain/Template.ts"
+import type { Formats, Locales, TemplateInput, Vars } from "../domain/Template.ts"
 import type { DryRun } from "../domain/DryRun.ts"
 import type { CopyPlatform } from "../domain/CopyPlatform.ts"
 import type { SourceId } from "../domain/Source.ts"
@@ -13,6 +13,12 @@ export interface Sources {
   readonly formats: Formats
   /** The snippets that the variables render, with the snippets in them. Default: none. */
   readonly snippets?: SnippetSources
+  /** Texts in other locales. Default: none. */
+  readonly locales?: Locales | undefined
+  /** The locale of `vars`. Default: unknown. */
+  readonly locale?: string | undefined
+  /** The locale to render. Default: the locale of `vars`. */
+  readonly shown?: string | undefined
 }
 
 /** A place of a converted source that needs a person. */

@@ -69,6 +69,7 @@ export const connectionCommand = commandGroup("connection", "Platforms that send
     to: text("to", "Send a test message to this address and list problems that mail receivers may report"),
     template_id: text("template", "With --to: send the content of this template"),
     copy_id: text("variant", "With --template: the variant. Default: the first active one"),
+    locale: text("locale", "With --template: the locale of the texts, such as de-AT"),
     fields: json("fields", "With --template: values for its placeholders, as JSON"),
   }, function* (client, { connection, to, ...content }) {
     if (to === undefined && Object.values(content).some((value) => value !== undefined)) {

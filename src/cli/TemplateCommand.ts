@@ -1,5 +1,6 @@
 import { Flag } from "effect/cli"
 import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
+import { localeWords } from "../domain/Locale.ts"
 import { Objective, type Template, TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { trackingInput, trackingText } from "../domain/Tracking.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
@@ -35,6 +36,7 @@ const columns: TableColumns<Template> = {
   variants: ({ variants }) => variants.length,
   active: ({ variants }) => variants.filter(({ active }) => active).length,
   strict: "strict",
+  locale: ({ locale }) => localeWords(locale),
   "sticky hours": "sticky_hours",
   "runner-up": "runner_up_floor",
   goal: ({ objective }) => objectiveText(objective),
@@ -52,6 +54,12 @@ const columns: TableColumns<Template> = {
 
 const settings = {
   strict: switchable("strict", "Fail if a field is missing instead of leaving it blank"),
+  locale: parsed(
+    "locale",
+    "Attribute or field with the person's locale, and the locale of the texts in vars: attribute=language,default=en or " +
+      "field=user.locale,default=en; one: texts in one locale",
+    (text) => text === "one" ? null : Object.fromEntries(text.split(",").map((part) => part.split("=", 2))),
+  ),
   sticky_hours: number("sticky-hours", "Hours for which a user keeps the same variant"),
   runner_up_floor: number(
     "runner-up-floor",

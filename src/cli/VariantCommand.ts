@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { CopyId } from "../domain/Ids.ts"
+import { sourceName } from "../text/TextFaults.ts"
 import { type Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
 import { call, callWith, commandGroup, steps } from "./ApiCommand.ts"
 import { ManagementClient } from "./Connection.ts"
@@ -18,6 +19,7 @@ const columns: TableColumns<Variant> = {
   name: "name",
   active: "active",
   variables: ({ vars }) => Object.keys(vars).join(" "),
+  locales: ({ locales }) => Object.keys(locales).join(" "),
   conditions: ({ targeting }) => targeting.length,
   seasons: ({ seasons }) => seasons.length,
   updated: "updated_at",
@@ -33,6 +35,7 @@ const content = {
     Flag.withDescription("A variable's format as name=text, name=html or name=mjml; repeat for several"),
     Flag.optional,
   ),
+  locales: json("locales", 'Texts in other locales as JSON, such as {"de":{"subject":"Hallo {{ name }}"}}'),
   active: switchable("active", "Whether the variant is served. --no-active deactivates it"),
   targeting: json("targeting", 'Conditions as JSON, such as [{"attribute":"tier","op":"is","values":["gold"]}]'),
   seasons: json("seasons", 'Seasons as JSON, such as [{"annual":{"from":"11-15","to":"01-06"}}]'),
@@ -162,17 +165,19 @@ export const variantCommand = commandGroup("variant", "Variants of a template", 
       copy_id: Argument.String("variant").pipe(Argument.optional),
       fields: sampleJson("fields"),
       attrs: sampleJson("attrs"),
+      locale: text("locale", "The locale to render, such as de-AT. Default: the locale in the fields or attributes"),
       user_id: text("user", "Show whether this user is in the holdout"),
     },
-  ).text(({ checks = [], compiled = {}, held_out, variants, vars, warnings = [] }) =>
+  ).text(({ checks = [], compiled = {}, held_out, locale, variants, vars, warnings = [] }) =>
     [
+      ...(locale === undefined ? [] : [`Locale: ${locale}\n`]),
       ...Object.entries(vars ?? {}).map(([name, text]) => `${name}:\n${text}\n`),
       ...Object.entries(compiled).map(([name, bytes]) => `${name}: ${bytes} bytes of HTML, compiled from MJML\n`),
       ...checks.map(({ detail, status, variable }) =>
         `${status === "ok" ? "ok" : "warning"}: ${variable}: ${detail}\n`
       ),
-      ...warnings.map(({ column, line, message, variable }) =>
-        `warning: ${variable}, line ${line}, column ${column}: ${message}\n`
+      ...warnings.map((warning) =>
+        `warning: ${sourceName(warning)}, line ${warning.line}, column ${warning.column}: ${warning.message}\n`
       ),
       tableOf({ variant: "id", eligible: "eligible", reason: ({ reason }) => reason ?? "" }, variants),
       ...(held_out === undefined ? [] : [`The user is ${held_out ? "" : "not "}held out`]),

@@ -41,6 +41,8 @@ type Outcome =
     readonly trackingId: string
     readonly copyId: CopyId
     readonly vars: Readonly<Record<string, string>>
+    /** The locale of the texts. Undefined for a template in one locale. */
+    readonly locale?: string | undefined
     /** False if the store is down and the decision is only in memory. */
     readonly durable: boolean
     readonly trace?: unknown

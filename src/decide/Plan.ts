@@ -1,4 +1,5 @@
 import type { RecordedContext } from "../learning/ContextRecorder.ts"
+import { localeIn, withLocale } from "../journal/decisions/DecisionLocale.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { holdoutText } from "../domain/Holdout.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
@@ -84,7 +85,7 @@ export const planDecision = (
     trackingId,
     trackingIdGiven: request.trackingId !== undefined && request.isNewId !== true,
     userId: request.userId,
-    context: made.context,
+    context: answer._tag === "Chosen" ? withLocale(made.context, answer.locale) : made.context,
     extraAttributes: made.extraAttributes,
     policy: made.policy,
     window: request.window,
@@ -162,10 +163,11 @@ export const answerRepeat = (
   rendered?: Answer,
 ): Answer | undefined => {
   const { request, trackingId } = input
-  const { copyId } = existing
+  const { context, copyId } = existing
   const answer: Answer | undefined = request.copyId !== undefined && request.copyId !== copyId
     ? { _tag: "Reused", trackingId, forced: request.copyId, existing: copyId }
-    : rendered ?? renderChoice(input, copyId, trackingId, trace, existing.mode === "control")
+    : rendered ??
+      renderChoice({ ...input, locale: localeIn(context) }, copyId, trackingId, trace, existing.mode === "control")
   return answer && withDifferences(answer, existing, request)
 }
 
@@ -179,7 +181,7 @@ export const applyStored = (
 ): Answer => {
   if (existing === decision) return durable ? answer : { ...answer, durable }
   const { copyId } = existing
-  const isSame = copyId === decision.copyId
+  const isSame = copyId === decision.copyId && localeIn(existing.context) === localeIn(decision.context)
   const trace = changeTrace(answer.trace, copyId, "retry")
   const settled = answerRepeat(input, existing, trace, isSame ? answer : undefined)
   if (settled === undefined) return { _tag: "None", trackingId: answer.trackingId, reason: "no-candidate" }

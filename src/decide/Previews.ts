@@ -2,23 +2,29 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
 import type { Rendered, Sources } from "../checking/Checks.ts"
 import type { Attributes } from "../domain/Attributes.ts"
+import { directionOf, fallbackChain, type LocalizedTexts, textsFor, untranslated } from "../domain/Locale.ts"
 import { type ChecksBusy, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { type Formats, mjmlNames, type Vars } from "../domain/Template.ts"
+import { type Formats, type Locales, mjmlNames, type Vars } from "../domain/Template.ts"
 import { Budget } from "../rendering/Budget.ts"
 import { type ChannelCheck, channelChecks } from "../rendering/ChannelChecks.ts"
 import { LimitReached } from "../rendering/LimitReached.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import { atVariables } from "../templates/ImportInput.ts"
 import { Snippets } from "../templates/Snippets.ts"
-import { TemplateCache, whyNotEligible } from "../templates/TemplateCache.ts"
+import { TemplateCache, type TemplateView, whyNotEligible } from "../templates/TemplateCache.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { NotRendered, targetingLimit } from "./Answer.ts"
+import { personLocale } from "./PersonLocale.ts"
 
 /** The content to preview: Liquid sources, a stored variant, or neither to check only eligibility. */
 export interface PreviewRequest {
   readonly vars: Vars | undefined
   readonly formats: Formats | undefined
+  /** Texts in other locales, with `vars`. Default: none. */
+  readonly locales?: Locales | undefined
+  /** The locale to render. Default: the locale of `attrs` and `fields`. */
+  readonly locale?: string | undefined
   readonly copyId: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
@@ -29,6 +35,9 @@ export interface PreviewRequest {
 /** The rendered content, and the variants that are eligible for the sample request. */
 export interface Preview {
   readonly vars?: Readonly<Record<string, string>>
+  /** The locale of the texts, and its direction. Present with `vars`, if the template names a locale. */
+  readonly locale?: string
+  readonly dir?: "ltr" | "rtl"
   /** Parts of the sources that are probably not what the author means. Present with `vars`. */
   readonly warnings?: ReadonlyArray<SourceFault>
   /** Lengths of variables that are texts of SMS or push. Present with `vars`. */
@@ -42,6 +51,34 @@ export interface Preview {
 
 /** The address that `{{ unsubscribe_url }}` has in a preview. Deliver inserts the address of each message. */
 const sampleUnsubscribeUrl = "https://example.com/unsubscribe"
+
+/** Returns the locale of `vars`, and the locale that is shown. Undefined if the template names none. */
+const localeOf = (
+  { locale }: Pick<TemplateView, "locale">,
+  texts: LocalizedTexts,
+  { attrs, fields, locale: asked }: PreviewRequest,
+): { readonly locale: string; readonly shown: string } | undefined => {
+  if (locale === null) return undefined
+  const chain = asked === undefined ? personLocale(locale, { attrs, fields }).chain : fallbackChain(asked)
+  return { locale: locale.default, shown: textsFor(texts, chain, locale.default).locale }
+}
+
+/** Returns a warning for each locale in which other variants of the template have texts, and these texts are missing. */
+const missingLocales = (
+  { locale, variants }: TemplateView,
+  locales: Locales,
+  vars: Readonly<Record<string, string>>,
+): ReadonlyArray<SourceFault> => {
+  const [variable = ""] = Object.keys(vars)
+  return untranslated(locales, variants, locale?.default).map((tag) => ({
+    variable,
+    line: 1,
+    column: 1,
+    locale: tag,
+    message:
+      `nothing is translated to "${tag}", in which other variants have texts: the texts of its fallback are sent`,
+  }))
+}
 
 /** Options for the rendering of sample content. */
 interface SampleOptions {
@@ -137,7 +174,9 @@ export class Previews extends Context.Service<Previews, {
         const vars = ask.vars ?? written?.vars
         if (vars === undefined) return about
         const formats = ask.formats ?? written?.formats ?? {}
-        const [rendered] = yield* render(org, [{ vars, formats }], {
+        const locales = (ask.vars === undefined ? written?.locales : ask.locales) ?? {}
+        const inLocale = localeOf(view, { vars, locales }, ask)
+        const [rendered] = yield* render(org, [{ vars, formats, locales, ...inLocale }], {
           fields: JSON.stringify({ unsubscribe_url: sampleUnsubscribeUrl, ...ask.fields }),
           strict: view.strict,
           timeZone: view.org.timeZone,
@@ -146,7 +185,10 @@ export class Previews extends Context.Service<Previews, {
         if ("vars" in rendered!) {
           const { compiled, vars, warnings } = rendered
           const sizes = Object.keys(compiled).length === 0 ? {} : { compiled }
-          return { ...about, vars, warnings, checks: channelChecks(vars), ...sizes }
+          const missing = missingLocales(view, locales, vars)
+          const shown = inLocale === undefined ? {} : { locale: inLocale.shown, dir: directionOf(inLocale.shown) }
+          const all = [...warnings, ...missing]
+          return { ...about, vars, warnings: all, checks: channelChecks(vars), ...sizes, ...shown }
         }
         if (rendered!.stage === "source") return yield* new InvalidInput({ faults: atVariables(rendered!.faults) })
         return yield* new NotRendered({

@@ -1,4 +1,5 @@
 import { Result } from "effect"
+import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId } from "../domain/Ids.ts"
 import { inHeader, named, namedAtMost } from "../domain/WarningText.ts"
 import { noMessage, noMessageReason } from "../journal/decisions/Decision.ts"
@@ -8,10 +9,13 @@ import { tagLinks } from "../rendering/Links.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
+import { fallbackChain, type LocaleTexts } from "../domain/Locale.ts"
 import { type Answer, NotRendered, withWarnings } from "./Answer.ts"
+import { localeTexts, personLocale } from "./PersonLocale.ts"
 
 /** The values with which a variant is rendered, and the budget for it. */
 interface RenderInput {
+  readonly attrs: Attributes
   readonly fields: Readonly<Record<string, unknown>>
   readonly budget: Budget
 }
@@ -59,15 +63,17 @@ const warningOf = ({ column, line, message, variable }: SourceFault): string =>
 const render = (
   view: TemplateView,
   variant: VariantView,
+  texts: LocaleTexts | undefined,
   { budget, fields }: RenderInput,
   now: number,
   trackingId: string,
   warn: (warning: SourceFault) => void,
 ): Readonly<Record<string, string>> | NotRendered => {
-  const parsed = Renderer.parseVars(variant.vars, variant.formats)
+  const parsed = Renderer.parseVars(texts?.vars ?? variant.vars, variant.formats)
   if (Result.isFailure(parsed)) return refused(view, variant, faultsOf(parsed.failure))
   const { snippets, timeZone } = view.org
-  const options = { strict: view.strict, now, timeZone, snippets, budget, warn }
+  const { localeOf } = texts ?? {}
+  const options = { strict: view.strict, now, timeZone, snippets, budget, warn, localeOf }
   const rendered = Renderer.render(parsed.success, fields, options)
   if (Result.isFailure(rendered)) return refused(view, variant, faultsOf(rendered.failure))
   if (view.linkDomains.length === 0) return rendered.success
@@ -75,30 +81,46 @@ const render = (
   return Result.isSuccess(linked) ? linked.success : refused(view, variant, [linked.failure])
 }
 
-/** Returns the answer to a choice: the variant rendered as of `now`, or the faults that prevent rendering. */
-const renderVariant = (
-  view: TemplateView,
-  variant: VariantView,
-  request: RenderInput,
-  now: number,
-  trackingId: string,
-  trace: unknown,
-): Answer => {
-  let warnings: Array<string> | undefined
-  const rendered = render(view, variant, request, now, trackingId, (warning) => {
-    warnings ??= []
-    if (warnings.length < namedAtMost) warnings.push(warningOf(warning))
-  })
-  if (rendered instanceof NotRendered) return { _tag: "NotRendered", trackingId, error: rendered }
-  const answer = { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered, durable: true, trace } as const
-  return warnings === undefined ? answer : withWarnings<Answer>(answer, warnings)
-}
-
 /** A request for a template, at one moment. */
 interface ChoiceInput {
   readonly view: TemplateView
   readonly request: RenderInput
   readonly nowMillis: number
+  /** The locale of an earlier rendering that is repeated. Default: the locale of the request. */
+  readonly locale?: string | undefined
+}
+
+/** Returns the answer to a choice: the rendered variant, or the faults that prevent rendering. */
+const renderVariant = (
+  view: TemplateView,
+  variant: VariantView,
+  { locale: sent, nowMillis, request }: ChoiceInput,
+  trackingId: string,
+  trace: unknown,
+): Answer => {
+  let warnings: Array<string> | undefined
+  let texts: LocaleTexts | undefined
+  if (view.locale !== null) {
+    const person = sent === undefined ? personLocale(view.locale, request) : { chain: fallbackChain(sent) }
+    texts = localeTexts(view.locale, variant, person.chain)
+    if ("warning" in person) warnings = [person.warning]
+  }
+  const rendered = render(view, variant, texts, request, nowMillis, trackingId, (warning) => {
+    warnings ??= []
+    if (warnings.length < namedAtMost) warnings.push(warningOf(warning))
+  })
+  if (rendered instanceof NotRendered) return { _tag: "NotRendered", trackingId, error: rendered }
+  const { locale } = texts ?? {}
+  const answer = {
+    _tag: "Chosen",
+    trackingId,
+    copyId: variant.id,
+    vars: rendered,
+    locale,
+    durable: true,
+    trace,
+  } as const
+  return warnings === undefined ? answer : withWarnings<Answer>(answer, warnings)
 }
 
 /**
@@ -106,7 +128,7 @@ interface ChoiceInput {
  * out.
  */
 export const renderChoice = (
-  { nowMillis, request, view }: ChoiceInput,
+  input: ChoiceInput,
   copyId: CopyId,
   trackingId: string,
   trace: unknown,
@@ -115,6 +137,6 @@ export const renderChoice = (
   if (copyId === noMessage) {
     return { _tag: "NoMessage", trackingId, reason: noMessageReason(isControl), durable: true, trace }
   }
-  const variant = view.variantsById.get(copyId)
-  return variant && renderVariant(view, variant, request, nowMillis, trackingId, trace)
+  const variant = input.view.variantsById.get(copyId)
+  return variant && renderVariant(input.view, variant, input, trackingId, trace)
 }

@@ -1,5 +1,5 @@
 import { roundNumber } from "../bandit/AttributeOutcomes.ts"
-import { builtIns, decodeContext, isInGroup, missingValue, otherValue } from "../bandit/Contexts.ts"
+import { decodeContext, isInGroup, missingValue, otherValue, ownNames } from "../bandit/Contexts.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import { named, namedAtMost } from "../domain/WarningText.ts"
 import type { ExistingDecision } from "../journal/decisions/Decision.ts"
@@ -24,8 +24,6 @@ const differs = (stored: string, value: string | undefined): boolean => {
   return stored !== value && stored !== otherValue && stored !== roundNumber(value) && !isInGroup(stored, value)
 }
 
-const builtInNames = new Set(builtIns.map(({ name }) => name))
-
 /** Returns the names of attributes that differ from the stored attributes of a decision. */
 const differingAttributes = (
   { context, extraAttributes }: ExistingDecision,
@@ -36,7 +34,7 @@ const differingAttributes = (
     ...(extraAttributes === undefined ? [] : decodeContext(extraAttributes)),
   ])
   return [...stored].flatMap(([name, value]) =>
-    builtInNames.has(name) || (attrs.has(name) && !ownAttrs.has(name)) || !differs(value, attrs.get(name)?.[0])
+    ownNames.has(name) || (attrs.has(name) && !ownAttrs.has(name)) || !differs(value, attrs.get(name)?.[0])
       ? []
       : [name]
   )

@@ -5,6 +5,7 @@ import { hash } from "node:crypto"
 import type { DecideRequest } from "../decide/DecideRequest.ts"
 import type { Decider } from "../decide/Decider.ts"
 import type { Answer } from "../decide/Answer.ts"
+import { localeTexts } from "../decide/PersonLocale.ts"
 import { answerPlan, type Plan, planExisting } from "../decide/Plan.ts"
 import { insertClaim, type StickyChoice, type StickyChoices, type StickyClaim } from "../decide/StickyChoices.ts"
 import type { SendTime } from "../sendtime/SendTime.ts"
@@ -133,7 +134,7 @@ const adviseSendAt = (
 const trackLinks = (
   { connections, templateCache }: EnqueueServices,
   { org, request: { fields, templateId }, tracking }: Draft,
-  { copyId, vars }: Chosen,
+  { copyId, locale, vars }: Chosen,
 ): Pick<NewMessage, "formats" | "own" | "shared" | "vars"> => {
   const view = templateCache.template(org, templateId)
   const variant = view?.variantsById.get(copyId)
@@ -141,7 +142,10 @@ const trackLinks = (
   if (view === undefined || variant === undefined) return { formats: {}, own: [], shared: new Map(), vars }
   const { formats } = variant
   const parts = linkParts({ formats, vars }, connections.active(org)?.variables)
-  return { formats, ...tracking.apply({ view, variant, vars, parts, kept: [fields["unsubscribe_url"]] }) }
+  const sources = locale === undefined || view.locale === null
+    ? variant.vars
+    : localeTexts(view.locale, variant, [locale]).vars
+  return { formats, ...tracking.apply({ view, sources, vars, parts, kept: [fields["unsubscribe_url"]] }) }
 }
 
 /** The rows of a message and of its plan. A sticky claim is not included: it is stored first. */

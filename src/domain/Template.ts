@@ -5,6 +5,7 @@ import { TemplateConversionEvents } from "./ConversionEvents.ts"
 import { described } from "./described.ts"
 import { largestValue } from "./Event.ts"
 import { TemplateHoldout } from "./Holdout.ts"
+import { byLocale, maxLocales, TemplateLocale } from "./Locale.ts"
 import { hasControl } from "../json/ControlNames.ts"
 import { CopyId, DisplayName, GivenCopyId, GivenTemplateId, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
@@ -51,6 +52,10 @@ const atMost = (count: number) => Schema.isMaxProperties(count)
 export const Vars = Schema.Record(Schema.String, LiquidSource).check(wellNamed, atMost(100))
 export type Vars = typeof Vars.Type
 
+/** Liquid sources by locale and variable, in addition to the sources in `vars`: at most 50 locales. */
+export const Locales = byLocale(Vars)
+export type Locales = typeof Locales.Type
+
 /** Formats by variable name; a variable without one is `text`. */
 export const Formats = Schema.Record(Schema.String, Format).check(wellNamed, atMost(100))
 export type Formats = typeof Formats.Type
@@ -69,6 +74,16 @@ export const renderedFormats = (formats: Formats): RenderedFormats =>
 /** Returns the names of the variables of a variant that are MJML. */
 export const mjmlNames = ({ formats, vars }: { readonly formats: Formats; readonly vars: Vars }) =>
   Object.keys(formats).filter((name) => formats[name] === "mjml" && Object.hasOwn(vars, name))
+
+/** Returns the texts of a variant in all its locales: those of the default locale, then those of the others. */
+export const textsInAll = (
+  { locales = {}, vars = {} }: { readonly vars?: Vars | undefined; readonly locales?: Locales | undefined },
+): ReadonlyArray<Vars> => [vars, ...Object.values(locales)]
+
+/** Returns the sources of a variant that are MJML, in all its locales. */
+export const mjmlSources = (
+  { formats, ...texts }: { readonly formats: Formats; readonly vars: Vars; readonly locales?: Locales | undefined },
+): ReadonlyArray<string> => textsInAll(texts).flatMap((vars) => mjmlNames({ formats, vars }).map((name) => vars[name]!))
 
 const isComponentValue = (text: string) => text.length <= 100 && /^\S(.*\S)?$/u.test(text) && isStorable(text)
 
@@ -210,6 +225,13 @@ const variantSettings = {
   formats: Schema.optionalKey(
     described(Formats, "`text`, `html` or `mjml` by variable name. `html` and `mjml` escape values. Default: `text`"),
   ),
+  locales: Schema.optionalKey(
+    described(
+      Locales,
+      `Sources in other locales, by locale and variable, such as \`{de: {subject: Hallo}}\`: up to ${maxLocales}. A variable ` +
+        "without one has the source in `vars`. Default: none",
+    ),
+  ),
   active: Schema.optionalKey(described(Schema.Boolean, "Whether the variant can be selected. Default: true")),
   targeting: Schema.optionalKey(
     described(Targeting, "Conditions on the attributes of a request. All must hold. Default: everyone"),
@@ -233,8 +255,8 @@ export const VariantInput = Schema.Struct({
 export type VariantInput = typeof VariantInput.Type
 
 /**
- * A change of a variant. Absent members stay unchanged; `vars`, `formats`, `targeting`, `seasons` and `components` are
- * replaced as a whole.
+ * A change of a variant. Absent members stay unchanged; `vars`, `locales`, `formats`, `targeting`, `seasons` and
+ * `components` are replaced as a whole.
  */
 export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(variantVars), ...variantSettings }).annotate({
   identifier: "VariantPatch",
@@ -270,6 +292,17 @@ export const templateSettings = {
     default: false,
     column: "boolean",
     label: "Missing fields",
+  },
+  locale: {
+    schema: described(
+      Schema.NullOr(TemplateLocale),
+      "The attribute or field with the person's locale, and the locale of the texts in `vars`, such as " +
+        "`{attribute: language, default: en}`. Required for texts in `locales`. Default: one locale",
+    ),
+    stored: Schema.NullOr(TemplateLocale),
+    default: null,
+    column: "jsonb",
+    label: "Locale",
   },
   sticky_hours: {
     schema: described(StickyHours, "Hours for which a user keeps the same variant. Default: 0, never"),
@@ -456,6 +489,7 @@ export const Variant = Schema.Struct({
   id: CopyId,
   name: Schema.String,
   vars: Vars,
+  locales: Locales,
   formats: Formats,
   active: Schema.Boolean,
   targeting: Targeting,

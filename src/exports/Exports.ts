@@ -49,6 +49,7 @@ export const columnsOf: Readonly<Record<Stream, ReadonlyArray<string>>> = {
     "offset_days",
     "decided_at",
     "failed",
+    "locale",
   ],
   events: [
     "source",

@@ -3,7 +3,6 @@ import { listedValues } from "../bandit/AttributeCounts.ts"
 import { roundNumber } from "../bandit/AttributeOutcomes.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import {
-  builtIns,
   type Context,
   type ContextKey,
   type Contexts,
@@ -12,6 +11,7 @@ import {
   missingValue,
   numberOf,
   otherValue,
+  ownNames,
   schemeText,
 } from "../bandit/Contexts.ts"
 
@@ -199,7 +199,7 @@ export class ContextRecorder {
     if (scheme === this.#scheme) return
     this.#scheme = scheme
     const modelled = contexts.scheme.keys.map(({ name }) => name)
-    const notAdditional = new Set([...modelled, ...builtIns.map(({ name }) => name), ...this.#dropped])
+    const notAdditional = new Set([...modelled, ...ownNames, ...this.#dropped])
     this.#room = Math.max(0, recordedNames - modelled.length)
     this.#additional = this.#additional.filter(({ name }) => !notAdditional.has(name)).slice(0, this.#room)
     this.#names = new Map([
@@ -226,7 +226,7 @@ export class ContextRecorder {
   }
 
   #addExtra(name: string, listed?: ReadonlySet<string>): ExtraAttribute | undefined {
-    if (this.#omitted.has(name) || this.#extra.size >= extraNames || builtIns.some((own) => own.name === name)) {
+    if (this.#omitted.has(name) || this.#extra.size >= extraNames || ownNames.has(name)) {
       return undefined
     }
     const pairs = new Map([missingValue, otherValue].map((value) => [value, encodeContext([[name, value]])] as const))

@@ -7,7 +7,7 @@ import {
   firstPeriod,
   type OutcomesByVariant,
 } from "../bandit/AttributeOutcomes.ts"
-import { builtIns, decodeContext } from "../bandit/Contexts.ts"
+import { decodeContext, ownNames } from "../bandit/Contexts.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
@@ -31,12 +31,10 @@ interface AttributedDecision {
   readonly decidedAt: Date
 }
 
-const builtInNames = new Set(builtIns.map(({ name }) => name))
-
 /** Returns the recorded attributes of a decision's request. */
 const attributesOf = ({ further, segment }: Pick<AttributedDecision, "further" | "segment">) => {
   const values = new Map(decodeContext(segment))
-  for (const name of builtInNames) values.delete(name)
+  for (const name of ownNames) values.delete(name)
   // The context may contain an attribute as `other`. The value recorded outside the context replaces it.
   if (further !== null) { for (const [name, value] of decodeContext(further)) values.set(name, value) }
   return values

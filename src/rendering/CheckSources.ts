@@ -2,6 +2,7 @@ import { Result } from "effect"
 import type { CheckedSources, Sources } from "../checking/Checks.ts"
 import { type RenderedFormats, renderedFormats, type Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
+import { fallbackChain, missingTexts, textsFor } from "../domain/Locale.ts"
 import { stepsOnly } from "./Budget.ts"
 import * as Renderer from "./Renderer.ts"
 import { savingFaults } from "./SavingFaults.ts"
@@ -24,12 +25,9 @@ export const plainFault = ({ column, line, message, variable }: SourceFault): So
  * Returns the notations of other platforms, and the faults of sources that are not completely understood or cannot be
  * parsed. Without any, the faults of rendering without fields.
  */
-const liquidFaults = (
-  vars: Vars,
-  formats: RenderedFormats,
-  snippets: SnippetSources,
-  note: NoteVariable,
-): ReadonlyArray<SourceFault> => {
+const liquidFaults = ({ locale, vars, ...sources }: Sources, note: NoteVariable): ReadonlyArray<SourceFault> => {
+  const formats = renderedFormats(sources.formats)
+  const { snippets = noSnippets } = sources
   const faults: Array<SourceFault> = []
   for (const [variable, source] of Object.entries(vars)) {
     note(variable)
@@ -38,11 +36,11 @@ const liquidFaults = (
     // A notation of another platform explains the fault of the parser.
     if (foreign.length > 0) continue
     const one = Object.fromEntries([[variable, source]])
-    const saving = savingFaults(one, formats, snippets)
+    const saving = savingFaults(one, formats, snippets, locale)
     const parsed = saving.length > 0 ? Result.fail({ faults: saving }) : Renderer.parseVars(one, formats)
     if (Result.isFailure(parsed)) faults.push(...parsed.failure.faults)
   }
-  return faults.length > 0 ? faults : renderingFaults(vars, formats, snippets)
+  return faults.length > 0 ? faults : renderingFaults(vars, formats, snippets, locale)
 }
 
 /** Returns the faults of rendering a variant without fields. */
@@ -50,6 +48,7 @@ export const renderingFaults = (
   vars: Vars,
   formats: RenderedFormats,
   snippets: SnippetSources,
+  locale?: string,
 ): ReadonlyArray<SourceFault> => {
   const parsed = Renderer.parseVars(vars, formats)
   if (Result.isFailure(parsed)) return parsed.failure.faults
@@ -58,6 +57,7 @@ export const renderingFaults = (
     now: Date.now(),
     snippets,
     budget: stepsOnly(),
+    locale,
   })
   return Result.isSuccess(rendered) ? [] : rendered.failure.faults.map(plainFault)
 }
@@ -70,13 +70,39 @@ const mjmlAsText = ({ formats, vars }: Sources): ReadonlyArray<SourceFault> =>
     return begin === -1 ? [] : [{ variable, ...placeOf(source, begin), message }]
   })
 
-/** Checks the Liquid of a variant before it is saved. Does not compile MJML. */
-export const checkSources = (sources: Sources, note: NoteVariable = () => {}): CheckedSources => {
-  const { snippets = noSnippets, vars } = sources
+/**
+ * Checks the texts of a variant in one of its other locales: its own texts, and the texts of the default locale that they
+ * fall back to.
+ */
+const checkLocale = (sources: Sources, locale: string, note: NoteVariable): Omit<CheckedSources, "compiled"> => {
+  const { locales = {}, snippets = noSnippets, vars } = sources
   const formats = renderedFormats(sources.formats)
+  const own = { ...sources, vars: locales[locale]!, locale }
+  const faults = liquidFaults(own, note)
+  const { vars: whole } = textsFor({ vars, locales }, fallbackChain(locale), "")
+  const inLocale = (fault: SourceFault): SourceFault => ({ ...fault, locale })
+  const missing = missingTexts({ vars, locales }, locale, sources.locale).map((variable) => ({
+    variable,
+    line: 1,
+    column: 1,
+    message: `is not translated to "${locale}": the text in the default locale is sent`,
+  }))
+  const warnings = [...mjmlAsText(own), ...sourceWarnings(own.vars, formats, snippets, locale), ...missing]
   return {
-    faults: liquidFaults(vars, formats, snippets, note),
-    warnings: [...mjmlAsText(sources), ...sourceWarnings(vars, formats, snippets)],
+    faults: (faults.length > 0 ? faults : renderingFaults(whole, formats, snippets, locale)).map(inLocale),
+    warnings: warnings.map(inLocale),
+  }
+}
+
+/** Checks the Liquid of a variant in all its locales before it is saved. Does not compile MJML. */
+export const checkSources = (sources: Sources, note: NoteVariable = () => {}): CheckedSources => {
+  const { locale, locales = {}, snippets = noSnippets, vars } = sources
+  const faults = liquidFaults(sources, note)
+  const warnings = [...mjmlAsText(sources), ...sourceWarnings(vars, renderedFormats(sources.formats), snippets, locale)]
+  const others = Object.keys(locales).map((tag) => checkLocale(sources, tag, note))
+  return {
+    faults: [...faults, ...others.flatMap((other) => other.faults)],
+    warnings: [...warnings, ...others.flatMap((other) => other.warnings)],
     compiled: [],
   }
 }

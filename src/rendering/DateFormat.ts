@@ -1,6 +1,6 @@
 import * as Limits from "./Limits.ts"
 
-// Writes dates by the directives of Ruby's strftime, in English.
+// Writes dates by the directives of Ruby's strftime, with names of days and months in the locale of the text.
 
 export const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const
 export const months = [
@@ -18,6 +18,52 @@ export const months = [
   "December",
 ] as const
 
+/** Names of days, Sunday first, and of months. */
+interface DateNames {
+  readonly days: ReadonlyArray<string>
+  readonly shortDays: ReadonlyArray<string>
+  readonly months: ReadonlyArray<string>
+  readonly shortMonths: ReadonlyArray<string>
+}
+
+const short = (names: ReadonlyArray<string>) => names.map((name) => name.slice(0, 3))
+
+/** The names in English, which the directives of Ruby have. */
+const englishNames: DateNames = { days, shortDays: short(days), months, shortMonths: short(months) }
+
+const namesByLocale = new Map<string, readonly [inDate: DateNames, alone: DateNames]>()
+
+/** The days from Sunday, 1 January 2023, and the first days of the months of that year. */
+const weekOf = (day: number) => Date.UTC(2023, 0, 1 + day)
+const monthOf = (month: number) => Date.UTC(2023, month, 1)
+
+const namesIn = (locale: string, hasDay: boolean): DateNames => {
+  const written = (options: Intl.DateTimeFormatOptions, type: string, times: ReadonlyArray<number>) => {
+    const format = new Intl.DateTimeFormat(locale, { ...options, calendar: "gregory", timeZone: "UTC" })
+    return times.map((time) => format.formatToParts(time).find((part) => part.type === type)?.value ?? "")
+  }
+  const week = days.map((_, day) => weekOf(day))
+  const year = months.map((_, month) => monthOf(month))
+  // Slavic and other languages inflect a month behind the number of its day.
+  const day = hasDay ? { day: "numeric" } as const : {}
+  return {
+    days: written({ weekday: "long" }, "weekday", week),
+    shortDays: written({ weekday: "short" }, "weekday", week),
+    months: written({ ...day, month: "long" }, "month", year),
+    shortMonths: written({ ...day, month: "short" }, "month", year),
+  }
+}
+
+const numberOfDay = /%[-_0^#]*\d*[de]/
+
+/** Returns the names for a format in a locale. Undefined locale: English. */
+export const namesFor = (locale: string | undefined, format: string): DateNames => {
+  if (locale === undefined || /^en\b/.test(locale)) return englishNames
+  let known = namesByLocale.get(locale)
+  if (known === undefined) namesByLocale.set(locale, known = [namesIn(locale, true), namesIn(locale, false)])
+  return known[numberOfDay.test(format) ? 0 : 1]
+}
+
 /** A point in time on a local clock: the UTC fields of `wall` contain the fields of that clock. */
 export interface WallTime {
   /** Unit: Unix milliseconds. */
@@ -29,6 +75,10 @@ export interface WallTime {
   readonly offset: number
   /** IANA name of the zone. Empty for a fixed offset. */
   readonly zone: string
+}
+
+interface Moment extends WallTime {
+  readonly names: DateNames
 }
 
 const dayMillis = 86_400_000
@@ -52,12 +102,12 @@ const ordinal = (day: number): string =>
 const inCentury = (year: number): number => (year % 100 + 100) % 100
 
 /** The value of each directive, with the width and the character of its padding. */
-const directives: Record<string, readonly [(moment: WallTime) => string | number, width?: number, fill?: string]> = {
-  a: [({ wall }) => days[wall.getUTCDay()]!.slice(0, 3), 0, " "],
-  A: [({ wall }) => days[wall.getUTCDay()]!, 0, " "],
-  b: [({ wall }) => months[wall.getUTCMonth()]!.slice(0, 3), 0, " "],
-  h: [({ wall }) => months[wall.getUTCMonth()]!.slice(0, 3), 0, " "],
-  B: [({ wall }) => months[wall.getUTCMonth()]!, 0, " "],
+const directives: Record<string, readonly [(moment: Moment) => string | number, width?: number, fill?: string]> = {
+  a: [({ names, wall }) => names.shortDays[wall.getUTCDay()]!, 0, " "],
+  A: [({ names, wall }) => names.days[wall.getUTCDay()]!, 0, " "],
+  b: [({ names, wall }) => names.shortMonths[wall.getUTCMonth()]!, 0, " "],
+  h: [({ names, wall }) => names.shortMonths[wall.getUTCMonth()]!, 0, " "],
+  B: [({ names, wall }) => names.months[wall.getUTCMonth()]!, 0, " "],
   C: [({ wall }) => Math.floor(wall.getUTCFullYear() / 100), 2],
   d: [({ wall }) => wall.getUTCDate(), 2],
   e: [({ wall }) => wall.getUTCDate(), 2, " "],
@@ -156,7 +206,7 @@ export const unknownDirective = (format: string): string | undefined =>
   /%[-_0^#:]*\d*:*[EO]?[a-zA-Z]?/.exec(withoutDirectives(format))?.[0]
 
 /** A part of a format: a text, or what a directive writes. */
-type Part = string | ((moment: WallTime) => string)
+type Part = string | ((moment: Moment) => string)
 
 const partOf = (whole: string, flags: string, digits: string, modifier: string, letter: string): Part => {
   if (!isDirective(modifier, letter)) return whole
@@ -212,11 +262,12 @@ const partsOf = (format: string): ReadonlyArray<Part> => {
   return parts
 }
 
-const written = (moment: WallTime, parts: ReadonlyArray<Part>): string => {
+const written = (moment: Moment, parts: ReadonlyArray<Part>): string => {
   let made = ""
   for (const part of parts) made += typeof part === "string" ? part : part(moment)
   return made
 }
 
-/** Writes a date. Unknown directives stay as they are. */
-export const write = (moment: WallTime, format: string): string => written(moment, partsOf(format))
+/** Writes a date. Unknown directives stay as they are. Default names: English. */
+export const write = (moment: WallTime, format: string, names = englishNames): string =>
+  written({ ...moment, names }, partsOf(format))

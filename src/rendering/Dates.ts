@@ -1,6 +1,6 @@
 import { type Zone, zoneNamed } from "../domain/ZoneNames.ts"
 import { formatFault } from "./DateFaults.ts"
-import { type WallTime, write } from "./DateFormat.ts"
+import { namesFor, type WallTime, write } from "./DateFormat.ts"
 import { readDate, type StatedDate, unixTime } from "./DateText.ts"
 import * as Limits from "./Limits.ts"
 import type { Run } from "./Run.ts"
@@ -188,7 +188,7 @@ export const date = (value: unknown, format: unknown, zone: unknown, run: Run): 
   }
   run.spend(10 + 4 * layout.length)
   if (!layout.includes("%")) notice(`date: ${formatFault(layout)}`, run)
-  return write(when, layout)
+  return write(when, layout, namesFor(run.locale, layout))
 }
 
 /**

@@ -1,6 +1,6 @@
 import { readCurrencyCode } from "../text/Currency.ts"
 import { readNumber } from "../text/DecimalText.ts"
-import { readLocale } from "./Locales.ts"
+import { readLocale } from "../text/Locales.ts"
 
 // Faults of literals in a source, with what to write instead. They are found when the source is saved.
 

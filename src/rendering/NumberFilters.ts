@@ -4,7 +4,8 @@ import type { ReadValue } from "../text/ReadValue.ts"
 import * as Decimals from "./Decimals.ts"
 import type { FilterEntry } from "./FilterEntry.ts"
 import { currencyFault, localeFault, numberFault } from "./LiteralFaults.ts"
-import { readLocale } from "./Locales.ts"
+import { pluralCategories, pluralFault, pluralOf } from "./Plurals.ts"
+import { readLocale } from "../text/Locales.ts"
 import type { Run } from "./Run.ts"
 import { isNothing, readDecimal, text } from "./Values.ts"
 
@@ -51,7 +52,7 @@ const money = (name: string, withCode: boolean): FilterEntry => ({
       return input
     }
     const code = given(currency, run)
-    const format = formatOf(code, given(locale, run) ?? "en-US", run)
+    const format = formatOf(code, given(locale, run) ?? run.locale ?? "en-US", run)
     if ("wrong" in format) {
       run.complain(`${name}: ${format.wrong}`)
       return input
@@ -63,6 +64,19 @@ const money = (name: string, withCode: boolean): FilterEntry => ({
     return withCode && code !== undefined ? `${amount} ${code.toUpperCase()}` : amount
   },
 })
+
+/** The signs that group and separate the digits of a number in a locale, by locale. */
+const signs = new Map<string, { readonly comma: string; readonly point: string }>()
+
+const signsOf = (locale: string) => {
+  let known = signs.get(locale)
+  if (known === undefined) {
+    const parts = new Intl.NumberFormat(locale).formatToParts(1_234_567.8)
+    const sign = (type: string, otherwise: string) => parts.find((part) => part.type === type)?.value ?? otherwise
+    signs.set(locale, known = { comma: sign("group", ","), point: sign("decimal", ".") })
+  }
+  return known
+}
 
 const digits = /^(-?)(\d+)(?:\.(\d+))?$/
 
@@ -85,7 +99,10 @@ export const numberFilters: Record<string, FilterEntry> = {
   money: money("money", false),
   /** Like `money`, with the currency's code at the end: `$1,234.50 USD`. */
   money_with_currency: money("money_with_currency", true),
-  /** Groups digits by three: `1234567.5` becomes `1,234,567.5`. A value that is not a number is returned unchanged. */
+  /**
+   * Groups digits by three: `1234567.5` becomes `1,234,567.5`, with the signs of the text's locale. A value that is not a
+   * number is returned unchanged.
+   */
   number_with_delimiter: {
     needs: 0,
     takes: 2,
@@ -94,8 +111,9 @@ export const numberFilters: Record<string, FilterEntry> = {
       if (isNothing(input)) return input
       const source = digitsOf("number_with_delimiter", input, run)
       if (source === undefined) return input
-      const comma = isNothing(delimiter) ? "," : text(delimiter, run)
-      const point = isNothing(separator) ? "." : text(separator, run)
+      const usual = signsOf(run.locale ?? "en")
+      const comma = isNothing(delimiter) ? usual.comma : text(delimiter, run)
+      const point = isNothing(separator) ? usual.point : text(separator, run)
       run.scan(source.length * (1 + comma.length), 1)
       run.room(source.length * (1 + comma.length) + point.length)
       const [, sign = "", whole = "", fraction] = digits.exec(source)!
@@ -117,6 +135,23 @@ export const numberFilters: Record<string, FilterEntry> = {
       if ("value" in read) return Decimals.compare(read.value, 1) === 0 ? one : many
       run.complain(`pluralize: ${read.wrong}`)
       return many
+    },
+  },
+  /**
+   * Returns the argument for the plural form of a number in the text's locale, otherwise `other`:
+   * `{{ count | plural: one: "item", other: "items" }}`. Does not write the number.
+   */
+  plural: {
+    needs: 0,
+    named: pluralCategories,
+    requires: ["other"],
+    faultOf: (_, input, { locale, named }) => numberFault(input) ?? pluralFault(named, locale),
+    apply: (input, _, run, named) => {
+      const read = readDecimal(input, run)
+      if ("wrong" in read) run.complain(`plural: ${read.wrong}`)
+      run.spend(20)
+      const category = "wrong" in read ? "other" : pluralOf(Number(Decimals.write(read.value)), run.locale)
+      return named.get(category) ?? named.get("other")
     },
   },
 }

@@ -55,6 +55,10 @@ interface ParsedVars {
 
 /** Options of a rendering. */
 export interface RenderOptions extends RunOptions {
+  /** The locale of the texts. Default: unknown. */
+  readonly locale?: string | undefined
+  /** The locales of variables whose locale is not `locale`. */
+  readonly localeOf?: Readonly<Record<string, string>> | undefined
   /** Budget of rendering. Default: the budget of a request for one template. */
   readonly budget?: Budget
   /** Receives the values that filters could not use, without strict mode. Default: no receiver. */
@@ -148,7 +152,7 @@ export const render = (
       continue
     }
     run ??= new Run(fields, options, parsed.constantLength, budget, parseSnippet)
-    run.begin()
+    run.begin(localeIn(options, variable))
     try {
       render(run)
     } catch (error) {
@@ -193,7 +197,7 @@ export const observe = (
     if (typeof render === "string") {
       return [{ variable, source, text: render, missing: new Map(), missingInSnippets: [], empty: new Map() }]
     }
-    run.begin()
+    run.begin(localeIn(options, variable))
     try {
       render(run)
     } catch {
@@ -225,6 +229,9 @@ const tooLong = ({ names }: ParsedVars, { length }: Budget): RenderFault =>
       column: 1,
     }],
   })
+
+const localeIn = ({ locale, localeOf }: Pick<RenderOptions, "locale" | "localeOf">, variable: string) =>
+  localeOf?.[variable] ?? locale
 
 const put = (rendered: Record<string, string>, variable: string, text: string): void => {
   // An assignment to `__proto__` would set the prototype instead of a member.

@@ -54,6 +54,8 @@ export class Run {
   /** Offset in the source of the tag or output being rendered, to show a fault at its place. */
   at = 0
   jump: Jump = Jump.none
+  /** The locale of the variable's text. Undefined if it is unknown. */
+  locale: string | undefined
   /** Undefined variables in strict mode, with the offset of their first place. Undefined without any. */
   missing: Map<string, number> | undefined
   /** Undefined without complaints. */
@@ -185,8 +187,9 @@ export class Run {
     this.#loops = loops
   }
 
-  /** Prepares for the next variable. */
-  begin(): void {
+  /** Prepares for the next variable, whose text has this locale. */
+  begin(locale?: string): void {
+    this.locale = locale
     this.out = ""
     this.at = 0
     this.empty = this.options.recordsEmpty === true ? new Map() : undefined

@@ -15,6 +15,8 @@ interface Saved {
   readonly source: string
   readonly format: RenderedFormat
   readonly snippets: SnippetSources
+  /** The locale of the source. Undefined if it is unknown. */
+  readonly locale: string | undefined
   /** Reads the tags and outputs once, for all checks. Throws `Refused` if a part is not understood. */
   readonly reading: () => SourceParts
 }
@@ -26,7 +28,7 @@ type SavingCheck = (saved: Saved) => void
 const wholeSyntax: SavingCheck = ({ reading }) => void reading()
 
 /** Refuses arguments that a filter does not use, and literal arguments that can never work. */
-const filterArguments: SavingCheck = ({ reading }) => {
+const filterArguments: SavingCheck = ({ locale, reading }) => {
   for (const { args, begin, input, name, named } of reading().filters) {
     const entry = filters.get(name)
     if (entry === undefined) continue
@@ -39,7 +41,12 @@ const filterArguments: SavingCheck = ({ reading }) => {
       if (entry.named?.includes(key)) continue
       throw new Refused(`the filter ${name} has no argument named ${key}: write only its value, without ${key}:`, begin)
     }
-    const fault = entry.faultOf?.(args.map(({ literal }) => literal), input?.literal)
+    const missing = entry.requires?.find((key) => !named.has(key))
+    if (missing !== undefined) throw new Refused(`the filter ${name} needs the argument ${missing}:`, begin)
+    const fault = entry.faultOf?.(args.map(({ literal }) => literal), input?.literal, {
+      named: new Set(named.keys()),
+      locale,
+    })
     if (fault !== undefined) throw new Refused(`${name}: ${fault}`, begin)
   }
 }
@@ -72,10 +79,11 @@ const knownSnippets: SavingCheck = ({ format, reading, snippets, source }) => {
 const checks: ReadonlyArray<SavingCheck> = [wholeSyntax, filterArguments, knownSnippets]
 
 /** Returns the first fault of a source. */
-const faultOf = (source: string, format: RenderedFormat, snippets: SnippetSources): LiquidFault | undefined => {
+const faultOf = (saved: Omit<Saved, "reading">): LiquidFault | undefined => {
+  const { source } = saved
   try {
     let read: SourceParts | undefined
-    for (const check of checks) check({ source, format, snippets, reading: () => read ??= readStrictly(source) })
+    for (const check of checks) check({ ...saved, reading: () => read ??= readStrictly(source) })
     return undefined
   } catch (error) {
     if (error instanceof Refused) return { message: error.message, ...placeOf(source, error.begin) }
@@ -91,8 +99,10 @@ export const savingFaults = (
   vars: Vars,
   formats: RenderedFormats,
   snippets: SnippetSources = noSnippets,
+  locale?: string,
 ): ReadonlyArray<SourceFault> =>
   Object.entries(vars).flatMap(([variable, source]) => {
-    const fault = faultOf(source, Object.hasOwn(formats, variable) ? formats[variable]! : "text", snippets)
+    const format = Object.hasOwn(formats, variable) ? formats[variable]! : "text"
+    const fault = faultOf({ source, format, snippets, locale })
     return fault === undefined ? [] : [{ variable, ...fault }]
   })

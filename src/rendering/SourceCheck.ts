@@ -17,9 +17,9 @@ interface Place {
 /** Texts without Liquid up to this length are checked at once, because that takes less than asking the process. */
 const plainLength = 131_072
 
-const isPlain = ({ formats, vars }: Sources): boolean => {
+const isPlain = ({ formats, locales = {}, vars }: Sources): boolean => {
   if (mjmlNames({ formats, vars }).length > 0) return false
-  const texts = Object.values(vars)
+  const texts = [vars, ...Object.values(locales)].flatMap((of) => Object.values(of))
   return !texts.some(hasLiquid) && texts.reduce((sum, { length }) => sum + length, 0) <= plainLength
 }
 

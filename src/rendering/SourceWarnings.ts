@@ -8,10 +8,16 @@ import { quotationDoubts } from "./QuotationDoubts.ts"
 import { noSnippets, type SnippetSources } from "../domain/Snippet.ts"
 import { snippetWarnings } from "./SnippetWarnings.ts"
 import type { SourceFinding } from "./SourceFinding.ts"
+import { missingPlurals } from "./MissingPlurals.ts"
 import { placeOf } from "./Source.ts"
 
 /** Checks one source as its author wrote it, in linear time. The message names the part and says what to write. */
-type Check = (source: string, format: RenderedFormat, snippets: SnippetSources) => ReadonlyArray<SourceFinding>
+type Check = (
+  source: string,
+  format: RenderedFormat,
+  snippets: SnippetSources,
+  locale: string | undefined,
+) => ReadonlyArray<SourceFinding>
 
 /** The checks of every source that is saved, imported or previewed. */
 const checks: ReadonlyArray<Check> = [
@@ -21,6 +27,7 @@ const checks: ReadonlyArray<Check> = [
   htmlAsText,
   quotationDoubts,
   snippetWarnings,
+  missingPlurals,
 ]
 
 /** Maximum number of warnings, or of notations of other platforms, in one variable. */
@@ -40,10 +47,11 @@ export const sourceWarnings = (
   vars: Vars,
   formats: RenderedFormats,
   snippets: SnippetSources = noSnippets,
+  locale?: string,
 ): ReadonlyArray<SourceFault> =>
   Object.entries(vars).flatMap(([variable, source]) => {
     const format = Object.hasOwn(formats, variable) ? formats[variable]! : "text"
-    return atPlaces(variable, source, checks.flatMap((check) => check(source, format, snippets)))
+    return atPlaces(variable, source, checks.flatMap((check) => check(source, format, snippets, locale)))
   })
 
 /** Returns the parts of a source that are written for another platform, at most 20. They prevent saving. */

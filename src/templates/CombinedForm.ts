@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util"
-import type { VariableDraft, VariantForm } from "./VariantForm.ts"
+import type { LocaleDraft, VariableDraft, VariantForm } from "./VariantForm.ts"
 
 /** The combination of two texts that were edited from one base. */
 interface CombinedForm {
@@ -10,6 +10,33 @@ interface CombinedForm {
 
 const byName = (variables: ReadonlyArray<VariableDraft>) =>
   new Map(variables.map((row) => [row.name.trim(), { ...row, name: row.name.trim() }]))
+
+const textKey = (locale: string, name: string): string => `${locale} ${name}`
+
+/** Combines the texts in other locales, each text by itself. */
+const combineLocales = (
+  [base, own, other]: readonly [VariantForm, VariantForm, VariantForm],
+  pick: <A>(name: string, before: A, mine: A, theirs: A) => A,
+): ReadonlyArray<LocaleDraft> => {
+  const textsOf = ({ locales = [] }: VariantForm) =>
+    new Map(
+      locales.flatMap(({ locale, texts }) =>
+        texts.map(({ name, source }) =>
+          [textKey(locale.trim(), name), { locale: locale.trim(), name, source }] as const
+        )
+      ),
+    )
+  const [before, mine, theirs] = [textsOf(base), textsOf(own), textsOf(other)]
+  const texts = [...new Set([...mine.keys(), ...theirs.keys()])].flatMap((key) => {
+    const { locale, name } = (mine.get(key) ?? theirs.get(key))!
+    const of = (texts: typeof mine) => texts.get(key)?.source ?? ""
+    return { locale, name, source: pick(`${name} (${locale})`, of(before), of(mine), of(theirs)) }
+  })
+  return [...Map.groupBy(texts, ({ locale }) => locale)].map(([locale, of]) => ({
+    locale,
+    texts: of.map(({ name, source }) => ({ name, source })),
+  }))
+}
 
 /**
  * Combines the author's text with the text of a colleague. Each field has the changed value, or the author's value if
@@ -28,11 +55,13 @@ export const combineForms = (base: VariantForm, own: VariantForm, other: Variant
   const variables = [...names].flatMap((name) =>
     pick<VariableDraft | undefined>(name, before.get(name), mine.get(name), theirs.get(name)) ?? []
   )
+  const locales = combineLocales([base, own, other], pick)
   const form = {
     id: own.id,
     active: other.active,
     name: pick("name", base.name, own.name, other.name),
     variables,
+    ...(locales.length === 0 ? {} : { locales }),
     conditions: pick("audience", base.conditions, own.conditions, other.conditions),
     seasons: pick("schedule", base.seasons, own.seasons, other.seasons),
     components: pick("components", base.components, own.components, other.components),

@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { hash } from "node:crypto"
 import type { CompiledSource } from "../checking/Checks.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { mjmlNames, type Template } from "../domain/Template.ts"
+import { mjmlSources, type Template } from "../domain/Template.ts"
 import { recordset } from "../store/Recordset.ts"
 
 // The HTML of MJML sources. A row belongs to a text, and not to a variant, so that every way to change a variant finds it.
@@ -33,6 +33,15 @@ export const keepCompiled = Effect.fnUntraced(
         WHERE v.org_slug = ${org} AND v.formats ->> x.key = 'mjml'
         UNION ALL
         SELECT sha256(convert_to(x.value, 'UTF8'))
+        FROM variants v, json_each(v.locales) l, json_each_text(l.value) x
+        WHERE v.org_slug = ${org} AND v.formats ->> x.key = 'mjml'
+        UNION ALL
+        SELECT sha256(convert_to(x.value, 'UTF8'))
+        FROM template_proposals p, json_array_elements(p.proposed -> 'variants') w, json_each(w -> 'locales') l,
+          json_each_text(l.value) x
+        WHERE p.org_slug = ${org} AND p.state = 'requested' AND w -> 'formats' ->> x.key = 'mjml'
+        UNION ALL
+        SELECT sha256(convert_to(x.value, 'UTF8'))
         FROM template_proposals p, json_array_elements(p.proposed -> 'variants') w, json_each_text(w -> 'vars') x
         WHERE p.org_slug = ${org} AND p.state = 'requested' AND w -> 'formats' ->> x.key = 'mjml')`
   },
@@ -44,7 +53,7 @@ export const readCompiled = Effect.fnUntraced(
   function* (sql: SqlClient.SqlClient, org: OrgSlug, templates: ReadonlyArray<Template>) {
     const sources = new Map(
       templates.flatMap(({ variants }) =>
-        variants.flatMap((one) => mjmlNames(one).map((name) => [digestOf(one.vars[name]!), one.vars[name]!] as const))
+        variants.flatMap((one) => mjmlSources(one).map((source) => [digestOf(source), source] as const))
       ),
     )
     if (sources.size === 0) return new Map<string, string>()

@@ -42,10 +42,13 @@ export const changesServed = (before: WholeContent | undefined, after: WholeCont
 type Values = Readonly<Record<string, unknown>>
 
 /** Members that are combined value by value. */
-const byName: ReadonlySet<string> = new Set(["vars", "formats", "components"])
+const byName: ReadonlySet<string> = new Set(["vars", "locales", "formats", "components"])
 
 const isRecord = (value: unknown): value is Values =>
   typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Whether a pointer leads to the locales of a variant, whose texts are combined one by one. */
+const isLocales = (pointer: string): boolean => /^\/variants\/[^/]+\/locales$/.test(pointer)
 
 interface Combined {
   readonly value: Values
@@ -60,7 +63,7 @@ const combine = (base: Values, mine: Values, theirs: Values, at: string): Combin
   for (const name of new Set([...Object.keys(mine), ...Object.keys(base)])) {
     if (name === "variants" || isDeepStrictEqual(base[name], mine[name])) continue
     const pointer = `${at}/${JsonPointer.escapeToken(name)}`
-    if (byName.has(name) && isRecord(mine[name]) && isRecord(theirs[name]) && isRecord(base[name])) {
+    if ((byName.has(name) || isLocales(at)) && isRecord(mine[name]) && isRecord(theirs[name]) && isRecord(base[name])) {
       const inner = combine(base[name], mine[name], theirs[name], pointer)
       value[name] = inner.value
       both.push(...inner.both)

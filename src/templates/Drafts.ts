@@ -67,6 +67,13 @@ const fieldsOfForm = (form: VariantForm): RecordFields => ({
     const token = JsonPointer.escapeToken(name.trim() || `variable ${at + 1}`)
     return [[`/vars/${token}`, source], ...(format === "text" ? [] : [[`/formats/${token}`, format]])]
   })),
+  ...Object.fromEntries(
+    (form.locales ?? []).flatMap(({ locale, texts }) =>
+      texts.map((
+        { name, source },
+      ) => [`/locales/${JsonPointer.escapeToken(locale)}/${JsonPointer.escapeToken(name)}`, source])
+    ),
+  ),
   "/targeting": form.conditions,
   "/seasons": form.seasons,
   "/components": form.components,

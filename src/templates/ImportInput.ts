@@ -3,8 +3,9 @@ import type { ReadImport } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
+import { TemplateLocale } from "../domain/Locale.ts"
 import { SnippetFileInput } from "../domain/Snippet.ts"
-import { Formats, TemplateInput, type VariantInput, Vars } from "../domain/Template.ts"
+import { Formats, Locales, TemplateInput, type VariantInput, Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
 
 /** Maximum number of templates, and of their variants in total, in one import. */
@@ -81,17 +82,19 @@ export const decodeImport = (json: unknown): ReadImport<Fault> => {
 }
 
 /** The ids and the Liquid of a template, which are checked in addition to its form. */
-export interface TemplateLiquid extends Pick<TemplateInput, "id"> {
+export interface TemplateLiquid extends Pick<TemplateInput, "id" | "locale"> {
   readonly variants?: ReadonlyArray<VariantLiquid>
 }
 /** The id and the Liquid of a variant. */
-type VariantLiquid = Pick<VariantInput, "id" | "vars" | "formats">
+type VariantLiquid = Pick<VariantInput, "id" | "vars" | "locales" | "formats">
 
 const isVars = Schema.is(Vars)
 const isFormats = Schema.is(Formats)
+const isLocales = Schema.is(Locales)
+const isTemplateLocale = Schema.is(TemplateLocale)
 
 const variantLiquid = (value: unknown): VariantLiquid => {
-  const { formats, id, vars } = isObject(value) ? value : {}
+  const { formats, id, locales, vars } = isObject(value) ? value : {}
   const texts = isObject(vars)
     ? Object.fromEntries(Object.entries(vars).filter(([name, text]) => isVars({ [name]: text })))
     : {}
@@ -99,6 +102,7 @@ const variantLiquid = (value: unknown): VariantLiquid => {
     ...(typeof id === "string" ? { id: id as CopyId } : {}),
     vars: isVars(texts) ? texts : {},
     ...(isVars(vars) && isFormats(formats) ? { formats } : {}),
+    ...(isVars(vars) && isLocales(locales) ? { locales } : {}),
   }
 }
 
@@ -110,9 +114,10 @@ export const readLiquid = (json: unknown): ReadonlyArray<TemplateLiquid> => {
   const list = isObject(json) ? json["templates"] : undefined
   if (!Array.isArray(list) || sizeFaults(list).length > 0) return []
   return list.map((template: unknown) => {
-    const { id, variants } = isObject(template) ? template : {}
+    const { id, locale, variants } = isObject(template) ? template : {}
     return {
       ...(typeof id === "string" ? { id: id as TemplateId } : {}),
+      ...(isTemplateLocale(locale) ? { locale } : {}),
       ...(Array.isArray(variants) ? { variants: variants.map(variantLiquid) } : {}),
     }
   })
@@ -131,25 +136,32 @@ export const withoutFaults = (
 
 /** Returns faults or warnings of sources with pointers to their variables, below `at`. */
 export const atVariables = (faults: ReadonlyArray<SourceFault>, at = ""): ReadonlyArray<Fault> =>
-  faults.map(({ column, line, message, variable }) => ({
-    pointer: `${at}/vars/${JsonPointer.escapeToken(variable)}`,
+  faults.map(({ column, line, locale, message, variable }) => ({
+    pointer: `${at}/${locale === undefined ? "vars" : `locales/${locale}`}/${JsonPointer.escapeToken(variable)}`,
     detail: `line ${line}, column ${column}: ${message}`,
   }))
 
-/** Returns the faults of a variant's Liquid and of formats without a variable, with pointers below `at`. */
+/**
+ * Returns the faults of a variant's Liquid, and of formats and translations without a variable, with pointers below
+ * `at`.
+ */
 export const variantFaults = (
-  variant: Pick<VariantInput, "formats"> & { readonly vars?: VariantInput["vars"] },
+  variant: Pick<VariantInput, "formats" | "locales"> & { readonly vars?: VariantInput["vars"] },
   liquid: ReadonlyArray<SourceFault>,
   at: string,
-): ReadonlyArray<Fault> => [
-  ...Object.keys(variant.formats ?? {})
-    .filter((name) => variant.vars !== undefined && !Object.hasOwn(variant.vars, name))
-    .map((name) => ({
-      pointer: `${at}/formats/${JsonPointer.escapeToken(name)}`,
+): ReadonlyArray<Fault> => {
+  const { formats = {}, locales = {}, vars } = variant
+  const strays = (of: object, where: string) =>
+    Object.keys(of).filter((name) => vars !== undefined && !Object.hasOwn(vars, name)).map((name) => ({
+      pointer: `${at}/${where}/${JsonPointer.escapeToken(name)}`,
       detail: "names no variable of this variant",
-    })),
-  ...atVariables(liquid, at),
-]
+    }))
+  return [
+    ...strays(formats, "formats"),
+    ...Object.entries(locales).flatMap(([locale, texts]) => strays(texts, `locales/${locale}`)),
+    ...atVariables(liquid, at),
+  ]
+}
 
 /** Returns a function that recognizes repeated ids. */
 const repeats = () => {
@@ -162,13 +174,16 @@ const repeats = () => {
   }
 }
 
+/** Checks the Liquid of a variant. `locale` is the locale of its `vars`, undefined if the template names none. */
+type LiquidCheck = (variant: VariantLiquid, at: string, locale: string | undefined) => ReadonlyArray<SourceFault>
+
 /**
  * Returns the faults of the variants of one template, with pointers below `at`. `liquid` returns the Liquid faults of a
  * variant.
  */
 export const variantListFaults = (
-  variants: ReadonlyArray<VariantLiquid>,
-  liquid: (variant: VariantLiquid, at: string) => ReadonlyArray<SourceFault>,
+  { locale, variants = [] }: TemplateLiquid,
+  liquid: LiquidCheck,
   at: string,
 ): ReadonlyArray<Fault> => {
   const isRepeated = repeats()
@@ -178,7 +193,7 @@ export const variantListFaults = (
       ...(isRepeated(variant)
         ? [{ pointer: `${here}/id`, detail: "is the id of another variant of this template" }]
         : []),
-      ...variantFaults(variant, liquid(variant, here), here),
+      ...variantFaults(variant, liquid(variant, here, locale?.default), here),
     ]
   })
 }
@@ -189,14 +204,14 @@ export const variantListFaults = (
  */
 export const inputFaults = (
   inputs: ReadonlyArray<TemplateLiquid>,
-  liquid: (variant: VariantLiquid, at: string) => ReadonlyArray<SourceFault>,
+  liquid: LiquidCheck,
 ): ReadonlyArray<Fault> => {
   const isRepeated = repeats()
   const faults: Array<Fault> = []
   for (const [index, input] of inputs.entries()) {
     const at = `/templates/${index}`
     if (isRepeated(input)) faults.push({ pointer: `${at}/id`, detail: "is the id of another template of this import" })
-    faults.push(...variantListFaults(input.variants ?? [], liquid, `${at}/variants`))
+    faults.push(...variantListFaults(input, liquid, `${at}/variants`))
     if (faults.length >= maxFaults) break
   }
   return faults.slice(0, maxFaults)

@@ -107,6 +107,7 @@ export const variantContent = (variant: Variant | VariantInput): VariantContent 
     id,
     name: variant.name ?? id,
     vars: variant.vars,
+    locales: variant.locales ?? {},
     formats: variant.formats ?? {},
     active: variant.active ?? true,
     targeting: variant.targeting ?? [],

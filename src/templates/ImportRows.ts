@@ -66,17 +66,17 @@ export const putVariants = Effect.fnUntraced(function* (
   yield* keepVersions(sql, org, variants, "before")
   yield* sql`
     INSERT INTO variants AS v
-      (org_slug, template_id, id, name, vars, formats, active, targeting, seasons, components, created_at,
-        updated_at)
-    SELECT ${org}::text, r.template_id, r.id, r.name, r.vars, r.formats, r.active, r.targeting, r.seasons,
-      r.components,      ${now}::timestamptz, ${now}::timestamptz
+      (org_slug, template_id, id, name, vars, locales, formats, active, targeting, seasons, components,
+        created_at, updated_at)
+    SELECT ${org}::text, r.template_id, r.id, r.name, r.vars, r.locales, r.formats, r.active, r.targeting,
+      r.seasons, r.components, ${now}::timestamptz, ${now}::timestamptz
     FROM ROWS FROM (json_to_recordset(${JSON.stringify(variants)}::text::json) AS (template_id text, id text, name text,
-      vars json, formats json, active boolean, targeting json, seasons json, components json)) WITH ORDINALITY
-      AS r(template_id, id, name, vars, formats, active, targeting, seasons, components, place)
+      vars json, locales json, formats json, active boolean, targeting json, seasons json, components json)) WITH ORDINALITY
+      AS r(template_id, id, name, vars, locales, formats, active, targeting, seasons, components, place)
     ORDER BY r.place
     ON CONFLICT (org_slug, template_id, id) DO UPDATE SET name = excluded.name, vars = excluded.vars,
-      formats = excluded.formats, active = excluded.active, targeting = excluded.targeting, seasons = excluded.seasons,
-      components = excluded.components,      updated_at = excluded.updated_at`
+      locales = excluded.locales, formats = excluded.formats, active = excluded.active, targeting = excluded.targeting, seasons = excluded.seasons,
+      components = excluded.components, updated_at = excluded.updated_at`
   yield* keepVersions(sql, org, variants, "after")
 })
 

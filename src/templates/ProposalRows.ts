@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Author } from "../accounts/Author.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { withDefaults } from "../domain/Template.ts"
 import type { WholeContent } from "./Content.ts"
 
 // The rows of proposed changes.
@@ -32,6 +33,20 @@ export interface ProposalRow extends ProposalHead {
   readonly base: WholeContent | null
   readonly proposed: WholeContent | null
 }
+
+/** Adds to a stored content the members that did not exist when it was stored. */
+const completed = (content: WholeContent | null): WholeContent | null =>
+  content && {
+    ...content,
+    ...withDefaults(content),
+    variants: content.variants.map((variant) => ({ ...variant, locales: variant.locales ?? {} })),
+  }
+
+const withContent = (row: ProposalRow): ProposalRow => ({
+  ...row,
+  base: completed(row.base),
+  proposed: completed(row.proposed),
+})
 
 const headColumns = `p.id::float8 AS id, p.template_id, p.author, p.state, p.version, p.note, p.created_at,
   p.updated_at, p.decided_by, p.decided_at, p.comment,
@@ -77,7 +92,7 @@ export const readProposal = Effect.fnUntraced(function* (
   const [row] = yield* sql<ProposalRow>`
     SELECT ${sql.literal(headColumns)}, p.base, p.proposed FROM template_proposals p
     WHERE p.org_slug = ${org} AND p.id = ${id}::bigint ${lock ? sql`FOR UPDATE` : sql``}`
-  return row
+  return row && withContent(row)
 })
 
 /** Reads the open proposals of an author for some templates. */
@@ -87,11 +102,14 @@ export const readOpen = (
   author: Author,
   templates: ReadonlyArray<string>,
 ) =>
-  templates.length === 0 ? Effect.succeed([]) : sql<ProposalRow>`
+  templates.length === 0 ? Effect.succeed([]) : Effect.map(
+    sql<ProposalRow>`
     SELECT ${sql.literal(headColumns)}, p.base, p.proposed FROM template_proposals p
     WHERE p.org_slug = ${org} AND p.template_id = ANY(${[...templates]}::text[]) AND p.author = ${author}
       AND p.state = 'requested'
-    ORDER BY p.template_id`
+    ORDER BY p.template_id`,
+    (rows) => rows.map(withContent),
+  )
 
 const jsonOf = (content: WholeContent | undefined | null) => content == null ? null : JSON.stringify(content)
 

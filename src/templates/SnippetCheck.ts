@@ -17,7 +17,7 @@ import {
   type SnippetUser,
   usersOf,
 } from "../domain/Snippet.ts"
-import type { Vars } from "../domain/Template.ts"
+import { textsInAll, type Vars } from "../domain/Template.ts"
 import * as Limits from "../rendering/Limits.ts"
 import { liquidLengthOf } from "../rendering/Source.ts"
 import type { SourceCheck } from "../rendering/SourceCheck.ts"
@@ -107,9 +107,9 @@ export const snippetChecks = (sql: SqlClient.SqlClient, sources: SourceCheck["Se
     for (const { copy_ids, template_id } of templates) {
       if (users.length >= checkedVariants) break
       const [template] = yield* readTemplates(sql, org, [template_id])
-      for (const { formats, id, vars } of template?.variants ?? []) {
+      for (const { formats, id, locales, vars } of template?.variants ?? []) {
         const place = `the variant ${JSON.stringify(id)} of the template ${JSON.stringify(template_id)}`
-        if (copy_ids.includes(id)) users.push({ place, liquid: { vars, formats } })
+        if (copy_ids.includes(id)) users.push({ place, liquid: { vars, formats, locales } })
       }
     }
     return users.slice(0, checkedVariants)
@@ -124,7 +124,13 @@ export const snippetChecks = (sql: SqlClient.SqlClient, sources: SourceCheck["Se
   ) {
     const users = yield* readUsers(org, changes.flatMap(({ templates }) => templates))
     const checked = (all: SnippetSources) =>
-      sources.checkAll(org, users.map(({ liquid }) => ({ ...liquid, snippets: reached(all, liquid.vars) })))
+      sources.checkAll(
+        org,
+        users.map(({ liquid }) => ({
+          ...liquid,
+          snippets: reachedFrom(all, renderedIds(textsInAll(liquid).flatMap((texts) => Object.values(texts)))),
+        })),
+      )
     const [before, after] = [yield* checked(now), yield* checked(next)]
     const caused = (of: "faults" | "warnings"): ReadonlyArray<Fault> =>
       users.flatMap(({ place }, at) =>

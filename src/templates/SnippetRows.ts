@@ -6,7 +6,7 @@ import type { Sources } from "../checking/Checks.ts"
 import { InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { noSnippets, reachedFrom, renderedIds, type SnippetSources, type SnippetUser } from "../domain/Snippet.ts"
-import type { RenderedFormat, Vars } from "../domain/Template.ts"
+import { type Locales, type RenderedFormat, textsInAll, type Vars } from "../domain/Template.ts"
 import { lockContent } from "../organizations/OrganizationRows.ts"
 
 // The rows of snippets.
@@ -60,9 +60,10 @@ export const withSnippets = Effect.fnUntraced(function* (
   org: OrgSlug,
   variants: ReadonlyArray<Sources>,
 ): Effect.fn.Return<ReadonlyArray<Sources>, SqlError> {
-  if (variants.every(({ vars }) => renderedIds(Object.values(vars)).length === 0)) return variants
+  const idsOf = (one: Sources) => renderedIds(textsInAll(one).flatMap((texts) => Object.values(texts)))
+  if (variants.every((one) => idsOf(one).length === 0)) return variants
   const all = sourcesOf(yield* readSnippets(sql, org))
-  return variants.map((one) => ({ ...one, snippets: reachedFrom(all, renderedIds(Object.values(one.vars))) }))
+  return variants.map((one) => ({ ...one, snippets: reachedFrom(all, idsOf(one)) }))
 })
 
 /**
@@ -72,9 +73,9 @@ export const withSnippets = Effect.fnUntraced(function* (
 export const holdSnippets = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
-  variants: ReadonlyArray<{ readonly vars?: Vars | undefined }>,
+  variants: ReadonlyArray<{ readonly vars?: Vars | undefined; readonly locales?: Locales | undefined }>,
 ): Effect.fn.Return<void, SqlError | InvalidInput> {
-  const ids = renderedIds(variants.flatMap(({ vars = {} }) => Object.values(vars)))
+  const ids = renderedIds(variants.flatMap(textsInAll).flatMap((texts) => Object.values(texts)))
   if (ids.length === 0) return
   yield* lockContent(sql, org)
   const rows = yield* sql<{ id: string }>`
@@ -109,7 +110,7 @@ export const findUses = Effect.fnUntraced(function* (
     SELECT v.template_id, t.name, v.id AS variant_id,
       t.archived_at IS NULL AND (v.active OR v.id = (t.holdout->>'copy_id')) IS TRUE AS is_served
     FROM variants v JOIN templates t ON t.org_slug = v.org_slug AND t.id = v.template_id
-    WHERE v.org_slug = ${org} AND v.vars::text ~ ${pattern} ORDER BY v.template_id, v.position`
+    WHERE v.org_slug = ${org} AND concat(v.vars, v.locales) ~ ${pattern} ORDER BY v.template_id, v.position`
   return [...Map.groupBy(rows, ({ templateId }) => templateId)].map(([template_id, uses]) => ({
     template_id,
     name: uses[0]!.name,

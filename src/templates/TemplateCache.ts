@@ -5,7 +5,15 @@ import type { Attributes } from "../domain/Attributes.ts"
 import type { TemplateHoldout } from "../domain/Holdout.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Sources } from "../checking/Checks.ts"
-import { mjmlNames, type RenderedFormats, renderedFormats, type Template, type Variant } from "../domain/Template.ts"
+import {
+  mjmlNames,
+  mjmlSources,
+  type RenderedFormats,
+  renderedFormats,
+  type Template,
+  type Variant,
+  type Vars,
+} from "../domain/Template.ts"
 import type { SnippetSources } from "../domain/Snippet.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { isSandbox, liveOf, sandboxOf } from "../domain/Sandbox.ts"
@@ -24,6 +32,7 @@ import { pagesOf, readTemplates } from "./TemplateRows.ts"
 export interface VariantView {
   readonly id: CopyId
   readonly vars: Variant["vars"]
+  readonly locales: Variant["locales"]
   readonly formats: RenderedFormats
   /** The variables as written. Undefined without MJML. */
   readonly written: Sources | undefined
@@ -38,6 +47,8 @@ export interface TemplateView {
   readonly org: OrganizationView
   readonly id: TemplateId
   readonly strict: boolean
+  /** Null for a template in one locale. */
+  readonly locale: Template["locale"]
   readonly stickyHours: number
   /** See `Policy.runnerUpFloor`. */
   readonly runnerUpFloor: number
@@ -100,17 +111,22 @@ type Compiled = ReadonlyMap<string, string>
 
 /** Returns the variables of a variant with HTML in the place of MJML. A variant whose HTML is missing is inactive. */
 const contentOf = (
-  { active, formats, vars }: Variant,
+  { active, formats, locales, vars }: Variant,
   compiled: Compiled,
-): Pick<VariantView, "active" | "formats" | "vars" | "written"> => {
+): Pick<VariantView, "active" | "formats" | "locales" | "vars" | "written"> => {
   const names = mjmlNames({ formats, vars })
-  if (names.length === 0) return { active, vars, formats: renderedFormats(formats), written: undefined }
-  const html = Object.fromEntries(names.map((name) => [name, compiled.get(vars[name]!) ?? ""]))
+  if (names.length === 0) return { active, vars, locales, formats: renderedFormats(formats), written: undefined }
+  const written = { formats, vars, locales }
+  const asHtml = (texts: Vars): Vars => ({
+    ...texts,
+    ...Object.fromEntries(mjmlNames({ formats, vars: texts }).map((name) => [name, compiled.get(texts[name]!) ?? ""])),
+  })
   return {
-    active: active && names.every((name) => compiled.has(vars[name]!)),
-    vars: { ...vars, ...html },
+    active: active && mjmlSources(written).every((source) => compiled.has(source)),
+    vars: asHtml(vars),
+    locales: Object.fromEntries(Object.entries(locales).map(([tag, texts]) => [tag, asHtml(texts)])),
     formats: renderedFormats(formats),
-    written: { formats, vars },
+    written,
   }
 }
 
@@ -128,6 +144,7 @@ const viewOf = (org: OrganizationView, template: Template, compiled: Compiled): 
     org,
     id: template.id,
     strict: template.strict,
+    locale: template.locale,
     stickyHours: template.sticky_hours,
     runnerUpFloor: template.runner_up_floor,
     objective: template.objective,

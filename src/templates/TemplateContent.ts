@@ -4,8 +4,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Sources } from "../checking/Checks.ts"
 import { AlreadyExists, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
-import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
+import type { Template, TemplateInput, TemplatePatch, Variant, VariantPatch } from "../domain/Template.ts"
 import type { SourceCheck } from "../rendering/SourceCheck.ts"
+import { localesFault } from "../domain/TemplateFaults.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { tellWarnings } from "../store/WarningTrail.ts"
 import { keepCompiled } from "./CompiledSources.ts"
@@ -18,7 +19,7 @@ import { maxVariantsOfOne, readTemplates } from "./TemplateRows.ts"
 
 /** A template without the texts of its variants, which are most of its size. */
 export interface TemplateOutline extends Omit<Template, "variants"> {
-  readonly variants: ReadonlyArray<Omit<Variant, "vars" | "formats">>
+  readonly variants: ReadonlyArray<Omit<Variant, "vars" | "locales" | "formats">>
 }
 
 /** Records a change of a template for the audit log. */
@@ -73,20 +74,32 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     Effect.flatMap(Effect.orDie(withSnippets(sql, org, variants)), (all) => sources.checkAll(org, all))
 
   /** Returns every fault of the variants of a new template, with pointers below `/variants`. Reports their warnings. */
-  const faultsOf = Effect.fnUntraced(function* (org: OrgSlug, variants: ReadonlyArray<VariantInput>) {
-    const liquid = yield* check(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
+  const faultsOf = Effect.fnUntraced(function* (org: OrgSlug, { locale, variants = [] }: TemplateInput) {
+    const liquid = yield* check(
+      org,
+      variants.map(({ formats = {}, locales, vars }) => ({ formats, vars, locales, locale: locale?.default })),
+    )
     yield* tellWarnings(liquid.flatMap(({ warnings }, index) => atVariables(warnings, `/variants/${index}`)))
     yield* keepCompiled(sql, org, liquid.flatMap(({ compiled }) => compiled))
     const found = new Map(variants.map((variant, index) => [variant, liquid[index]!.faults]))
-    return variantListFaults(variants, (variant) => found.get(variant)!, "/variants")
+    return variantListFaults({ variants }, (variant) => found.get(variant)!, "/variants")
   })
 
-  /** Returns every fault of a variant. Reports its warnings. */
-  const liquidFaults = Effect.fnUntraced(function* (org: OrgSlug, variant: Pick<VariantPatch, "vars" | "formats">) {
-    const [liquid] = yield* check(org, [{ vars: variant.vars ?? {}, formats: variant.formats ?? {} }])
+  /** Returns every fault of a variant of a template with this locale. Reports its warnings. */
+  const liquidFaults = Effect.fnUntraced(function* (
+    org: OrgSlug,
+    { locale }: Pick<Template, "locale">,
+    variant: Pick<VariantPatch, "vars" | "locales" | "formats">,
+  ) {
+    const { formats = {}, locales, vars = {} } = variant
+    const [liquid] = yield* check(org, [{ vars, formats, locales, locale: locale?.default }])
     yield* tellWarnings(atVariables(liquid!.warnings))
     yield* keepCompiled(sql, org, liquid!.compiled)
-    return variantFaults(variant, liquid!.faults, "")
+    const ofLocales = localesFault(locale, variant)
+    return [
+      ...(ofLocales === undefined ? [] : [{ pointer: "/locales", detail: ofLocales }]),
+      ...variantFaults(variant, liquid!.faults, ""),
+    ]
   })
 
   /** Refuses a template with too many variants, including the one just added. */

@@ -35,6 +35,10 @@ export const fieldsOfVariant = (variant: VariantContent, at = ""): RecordFields 
   [`${at}/name`]: variant.name,
   [`${at}/active`]: variant.active,
   ...named(`${at}/vars`, variant.vars),
+  ...Object.assign(
+    {},
+    ...Object.entries(variant.locales).map(([locale, texts]) => named(`${at}/locales/${locale}`, texts)),
+  ),
   ...named(`${at}/formats`, variant.formats),
   [`${at}/targeting`]: variant.targeting,
   [`${at}/seasons`]: variant.seasons,

@@ -186,16 +186,22 @@ const rewritten = (variant: Located, path: ReadonlyArray<PropertyKey>): Readonly
     )
   )
 
-/** Returns the faults of formats without a variable. */
-const strayFormats = (variant: Located, path: ReadonlyArray<PropertyKey>): ReadonlyArray<PlacedFault> => {
+/** Returns the faults of formats and translations without a variable. */
+const strayNames = (variant: Located, path: ReadonlyArray<PropertyKey>): ReadonlyArray<PlacedFault> => {
   const vars = member(variant, "vars")?.members
-  const formats = member(variant, "formats")?.members
-  if (vars === undefined || formats === undefined) return []
-  return [...formats].filter(([name]) => !vars.has(name)).map(([name, { keyOffset }]) => ({
-    offset: keyOffset,
-    path: [...path, "formats", name],
-    message: "names no variable of this variant",
-  }))
+  if (vars === undefined) return []
+  const locales = member(variant, "locales")
+  const named: ReadonlyArray<readonly [ReadonlyArray<string>, Located | undefined]> = [
+    [["formats"], member(variant, "formats")],
+    ...[...locales?.members ?? []].map(([tag, { at }]) => [["locales", tag], at] as const),
+  ]
+  return named.flatMap(([where, texts]) =>
+    [...texts?.members ?? []].filter(([name]) => !vars.has(name)).map(([name, { keyOffset }]) => ({
+      offset: keyOffset,
+      path: [...path, ...where, name],
+      message: "names no variable of this variant",
+    }))
+  )
 }
 
 /** Returns the faults that concern several values, which a schema cannot express. */
@@ -210,7 +216,7 @@ const crossFaults = (root: Located): ReadonlyArray<PlacedFault> => {
         ...repeated(variants, path, "is the id of another variant of this template"),
         ...variants.flatMap((variant, at) => [
           ...rewritten(variant, [...path, at]),
-          ...strayFormats(variant, [...path, at]),
+          ...strayNames(variant, [...path, at]),
         ]),
       ]
     }),
@@ -356,6 +362,7 @@ const variantInputOf = (variant: Template["variants"][number]): VariantInput => 
   ...(variant.name === variant.id ? {} : { name: variant.name }),
   ...(variant.active ? {} : { active: false }),
   vars: variant.vars,
+  ...(Object.keys(variant.locales).length === 0 ? {} : { locales: variant.locales }),
   ...(Object.keys(variant.formats).length === 0 ? {} : { formats: variant.formats }),
   ...(variant.targeting.length === 0 ? {} : { targeting: variant.targeting }),
   ...(variant.seasons.length === 0 ? {} : { seasons: variant.seasons }),

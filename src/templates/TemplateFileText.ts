@@ -28,7 +28,7 @@ const seasonOf = (season: Season): Plain => ({
 type Inline = (value: Plain | ReadonlyArray<string>) => unknown
 
 const variantOf = (variant: VariantInput, inline: Inline): Plain => ({
-  ...ordered(variant, ["id", "name", "active", "components", "vars", "formats"]),
+  ...ordered(variant, ["id", "name", "active", "components", "vars", "locales", "formats"]),
   ...(variant.targeting === undefined
     ? {}
     : { targeting: variant.targeting.map((condition) => inline(conditionOf(condition))) }),
@@ -37,6 +37,9 @@ const variantOf = (variant: VariantInput, inline: Inline): Plain => ({
 
 const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
   ...ordered(template, ["id", "name"]),
+  ...(template.locale === undefined ? {} : {
+    locale: template.locale === null ? null : inline(ordered(template.locale, ["attribute", "field", "default"])),
+  }),
   ...(template.tags === undefined ? {} : { tags: inline(template.tags) }),
   ...ordered(template, ["owner", "archived", "strict", "ignore_unsubscribes", "sticky_hours", "runner_up_floor"]),
   ...(template.objective === undefined ? {} : {

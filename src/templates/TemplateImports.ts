@@ -6,7 +6,7 @@ import type { Checks, Sources } from "../checking/Checks.ts"
 import { ChangeProposed, ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { SnippetFileInput } from "../domain/Snippet.ts"
-import type { TemplateInput, VariantInput } from "../domain/Template.ts"
+import type { TemplateInput } from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../organizations/Changes.ts"
@@ -71,7 +71,8 @@ interface ImportOptions {
   readonly dryRun?: boolean
 }
 
-const sourcesOf = ({ formats = {}, vars }: VariantInput): Sources => ({ formats, vars })
+const sourcesOf = ({ locale, variants = [] }: TemplateInput): ReadonlyArray<Sources> =>
+  variants.map(({ formats = {}, locales, vars }) => ({ formats, vars, locales, locale: locale?.default }))
 
 /** Returns the templates of an import without faults. */
 const whole = (templates: ReadonlyArray<TemplateInput | null>): ReadonlyArray<TemplateInput> =>
@@ -369,7 +370,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
       const importAll = Effect.fn("TemplateImports.importAll")(
         function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
           const variants = inputs.flatMap(({ variants = [] }) => variants)
-          const attached = yield* Effect.orDie(withSnippets(sql, org, variants.map(sourcesOf)))
+          const attached = yield* Effect.orDie(withSnippets(sql, org, inputs.flatMap(sourcesOf)))
           const liquid = yield* sources.checkAll(org, attached)
           const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
           const faults = [...sizeFaults(inputs), ...inputFaults(inputs, (variant) => found.get(variant)?.faults ?? [])]

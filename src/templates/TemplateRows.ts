@@ -36,6 +36,7 @@ interface VariantRow {
   readonly id: CopyId
   readonly name: string
   readonly vars: Variant["vars"]
+  readonly locales: Variant["locales"]
   readonly formats: Variant["formats"]
   readonly active: boolean
   readonly targeting: Variant["targeting"]
@@ -49,6 +50,7 @@ const variantFromRow = (row: VariantRow): Variant => ({
   id: row.id,
   name: row.name,
   vars: row.vars,
+  locales: row.locales,
   formats: row.formats,
   active: row.active,
   targeting: row.targeting,
@@ -96,7 +98,7 @@ export const readTemplates = Effect.fnUntraced(function* (
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`
     SELECT v.template_id, v.id, v.name, ${
-    texts ? sql`v.vars, v.formats` : sql`'{}'::json AS vars, '{}'::json AS formats`
+    texts ? sql`v.vars, v.locales, v.formats` : sql`'{}'::json AS vars, '{}'::json AS locales, '{}'::json AS formats`
   }, v.active, v.targeting, v.seasons, v.components,
       v.created_at, v.updated_at
     FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ANY(${[...ids]}::text[]) ORDER BY v.position`
@@ -125,7 +127,7 @@ export const pagesOf = Effect.fnUntraced(function* (
   const counts = new Map(
     (yield* sql<{ id: string; variants: number; bytes: number }>`
       SELECT v.template_id AS id, count(*)::int AS variants,
-        sum(pg_column_size(v.vars) + pg_column_size(v.targeting))::float8 AS bytes
+        sum(pg_column_size(v.vars) + pg_column_size(v.locales) + pg_column_size(v.targeting))::float8 AS bytes
       FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ANY(${[...ids]}::text[])
       GROUP BY v.template_id`).map((row) => [row.id, row]),
   )
@@ -157,8 +159,10 @@ export const insertVariant = Effect.fnUntraced(function* (
   const id = input.id ?? CopyId.make(randomId("v"))
   const rows = yield* sql<{ id: CopyId }>`
     INSERT INTO variants AS v
-      (org_slug, template_id, id, name, vars, formats, active, targeting, seasons, components, created_at, updated_at)
+      (org_slug, template_id, id, name, vars, locales, formats, active, targeting, seasons, components, created_at,
+        updated_at)
     VALUES (${org}, ${template}, ${id}, ${input.name ?? id}, ${JSON.stringify(input.vars)}::text::json,
+      ${JSON.stringify(input.locales ?? {})}::text::json,
       ${JSON.stringify(input.formats ?? {})}::text::json, ${input.active ?? true},
       ${JSON.stringify(input.targeting ?? [])}::text::json, ${JSON.stringify(input.seasons ?? [])}::text::json,
       ${JSON.stringify(input.components ?? {})}::text::json, ${now}, ${now})
@@ -181,6 +185,7 @@ export const updateVariant = Effect.fnUntraced(function* (
     UPDATE variants v SET
       name = coalesce(${patch.name ?? null}::text, v.name),
       vars = coalesce(${json(patch.vars)}::text::json, v.vars),
+      locales = coalesce(${json(patch.locales)}::text::json, v.locales),
       formats = coalesce(${json(patch.formats)}::text::json, v.formats),
       active = coalesce(${patch.active ?? null}::boolean, v.active),
       targeting = coalesce(${json(patch.targeting)}::text::json, v.targeting),

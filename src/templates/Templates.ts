@@ -145,7 +145,7 @@ export class Templates extends Context.Service<Templates, {
         yield* refuse([
           ...templateFaults(withDefaults(input), variants),
           ...yield* Effect.orDie(ownerFaults(sql, org, input.owner, null)),
-          ...yield* faultsOf(org, variants),
+          ...yield* faultsOf(org, input),
         ])
         const now = yield* DateTime.nowAsDate
         return yield* write(

@@ -3,12 +3,14 @@ import { isStorable } from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import * as Json from "../json/Json.ts"
+import { LocaleTag, maxLocales } from "../domain/Locale.ts"
 import type { Season } from "../domain/Season.ts"
 import { decimalOf, operands, type Operator } from "../domain/Targeting.ts"
 import {
   type Components,
   Format,
   type Formats,
+  type Locales,
   sourceLength,
   type Variant,
   VariantPatch,
@@ -26,6 +28,14 @@ const written = (most: number) => Schema.String.check(storable, Schema.isMaxLeng
 
 const VariableDraft = Schema.Struct({ name: written(1_000), format: written(100), source: written(2 * sourceLength) })
 export type VariableDraft = typeof VariableDraft.Type
+
+/** The texts in another locale. An empty text is not translated. */
+const LocaleDraft = Schema.Struct({
+  locale: written(100),
+  texts: Schema.Array(Schema.Struct({ name: written(1_000), source: written(2 * sourceLength) }))
+    .check(Schema.isMaxLength(101)),
+})
+export type LocaleDraft = typeof LocaleDraft.Type
 
 /** `values`: one value per line. A line that is a JSON string represents that string. */
 const ConditionDraft = Schema.Struct({ attribute: written(1_000), op: written(100), values: written(200_000) })
@@ -50,6 +60,9 @@ export const VariantForm = Schema.Struct({
   name: written(1_000),
   active: Schema.Boolean,
   variables: Schema.Array(VariableDraft).check(Schema.isMaxLength(101)),
+  locales: Schema.optionalKey(Schema.Array(LocaleDraft).check(Schema.isMaxLength(maxLocales + 1))).annotate({
+    description: "Texts in other locales. A text that is empty is not translated. Default: none",
+  }),
   conditions: Schema.Array(ConditionDraft).check(Schema.isMaxLength(51)).annotate({
     description: "`values`: one a line",
   }),
@@ -97,6 +110,12 @@ export const ofVariant = (variant: Variant): Draft => ({
     source,
     format: Object.hasOwn(variant.formats, name) ? variant.formats[name]! : "text",
   })),
+  ...(Object.keys(variant.locales).length === 0 ? {} : {
+    locales: Object.entries(variant.locales).map(([locale, texts]) => ({
+      locale,
+      texts: Object.entries(texts).map(([name, source]) => ({ name, source })),
+    })),
+  }),
   conditions: variant.targeting.map(({ attribute, op, values }) => ({
     attribute,
     op,
@@ -162,6 +181,7 @@ const componentsOf = (text: string): { readonly components: Components; readonly
 
 const decodePatch = decoder(VariantPatch)
 const isFormat = Schema.is(Format)
+const isTag = Schema.is(LocaleTag)
 
 /** Returns the faults of a variant with pointers to the controls of the form. */
 export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> => {
@@ -179,6 +199,13 @@ export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArra
         if (fault.detail.startsWith("must be a name")) return at(`/var_${index}_name`)
         return at(`/var_${index}_${head === "vars" ? "source" : "format"}`)
       }
+      case "locales": {
+        const index = draft.locales?.findIndex(({ locale }) => locale.trim() === key) ?? -1
+        if (index < 0) return fault
+        if (member === "") return at(`/locale_${index}_tag`)
+        const name = JsonPointer.unescapeToken(member)
+        return at(`/locale_${index}_text_${draft.variables.findIndex((row) => row.name.trim() === name)}`)
+      }
       case "targeting":
         return conditions[Number(key)] === undefined || key === ""
           ? fault
@@ -195,8 +222,23 @@ export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArra
   })
 }
 
+/** Returns the texts of a draft by locale, without empty texts. `faults` receives locales that occur twice. */
+export const localesOf = ({ locales = [] }: Pick<VariantForm, "locales">, faults: Array<Fault> = []): Locales => {
+  const all: Record<string, Vars> = Object.create(null)
+  for (const [index, { locale, texts }] of locales.entries()) {
+    const tag = locale.trim()
+    const own = Object.fromEntries(texts.filter(({ source }) => source !== "").map((one) => [one.name, one.source]))
+    if (tag === "" && texts.every(({ source }) => source === "")) continue
+    if (tag in all) faults.push({ pointer: `/locale_${index}_tag`, detail: "is another locale of this variant" })
+    else all[tag] = own
+  }
+  return { ...all }
+}
+
 /** Returns the sources and formats of a draft, each variable once, regardless of its other faults. */
-export const sourcesOf = (draft: Draft): { readonly vars: Vars; readonly formats: Formats } => {
+export const sourcesOf = (
+  draft: Draft,
+): { readonly vars: Vars; readonly formats: Formats; readonly locales: Locales } => {
   const rows = new Map<string, VariableDraft>()
   for (const row of draft.variables) {
     const name = row.name.trim()
@@ -207,6 +249,7 @@ export const sourcesOf = (draft: Draft): { readonly vars: Vars; readonly formats
     formats: Object.fromEntries(
       [...rows].map(([name, { format }]) => [name, isFormat(format) ? format : "text"] as const),
     ),
+    locales: Object.fromEntries(Object.entries(localesOf(draft)).filter(([tag]) => isTag(tag))),
   }
 }
 
@@ -232,6 +275,7 @@ export const read = (draft: Draft): Result.Result<Required<VariantPatch>, Readon
     name: draft.name.trim(),
     active: draft.active,
     vars: { ...vars },
+    locales: localesOf(draft, faults),
     formats: { ...formats },
     targeting: draft.conditions.filter((row) => !isBlankCondition(row)).map((row) => ({
       attribute: row.attribute,

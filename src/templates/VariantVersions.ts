@@ -20,12 +20,14 @@ export const keepVersions = Effect.fnUntraced(function* (
   when: "before" | "after",
 ) {
   const author = when === "before" ? undefined : yield* currentAuthor
-  const digest = sql`md5(concat_ws(chr(1), v.name, v.vars, v.formats, v.targeting, v.seasons, v.components))`
+  const digest = sql`md5(concat_ws(chr(1), v.name, v.vars, v.formats, v.targeting, v.seasons, v.components,
+    nullif(v.locales::text, '{}')))`
   const changed = yield* sql<{ templateId: string; variantId: string }>`
     INSERT INTO variant_versions AS w
-      (org_slug, template_id, variant_id, name, vars, formats, targeting, seasons, components, digest, author, saved_at)
-    SELECT v.org_slug, v.template_id, v.id, v.name, v.vars, v.formats, v.targeting, v.seasons, v.components, ${digest},
-      ${author ?? null}::text, v.updated_at
+      (org_slug, template_id, variant_id, name, vars, locales, formats, targeting, seasons, components, digest, author,
+        saved_at)
+    SELECT v.org_slug, v.template_id, v.id, v.name, v.vars, v.locales, v.formats, v.targeting, v.seasons, v.components,
+      ${digest}, ${author ?? null}::text, v.updated_at
     FROM ${recordset(variants, { template_id: "text", id: "text" })}
     JOIN variants v ON v.org_slug = ${org} AND v.template_id = r.template_id AND v.id = r.id
     LEFT JOIN LATERAL (
@@ -43,7 +45,7 @@ export const keepVersions = Effect.fnUntraced(function* (
   }
 })
 
-const { components, formats, name, seasons, targeting, vars } = Variant.fields
+const { components, formats, locales, name, seasons, targeting, vars } = Variant.fields
 
 /** A version of a variant, without its content. */
 export const VariantVersionHead = Schema.Struct({
@@ -60,6 +62,7 @@ export type VariantVersionHead = typeof VariantVersionHead.Type
 export const VariantVersion = Schema.Struct({
   ...VariantVersionHead.fields,
   vars,
+  locales,
   formats,
   targeting,
   seasons,
@@ -71,6 +74,7 @@ export type VariantVersion = typeof VariantVersion.Type
 export const restoredBy = (version: VariantVersion): Required<Omit<VariantPatch, "active">> => ({
   name: version.name,
   vars: version.vars,
+  locales: version.locales,
   formats: version.formats,
   targeting: version.targeting,
   seasons: version.seasons,
@@ -139,14 +143,14 @@ export class VariantVersions extends Context.Service<VariantVersions, {
       const latest = Effect.fnUntraced(
         function* (org: OrgSlug, template: string, variant: string, condition: Statement.Fragment) {
           const [row] = yield* sql<Row<VariantVersion>>`
-            SELECT w.id::float8 AS id, w.name, w.saved_at, w.author, w.vars, w.formats, w.targeting, w.seasons,
-              w.components
+            SELECT w.id::float8 AS id, w.name, w.saved_at, w.author, w.vars, w.locales, w.formats, w.targeting,
+              w.seasons, w.components
             FROM variant_versions w
             WHERE w.org_slug = ${org} AND w.template_id = ${template} AND w.variant_id = ${variant} AND ${condition}
             ORDER BY w.id DESC LIMIT 1`
           if (row === undefined) return undefined
-          const { components, formats, seasons, targeting, vars } = row
-          return { ...toHead(row), vars, formats, targeting, seasons, components }
+          const { components, formats, locales, seasons, targeting, vars } = row
+          return { ...toHead(row), vars, locales, formats, targeting, seasons, components }
         },
         Effect.catchTag("SqlError", Effect.die),
       )

@@ -1,9 +1,10 @@
 import { DateTime, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { isDeepStrictEqual } from "node:util"
-import { AlreadyExists, type Fault, VariantChanged } from "../domain/Errors.ts"
+import { AlreadyExists, type Fault, type TemplateNotFound, VariantChanged } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Template, Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
 import { type contentWriter, readOwnProposal } from "./ContentWrite.ts"
 import { refuse, tellVariant, type templateContent } from "./TemplateContent.ts"
 import { holdSnippets } from "./SnippetRows.ts"
@@ -36,11 +37,22 @@ const switchFaults = (
 export const variantWriter = (
   sql: SqlClient.SqlClient,
   write: ReturnType<typeof contentWriter>,
-  { held, liquidFaults, read, readVariant, roomFor, touch }: ReturnType<typeof templateContent>,
+  { held, liquidFaults, read, readOutline, readVariant, roomFor, touch }: ReturnType<typeof templateContent>,
 ) => {
+  /** Returns the settings from which a change continues: of the caller's open proposal, otherwise the live ones. */
+  const ownTemplate = Effect.fnUntraced(
+    function* (
+      org: OrgSlug,
+      template: string,
+    ): Effect.fn.Return<Pick<Template, "locale">, TemplateNotFound | SqlError> {
+      return (yield* readOwnProposal(sql, org, template))?.proposed ?? (yield* readOutline(org, template))
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
   const createVariant = Effect.fn("Templates.createVariant")(
     function* (org: OrgSlug, template: string, input: VariantInput) {
-      yield* refuse(yield* liquidFaults(org, input))
+      yield* refuse(yield* liquidFaults(org, yield* ownTemplate(org, template), input))
       const now = yield* DateTime.nowAsDate
       return yield* write(
         org,
@@ -83,9 +95,9 @@ export const variantWriter = (
       const existing = yield* ownVariant(org, template, id)
       // Sources and formats are checked in their combination after the change. Unchanged sources are not checked, so
       // that a variant saved before a check existed can still be switched off.
-      const { formats = existing.formats, vars = existing.vars } = patch
-      if (!isDeepStrictEqual([vars, formats], [existing.vars, existing.formats])) {
-        yield* refuse(yield* liquidFaults(org, { vars, formats }))
+      const { formats = existing.formats, locales = existing.locales, vars = existing.vars } = patch
+      if (!isDeepStrictEqual([vars, locales, formats], [existing.vars, existing.locales, existing.formats])) {
+        yield* refuse(yield* liquidFaults(org, yield* ownTemplate(org, template), { vars, locales, formats }))
       }
       const now = yield* DateTime.nowAsDate
       return yield* write(

@@ -28,7 +28,8 @@ export interface MessageTracking {
    */
   readonly apply: (message: {
     readonly view: TemplateView
-    readonly variant: VariantView
+    /** The sources of the variables. */
+    readonly sources: VariantView["vars"]
     readonly vars: Readonly<Record<string, string>>
     readonly parts: Parts
     readonly kept: ReadonlyArray<unknown>
@@ -120,7 +121,7 @@ export class Tracking extends Context.Service<Tracking, {
           const token = (kind: TokenKind, link?: Token["link"]) => writeToken(secret, kind, { org, id, link })
           return {
             unsubscribeUrl: `${base}/u/${token("unsubscribe")}`,
-            apply: ({ kept, parts, variant, vars, view }) => {
+            apply: ({ kept, parts, sources, vars, view }) => {
               const { clicks, opens } = view.tracking ?? organizations.get(org)?.tracking ??
                 { opens: false, clicks: false }
               if (!clicks && !opens) return untouched(vars)
@@ -128,7 +129,7 @@ export class Tracking extends Context.Service<Tracking, {
                 id,
                 vars,
                 ...parts,
-                sources: sourcesOf(variant.vars, view.org.snippets),
+                sources: sourcesOf(sources, view.org.snippets),
                 kept: [
                   ...["u", "c", "o"].map((route) => `${base}/${route}/`),
                   ...kept.flatMap((link) => typeof link === "string" ? targetOf(link) ?? [] : []),

@@ -15,6 +15,7 @@ const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.me
 
 const unusual: Required<Pick<TemplateInput, TemplateSettingName>> = {
   strict: true,
+  locale: { attribute: "language", default: "en" },
   sticky_hours: 24,
   runner_up_floor: 0.1,
   objective: { click: 1, conversion: 5 },

@@ -201,6 +201,10 @@ describe("filters that format numbers", () => {
   it("select the singular or the plural", () =>
     holds({ n: "1" }, [
       ["n | pluralize: 'item', 'items'", "item"],
+      ["n | plural: one: 'item', other: 'items'", "item"],
+      ["1.5 | plural: one: 'item', other: 'items'", "items"],
+      ["3 | plural: few: 'few', other: 'items'", "items"],
+      ["x.y | plural: one: 'item', other: 'items'", "items"],
       ["0 | pluralize: 'item', 'items'", "items"],
       ["2 | pluralize: 'item', 'items' | prepend: '2 '", "2 items"],
     ]))

@@ -198,13 +198,17 @@ describe("whatever follows a complete value", () => {
   })
 
   it("is refused as an argument of every filter beyond the arguments that the filter uses", () => {
-    for (const [name, { named = [], needs, takes = needs }] of filters) {
-      const use = (count: number) => `{{ a | ${name}${count === 0 ? "" : `: ${Array(count).fill("b").join(", ")}`} }}`
+    for (const [name, { named = [], needs, requires = [], takes = needs }] of filters) {
+      const written = (args: ReadonlyArray<string>) =>
+        `{{ a | ${name}${args.length === 0 ? "" : `: ${args.join(", ")}`} }}`
+      const required = requires.map((key) => `${key}: c`)
+      const use = (count: number) => written([...Array(count).fill("b"), ...required])
+      for (const key of requires) assert.include(faultOf(written([])), `the filter ${name} needs the argument ${key}`)
       for (let count = needs; count <= takes; count++) accepts([use(count)])
       assert.include(faultOf(use(takes + 1)), `the filter ${name} takes`, name)
       const args = ["b: c", ...Array(needs).fill("b")].join(", ")
       assert.include(faultOf(`{{ a | ${name}: ${args} }}`), `the filter ${name} has no argument named b`, name)
-      for (const key of named) accepts([`{{ a | ${name}: ${Array(needs).fill("b").join(", ")}, ${key}: c }}`])
+      for (const key of named) accepts([written([...Array(needs).fill("b"), ...required, `${key}: c`])])
     }
   })
 })

@@ -14,6 +14,7 @@ export const variant = (id: string, more: Partial<Variant> = {}): Variant => ({
   id: CopyId.make(id),
   name: `The ${id}`,
   vars: {},
+  locales: {},
   formats: {},
   active: true,
   targeting: [],

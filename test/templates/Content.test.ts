@@ -7,6 +7,7 @@ const variant = (id: string, more: Partial<VariantContent> = {}): VariantContent
   id: CopyId.make(id),
   name: id,
   vars: { subject: `Subject of ${id}`, body: `Body of ${id}` },
+  locales: {},
   formats: {},
   active: true,
   targeting: [],
@@ -19,6 +20,7 @@ const content = (more: Partial<WholeContent> = {}): WholeContent => ({
   id: TemplateId.make("welcome"),
   name: "Welcome",
   strict: false,
+  locale: null,
   sticky_hours: 0,
   runner_up_floor: 0,
   objective: "click",
@@ -45,6 +47,8 @@ describe("the effect of a template change", () => {
   const live = content()
   const affecting: Readonly<Record<string, WholeContent | undefined>> = {
     "a text": withVariant("a", { vars: { subject: "New", body: "Body of a" } }),
+    "a translation": withVariant("a", { locales: { de: { subject: "Neu" } } }),
+    "the locale": content({ locale: { attribute: "language", default: "en" } }),
     "a format": withVariant("a", { formats: { body: "html" } }),
     "an audience": withVariant("a", { targeting: [{ attribute: "tier", op: "is", values: ["gold"] }] }),
     "a schedule": withVariant("a", { seasons: [{ annual: { from: "11-15", to: "01-06" } }] }),

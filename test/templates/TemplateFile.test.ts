@@ -29,6 +29,7 @@ templates:
     owner: ada@example.com
     archived: true
     strict: true
+    locale: {field: user.language, default: en}
     sticky_hours: 12.5
     runner_up_floor: 0.1
     objective: {click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200}
@@ -48,6 +49,11 @@ templates:
           body_html: |
             <p>Hello</p>
             <p>Bye</p>
+        locales:
+          de: {subject: Willkommen}
+          zh-Hant:
+            body_html: |
+              <p>您好</p>
         formats: {body_html: html}
         components: {subject: question, image: "A shoe: red"}
         targeting:
@@ -149,7 +155,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     const condition = "templates[0].variants[0].targeting"
     assert.deepStrictEqual(faults(text), [
       "2:5 templates[0].name: is missing",
-      "3:5 templates[0].nme: is unknown. Known members: id, name, strict, sticky_hours, runner_up_floor, objective, send_nothing, holdout, tracking, list_unsubscribe, link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived and variants",
+      "3:5 templates[0].nme: is unknown. Known members: id, name, strict, locale, sticky_hours, runner_up_floor, objective, send_nothing, holdout, tracking, list_unsubscribe, link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived and variants",
       "4:13 templates[0].strict: must be true or false: write true",
       "5:19 templates[0].sticky_hours: must be a value between 0 and 8760",
       '6:16 templates[0].objective: must be "click", "open" or "conversion"',

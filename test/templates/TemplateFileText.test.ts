@@ -84,11 +84,26 @@ const anySeason = fc.record({
   hours: fc.record({ from: fc.nat(23), to: fc.nat(24) }),
 }, optional).filter(({ ends_at, starts_at }) => ends_at === undefined || starts_at !== undefined)
 
+/** A variant with translations of its variables alone. */
+const translated = <A extends { readonly vars: object; readonly locales?: Readonly<Record<string, object>> }>(one: A) =>
+  one.locales === undefined ? one : {
+    ...one,
+    locales: Object.fromEntries(
+      Object.entries(one.locales).map(([tag, texts]) => [
+        tag,
+        Object.fromEntries(Object.entries(texts).filter(([name]) => Object.hasOwn(one.vars, name))),
+      ]),
+    ),
+  }
+
 const anyVariant = fc.record({
   id,
   name,
   active: fc.boolean(),
   vars: fc.dictionary(variable, words, { maxKeys: 4 }),
+  locales: fc.dictionary(fc.constantFrom("de", "de-AT", "no"), fc.dictionary(variable, words, { maxKeys: 2 }), {
+    maxKeys: 2,
+  }),
   formats: fc.constant({}),
   targeting: fc.array(anyCondition, { maxLength: 3 }),
   seasons: fc.array(anySeason, { maxLength: 3 }),
@@ -99,7 +114,7 @@ const anyVariant = fc.record({
       maxKeys: 3,
     },
   ),
-}, { requiredKeys: ["vars"] })
+}, { requiredKeys: ["vars"] }).map(translated)
 
 const anyTemplate = fc.record({
   id,
@@ -113,6 +128,7 @@ const anyTemplate = fc.record({
     fc.record({ click: fc.constant(1), negative: fc.integer({ min: -1000, max: 0 }) }, { requiredKeys: ["click"] }),
     fc.record({ revenue: fc.constant(1), revenue_cap: fc.double({ min: 0.001, max: 1e9, noNaN: true }) }),
   ),
+  locale: fc.constantFrom(null, { attribute: "no", default: "no" }, { field: "user.locale", default: "en" }),
   send_nothing: fc.boolean(),
   holdout: fc.constantFrom(null, { share: 0.05, content: "even" }, { share: 0.5, content: "fixed", copy_id: "1e3" }),
   ignore_unsubscribes: fc.boolean(),
@@ -138,6 +154,7 @@ describe("TemplateFile.format", () => {
       `templates:
   - id: welcome-en
     name: Welcome
+    locale: { field: user.language, default: en }
     tags: [ spring, no ]
     owner: ada@example.com
     archived: true
@@ -164,6 +181,12 @@ describe("TemplateFile.format", () => {
           body_html: |
             <p>Hello</p>
             <p>Bye</p>
+        locales:
+          de:
+            subject: Willkommen
+          zh-Hant:
+            body_html: |
+              <p>您好</p>
         formats:
           body_html: html
         targeting:
@@ -271,6 +294,7 @@ describe("TemplateFile.inputOf", () => {
     strict: false,
     sticky_hours: 0,
     runner_up_floor: 0,
+    locale: null,
     objective: "click",
     send_nothing: false,
     holdout: null,
@@ -289,6 +313,7 @@ describe("TemplateFile.inputOf", () => {
       id: "v",
       name: "v",
       vars: { a: "x" },
+      locales: {},
       formats: {},
       active: true,
       targeting: [],
@@ -312,6 +337,7 @@ describe("TemplateFile.inputOf", () => {
   it("keeps all other members", () => {
     const changes = {
       strict: true,
+      locale: { attribute: "language", default: "en" },
       sticky_hours: 1,
       runner_up_floor: 0.1,
       objective: { click: 1 },
@@ -327,6 +353,7 @@ describe("TemplateFile.inputOf", () => {
         ...stored.variants[0],
         name: "V",
         active: false,
+        locales: { de: { a: "y" } },
         formats: { a: "html" },
         targeting: [{ attribute: "a", op: "exists", values: [] }],
         seasons: [{ days: ["mon"] }],

@@ -13,6 +13,7 @@ export const fullContent = [
     owner: "ada@example.com",
     archived: true,
     strict: true,
+    locale: { field: "user.language", default: "en" },
     sticky_hours: 12.5,
     runner_up_floor: 0.1,
     objective: { click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200 },
@@ -29,6 +30,7 @@ export const fullContent = [
         name: "Warm",
         active: false,
         vars: { subject: "Welcome, {{ name | default: 'you' }}", body_html: "<p>Hello</p>\n<p>Bye</p>\n" },
+        locales: { de: { subject: "Willkommen" }, "zh-Hant": { body_html: "<p>您好</p>\n" } },
         formats: { body_html: "html" },
         components: { subject: "question", image: "A shoe: red" },
         targeting: [

@@ -30,7 +30,7 @@ const wireOf = ({ author, base, savedAt, variant }: DraftHead) => ({
   saved_at: savedAt,
 })
 
-const nothing = { name: "", vars: {} } as const
+const nothing = { name: "", vars: {}, locales: {} } as const
 
 /**
  * Returns the form of a draft to store. Fails with `InvalidInput` unless the body has exactly one of `form` and

@@ -31,12 +31,21 @@ export const layer = managed(
         templates.switchVariants(org, params.template, body).pipe(orProposed(asIs)),
       preview: {
         inSteps: Effect.fnUntraced(function* ({ params, request, slug }) {
-          const { attrs, copy_id: copyId, fields = {}, formats, user_id: userId, vars } = yield* body(
+          const { attrs, copy_id: copyId, fields = {}, formats, locale, locales, user_id: userId, vars } = yield* body(
             request,
             previewBody,
             ["fields"],
           )
-          return yield* previews.preview(slug, params.template, { vars, formats, copyId, fields, attrs, userId })
+          return yield* previews.preview(slug, params.template, {
+            vars,
+            formats,
+            locales,
+            locale,
+            copyId,
+            fields,
+            attrs,
+            userId,
+          })
         }),
       },
     }

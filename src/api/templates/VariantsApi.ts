@@ -3,7 +3,17 @@ import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { reads, writes } from "../../accounts/Access.ts"
 import { UserId } from "../../domain/Ids.ts"
 import { ProposedTemplate, ProposedVariant, WaitingChange } from "../../domain/Proposal.ts"
-import { Formats, Template, Variant, VariantInput, VariantPatch, VariantSwitch, Vars } from "../../domain/Template.ts"
+import { LocaleTag } from "../../domain/Locale.ts"
+import {
+  Formats,
+  Locales,
+  Template,
+  Variant,
+  VariantInput,
+  VariantPatch,
+  VariantSwitch,
+  Vars,
+} from "../../domain/Template.ts"
 import { SourceFault } from "../../text/TextFaults.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
@@ -17,6 +27,10 @@ const variantPath = { ...templatePath, variant: Schema.String }
 export const PreviewBody = Schema.Struct({
   vars: Schema.optionalKey(Vars),
   formats: Schema.optionalKey(Formats),
+  locales: Schema.optionalKey(Locales).annotate({ description: "Texts in other locales, with `vars`" }),
+  locale: Schema.optionalKey(LocaleTag).annotate({
+    description: "The locale to render, such as `de-AT`. Default: the locale in `attrs` or `fields`",
+  }),
   copy_id: Schema.optionalKey(Schema.String),
   fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   attrs: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
@@ -29,6 +43,10 @@ export const PreviewBody = Schema.Struct({
  */
 const Preview = Schema.Struct({
   vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  locale: Schema.optionalKey(Schema.String).annotate({
+    description: "The locale of the rendered texts. Present with `vars`, if the template names a locale",
+  }),
+  dir: Schema.optionalKey(Schema.Literals(["ltr", "rtl"])).annotate({ description: "Direction of the locale" }),
   variants: Schema.Array(Schema.Struct({
     id: Schema.String,
     eligible: Schema.Boolean,

@@ -14,7 +14,7 @@ if (form !== null) {
   use.hidden = true
   controlOf(form, "person").addEventListener("change", () => form.requestSubmit(use))
 
-  const isOfVariant = (name: string) => /^(?:name|id|active|components|(?:var|condition|season)_.+)$/.test(name)
+  const isOfVariant = (name: string) => /^(?:name|id|active|components|(?:var|locale|condition|season)_.+)$/.test(name)
   /** From the last key to the request. Unit: milliseconds, as below. */
   const pause = 1_500
   const retryAfter = 10_000

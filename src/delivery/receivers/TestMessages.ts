@@ -1,3 +1,4 @@
+import { LocaleTag } from "../../domain/Locale.ts"
 import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -38,6 +39,8 @@ export const TestMessageRequest = Schema.Struct({
   copy_id: Schema.optionalKey(Schema.String),
   /** Values for the variant's placeholders. Default: `{}`. */
   fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  /** The locale of the texts. Default: the locale in `fields`, otherwise the default locale of the template. */
+  locale: Schema.optionalKey(LocaleTag),
 })
 export type TestMessageRequest = typeof TestMessageRequest.Type
 
@@ -213,7 +216,7 @@ export class TestMessages extends Context.Service<TestMessages, {
       const contentOf = Effect.fnUntraced(function* (
         org: OrgSlug,
         connection: string,
-        { copy_id, fields = {}, template_id }: TestMessageRequest,
+        { copy_id, fields = {}, locale, template_id }: TestMessageRequest,
         unsubscribeUrl: string,
         draft: Sources | undefined,
       ): Effect.fn.Return<
@@ -234,6 +237,8 @@ export class TestMessages extends Context.Service<TestMessages, {
         const { vars = {} } = yield* previews.preview(org, template_id, {
           vars: draft?.vars,
           formats: draft?.formats,
+          locales: draft?.locales,
+          locale,
           copyId: draft === undefined ? copyId : undefined,
           fields: { unsubscribe_url: unsubscribeUrl, ...fields },
           attrs: new Map(),

@@ -1,6 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { decodeContext } from "../../bandit/Contexts.ts"
+import { decodeContext, ownNames } from "../../bandit/Contexts.ts"
 import { noMessage } from "./Decision.ts"
 
 /** A recent recipient of a template. */
@@ -31,7 +31,6 @@ const windows = (["1 minute", "10 minutes", "1 hour", "6 hours", "1 day", "7 day
 const patience = 200
 
 /** Attributes that the service adds to the attributes of a request. */
-const builtIn: ReadonlySet<string> = new Set(["daypart", "weekend"])
 
 interface Row {
   readonly userId: string
@@ -46,7 +45,7 @@ const recipientOf = ({ copyId, decidedAt, further, segment, userId }: Row): Rece
   variant: copyId,
   decidedAt,
   attrs: new Map(
-    [...decodeContext(segment), ...decodeContext(further ?? "")].filter(([name]) => !builtIn.has(name)),
+    [...decodeContext(segment), ...decodeContext(further ?? "")].filter(([name]) => !ownNames.has(name)),
   ),
 })
 

@@ -1,7 +1,7 @@
 import { foreignFilters } from "../dialects/LiquidTags.ts"
 import { fetchFirst } from "../dialects/Notation.ts"
 import { filters } from "../Filters.ts"
-import { readLocale } from "../Locales.ts"
+import { readLocale } from "../../text/Locales.ts"
 import { type DateStyle, strftimeOf } from "./DatePatterns.ts"
 import {
   capitalFirst,

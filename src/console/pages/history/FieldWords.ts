@@ -1,6 +1,7 @@
 import { Option, Schema } from "effect"
 import { type FieldChange, pointerParts } from "../../../domain/Difference.ts"
 import { TemplateHoldout } from "../../../domain/Holdout.ts"
+import { localeWords, TemplateLocale } from "../../../domain/Locale.ts"
 import { TemplateApproval } from "../../../domain/Organization.ts"
 import { Season } from "../../../domain/Season.ts"
 import { Condition } from "../../../domain/Targeting.ts"
@@ -52,6 +53,7 @@ export const labelOf = ({ field }: FieldChange): string => {
   }
   if (second === "" && rest.length === 0) return labels[first] ?? first
   if (first === "vars") return second
+  if (first === "locales") return `${rest.join("/")} (${second})`
   if (first === "formats") return `Format of ${second}`
   if (first === "components") return `Component ${second}`
   if (first === "settings") return `Setting ${second}`
@@ -95,6 +97,7 @@ const spoken: Readonly<Record<string, Words>> = {
     OrganizationTracking,
     ({ url, ...tracking }) => trackingWords(tracking) + (url ? `, links at ${url}` : ""),
   ),
+  locale: decoding(TemplateLocale, localeWords),
   sticky_hours: (value) => value === 0 ? Option.some("no, chosen for every message") : hours(value),
   delay_horizon_hours: hours,
   link_domains: list(Schema.String, "none", (domain) => domain),

@@ -3,6 +3,7 @@ import * as Attributes from "../../../domain/Attributes.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import * as Json from "../../../json/Json.ts"
+import { maxLocales } from "../../../domain/Locale.ts"
 import { SeasonInstant } from "../../../domain/Season.ts"
 import { type Condition, operands, type Operator } from "../../../domain/Targeting.ts"
 import { type Draft, emptyCondition, emptySeason, line } from "../../../templates/VariantForm.ts"
@@ -23,6 +24,8 @@ export interface PreviewLook {
   readonly width: "600" | "375"
   readonly part: "html" | "text"
   readonly colors: "light" | "dark"
+  /** The locale to show. Empty: the locale of the sample person. */
+  readonly locale: string
 }
 
 /** How the preview is asked to show the message; the first choice of each where nothing, or nothing known, is asked. */
@@ -30,9 +33,10 @@ export const lookOf = (get: (name: string) => string | null | undefined): Previe
   width: get("view_width") === "375" ? "375" : "600",
   part: get("view_part") === "text" ? "text" : "html",
   colors: get("view_colors") === "dark" ? "dark" : "light",
+  locale: get("view_locale")?.trim() ?? "",
 })
 
-const most = { var: 100, condition: 50, season: 50 }
+const most = { var: 100, locale: maxLocales, condition: 50, season: 50 }
 
 /** The draft in the fields of a form, without validation. Line breaks of forms are CR LF. */
 export const ofFields = (fields: Fields): Draft => {
@@ -42,17 +46,24 @@ export const ofFields = (fields: Fields): Draft => {
     for (let i = 0; i < most[kind] + 1 && `${kind}_${i}_${marker}` in fields; i++) all.push(read(`${kind}_${i}_`))
     return all
   }
+  const variables = rows("var", "name", (at) => ({
+    name: get(`${at}name`),
+    format: get(`${at}format`),
+    source: get(`${at}source`),
+  }))
+  const locales = rows("locale", "tag", (at) => ({
+    locale: get(`${at}tag`).trim(),
+    texts: variables.map(({ name }, i) => ({ name: name.trim(), source: get(`${at}text_${i}`) }))
+      .filter(({ source }) => source !== ""),
+  }))
   return {
     id: get("id").trim(),
     name: get("name"),
     active: "active" in fields,
     components: get("components"),
     base: get("base"),
-    variables: rows("var", "name", (at) => ({
-      name: get(`${at}name`),
-      format: get(`${at}format`),
-      source: get(`${at}source`),
-    })),
+    variables,
+    ...(locales.length === 0 ? {} : { locales }),
     conditions: rows("condition", "attribute", (at) => ({
       attribute: get(`${at}attribute`).trim(),
       op: get(`${at}op`),
@@ -81,12 +92,14 @@ const without = <A>(list: ReadonlyArray<A>, index: number): ReadonlyArray<A> => 
 
 /** The draft after a button such as `add-condition` or `remove-var-2`; anything else changes nothing. */
 export const changed = (draft: Draft, button: string): Draft => {
-  const [, verb, kind, at] = /^(add|remove)-(var|condition|season)(?:-(\d{1,3}))?$/.exec(button) ?? []
+  const [, verb, kind, at] = /^(add|remove)-(var|locale|condition|season)(?:-(\d{1,3}))?$/.exec(button) ?? []
   const index = Number(at)
   if (verb === "add") {
     switch (kind) {
       case "var":
         return { ...draft, variables: [...draft.variables, { name: "", format: "text", source: "" }] }
+      case "locale":
+        return { ...draft, locales: [...draft.locales ?? [], { locale: "", texts: [] }] }
       case "condition":
         return { ...draft, conditions: [...draft.conditions, emptyCondition] }
       case "season":
@@ -97,6 +110,8 @@ export const changed = (draft: Draft, button: string): Draft => {
     switch (kind) {
       case "var":
         return { ...draft, variables: without(draft.variables, index) }
+      case "locale":
+        return { ...draft, locales: without(draft.locales ?? [], index) }
       case "condition":
         return { ...draft, conditions: without(draft.conditions, index) }
       case "season":

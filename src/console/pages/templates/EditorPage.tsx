@@ -225,6 +225,7 @@ export const editor = Effect.fnUntraced(function* (
       look={look}
       hints={hints}
       isNew={stored === undefined}
+      locale={of.locale}
       isUnsaved={unsaved}
       over={stored?.updated_at ?? ""}
       save={path}

@@ -34,6 +34,9 @@ export const blankOf = (template: Template): Draft => {
         format: Object.hasOwn(like.formats, name) ? like.formats[name]! : "text",
         source: "",
       })),
+    ...(like === undefined || Object.keys(like.locales).length === 0
+      ? {}
+      : { locales: Object.keys(like.locales).map((locale) => ({ locale, texts: [] })) }),
     conditions: [],
     seasons: [],
     components: "",

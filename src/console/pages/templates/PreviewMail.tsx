@@ -52,7 +52,16 @@ const inverted = "<style>html{background:#fff;filter:invert(1) hue-rotate(180deg
 /** The font of text without a font of its own, as in most mail programs. A browser's own default has serifs. */
 const plainFont = "<style>body{font-family:Arial,Helvetica,sans-serif}</style>"
 
-const Html = ({ html, look: { colors, width } }: { readonly html: string; readonly look: PreviewLook }) => {
+/** Styles of a message that names no direction of its own, as in a mail program of the locale. */
+const directed = (dir: Direction): string => dir === "rtl" ? "<style>:root:not([dir]){direction:rtl}</style>" : ""
+
+type Direction = "ltr" | "rtl"
+
+const Html = ({ dir, html, look: { colors, width } }: {
+  readonly dir: Direction
+  readonly html: string
+  readonly look: PreviewLook
+}) => {
   const isDark = colors === "dark"
   const isInverted = isDark && !hasDarkStyles(html)
   return (
@@ -67,7 +76,7 @@ const Html = ({ html, look: { colors, width } }: { readonly html: string; readon
         <div>
           <iframe
             sandbox=""
-            srcdoc={`${plainFont}${isInverted ? inverted : ""}${html}`}
+            srcdoc={`${plainFont}${directed(dir)}${isInverted ? inverted : ""}${html}`}
             title={`Message, ${width} pixels wide, ${colors}`}
           >
           </iframe>
@@ -87,14 +96,18 @@ const names: { readonly [check in ContentFinding["check"]]: string } = {
 }
 
 /** The message as an e-mail: its inbox line, its HTML or plain text, and the checks of its content. */
-export const MailCard = ({ look, mail }: { readonly mail: MailPreview; readonly look: PreviewLook }) => (
+export const MailCard = ({ dir, look, mail }: {
+  readonly dir: Direction
+  readonly mail: MailPreview
+  readonly look: PreviewLook
+}) => (
   <>
     <InboxLine mail={mail} />
     <section class="rendered" aria-label="Message">
       <h2>{look.part === "text" || mail.html === undefined ? "Plain-text part" : `Message, ${look.width} px`}</h2>
       {look.part === "text" || mail.html === undefined
         ? <pre class="text-part" tabIndex={0} dir="auto">{mail.text.replaceAll("\r\n", "\n")}</pre>
-        : <Html html={mail.html} look={look} />}
+        : <Html dir={dir} html={mail.html} look={look} />}
     </section>
     <section class="findings" aria-label="Checks">
       <h2>Checks</h2>
@@ -157,7 +170,9 @@ export const NoMailNote = ({ reason }: { readonly reason: string }) => (
 )
 
 /** Rendered variables that are no part of the e-mail. */
-export const VariableTexts = ({ formats, isShown, vars }: {
+export const VariableTexts = ({ dir = "ltr", formats, isShown, vars }: {
+  /** Default: `ltr`. */
+  readonly dir?: Direction
   readonly vars: Readonly<Record<string, string>>
   readonly formats: RenderedFormats
   readonly isShown: (name: string) => boolean
@@ -167,7 +182,7 @@ export const VariableTexts = ({ formats, isShown, vars }: {
       <section class="rendered" aria-label={name}>
         <h2>{name}</h2>
         {Object.hasOwn(formats, name) && formats[name] === "html"
-          ? <iframe sandbox="" srcdoc={text} title={`${name}, as it is shown`}></iframe>
+          ? <iframe sandbox="" srcdoc={directed(dir) + text} title={`${name}, as it is shown`}></iframe>
           : text === ""
           ? <p class="muted">empty</p>
           : <p class="text" dir="auto">{text}</p>}

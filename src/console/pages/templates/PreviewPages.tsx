@@ -1,4 +1,5 @@
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Result, Schema } from "effect"
+import { LocaleTag } from "../../../domain/Locale.ts"
 import { type Preview, type PreviewRequest, Previews } from "../../../decide/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
 import { Connections } from "../../../delivery/Connections.ts"
@@ -85,6 +86,8 @@ const Audience = ({ attrs, now, org, variant }: {
   )
 }
 
+const isLocale = Schema.is(LocaleTag)
+
 /** A JSON text for the sample where nothing was given. */
 const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
 
@@ -94,10 +97,10 @@ const rendered = Effect.fnUntraced(
     org: Organization,
     template: string,
     draft: Draft,
-    sample: { readonly fields: Readonly<Record<string, unknown>>; readonly attrs: Attributes },
+    sample: Pick<PreviewRequest, "attrs" | "fields" | "locale">,
   ) {
     const previews = yield* Previews
-    const { formats, vars } = sourcesOf(draft)
+    const { formats, locales, vars } = sourcesOf(draft)
     const show = (ask: PreviewRequest) =>
       Effect.map(
         previews.preview(org.slug, template, ask),
@@ -118,10 +121,11 @@ const rendered = Effect.fnUntraced(
             }),
         }),
       )
-    const ask: PreviewRequest = { vars, formats, copyId: undefined, ...sample }
+    const ask: PreviewRequest = { vars, formats, locales, copyId: undefined, ...sample }
     const first = yield* show(ask)
     const shownOf = ({ preview }: { readonly preview: Preview | undefined }) => ({
       vars: preview?.vars ?? {},
+      dir: preview?.dir ?? "ltr",
       checks: preview?.checks ?? [],
       compiled: preview?.compiled ?? {},
       warnings: placed(draft, atVariables(preview?.warnings ?? [])),
@@ -129,11 +133,16 @@ const rendered = Effect.fnUntraced(
     if (first.faults.length === 0) return { ...shownOf(first), faults: [] }
     // The variables without a fault are shown.
     const faulty = new Set(
-      first.faults.map(({ pointer }) => pointer.slice("/vars/".length).replaceAll("~1", "/").replaceAll("~0", "~")),
+      first.faults.map(({ pointer }) =>
+        pointer.replace(/^\/(?:vars|locales\/[^/]*)\//, "").replaceAll("~1", "/").replaceAll("~0", "~")
+      ),
     )
     const rest = Object.fromEntries(Object.entries(vars).filter(([name]) => !faulty.has(name)))
     const kept = Object.fromEntries(Object.entries(formats).filter(([name]) => !faulty.has(name)))
-    const second = yield* show({ ...ask, vars: rest, formats: kept })
+    const translated = Object.entries(locales).map(([tag, texts]) =>
+      [tag, Object.fromEntries(Object.entries(texts).filter(([name]) => !faulty.has(name)))] as const
+    )
+    const second = yield* show({ ...ask, vars: rest, formats: kept, locales: Object.fromEntries(translated) })
     return { ...shownOf(second), faults: placed(draft, first.faults) }
   },
 )
@@ -172,10 +181,11 @@ const preview = Effect.fnUntraced(
     const shown = yield* inTime(rendered(org, template, draft, {
       fields,
       attrs,
+      locale: isLocale(look.locale) ? look.locale : undefined,
     }))
     const isMissing = shown instanceof NotPreviewed
-    const { checks, compiled, faults, vars, warnings } = isMissing
-      ? { checks: [], compiled: {}, faults: [], vars: {}, warnings: [] }
+    const { checks, compiled, dir, faults, vars, warnings } = isMissing
+      ? { checks: [], compiled: {}, dir: "ltr" as const, faults: [], vars: {}, warnings: [] }
       : shown
     const formats = renderedFormats(sourcesOf(draft).formats)
     const mail = isMissing ? undefined : yield* mailOf(org, template, { vars, formats })
@@ -213,10 +223,11 @@ const preview = Effect.fnUntraced(
         <CompiledSizes compiled={compiled} />
         {isMissing && <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} />}
         {mail !== undefined &&
-          ("reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} />)}
+          ("reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} dir={dir} />)}
         <VariableTexts
           vars={vars}
           formats={formats}
+          dir={dir}
           isShown={(name) => mail === undefined || "reason" in mail || !mail.variables.includes(name)}
         />
         {Result.isSuccess(variant)

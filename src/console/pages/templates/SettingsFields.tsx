@@ -8,6 +8,7 @@ import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { checked, ifFilled, ifSent, list, number, orNull, readForm, text, typed } from "../../FormReaders.ts"
 import type { Fields } from "../../Routes.tsx"
 import { Advanced } from "./EditorParts.tsx"
+import { localeFields, localeInput, LocaleSettings } from "./LocaleSettings.tsx"
 
 // The settings of a template as fields of a form, and back.
 
@@ -21,6 +22,9 @@ export const settingsLabels = {
   negative: "Weight of a negative signal",
   revenue: "Weight of revenue",
   revenue_cap: "Most revenue of a decision",
+  locale: "Locale",
+  locale_name: "Attribute or field",
+  locale_default: "Default locale",
   sticky_hours: "Keep the same variant, hours",
   runner_up_floor: "Share of the runner-up (%)",
   send_nothing: "Send nothing",
@@ -91,10 +95,11 @@ const trackingChoice = (tracking: Template["tracking"]): string =>
 
 /** The form as input of the API. */
 export const settingsInput = (fields: Fields) => {
-  const { holdout, objective, tracking } = fields
+  const { holdout, locale, objective, tracking } = fields
   return {
     ...readForm(readers, fields),
     objective: objective === "mix" ? readForm(weightReaders, fields) : objective,
+    ...(locale === undefined ? {} : { locale: localeInput(fields) }),
     ...(holdout === undefined ? {} : { holdout: holdoutOf(fields) }),
     ...(tracking === undefined ? {} : {
       tracking: trackingOf(tracking),
@@ -108,6 +113,7 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
   faults.map(({ detail, pointer }) => ({
     pointer: weights.some((weight) => pointer === `/objective/${weight}`) ? pointer.slice("/objective".length) : pointer
       .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout")
+      .replace(/^\/locale\/(?:attribute|field)$/, "/locale_name").replace("/locale/default", "/locale_default")
       .replace(/^\/(conversion_events|tags)\/\d+$/, "/$1"),
     detail: pointer.startsWith("/tags/")
       ? `tag ${Number(pointer.split("/")[2]) + 1} ${detail}`
@@ -128,6 +134,7 @@ export const settingsOf = (template: Template): Fields => {
     ignore_unsubscribes,
     link_domains,
     list_unsubscribe,
+    locale,
     name,
     objective,
     owner,
@@ -147,6 +154,7 @@ export const settingsOf = (template: Template): Fields => {
     ...(ignore_unsubscribes ? { ignore_unsubscribes: "ignore" } : {}),
     tags: tags.join(", "),
     owner: owner ?? "",
+    ...localeFields(locale),
     link_domains: link_domains.join("\n"),
     conversion_events: conversion_events.join("\n"),
     tracking: trackingChoice(tracking),
@@ -307,6 +315,7 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
       {members !== undefined && <Keeping field={field} members={members} />}
       <Advanced isOpen={!isFolded || faults.some(({ pointer }) => !basicFields.includes(pointer))}>
         {children}
+        <LocaleSettings field={field} />
         <Field
           {...field("sticky_hours", "0")}
           type="number"

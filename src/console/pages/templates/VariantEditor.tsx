@@ -12,6 +12,8 @@ import { Advanced, EditorKeys, Labelled, tied } from "./EditorParts.tsx"
 import { EditorSettings, type Hints } from "./EditorSettings.tsx"
 import { type OfferedPeople, PersonPicker } from "./PersonPicker.tsx"
 import { type TestChoice, TestForm } from "./VariantTest.tsx"
+import { localeName, LocalesCard, localesIn } from "./LocalesCard.tsx"
+import type { Template } from "../../../domain/Template.ts"
 import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
@@ -24,6 +26,10 @@ export const labelsOf = (draft: Draft): Record<string, string> => {
     labels[`var_${at}_name`] = `Variable ${at + 1}`
     labels[`var_${at}_format`] = `Format of ${name}`
     labels[`var_${at}_source`] = name
+  }
+  for (const [at, { locale }] of draft.locales?.entries() ?? []) {
+    labels[`locale_${at}`] = labels[`locale_${at}_tag`] = `Locale ${at + 1}`
+    for (const [i, { name }] of draft.variables.entries()) labels[`locale_${at}_text_${i}`] = `${name} (${locale})`
   }
   for (const at of draft.conditions.keys()) {
     labels[`condition_${at}_attribute`] = `Condition ${at + 1}, attribute`
@@ -59,6 +65,8 @@ interface EditorProps {
   readonly look: PreviewLook
   readonly hints: Hints
   readonly isNew: boolean
+  /** The locale of the template. */
+  readonly locale: Template["locale"]
   /** Whether the form has text that is stored nowhere. */
   readonly isUnsaved: boolean
   /** Time of the visitor's stored draft. Empty without a draft. */
@@ -94,7 +102,9 @@ const Choice = ({ choices, legend, name, value }: {
   </fieldset>
 )
 
-const PreviewCard = ({ look, preview, stored }: {
+const PreviewCard = ({ locales, look, preview, stored }: {
+  /** Locales to choose from, the default locale first. Empty for a template in one locale. */
+  readonly locales: ReadonlyArray<string>
   readonly preview: string
   readonly stored: string | undefined
   readonly look: PreviewLook
@@ -119,6 +129,12 @@ const PreviewCard = ({ look, preview, stored }: {
         value={look.part}
         choices={[["html", "HTML"], ["text", "Plain text"]]}
       />
+      {locales.length > 1 && (
+        <select name="view_locale" aria-label="Locale of the preview">
+          <option value="">Locale of the sample</option>
+          {locales.map((tag) => <option value={tag} selected={tag === look.locale}>{localeName(tag)}</option>)}
+        </select>
+      )}
     </div>
     <div class="frame-holder">
       <iframe
@@ -324,6 +340,7 @@ export const VariantEditor = (props: EditorProps) => {
             </div>
           </Card>
           <ContentCard button={button} draft={draft} faults={faults} remove={remove} />
+          <LocalesCard button={button} draft={draft} faults={faults} remove={remove} locale={props.locale} />
           <AudienceCard button={button} draft={draft} faults={faults} remove={remove} />
           <ScheduleCard button={button} draft={draft} faults={faults} remove={remove} timeZone={timeZone} />
           <Advanced
@@ -346,7 +363,7 @@ export const VariantEditor = (props: EditorProps) => {
           </Advanced>
         </div>
         <div class="editor-side stack">
-          <PreviewCard preview={preview} stored={stored} look={look} />
+          <PreviewCard preview={preview} stored={stored} look={look} locales={localesIn(props.locale, draft)} />
           <SampleCard {...props} />
         </div>
         <SaveBar {...props} />

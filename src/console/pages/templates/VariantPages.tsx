@@ -16,7 +16,7 @@ import { askFirst } from "../../components/AskFirst.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Fields, Goto, View, Visit } from "../../Routes.tsx"
-import { changed, conditionText, ofFields, sampleOf } from "./Draft.ts"
+import { changed, conditionText, lookOf, ofFields, sampleOf } from "./Draft.ts"
 import { combined, withDrafts } from "./DraftPages.tsx"
 import {
   editorFields,
@@ -87,8 +87,7 @@ const shown = (visit: Visit, of: Template, stored: Variant) =>
 
 /** The faults of the fields and the faults of the Liquid, so that the form shows all of them at once. */
 const allFaults = Effect.fnUntraced(function* (org: OrgSlug, draft: Draft, faults: ReadonlyArray<Fault>) {
-  const { formats, vars } = sourcesOf(draft)
-  const [sources] = yield* (yield* Snippets).attach(org, [{ vars, formats }])
+  const [sources] = yield* (yield* Snippets).attach(org, [sourcesOf(draft)])
   const liquid = yield* (yield* SourceCheck).check(org, sources!).pipe(
     Effect.as([]),
     Effect.catchTag(
@@ -191,7 +190,13 @@ const testAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
   const sample = sampleOf((name) => fields[name], samplesOf(of))
   const to = recipientsIn(fields) ?? { to: "", groups: [] }
-  const sent = yield* sendTest(visit, of.id, { ...draft, id: stored?.id ?? "" }, sample, to)
+  const sent = yield* sendTest(
+    visit,
+    of,
+    { ...draft, id: stored?.id ?? "" },
+    { sample, chosen: lookOf((name) => fields[name]).locale },
+    to,
+  )
   return yield* resent(visit, fields, {
     test: { ...to, sent },
     unsaved: stored === undefined || !isDeepStrictEqual({ ...ofVariant(stored), id: "" }, { ...draft, id: "" }),
@@ -210,10 +215,11 @@ const stateAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 })
 
 const duplicateAction = Effect.fnUntraced(function* (visit: Visit) {
-  const { components, formats, name, seasons, targeting, vars } = yield* storedOf(visit)
+  const { components, formats, locales, name, seasons, targeting, vars } = yield* storedOf(visit)
   const made = yield* (yield* Templates).createVariant(visit.org.slug, idOf(visit, "template"), {
     name: `Copy of ${name}`.slice(0, 200),
     vars,
+    locales,
     formats,
     targeting,
     seasons,

@@ -1,10 +1,13 @@
-import { Effect, Result } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { note } from "../../../accounts/Audit.ts"
 import { Memberships } from "../../../accounts/Memberships.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { sendToEach, type TestSent } from "../../../delivery/receivers/GroupTest.ts"
 import { TestGroups } from "../../../delivery/receivers/TestGroups.ts"
+import { personLocale } from "../../../decide/PersonLocale.ts"
+import { LocaleTag } from "../../../domain/Locale.ts"
+import type { Template } from "../../../domain/Template.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { validateAddress } from "../../../text/Email.ts"
 import type { TestGroup } from "../../../domain/TestGroup.ts"
@@ -63,12 +66,14 @@ const allOf = (typed: ReadonlyArray<string>, groups: ReadonlyArray<TestGroup>): 
   return all.filter((one, at) => all.findIndex((other) => other.toLowerCase() === one.toLowerCase()) === at)
 }
 
-/** Sends the draft to each recipient. Fails with `InvalidInput` when nothing can be sent to anybody. */
+const isTag = Schema.is(LocaleTag)
+
+/** Sends the draft to each recipient, in the locale `chosen` or, if it is empty, of the sample. Fails with `InvalidInput` when nothing can be sent to anybody. */
 export const sendTest = Effect.fnUntraced(function* (
   visit: Visit,
-  template: string,
+  of: Pick<Template, "id" | "locale">,
   draft: Draft,
-  sample: Sample,
+  { chosen, sample }: { readonly sample: Sample; readonly chosen: string },
   to: TestRecipients,
 ) {
   const typed = recipientsOf(to.to)
@@ -91,8 +96,18 @@ export const sendTest = Effect.fnUntraced(function* (
     ...(Result.isFailure(given) ? given.failure : []),
   ]
   if (active === undefined || Result.isFailure(given) || faults.length > 0) return yield* new InvalidInput({ faults })
-  const { fields } = given.success
-  const ask = { template_id: template, ...(draft.id === "" ? {} : { copy_id: draft.id }), fields }
+  const { attrs, fields } = given.success
+  const locale = isTag(chosen)
+    ? chosen
+    : of.locale === null
+    ? undefined
+    : personLocale(of.locale, { attrs, fields }).chain[0]
+  const ask = {
+    template_id: of.id,
+    ...(locale === undefined ? {} : { locale }),
+    ...(draft.id === "" ? {} : { copy_id: draft.id }),
+    fields,
+  }
   const failed = (detail: string) =>
     Effect.succeed(recipients.map((to): TestSent => ({ to, ok: false, detail, messageId: null })))
   // A fault of the text affects all recipients.

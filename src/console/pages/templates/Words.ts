@@ -1,3 +1,4 @@
+import { localeWords } from "../../../domain/Locale.ts"
 import type { TemplateHoldout } from "../../../domain/Holdout.ts"
 import type { Season } from "../../../domain/Season.ts"
 import { type TemplateSettingName, type TemplateSettings, templateSettings } from "../../../domain/Template.ts"
@@ -27,6 +28,7 @@ export const trackingWords = (tracking: TemplateTracking | null): string =>
 
 /** The settings of a template that concern its messages, in words. */
 const settingWords = {
+  locale: ({ locale }) => localeWords(locale),
   sticky_hours: ({ sticky_hours: hours }) =>
     hours === 0 ? "no, chosen for every message" : `for ${counted(hours, "hour")}`,
   send_nothing: ({ send_nothing }) => send_nothing ? "where a message does more harm than good" : "no",

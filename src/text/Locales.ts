@@ -1,4 +1,4 @@
-import type { ReadValue } from "../text/ReadValue.ts"
+import type { ReadValue } from "./ReadValue.ts"
 
 const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" })
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { readLocale } from "../../src/rendering/Locales.ts"
+import { readLocale } from "../../src/text/Locales.ts"
 
 describe("readLocale", () => {
   const localeOf = (written: string) => {
