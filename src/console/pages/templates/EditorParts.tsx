@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { copyPlatforms, platformNames } from "../../../domain/CopyPlatform.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 
 /** The faults at the control `id`. */
@@ -85,4 +86,21 @@ export const RowTitle = ({ children, remove }: {
     <span aria-hidden="true">{children}</span>
     {remove}
   </div>
+)
+
+/** The choice of a platform, and the button that converts the texts of the form. */
+export const PasteFrom = ({ again }: { readonly again: string }) => (
+  <details class="advanced">
+    <summary>Paste from another platform</summary>
+    <div class="field">
+      <label for="convert_from">Platform</label>
+      <p class="hint" id="convert_from-hint">
+        Paste its copy into the variables above. The form shows the Liquid next, beside the original.
+      </p>
+      <select id="convert_from" name="convert_from" aria-describedby="convert_from-hint">
+        {platformNames.map((name) => <option value={name}>{copyPlatforms[name]}</option>)}
+      </select>
+    </div>
+    <button type="submit" class="button" name="do" value="convert" formaction={again}>Convert to Liquid</button>
+  </details>
 )

@@ -8,7 +8,7 @@ import { ErrorSummary } from "../../components/Note.tsx"
 import type { Draft } from "../../../templates/VariantForm.ts"
 import { type PreviewLook, type Sample } from "./Draft.ts"
 import { editorFormId } from "./ConflictCard.tsx"
-import { Advanced, EditorKeys, Labelled, tied } from "./EditorParts.tsx"
+import { Advanced, EditorKeys, Labelled, PasteFrom, tied } from "./EditorParts.tsx"
 import { EditorSettings, type Hints } from "./EditorSettings.tsx"
 import { type OfferedPeople, PersonPicker } from "./PersonPicker.tsx"
 import { type TestChoice, TestForm } from "./VariantTest.tsx"
@@ -21,6 +21,7 @@ import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 /** Labels of the controls for the summary of faults. */
 export const labelsOf = (draft: Draft): Record<string, string> => {
   const labels: Record<string, string> = { name: "Name", id: "Id", components: "Made of", test_to: "Send a test to" }
+  labels["convert_from"] = "Platform"
   labels["person_name"] = "Name of the person"
   for (const [at, { name }] of draft.variables.entries()) {
     labels[`var_${at}_name`] = `Variable ${at + 1}`
@@ -183,7 +184,8 @@ const SampleCard = ({ canSavePeople, faults, people, sample, save, timeZone }: E
   </Card>
 )
 
-const ContentCard = ({ button, draft, faults, remove }: {
+const ContentCard = ({ again, button, draft, faults, remove }: {
+  readonly again: string
   readonly button: (value: string, at: string, word: string, label: string, kind: string) => VNode
   readonly draft: Draft
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
@@ -201,6 +203,7 @@ const ContentCard = ({ button, draft, faults, remove }: {
         />
       ))}
       <div>{button("add-var", `var_${draft.variables.length}_name`, "Add a variable", "Add a variable", "")}</div>
+      <PasteFrom again={again} />
     </div>
   </Card>
 )
@@ -339,7 +342,7 @@ export const VariantEditor = (props: EditorProps) => {
               <span>Served as soon as you save, within its audience and schedule.</span>
             </div>
           </Card>
-          <ContentCard button={button} draft={draft} faults={faults} remove={remove} />
+          <ContentCard again={again} button={button} draft={draft} faults={faults} remove={remove} />
           <LocalesCard button={button} draft={draft} faults={faults} remove={remove} locale={props.locale} />
           <AudienceCard button={button} draft={draft} faults={faults} remove={remove} />
           <ScheduleCard button={button} draft={draft} faults={faults} remove={remove} timeZone={timeZone} />

@@ -17,6 +17,7 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Fields, Goto, View, Visit } from "../../Routes.tsx"
 import { changed, conditionText, lookOf, ofFields, sampleOf } from "./Draft.ts"
+import { convertAction } from "./ConversionCard.tsx"
 import { combined, withDrafts } from "./DraftPages.tsx"
 import {
   editorFields,
@@ -179,6 +180,7 @@ const change = Effect.fnUntraced(function* (visit: Visit) {
 /** Shows the form again: with a row more or less, with both texts combined, or with the sample of a person. */
 const rowAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { do: button } = editorFields(fields)
+  if (button === "convert") return yield* convertAction(visit, fields)
   if (button === "combine") return yield* combined(visit, fields)
   if (/person|people/.test(button)) return yield* personAction(visit, fields)
   return yield* resent(visit, fields, { draft: changed(ofFields(fields), button) })
