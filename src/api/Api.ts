@@ -4,7 +4,6 @@ import { SnippetFileInput } from "../domain/Snippet.ts"
 import { Template, TemplateBatchInput, TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
 import { ProposedTemplate, WaitingChange } from "../domain/Proposal.ts"
-import { TemplateChange } from "../templates/ImportPlan.ts"
 import { EventVerdict } from "../intake/Verdicts.ts"
 import { AccountsGroup } from "./accounts/AccountsApi.ts"
 import { reads, writes } from "../accounts/Access.ts"
@@ -34,6 +33,7 @@ import { TestGroupsGroup } from "./deliveries/TestGroupsApi.ts"
 import { SnippetsGroup } from "./templates/SnippetsApi.ts"
 import { SamplePeopleGroup } from "./templates/SamplePeopleApi.ts"
 import { CopyGroup } from "./templates/CopyApi.ts"
+import { dryRun, ImportAnswer, ProposedImport } from "./templates/ImportAnswer.ts"
 import { DraftsGroup } from "./templates/DraftsApi.ts"
 import { CommentsGroup } from "./comments/CommentsApi.ts"
 import { waiting } from "./reviews/Proposed.ts"
@@ -241,28 +241,9 @@ export const ImportBody = Schema.Struct({
   snippets: Schema.optionalKey(Schema.Array(SnippetFileInput)),
 })
 
-const importAnswer = {
-  created: Schema.Array(Schema.String),
-  updated: Schema.Array(Schema.String),
-  unchanged: Schema.Array(Schema.String),
-  snippets: Schema.optionalKey(described(
-    Schema.Array(Schema.Struct({ id: Schema.String, proposed: Schema.Boolean })),
-    "Present if the import has snippets: those that are created or changed, and whether the change awaits approval",
-  )),
-  changes: Schema.optionalKey(described(
-    Schema.Array(TemplateChange),
-    "Present with `dry_run=true`: the fields of created and updated templates that the import would change. A field " +
-      "without `before` is new, one without `after` is removed",
-  )),
-}
 const ProposedBatch = Schema.Struct({ changed: Schema.Int, ...WaitingChange.fields }).annotate({
   identifier: "ProposedBatch",
 })
-const ImportAnswer = Schema.Struct(importAnswer)
-const ProposedImport = Schema.Struct({ ...importAnswer, ...WaitingChange.fields }).annotate({
-  identifier: "ProposedImport",
-})
-
 class TemplatesGroup extends managementGroup(
   "templates",
   "Templates and their import",
@@ -297,11 +278,7 @@ class TemplatesGroup extends managementGroup(
   HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
     params: path,
     query: {
-      dry_run: Parameters.described(
-        "`true`: checks the import and returns its `changes`, without making them",
-        Parameters.flag,
-        Schema.Literals(["true", "false"]),
-      ),
+      dry_run: dryRun,
     },
     payload: ImportBody,
     success: [ImportAnswer, waiting(ProposedImport)],

@@ -8,6 +8,7 @@ import { explainBody } from "../intake/ExplainBody.ts"
 import type { Reading } from "../intake/Sources.ts"
 import { decode as decodeMapping, dryRun } from "../intake/mapping/Mapping.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
+import { readCopy } from "../templates/CopyCsv.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import type { CheckKind, CheckRequest, Checks } from "../checking/Checks.ts"
 import { checkFile, checkJson } from "./Imports.ts"
@@ -46,6 +47,7 @@ const handlers: Handlers = {
     Object.fromEntries(
       Object.entries(vars).map(([name, source]) => [name, convert(source, from, formats[name] ?? "text")]),
     ),
+  copy: ({ text }) => readCopy(text),
   format: ({ as, snippets, templates }) => TemplateFile.format(templates, as, snippets),
   mapping: ({ body, headers, mapping, receivedAt }) => {
     const json = parsed(mapping, "")

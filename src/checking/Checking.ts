@@ -13,6 +13,7 @@ const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
   import: "5 seconds",
   file: "5 seconds",
   convert: "2 seconds",
+  copy: "2 seconds",
   format: "5 seconds",
 }
 

@@ -43,6 +43,26 @@ export interface ConvertedSource {
   readonly fields: ReadonlyArray<{ readonly from: string; readonly to: string }>
 }
 
+/** A row of copy. Its cells are the variables that it changes. */
+export interface CopyRow {
+  /** As spreadsheets number rows. */
+  readonly row: number
+  /** Id or name of the template. */
+  readonly template: string
+  /** Id or name of the variant. */
+  readonly variant: string
+  readonly vars: Readonly<Record<string, string>>
+  /** Places of the variables, such as `column D (subject)`. */
+  readonly places: Readonly<Record<string, string>>
+}
+
+/** The rows of a file. All faults and warnings begin with their place, such as `row 14, column D (subject): `. */
+export interface ReadCopy {
+  readonly rows: ReadonlyArray<CopyRow>
+  readonly faults: ReadonlyArray<Fault>
+  readonly warnings: ReadonlyArray<Fault>
+}
+
 /** Renders each variant separately with sample fields. */
 export interface RenderRequest {
   readonly variants: ReadonlyArray<Sources>
@@ -122,6 +142,8 @@ export interface Checks {
     readonly request: Sources & { readonly from: CopyPlatform }
     readonly answer: Readonly<Record<string, ConvertedSource>>
   }
+  /** Reads copy as CSV. */
+  readonly copy: { readonly request: { readonly text: string }; readonly answer: ReadCopy }
   /** Writes templates as a file. */
   readonly format: {
     readonly request: {

@@ -37,6 +37,7 @@ export const endpoints = {
   "restoreVersion":
     "POST /console/api/organizations/:org/templates/:template/variants/:variant/versions/:version/restore",
   "convertCopy": "POST /console/api/organizations/:org/templates/convert json",
+  "importCopy": "POST /console/api/organizations/:org/templates/import-copy?dry_run json",
   "listSamplePeople": "GET /console/api/organizations/:org/sample-people",
   "getSamplePerson": "GET /console/api/organizations/:org/sample-people/:person",
   "saveSamplePerson": "PUT /console/api/organizations/:org/sample-people/:person json",

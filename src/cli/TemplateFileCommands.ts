@@ -70,11 +70,28 @@ const faultsOfService = (
   )
 }
 
+/** Imports copy as CSV. The faults of the service name rows and columns. */
+const sendCopy = Effect.fnUntraced(function* (file: string, csv: string, dryRun: boolean) {
+  const client = yield* ManagementClient
+  return yield* client.importCopy({
+    params: { org: yield* organization },
+    query: dryRun ? { dry_run: "true" } : {},
+    payload: { csv },
+  }).pipe(
+    Effect.mapError((error) =>
+      error._tag === "InvalidRequest" && error.errors !== undefined
+        ? new CommandFailed({ message: error.errors.map(({ detail }) => `${file}: ${detail}`).join("\n") })
+        : error
+    ),
+  )
+})
+
 /**
- * Imports the templates of a file. Fails with `CommandFailed`, which lists all faults with their places in the file.
+ * Imports the templates of a file, or copy as CSV if its name ends with `.csv`. Fails with `CommandFailed`, which lists all faults with their places in the file.
  */
 const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
   const text = yield* readText(file)
+  if (/\.csv$/i.test(file)) return yield* sendCopy(file, text, dryRun)
   const double = doubleEncoding(text)
   if (double !== undefined) {
     const { column, line, meant, written } = double
@@ -130,7 +147,7 @@ const differenceText = (
   ].join("\n")
 }
 
-const fileArgument = argument("file", "YAML or JSON, - for standard input")
+const fileArgument = argument("file", "YAML, JSON, or CSV with copy (.csv); - for standard input")
 
 /** `parlance template import` */
 export const importFile = Command.make(

@@ -6,7 +6,7 @@ import type { Checks, Sources } from "../checking/Checks.ts"
 import { ChangeProposed, ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { SnippetFileInput } from "../domain/Snippet.ts"
-import type { TemplateInput } from "../domain/Template.ts"
+import type { Template, TemplateInput } from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { Changes } from "../organizations/Changes.ts"
@@ -15,6 +15,7 @@ import { tellWarnings } from "../store/WarningTrail.ts"
 import { existingOrganization } from "../organizations/Existing.ts"
 import { contentWriter } from "./ContentWrite.ts"
 import { keepCompiled } from "./CompiledSources.ts"
+import { copyInputs, possibleIds } from "./CopyInputs.ts"
 import { inputFaults, sizeFaults } from "./ImportInput.ts"
 import {
   AuditRoom,
@@ -195,6 +196,52 @@ const newMembers = (sql: SqlClient.SqlClient, org: OrgSlug, plans: ReadonlyArray
   return owners.length === 0 ? Effect.succeed(new Set<string>()) : memberEmails(sql, org, [...new Set(owners)])
 }
 
+/** Returns the faults, relative to the stored templates, of the templates without faults of their own. */
+const storedFaultsOf = (sql: SqlClient.SqlClient, plan: ReturnType<typeof planner>) =>
+  Effect.fnUntraced(
+    function* (org: OrgSlug, templates: ReadonlyArray<TemplateInput | null>) {
+      const sound = templates.flatMap((input, index) => input === null ? [] : [{ input, index }])
+      const { plans } = yield* plan(org, sound.map(({ input }) => input))
+      return planFaults(plans, yield* newMembers(sql, org, plans), (at) => sound[at]!.index)
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
+/** Imports parsed JSON. `placed` returns a fault or warning at the place that the author knows. */
+type ImportPlaced = (
+  org: OrgSlug,
+  json: unknown,
+  dryRun: boolean,
+  placed: (fault: Fault) => Fault,
+) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy | ChangeProposed>
+
+/** Imports copy as CSV. */
+const copyImporter = (sql: SqlClient.SqlClient, checking: Checking["Service"], importPlaced: ImportPlaced) =>
+  Effect.fn("TemplateImports.importCopy")(
+    function* (org: OrgSlug, csv: string, { dryRun = false }: ImportOptions = {}) {
+      const { faults, rows, warnings } = yield* checking.run(org, "copy", { text: csv }).pipe(
+        Effect.catchTag(
+          "WorkFailed",
+          (failure) => new InvalidInput({ faults: [{ pointer: "/csv", detail: stopped(stoppedFault(failure)) }] }),
+        ),
+      )
+      if (faults.length > 0) return yield* new InvalidInput({ faults })
+      const names = [...new Set(rows.map(({ template }) => template))]
+      const ids = yield* sql<{ readonly id: string }>`
+      SELECT t.id FROM templates t WHERE t.org_slug = ${org}
+        AND (t.id = ANY(${names.flatMap(possibleIds)}::text[]) OR t.name = ANY(${names}::text[]))`
+      const stored: Array<Template> = []
+      for (const page of yield* pagesOf(sql, org, ids.map(({ id }) => id))) {
+        stored.push(...yield* readTemplates(sql, org, page))
+      }
+      const inputs = copyInputs(rows, stored)
+      if (inputs.faults.length > 0) return yield* new InvalidInput({ faults: inputs.faults })
+      yield* tellWarnings(warnings)
+      return yield* importPlaced(org, { templates: inputs.templates }, dryRun, inputs.placed)
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
 /**
  * Brings templates to the state that an import describes, all or nothing: missing templates are created, existing ones
  * changed, and variants that the import does not name stay unchanged. Limits: 1,000 templates and 2,000 variants. An
@@ -211,6 +258,16 @@ export class TemplateImports extends Context.Service<TemplateImports, {
   readonly importJson: (
     org: OrgSlug,
     json: unknown,
+    options?: ImportOptions,
+  ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy | ChangeProposed>
+  /**
+   * Imports copy as CSV: see `readCopy`. Changes only the variables that it names, and creates missing templates and
+   * inactive variants. Fails with `OrganizationNotFound` for an unknown organization, `InvalidInput` with every fault
+   * at its row and column, and `ChecksBusy` if too many checks are waiting.
+   */
+  readonly importCopy: (
+    org: OrgSlug,
+    csv: string,
     options?: ImportOptions,
   ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy | ChangeProposed>
   /**
@@ -240,7 +297,6 @@ export class TemplateImports extends Context.Service<TemplateImports, {
       const snippetStore = yield* Snippets
       const sources = yield* SourceCheck
       const write = contentWriter(sql, changes)
-
       const plan = planner(sql)
 
       const execute = Effect.fnUntraced(function* (
@@ -309,20 +365,13 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         Effect.catchTag("SqlError", Effect.die),
       )
 
-      /** Returns the faults, relative to the stored templates, of the templates without faults of their own. */
-      const storedFaults = Effect.fnUntraced(
-        function* (org: OrgSlug, templates: ReadonlyArray<TemplateInput | null>) {
-          const sound = templates.flatMap((input, index) => input === null ? [] : [{ input, index }])
-          const { plans } = yield* plan(org, sound.map(({ input }) => input))
-          return planFaults(plans, yield* newMembers(sql, org, plans), (at) => sound[at]!.index)
-        },
-        Effect.catchTag("SqlError", Effect.die),
-      )
+      const storedFaults = storedFaultsOf(sql, plan)
 
-      const importJson = Effect.fn("TemplateImports.importJson")(function* (
+      const importPlaced: ImportPlaced = Effect.fnUntraced(function* (
         org: OrgSlug,
         json: unknown,
-        { dryRun = false }: ImportOptions = {},
+        dryRun: boolean,
+        placed: (fault: Fault) => Fault,
       ) {
         yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
         const body = JSON.stringify(json)
@@ -334,12 +383,21 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           Effect.catchTag("WorkFailed", stoppedJson),
         )
         if (faults.length > 0) {
-          return yield* new InvalidInput({ faults: [...faults, ...yield* storedFaults(org, templates)] })
+          return yield* new InvalidInput({
+            faults: [...faults, ...yield* storedFaults(org, templates)].map(placed),
+          })
         }
-        yield* tellWarnings(warnings)
+        yield* tellWarnings(warnings.map(placed))
         if (!dryRun) yield* keepCompiled(sql, org, compiled)
         return yield* store(org, whole(templates), own, dryRun)
       })
+
+      const importJson = Effect.fn("TemplateImports.importJson")(
+        (org: OrgSlug, json: unknown, { dryRun = false }: ImportOptions = {}) =>
+          importPlaced(org, json, dryRun, (fault) => fault),
+      )
+
+      const importCopy = copyImporter(sql, checking, importPlaced)
 
       const importFile = Effect.fn("TemplateImports.importFile")(function* (
         org: OrgSlug,
@@ -380,7 +438,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         },
       )
 
-      return TemplateImports.of({ importJson, importFile, importAll })
+      return TemplateImports.of({ importJson, importCopy, importFile, importAll })
     }),
   )
 }

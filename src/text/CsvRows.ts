@@ -5,6 +5,8 @@ import { Result } from "effect"
 /** A row of CSV, and the number of its first line. */
 export interface CsvRow {
   readonly line: number
+  /** As spreadsheets number rows. Empty rows count, and lines within a value do not. */
+  readonly row: number
   readonly values: ReadonlyArray<string>
 }
 
@@ -55,9 +57,11 @@ export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, numb
   let at = begin + (named?.[0].length ?? 0)
   let line = named === null ? 1 : 2
   let began = line
+  let row = 0
   const end = (value: string) => {
     values.push(value)
-    if (values.some((value) => value.trim() !== "")) rows.push({ line: began, values })
+    row++
+    if (values.some((value) => value.trim() !== "")) rows.push({ line: began, row, values })
     values = []
     began = ++line
   }

@@ -332,4 +332,29 @@ suiteOnService("Imports", (bench) => {
     const bomb = "{{#if (and ".repeat(40_000)
     assert.include([200, 400], (await call("POST", "/templates/convert", { from: "iterable", vars: { bomb } })).status)
   })
+
+  it("imports copy as CSV with a preview, and places faults at rows and columns", async () => {
+    const { call, take, variantsOf } = await organization("sheet")
+    const variant = { id: "v1", name: "Warm", vars: { subject: "Old", body: "Same" }, components: { tone: "warm" } }
+    await take([{ id: "cart", name: "Cart", strict: true, variants: [variant] }])
+    const csv = "template,variant,subject\nCart,Warm,New\nCart,Cold,Brr\n"
+    const preview = await call("POST", "/templates/import-copy?dry_run=true", { csv })
+    assert.deepStrictEqual(preview.body.updated, ["cart"])
+    const changed = preview.body.changes[0].fields.map(({ field }: Json) => field)
+    assert.include(changed, "/variants/v1/vars/subject")
+    assert.notInclude(changed, "/strict")
+    assert.strictEqual((await variantsOf("cart"))[0].vars.subject, "Old")
+
+    assert.deepStrictEqual((await call("POST", "/templates/import-copy", { csv })).body.updated, ["cart"])
+    const [warm, cold] = await variantsOf("cart")
+    assert.deepInclude(warm, { vars: { subject: "New", body: "Same" }, components: { tone: "warm" }, active: true })
+    assert.deepInclude(cold, { id: "cold", name: "Cold", vars: { subject: "Brr" }, active: false })
+    assert.isTrue((await call("GET", "/templates/cart")).body.strict)
+    assert.deepStrictEqual((await call("POST", "/templates/import-copy", { csv })).body.unchanged, ["cart"])
+
+    const wrong = await call("POST", "/templates/import-copy", { csv: `${csv}Cart,Third,{{ name\n` })
+    assert.strictEqual(wrong.status, 400)
+    assert.match(wrong.body.errors[0].detail, /^row 4, column C \(subject\): line 1, column 1: /)
+    assert.lengthOf(await variantsOf("cart"), 2)
+  })
 })

@@ -29,6 +29,10 @@ const samples: Readonly<Record<string, { readonly path: string; readonly body?: 
     path: "/organizations/ORG/templates/import",
     body: { templates: [{ ...welcome, variants: [{ id: "a", vars: { subject: "Imported" } }] }] },
   },
+  importCopy: {
+    path: "/organizations/ORG/templates/import-copy",
+    body: { csv: "template,variant,subject\nwelcome,a,Imported\n" },
+  },
   changeTemplates: { path: "/organizations/ORG/templates/batch", body: { ids: ["welcome"], active: false } },
   updateTemplate: { path: at, body: { objective: "conversion" } },
   deleteTemplate: { path: at },
@@ -135,6 +139,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
     assert.sameMembers(ofTemplates, [
       ...Object.keys(samples),
       "preview",
+      "convertCopy",
       "putDraft",
       "discardDraft",
       "resumeLearning",

@@ -19,6 +19,7 @@ const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
   "templates:write": [
     "createTemplate",
     "importTemplates",
+    "importCopy",
     "changeTemplates",
     "updateTemplate",
     "deleteTemplate",

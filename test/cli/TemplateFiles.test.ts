@@ -196,4 +196,29 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       assert.strictEqual(rest.code, 2, rest.output)
       assert.match(rest.output, /mend: .*copy\.html:2:1: \*\|MC:SUBJECT\|\*: Write the subject in the variable/)
     }))
+
+  it.effect("can be CSV with copy", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const key = yield* Effect.promise(() => makeOrganization(service, "sheet", ["templates:write"]))
+      const path = join(folder, "copy.csv")
+      const run = (command: string, csv: string) =>
+        Effect.promise(() => {
+          writeFileSync(path, csv)
+          return runCommand(["template", command, path], {
+            PARLANCE_URL: service.url,
+            PARLANCE_KEY: key,
+            DATA_DIR: join(folder, "unused"),
+          })
+        })
+      const csv = "template,variant,subject\nWelcome,warm,Hello\n"
+      const compared = yield* run("diff", csv)
+      assert.strictEqual(compared.code, 2, compared.output)
+      assert.include(compared.output, "+ Hello")
+      const imported = yield* run("import", csv)
+      assert.include(imported.output, "Created: welcome")
+      const wrong = yield* run("import", "template,variant,subject\nWelcome,,Hello\n")
+      assert.strictEqual(wrong.code, 1)
+      assert.include(wrong.output, "copy.csv: row 2, column B (variant): is empty")
+    }))
 })

@@ -1,10 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, OpenApi } from "effect/http-api"
-import { reads } from "../../accounts/Access.ts"
+import { reads, writes } from "../../accounts/Access.ts"
 import { platformNames } from "../../domain/CopyPlatform.ts"
 import { Formats, Vars } from "../../domain/Template.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import { waiting } from "../reviews/Proposed.ts"
+import { dryRun, ImportAnswer, ProposedImport } from "./ImportAnswer.ts"
 
 // The part of the management API about copy that was written elsewhere.
 
@@ -42,11 +44,19 @@ export const Conversion = Schema.Struct({
   fields: Schema.Array(ConvertedField),
 }).annotate({ identifier: "Conversion" })
 
+/** Copy as CSV. */
+export const CopyBody = Schema.Struct({
+  csv: Schema.String.annotate({ description: "CSV with a header, up to 2,000 rows" }),
+}).annotate({ identifier: "CopyImportRequest" })
+
 /** Endpoints of copy of other platforms. */
 export class CopyGroup extends managementGroup(
   "copy",
-  "Copy of other platforms",
-  { convertCopy: reads("viewer", "templates:read") },
+  "Copy of other platforms and of spreadsheets",
+  {
+    convertCopy: reads("viewer", "templates:read"),
+    importCopy: writes("editor", "templates imported", "templates:write"),
+  },
   HttpApiEndpoint.post("convertCopy", "/organizations/:org/templates/convert", {
     params: { org: Schema.String },
     payload: ConversionBody,
@@ -56,5 +66,17 @@ export class CopyGroup extends managementGroup(
     OpenApi.Description,
     "Stores nothing. Everything without an equivalent is listed with its remedy. Checks the result as before saving, " +
       "within 2 seconds.",
+  ),
+  HttpApiEndpoint.post("importCopy", "/organizations/:org/templates/import-copy", {
+    params: { org: Schema.String },
+    query: { dry_run: dryRun },
+    payload: CopyBody,
+    success: [ImportAnswer, waiting(ProposedImport)],
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Imports copy from a spreadsheet").annotate(
+    OpenApi.Description,
+    "A row for each variant, with the columns `template`, `variant`, and `subject`, `preheader`, `body` or `vars.NAME`. An " +
+      "empty cell leaves the variable as it is. Other members of templates and variants stay. New variants are inactive. " +
+      "Imports all rows or none.",
   ),
 ) {}

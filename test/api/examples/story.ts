@@ -68,6 +68,10 @@ const templates = async ({ call }: Stage) => {
   await call("POST", `${org}/templates/import`, {
     body: { templates: [{ id: "welcome", name: "Welcome", variants: [{ id: "plain", vars: { subject: "Hello" } }] }] },
   })
+  await call("POST", `${org}/templates/import-copy`, {
+    query: { dry_run: "true" },
+    body: { csv: "template,variant,subject\nwelcome,plain,Welcome aboard\n" },
+  })
   await call("POST", `${org}/templates/convert`, {
     body: {
       from: "braze",

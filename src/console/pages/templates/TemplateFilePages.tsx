@@ -6,6 +6,7 @@ import type { OrgSlug } from "../../../domain/Ids.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { Learning } from "../../../learning/Learning.ts"
+import { isCopyCsv } from "../../../templates/CopyCsv.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
 import { type Imported, TemplateImports } from "../../../templates/TemplateImports.ts"
 import { snippetsForFile } from "../../../domain/Snippet.ts"
@@ -83,7 +84,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
       title: "Import templates",
       back: { href: listPath(visit.org.slug), label: "Templates" },
       lead:
-        "A YAML or JSON file creates and updates templates. Either the whole file is imported or nothing. Variants that the file does not name stay unchanged.",
+        "A YAML or JSON file creates and updates templates. A CSV file with the columns template, variant, subject, preheader and body changes copy. Either the whole file is imported or nothing. Variants that the file does not name stay unchanged.",
     },
     faults.length !== 0 && (
       <div class="note bad" role="alert" tabIndex={-1} data-focus>
@@ -97,7 +98,10 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
           caption={faults.length > shownFaults ? `The first ${shownFaults} faults by line` : "Faults by line"}
           headings={["Place", "Fault", "The line"]}
           rows={faults.slice(0, shownFaults).map(({ detail, pointer }) => {
-            const [, , line = "1", column = "1"] = pointer.split("/")
+            const [, kind, line = "1", column = "1"] = pointer.split("/")
+            if (kind === "csv") {
+              return [detail.slice(0, detail.indexOf(": ")), detail.slice(detail.indexOf(": ") + 2), ""]
+            }
             return [
               `line ${line}, column ${column}`,
               detail,
@@ -111,7 +115,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
       <Form action={importPath(visit.org.slug)}>
         <div class="field" data-upload hidden>
           <label for="file">A file from this computer</label>
-          <input type="file" id="file" accept=".yaml,.yml,.json" data-into="text" />
+          <input type="file" id="file" accept=".yaml,.yml,.json,.csv" data-into="text" />
         </div>
         <div class="field">
           <label for="text">Content of the file</label>
@@ -197,9 +201,14 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { org } = visit
   const { edit, preview: isPreview, text } = importFields(fields)
   if (edit) return yield* Effect.andThen(noteNothing, importForm(visit, fields))
-  const { value: done, warnings } = yield* withWarnings(
-    (yield* TemplateImports).importFile(org.slug, text, { dryRun: isPreview }),
-  ).pipe(
+  const imports = yield* TemplateImports
+  const importing: Effect.Effect<
+    Imported,
+    Effect.Error<ReturnType<typeof imports.importCopy>> | Effect.Error<ReturnType<typeof imports.importFile>>
+  > = isCopyCsv(text)
+    ? imports.importCopy(org.slug, text, { dryRun: isPreview })
+    : imports.importFile(org.slug, text, { dryRun: isPreview })
+  const { value: done, warnings } = yield* withWarnings(importing).pipe(
     Effect.catchTag("FileRefused", ({ faults }) =>
       new InvalidInput({
         faults: faults.map(({ column, line, message, path }) => ({
