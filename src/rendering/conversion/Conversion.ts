@@ -93,7 +93,7 @@ export const convert = (source: string, from: CopyPlatform, format: Format): Con
     return { liquid: source, findings: result.findings, fields: [] }
   }
   checkResult(result, format, platform.family)
-  if (platform.isUnescaped && format === "html" && result.fields.size > 0) noteEscaping(result, copyPlatforms[from])
+  if (platform.isUnescaped && format !== "text" && result.fields.size > 0) noteEscaping(result, copyPlatforms[from])
   return {
     liquid: result.liquid,
     findings: result.findings.toSorted((one, other) => one.line - other.line || one.column - other.column),
