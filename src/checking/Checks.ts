@@ -51,6 +51,8 @@ export interface CopyRow {
   readonly template: string
   /** Id or name of the variant. */
   readonly variant: string
+  /** Locale of the texts, in its usual form. Absent: the default locale. */
+  readonly locale?: string
   readonly vars: Readonly<Record<string, string>>
   /** Places of the variables, such as `column D (subject)`. */
   readonly places: Readonly<Record<string, string>>

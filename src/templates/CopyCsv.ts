@@ -3,6 +3,7 @@ import type { CopyRow, ReadCopy } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { textOfSpreadsheet } from "../text/Csv.ts"
 import { type CsvRow, csvRows } from "../text/CsvRows.ts"
+import { readLocale } from "../text/Locales.ts"
 
 // Reads copy as marketers keep it in spreadsheets: a row for each variant, and a column for each variable.
 
@@ -109,13 +110,9 @@ class Reader {
       if (meaning === undefined || text.trim() === "") continue
       const where = `row ${row}, ${place}`
       if (meaning === "locale") {
-        this.#note(
-          this.faults,
-          where,
-          `a variant has one language: leave ${
-            text.trim().slice(0, 20)
-          } out, and give each language a variant with targeting`,
-        )
+        const read = readLocale(text)
+        if ("wrong" in read) this.#note(this.faults, where, `${JSON.stringify(text.trim().slice(0, 20))} ${read.wrong}`)
+        else keys["locale"] = new Intl.Locale(read.value).baseName
       } else if (meaning === "template" || meaning === "variant") keys[meaning] = text.trim()
       else {
         vars[meaning] = this.#text(meaning, text, where)
@@ -132,7 +129,8 @@ class Reader {
       this.#note(this.warnings, `row ${row}`, "has no copy, so it changes nothing")
       return undefined
     }
-    return { row, template: keys["template"], variant: keys["variant"], vars, places }
+    const { locale, template, variant } = keys
+    return { row, template: template!, variant: variant!, ...(locale === undefined ? {} : { locale }), vars, places }
   }
 
   /** Returns the text of a variable, and notes what a spreadsheet has changed in it. */

@@ -31,8 +31,12 @@ const found = <A extends { readonly id: string; readonly name: string }>(all: Re
 const variableOf = (vars: VariantInput["vars"], meaning: string): string =>
   Object.hasOwn(vars, meaning) ? meaning : Object.keys(vars).find((name) => meaningOf(name) === meaning) ?? meaning
 
-const changedVariant = (before: VariantInput, { vars }: CopyRow): VariantInput => {
+const changedVariant = (before: VariantInput, { vars }: CopyRow, locale: string | undefined): VariantInput => {
   const named = Object.entries(vars).map(([meaning, text]) => [variableOf(before.vars, meaning), text] as const)
+  if (locale !== undefined) {
+    const texts = { ...before.locales?.[locale], ...Object.fromEntries(named) }
+    return { ...before, locales: { ...before.locales, [locale]: texts } }
+  }
   const html = named.filter(([name, text]) => !Object.hasOwn(before.vars, name) && isHtml(text))
     .map(([name]) => [name, "html"] as const)
   const formats = { ...before.formats, ...Object.fromEntries(html) }
@@ -50,7 +54,10 @@ const changedVariant = (before: VariantInput, { vars }: CopyRow): VariantInput =
 export const copyInputs = (rows: ReadonlyArray<CopyRow>, stored: ReadonlyArray<Template>): CopyInputs => {
   const faults: Array<Fault> = []
   const fault = ({ row }: CopyRow, detail: string) => faults.push({ pointer: "/csv", detail: `row ${row}: ${detail}` })
-  const inputs = new Map<string, { input: TemplateInput; variants: Map<string, VariantInput>; rows: Array<CopyRow> }>()
+  const inputs = new Map<
+    string,
+    { input: TemplateInput; variants: Map<string, VariantInput>; rows: Map<string, CopyRow> }
+  >()
   for (const row of rows) {
     const { isUnclear, one: template } = found(stored, row.template)
     if (isUnclear) {
@@ -63,7 +70,7 @@ export const copyInputs = (rows: ReadonlyArray<CopyRow>, stored: ReadonlyArray<T
       const taken = (id: string) => stored.some((one) => one.id === id)
       const id = freeId(idOfName(row.template) || "template", taken)
       const input = template === undefined ? { id: TemplateId.make(id), name: row.template } : inputOf(template)
-      inputs.set(key, entry = { input, variants: new Map(), rows: [] })
+      inputs.set(key, entry = { input, variants: new Map(), rows: new Map() })
     }
     const known = (template?.variants ?? []).map((one) => ({ ...one, id: one.id as string }))
     const match = found(known, row.variant)
@@ -73,22 +80,33 @@ export const copyInputs = (rows: ReadonlyArray<CopyRow>, stored: ReadonlyArray<T
     }
     const isTaken = (id: string) => known.some((one) => one.id === id)
     const id = match.one?.id ?? freeId(idOfName(row.variant) || "variant", isTaken)
-    if (entry.variants.has(id)) {
+    if (row.locale !== undefined && template?.locale == null) {
+      fault(
+        row,
+        `the template has one locale: set where a request has the person's locale, as in locale of a template file`,
+      )
+      continue
+    }
+    const locale = row.locale === template?.locale?.default ? undefined : row.locale
+    const place = `${[...entry.variants.keys(), id].indexOf(id)}/${locale ?? ""}`
+    if (entry.rows.has(place)) {
       fault(row, `${row.variant} of ${row.template} is in an earlier row, too: keep one of them`)
       continue
     }
-    const before = inputs.get(key)!.input.variants?.find((one) => one.id === id)
+    const before = entry.variants.get(id) ?? entry.input.variants?.find((one) => one.id === id)
     const blank: VariantInput = { id: CopyId.make(id), name: row.variant, active: false, vars: {} }
-    entry.variants.set(id, changedVariant(before ?? blank, row))
-    entry.rows.push(row)
+    entry.variants.set(id, changedVariant(before ?? blank, row, locale))
+    entry.rows.set(place, row)
   }
   const all = [...inputs.values()]
   return {
     templates: all.map(({ input, variants }) => ({ ...input, variants: [...variants.values()] })),
     faults,
     placed: ({ detail, pointer }) => {
-      const [, , template = "", , variant = "", , name = ""] = pointer.split("/")
-      const row = all[Number(template)]?.rows[Number(variant)] ?? all[Number(template)]?.rows[0]
+      const [, , template = "", , variant = "0", kind, ...names] = pointer.split("/")
+      const rows = all[Number(template)]?.rows
+      const row = rows?.get(`${variant}/${kind === "locales" ? names[0] : ""}`) ?? rows?.values().next().value
+      const name = names.at(-1) ?? ""
       if (row === undefined) return { pointer: "/csv", detail }
       const column = row.places[meaningOf(name) ?? name] ?? row.places[name]
       return { pointer: "/csv", detail: `row ${row.row}${column === undefined ? "" : `, ${column}`}: ${detail}` }

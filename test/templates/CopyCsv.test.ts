@@ -55,7 +55,7 @@ describe("copy as CSV", () => {
       "template,variant,subject\n,a,b",
       "row 2, column A (template): is empty: write the id or the name of the template",
     ],
-    ["template,variant,locale,subject\nt,a,de,b", "row 2, column C (locale): a variant has one language"],
+    ["template,variant,locale,subject\nt,a,deutsch!,b", 'row 2, column C (locale): "deutsch!" is not a locale'],
     [`template,variant,subject\n${"t,a,b\n".repeat(2_001)}`, "has 2001 rows. One import has at most 2000"],
   ])("is refused with the place of each fault: %j", (csv, fault) => {
     assert.include(details(readCopy(csv).faults)[0]!, fault)
@@ -77,6 +77,7 @@ describe("copy as CSV", () => {
       active: true,
       targeting: [],
       seasons: [],
+      locales: { de: { subject: "Alt" } },
       components: { tone: "warm" },
       created_at: "",
       updated_at: "",
@@ -99,6 +100,7 @@ describe("copy as CSV", () => {
         name: "Warm",
         vars: { subject: "New", html: "<p>New</p>" },
         formats: { html: "html" },
+        locales: { de: { subject: "Alt" } },
         components: { tone: "warm" },
       },
       {
@@ -113,6 +115,25 @@ describe("copy as CSV", () => {
     assert.deepStrictEqual(placed({ pointer: "/templates/0/variants/0/vars/html", detail: "wrong" }), {
       pointer: "/csv",
       detail: "row 2, column D (body): wrong",
+    })
+  })
+
+  it("changes the texts of a locale", () => {
+    const csv = "template,variant,locale,subject\ncart,v1,de_AT,Neu\ncart,v1,en,New\n"
+    assert.deepStrictEqual(details(inputsOf(csv).faults), [
+      "row 2: the template has one locale: set where a request has the person's locale, as in locale of a template file",
+      "row 3: the template has one locale: set where a request has the person's locale, as in locale of a template file",
+    ])
+    const inSeveral = { ...stored, locale: { attribute: "language", default: "en" } }
+    const { faults, placed, templates } = copyInputs(readCopy(csv).rows, [inSeveral])
+    assert.deepStrictEqual(faults, [])
+    assert.deepInclude(templates[0]!.variants![0], {
+      vars: { subject: "New", html: "<p>Old</p>" },
+      locales: { de: { subject: "Alt" }, "de-AT": { subject: "Neu" } },
+    })
+    assert.deepStrictEqual(placed({ pointer: "/templates/0/variants/0/locales/de-AT/subject", detail: "wrong" }), {
+      pointer: "/csv",
+      detail: "row 2, column D (subject): wrong",
     })
   })
 
