@@ -8,6 +8,7 @@ import { allTemplates } from "./allTemplates.ts"
 import { call, commandGroup, steps } from "./ApiCommand.ts"
 import { list, number, parsed, switchable, template, text, toggle, truth } from "./Flags.ts"
 import { organization } from "./Root.ts"
+import { stringsCommand } from "./TranslationCommands.ts"
 import { type TableColumns, tableOf } from "./Table.ts"
 import { changeMany, owner } from "./TemplateBatchCommand.ts"
 import { convert } from "./TemplateCopyCommands.ts"
@@ -148,6 +149,7 @@ export const templateCommand = commandGroup("template", "Templates", {
     .result((proposed, { template }) => proposed ?? { id: template, deleted: true })
     .change((_, { template }) => `Deleted template ${template} with its variants`),
   import: importFile,
+  strings: stringsCommand,
   convert,
   diff,
   export: exportFile,

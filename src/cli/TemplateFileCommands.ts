@@ -126,7 +126,7 @@ const snippetLines = (word: string, snippets: ChangedSnippets): ReadonlyArray<st
     : [`${word}: ${snippets.map(({ id, proposed }) => proposed ? `${id} (waits for approval)` : id).join(", ")}`]
 
 /** The changes of an import, field by field. */
-const differenceText = (
+export const differenceText = (
   { changes = [], snippets = [], unchanged }: {
     readonly snippets?: ChangedSnippets
     readonly changes?: ReadonlyArray<TemplateChange>

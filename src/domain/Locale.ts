@@ -7,7 +7,7 @@ import { described } from "./described.ts"
 // Locales of texts: which texts a variant has, and which of them a person gets. Pure.
 
 /** Returns why a text is no locale of texts, or undefined. */
-const localeFault = (text: string): string | undefined => {
+export const localeFault = (text: string): string | undefined => {
   const read = readLocale(text)
   if ("wrong" in read) return read.wrong
   const { baseName } = new Intl.Locale(read.value)
@@ -151,7 +151,7 @@ export const directionOf = (tag: string): "ltr" | "rtl" =>
   rightToLeft.has(new Intl.Locale(tag).maximize().script ?? "") ? "rtl" : "ltr"
 
 /** Whether a Liquid source has words for people: letters outside of tags, outputs and addresses. */
-const isTranslatable = (source: string): boolean =>
+export const isTranslatable = (source: string): boolean =>
   /\p{L}{2}/u.test(
     source.replace(/\{\{.*?\}\}|\{%.*?%\}/gs, " ").replace(/<style[\s\S]*?<\/style>|<[^>]*>/gi, " ")
       .replace(/\S+:\/\/\S+|\S+@\S+/g, " "),

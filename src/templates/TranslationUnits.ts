@@ -1,0 +1,36 @@
+import type { Fault } from "../domain/Errors.ts"
+
+// The texts and translations of a file of strings.
+
+/** One text of a variant to translate. */
+export interface TranslationUnit {
+  readonly variant: string
+  readonly variable: string
+  /** The text in the default locale. */
+  readonly source: string
+  readonly isHtml: boolean
+  /** The translations by locale. Locales without a translation are absent. */
+  readonly targets: ReadonlyMap<string, string>
+}
+
+/** A translation in a file. */
+export interface ReadTranslation {
+  readonly line: number
+  readonly variant: string
+  readonly variable: string
+  readonly locale: string
+  /** The text in the default locale when the file was exported. */
+  readonly source: string
+  readonly target: string
+}
+
+/** The file of a template. */
+export interface TranslationFile {
+  readonly template: string
+  readonly defaultLocale: string
+  readonly locales: ReadonlyArray<string>
+  readonly units: ReadonlyArray<TranslationUnit>
+}
+
+/** Returns a fault at a line of a file. */
+export const atLine = (line: number, detail: string): Fault => ({ pointer: `/line/${line}`, detail })

@@ -1,0 +1,151 @@
+import { Result } from "effect"
+import { Parser } from "htmlparser2"
+import type { Fault } from "../domain/Errors.ts"
+import { localeFault } from "../domain/Locale.ts"
+import { atLine, type ReadTranslation, type TranslationFile } from "./TranslationUnits.ts"
+
+// Strings as XLIFF. Version 1.2 is written, because translation tools read it most widely. Versions 1.2 and 2 are read.
+
+const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }
+
+// XML 1.0 has no control characters.
+// deno-lint-ignore no-control-regex
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
+
+const escaped = (text: string): string =>
+  text.replace(controls, "").replace(/[&<>"]/g, (sign) => entities[sign]!).replaceAll("\r", "&#13;")
+
+/** Writes strings as XLIFF 1.2, with a `file` for each variant and locale. */
+export const writeXliff = ({ defaultLocale, locales, template, units }: TranslationFile): string => {
+  const variants = Map.groupBy(units, ({ variant }) => variant)
+  const unitText = (tag: string, { isHtml, source, targets, variable }: TranslationFile["units"][number]): string => {
+    const target = targets.get(tag)
+    return `      <trans-unit id="${escaped(variable)}" xml:space="preserve"${isHtml ? ' datatype="html"' : ""}>\n` +
+      `        <source>${escaped(source)}</source>\n` +
+      (target === undefined ? "" : `        <target state="translated">${escaped(target)}</target>\n`) +
+      "      </trans-unit>\n"
+  }
+  const files = locales.flatMap((tag) =>
+    [...variants].map(([variant, of]) =>
+      `  <file original="${escaped(`${template}/${variant}`)}" source-language="${defaultLocale}" ` +
+      `target-language="${tag}" datatype="plaintext">\n    <body>\n${
+        of.map((unit) => unitText(tag, unit)).join("")
+      }    </body>\n  </file>\n`
+    )
+  )
+  return '<?xml version="1.0" encoding="UTF-8"?>\n' +
+    `<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n${files.join("")}</xliff>\n`
+}
+
+/** Elements within a text that mark a part of it and have no text of their own. */
+const markers: ReadonlySet<string> = new Set(["mrk"])
+
+type Attributes = Readonly<Record<string, string>>
+
+/** Collects the units of a document while it is parsed. */
+class Reader {
+  readonly translations: Array<ReadTranslation> = []
+  readonly faults: Array<Fault> = []
+  readonly #open: Array<string> = []
+  #hasRoot = false
+  #targetOfAll = ""
+  #target = ""
+  #variant = ""
+  #unit: { readonly line: number; readonly id: string; source: string; target: string } | undefined
+  #into: "source" | "target" | undefined
+
+  constructor(readonly lineNow: () => number) {}
+
+  fault(detail: string): void {
+    if (this.faults.length < 1_000) this.faults.push(atLine(this.lineNow(), detail))
+  }
+
+  #locale(tag: string): string {
+    const usual = tag.replaceAll("_", "-")
+    const fault = localeFault(usual)
+    if (fault !== undefined) this.fault(`the target language ${JSON.stringify(tag)} ${fault}`)
+    return usual
+  }
+
+  #begin(name: string, attributes: Attributes): void {
+    switch (name) {
+      case "xliff": {
+        const version = attributes["version"] ?? ""
+        if (version !== "1.2" && !/^2\.\d$/.test(version)) {
+          this.fault(`has the version ${JSON.stringify(version)}: write XLIFF 1.2 or 2.0`)
+        }
+        this.#targetOfAll = attributes["trgLang"] ?? ""
+        return
+      }
+      case "file": {
+        const original = attributes["original"] ?? attributes["id"] ?? ""
+        this.#variant = original.slice(original.indexOf("/") + 1)
+        const tag = attributes["target-language"] ?? this.#targetOfAll
+        if (tag === "") this.fault("names no target language: set target-language of the file, such as de")
+        else this.#target = this.#locale(tag)
+        return
+      }
+      case "trans-unit":
+      case "unit":
+        this.#unit = { line: this.lineNow(), id: attributes["id"] ?? "", source: "", target: "" }
+        return
+      case "source":
+      case "target":
+        if (!this.#open.includes("alt-trans")) this.#into = name
+        return
+      default:
+        if (this.#into !== undefined && !markers.has(name)) {
+          this.fault(
+            `has the element <${name}> in a text: translate the text without inline elements, as it was exported`,
+          )
+        }
+    }
+  }
+
+  open(name: string, attributes: Attributes): void {
+    if (!this.#hasRoot && name !== "xliff") this.fault(`begins with <${name}>: send a file of XLIFF, or CSV`)
+    this.#hasRoot = true
+    this.#begin(name, attributes)
+    this.#open.push(name)
+  }
+
+  text(text: string): void {
+    if (this.#unit !== undefined && this.#into !== undefined) this.#unit[this.#into] += text
+  }
+
+  close(name: string, isImplied: boolean): void {
+    if (isImplied) this.fault(`the element <${name}> is not closed: the file may be cut`)
+    this.#open.pop()
+    if (name === "source" || name === "target") this.#into = undefined
+    if ((name !== "trans-unit" && name !== "unit") || this.#unit === undefined) return
+    const { id, line, source, target } = this.#unit
+    this.translations.push({ line, variant: this.#variant, variable: id, locale: this.#target, source, target })
+    this.#unit = undefined
+  }
+
+  end(): void {
+    if (!this.#hasRoot) this.fault("is no XML: send a file of XLIFF, or CSV")
+  }
+}
+
+/**
+ * Reads strings from XLIFF 1.2 or 2.0. Returns every fault. Document types are refused, so that no entity is defined.
+ */
+export const readXliff = (text: string): Result.Result<ReadonlyArray<ReadTranslation>, ReadonlyArray<Fault>> => {
+  let [at, line] = [0, 1]
+  const parser = new Parser({
+    onopentag: (name, attributes) => reader.open(name.replace(/^.*:/, ""), attributes),
+    ontext: (text) => reader.text(text),
+    onclosetag: (name, isImplied) => reader.close(name.replace(/^.*:/, ""), isImplied),
+    onprocessinginstruction: (name) => {
+      if (/^!doctype/i.test(name)) reader.fault("has a document type: remove <!DOCTYPE …>")
+    },
+  }, { xmlMode: true, decodeEntities: true })
+  const reader = new Reader(() => {
+    for (const end = parser.startIndex; at < end; at++) if (text[at] === "\n") line++
+    return line
+  })
+  parser.end(text.replace(/^\ufeff/, ""))
+  reader.end()
+  return reader.faults.length > 0 ? Result.fail(reader.faults) : Result.succeed(reader.translations)
+}

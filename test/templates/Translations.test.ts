@@ -1,0 +1,109 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import type { Template } from "../../src/domain/Template.ts"
+import { applyTranslations, writeTranslations } from "../../src/templates/Translations.ts"
+import { variant } from "../results/Samples.ts"
+
+const template = {
+  id: "sale",
+  locale: { attribute: "language", default: "en" },
+  variants: [
+    variant("warm", {
+      vars: { subject: 'Hello & "bye" <b>', body: "<p>Hi {{ name }},\nall</p>", link: "https://shop.example" },
+      formats: { body: "html" },
+      locales: { de: { subject: "Hallo" } },
+    }),
+    variant("cold", { vars: { subject: "=SUM(A1) now" } }),
+  ],
+} as unknown as Template & { readonly locale: NonNullable<Template["locale"]> }
+
+const localesOf = (text: string) => {
+  const { variants } = Result.getOrThrow(applyTranslations(template, text))
+  return Object.fromEntries(variants.map(({ id, locales }) => [id, locales]))
+}
+
+const faultsOf = (text: string) => {
+  const applied = applyTranslations(template, text)
+  return Result.isFailure(applied) ? applied.failure.map(({ detail, pointer }) => `${pointer} ${detail}`) : []
+}
+
+describe("strings as CSV", () => {
+  const csv = writeTranslations(template, ["de", "fr"], "csv")
+
+  it("have a row for each text with words, and a column for each locale", () => {
+    assert.strictEqual(
+      csv,
+      'variant,variable,en,de,fr\r\nwarm,subject,"Hello & ""bye"" <b>",Hallo,\r\n' +
+        'warm,body,"<p>Hi {{ name }},\nall</p>",,\r\ncold,subject,\'=SUM(A1) now,,\r\n',
+    )
+  })
+
+  it("are read with their translations", () => {
+    const filled = csv.replace('all</p>",,', 'all</p>","<p>Hallo {{ name }}</p>",<p>Salut</p>')
+      .replace("now,,", "now,'=SUMME(A1),")
+    assert.deepStrictEqual(localesOf(filled), {
+      warm: { de: { subject: "Hallo", body: "<p>Hallo {{ name }}</p>" }, fr: { body: "<p>Salut</p>" } },
+      cold: { de: { subject: "=SUMME(A1)" } },
+    })
+  })
+
+  it("are refused with the line of each fault", () => {
+    const refused: ReadonlyArray<readonly [string, RegExp]> = [
+      ["", /line\/1 the file is empty/],
+      ["variant,variable,de\nwarm,subject,Hallo\n", /line\/1 the header has no column en/],
+      ["variant,variable,en,klingon\n", /line\/1 the column "klingon" is not a locale/],
+      ["variant,variable,en,de,de\n", /line\/1 the column "de" occurs twice/],
+      ["variant,variable,en,de_AT\n", /write "de-AT"/],
+      ["variant,variable,en,de\nhot,subject,Hello,Hallo\n", /line\/2 the template has no variant "hot"/],
+      ["variant,variable,en,de\nwarm,footer,Hello,Hallo\n", /line\/2 .* has no variable "footer"/],
+      ["variant,variable,en,de\n\nwarm,subject,Hello,Hallo\n", /line\/3 the text of subject has changed/],
+      ['variant,variable,en,de\nwarm,"subject,Hello,Hallo\n', /line\/2 .*quotation mark/],
+      [`${csv}${csv.split("\r\n")[1]}\r\n`, /repeats the translation of line 2/],
+    ]
+    for (const [text, fault] of refused) assert.match(faultsOf(text).join("\n"), fault)
+  })
+})
+
+describe("strings as XLIFF", () => {
+  const xliff = writeTranslations(template, ["de"], "xliff")
+
+  it("are version 1.2 with a file for each variant and locale", () => {
+    assert.include(xliff, '<file original="sale/warm" source-language="en" target-language="de" datatype="plaintext">')
+    assert.include(xliff, "<source>Hello &amp; &quot;bye&quot; &lt;b&gt;</source>")
+    assert.deepStrictEqual(localesOf(xliff), { warm: { de: { subject: "Hallo" } } })
+  })
+
+  it("are read with marked segments, and without suggestions of a tool", () => {
+    const filled = xliff.replace(
+      "all&lt;/p&gt;</source>\n",
+      'all&lt;/p&gt;</source>\n<target><mrk mtype="seg">&lt;p&gt;Hallo</mrk> {{ name }}&lt;/p&gt;</target>' +
+        "<alt-trans><target>Servus</target></alt-trans>\n",
+    )
+    assert.strictEqual(localesOf(filled)["warm"]!["de"]!["body"], "<p>Hallo {{ name }}</p>")
+  })
+
+  it("are read in version 2.0", () => {
+    const text = `<?xml version="1.0"?>
+<xliff version="2.0" srcLang="en" trgLang="de-AT" xmlns="urn:oasis:names:tc:xliff:document:2.0">
+ <file id="f1" original="sale/cold"><unit id="subject">
+  <segment><source>=SUM(A1) </source><target>=SUMME(A1) </target></segment>
+  <segment><source>now</source><target>jetzt</target></segment></unit></file></xliff>`
+    assert.deepStrictEqual(localesOf(text), { cold: { "de-AT": { subject: "=SUMME(A1) jetzt" } } })
+  })
+
+  it("are refused with the line of each fault", () => {
+    const refused: ReadonlyArray<readonly [string, RegExp]> = [
+      ["<html></html>", /line\/1 begins with <html>/],
+      ['<!DOCTYPE x [<!ENTITY a "b">]>\n<xliff version="1.2"></xliff>', /document type/],
+      [
+        '<xliff version="1.2">\n<file original="sale/warm" target-language="xx-"></file></xliff>',
+        /line\/2 the target language/,
+      ],
+      [xliff.replace('target-language="de"', ""), /names no target language/],
+      [xliff.replace("Hallo", "<g>Hallo</g>"), /line\/7 has the element <g>/],
+      [xliff.slice(0, 500), /is not closed/],
+      [xliff.replace('"1.2"', '"3.0"'), /has the version "3.0"/],
+    ]
+    for (const [text, fault] of refused) assert.match(faultsOf(text).join("\n"), fault)
+  })
+})
