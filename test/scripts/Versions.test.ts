@@ -9,7 +9,11 @@ const textOf = (path: string): string => readFileSync(new URL(`../../${path}`, i
 /** The text that the first group of a pattern matches in a file. */
 const found = (path: string, pattern: RegExp): string => pattern.exec(textOf(path))?.[1] ?? assert.fail(`${path}: none`)
 
-const numbersOf = (text: string): ReadonlyArray<number> => text.split(".").map(Number)
+/** The numbers of a version. A beta version, such as `0.2.0-beta.1`, precedes the version without `-beta`. */
+const numbersOf = (text: string): ReadonlyArray<number> => {
+  const [numbers, beta = Infinity] = text.split("-beta.")
+  return [...numbers!.split(".").map(Number), Number(beta)]
+}
 
 /** Whether version `a` precedes `b`. */
 const precedes = (a: string, b: string): boolean => {
