@@ -2,19 +2,27 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
+import { fileURLToPath } from "node:url"
 import { seeded, seedOfRun } from "../../support/load.ts"
 import { adminToken, makeOrganization, type Service, waitUntil } from "../../support/service.ts"
 import { type Environment, layerMigrated, temporaryEnvironment } from "../../support/stores.ts"
-import { isWhole, scopedNodes, type TestNode } from "../clusterNodes.ts"
+import { isWhole, scopedNodes } from "../clusterNodes.ts"
 import { connectionTo, type Sink, startSink } from "../deliverSink.ts"
 import { pause, summaryOf } from "../deliverStorm.ts"
-import { decideAndRepeat, type Heard, mail, mailAndOptOut, now, offer, org, variantsOf } from "./clients.ts"
+import { makeFaults, scopedDatabase } from "./faults.ts"
+import { decideAndRepeat, type Heard, mail, mailAndOptOut, offer, org, variantsOf } from "./clients.ts"
 import { changedInOutage, type History, type Stored, violationsOf } from "./History.ts"
 
-/** How often each fault strikes; the trial strikes 20 times. */
+/** How often each fault strikes; the trial has 200 strikes of nine faults. */
 const rounds = Number(process.env.HISTORY_ROUNDS ?? 1)
-/** How long the database is away. */
-const awayMillis = 3000
+/** Differences of the clocks of the nodes, one for each node. The trial has three. Unit: milliseconds. */
+const clocks = (process.env.HISTORY_CLOCKS ?? "0,0").split(",")
+/** Whether the storm has a database of its own, which it kills and pauses, too. */
+const ownDatabase = process.env.HISTORY_DATABASE === "own"
+/** Maximum time of the storm. Unit: milliseconds. */
+const mostMillis = Number(process.env.HISTORY_MINUTES ?? Infinity) * 60_000
+
+const shiftedClock = new URL("../shiftedClock.preload.ts", import.meta.url)
 /** Load before, between and after the faults. */
 const calmMillis = 1500
 
@@ -61,62 +69,34 @@ const canServe = async (service: Service, key: string): Promise<boolean> => {
   return decided.status === 200 && decided.body.copy.id !== undefined && queued.status === 200
 }
 
-/** Kills nodes, and cuts the nodes off from the database: one, all, or all while one is killed. */
-const makeFaults = (nodes: ReadonlyArray<TestNode>, killed: Set<string>, starts: Map<TestNode, number>) => {
-  const returns: Array<number> = []
-  const processOf = (node: TestNode) => `${node.name}.${starts.get(node) ?? 0}`
-  const kill = async (node: TestNode) => {
-    killed.add(processOf(node))
-    const victim = node.service!
-    node.service = undefined
-    victim.kill("SIGKILL")
-    await victim.ended
-  }
-  const start = async (node: TestNode) => {
-    starts.set(node, (starts.get(node) ?? 0) + 1)
-    await node.start()
-  }
-  const restart = async (node: TestNode) => {
-    await kill(node)
-    await start(node)
-  }
-  const cutOff = async (some: ReadonlyArray<TestNode>, meanwhile: () => Promise<void>) => {
-    for (const { toDatabase } of some) toDatabase.block()
-    await pause(awayMillis)
-    await meanwhile()
-    for (const { toDatabase } of some) toDatabase.unblock()
-    returns.push(now())
-  }
-  const strikes: ReadonlyArray<(victim: TestNode) => Promise<void>> = [
-    restart,
-    (victim) => cutOff([victim], () => Promise.resolve()),
-    (_) => cutOff(nodes, () => Promise.resolve()),
-    async (victim) => {
-      await cutOff(nodes, () => kill(victim))
-      await start(victim)
-    },
-  ]
-  return { processOf, returns, strikes }
-}
-
 describe("a storm over kills and outages", () => {
   it.live(
     "keeps one variant per tracking id, sends the stored variant, and sends nothing after an acknowledged opt-out",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const env = yield* temporaryEnvironment
+        const database = ownDatabase ? yield* scopedDatabase : undefined
+        const env = database === undefined
+          ? yield* temporaryEnvironment
+          : { DATABASE_URL: database.url, SECRET_KEY: "5e".repeat(32) }
         const sink = yield* Effect.acquireRelease(
           Effect.promise(() => startSink("smtp")),
           (sink) => Effect.promise(sink.stop),
         )
-        const nodes = yield* scopedNodes(env, [{}, {}])
+        const nodes = yield* scopedNodes(
+          env,
+          clocks.map((shift) =>
+            shift === "0"
+              ? {}
+              : { env: { CLOCK_SHIFT_MILLIS: shift }, denoFlags: [`--preload=${fileURLToPath(shiftedClock)}`] }
+          ),
+        )
         const seed = seedOfRun()
         const random = seeded(seed)
         yield* Effect.promise(async () => {
           const key = await setUp(nodes[0]!.service!, sink)
           const heard: Heard = { answers: [], optOuts: [], accepted: new Map(), refused: 0, unanswered: 0 }
           const killed = new Set<string>()
-          const { processOf, returns, strikes } = makeFaults(nodes, killed, new Map())
+          const { faults, processOf, returns } = makeFaults(nodes, killed, new Map(), database)
           const options = { nodes, processOf, key, sink, random }
           await waitUntil("every node decides and sends", async () => {
             const answers = await Promise.all(nodes.map(({ service }) => canServe(service!, key)))
@@ -131,8 +111,12 @@ describe("a storm over kills and outages", () => {
           // A failure is kept until the clients are awaited.
           clients.catch(() => {})
           await pause(calmMillis)
+          const until = performance.now() + mostMillis
+          const struck = new Map<string, number>()
           for (let round = 0; round < rounds; round++) {
-            for (const strike of strikes) {
+            for (const [fault, strike] of faults) {
+              if (performance.now() > until) break
+              struck.set(fault, (struck.get(fault) ?? 0) + 1)
               await strike(nodes[Math.floor(random() * nodes.length)]!)
               await waitUntil("all is whole again", () => isWhole(nodes), 120)
               await pause(calmMillis)
@@ -177,7 +161,9 @@ describe("a storm over kills and outages", () => {
           }
           const repeats = heard.answers.length - new Set(heard.answers.map(({ trackingId }) => trackingId)).size
           console.info(
-            `history storm: seed ${seed}, ${heard.answers.length} answers with ${repeats} repeats, ` +
+            `history storm: seed ${seed}, ${
+              [...struck].map(([fault, count]) => `${count} ${fault}`).join(", ")
+            }; ${heard.answers.length} answers with ${repeats} repeats, ` +
               `${heard.answers.filter(({ isDurable }) => !isDurable).length} from memory (${
                 changedInOutage(history)
               } unlike the stored decision, by another model), ${sink.arrivals.length} messages, ` +
