@@ -125,7 +125,7 @@ export const applyTouches = Effect.fnUntraced(function* (
   if (byHolder.size === 0) return
   const entries = [...byHolder.values()]
   const shared = entries.flatMap(({ holder: { kind, org, person } }) => kind === "user" ? [] : [`${org} ${person}`])
-  if (shared.length > 0) yield* lockHistories(sql, shared)
+  yield* lockHistories(sql, shared)
   const known = new Map(
     (yield* read(sql, entries.map(({ holder }) => holder))).map(({ place, touches }) => [place, fromBytes(touches)]),
   )

@@ -1,4 +1,6 @@
+import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
 
 // Locks of transactions that store or count events. Each locks the names of its events in the order of `classes`, and
 // the names of one class in one statement and one order, which avoids deadlocks. Organizations are locked shared by
@@ -67,8 +69,12 @@ export const lockArrivals = (
       ORDER BY 1, 2) l`
 }
 
-const lockNames = (sql: SqlClient.SqlClient, lockClass: number, names: ReadonlyArray<string>) =>
-  sql`
+const lockNames = (
+  sql: SqlClient.SqlClient,
+  lockClass: number,
+  names: ReadonlyArray<string>,
+): Effect.Effect<unknown, SqlError> =>
+  names.length === 0 ? Effect.void : sql`
     SELECT count(pg_advisory_xact_lock(${lockClass}::int, n.key))
     FROM (SELECT DISTINCT hashtext(t.name) AS key FROM unnest(${names}::text[]) AS t(name) ORDER BY 1) n`
 
