@@ -39,7 +39,7 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
     }
   }
 
-  const subject = (page: Page) => page.getByLabel("Liquid of subject")
+  const subject = (page: Page) => page.getByLabel("Subject", { exact: true })
 
   it("stores typed text, and warns before it is lost", async () => {
     const { drafts, page: url, path, people } = await furnish("typed")

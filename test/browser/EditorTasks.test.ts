@@ -54,8 +54,8 @@ describeInBrowser("Core tasks of the editor", start, (tried) => {
   const write = async (page: Page, name: string) => {
     await page.getByLabel("Name", { exact: true }).fill(name)
     await editorsOf(page).waitFor()
-    await page.getByLabel("Liquid of subject").fill(`${name}, {{ first_name }}`)
-    await page.getByLabel("Liquid of body").fill("<p>Hello {{ first_name }}</p>")
+    await page.getByLabel("Subject", { exact: true }).fill(`${name}, {{ first_name }}`)
+    await page.getByLabel("Body", { exact: true }).fill("<p>Hello {{ first_name }}</p>")
   }
 
   it("creates a template with three active variants in at most 9 clicks, and sends a test in 3", async () => {

@@ -45,10 +45,10 @@ describeInBrowser("Templates in a browser", start, (tried) => {
 
     await page.getByLabel("Name", { exact: true }).fill("Warm")
     await editorsOf(page).waitFor()
-    await page.getByLabel("Liquid of subject").fill("Hello {{ first_name }}")
+    await page.getByLabel("Subject", { exact: true }).fill("Hello {{ first_name }}")
     const warning = page.getByText("Deliver cannot send the variant Warm: it has no body.")
     await warning.waitFor()
-    await page.getByLabel("Liquid of body").fill(`<p style="color: #b00">For {{ first_name }}</p>${script}`)
+    await page.getByLabel("Body", { exact: true }).fill(`<p style="color: #b00">For {{ first_name }}</p>${script}`)
     await page.getByLabel("Sample fields").fill('{"first_name": "Ann <3"}')
     await preview(page).getByText("Hello Ann <3").waitFor()
     const body = preview(page).frameLocator("iframe")
@@ -65,7 +65,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByLabel("HTML", { exact: true }).check()
     await preview(page).getByText("No unsubscribe link was found").waitFor()
 
-    const subject = page.getByLabel("Liquid of subject")
+    const subject = page.getByLabel("Subject", { exact: true })
     await subject.fill("Hello\n{{ first_name | shout }}")
     const error = page.locator("#var_0_source-error")
     await error.getByText(/line 2, column \d+: there is no filter "shout"/).waitFor()
@@ -121,6 +121,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
       formats: { body: "html" },
     })
 
+    await page.getByLabel("More for Warm").click()
     await press(page, "Duplicate Warm")
     await page.getByText("The variant has been duplicated.").waitFor()
     await page.getByLabel("Name", { exact: true }).fill("Cool")
@@ -131,7 +132,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByLabel("Name", { exact: true }).press("Enter")
     await page.getByText("The variant has been saved.").waitFor()
     // Tab leaves the text, completion takes what Enter chooses, and Ctrl+S saves.
-    const text = page.getByLabel("Liquid of subject")
+    const text = page.getByLabel("Subject", { exact: true })
     await text.fill("Dear {{ first_name | upc")
     await text.press("Control+Space")
     await page.getByRole("option", { name: "upcase" }).waitFor()
@@ -155,6 +156,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await card.getByText("everyone").waitFor()
     await page.getByRole("region", { name: "Changes, newest first" }).getByText("variant activated").waitFor()
     assert.notStrictEqual(await page.title(), "owned")
+    await page.getByLabel("More for Cool").click()
     await page.getByRole("link", { name: "Delete Cool" }).click()
     await press(page, "Delete the variant")
     await page.getByText("The variant has been deleted.").waitFor()
@@ -179,7 +181,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     // A preview is no step of the history.
     await page.getByRole("link", { name: "Edit Warm" }).click()
     await editorsOf(page).waitFor()
-    await page.getByLabel("Liquid of subject").fill("Dear {{ first_name }}")
+    await page.getByLabel("Subject", { exact: true }).fill("Dear {{ first_name }}")
     await preview(page).getByText("Dear Ann").waitFor()
     await page.goBack()
     await page.getByRole("heading", { name: "Cart reminder", level: 1 }).waitFor()
@@ -200,7 +202,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByRole("link", { name: "plain" }).click()
     await page.getByRole("link", { name: "New variant" }).click()
     await page.getByLabel("Name", { exact: true }).fill("One")
-    await page.getByLabel("Liquid of subject").fill("Hi {{ who }}")
+    await page.getByLabel("Subject", { exact: true }).fill("Hi {{ who }}")
     await press(page, "Add a variable")
     await page.getByLabel("Variable", { exact: true }).nth(3).fill("footer")
     await page.getByLabel("Sample fields").fill('{"who": "Bo"}')
@@ -330,7 +332,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
         await preview(page).frameLocator("iframe").getByText("Back to your cart").waitFor()
         await check(`variant-${variant}`)
       }
-      await page.getByLabel("Liquid of subject").fill("Your {{ cart.items | firts }} is waiting")
+      await page.getByLabel("Subject", { exact: true }).fill("Your {{ cart.items | firts }} is waiting")
       await page.locator("#var_0_source-error").getByText(/there is no filter/).waitFor()
       await page.getByLabel("Name", { exact: true }).fill("")
       await press(page, "Save variant")

@@ -212,6 +212,29 @@ describeShop("Templates in the console", (shop) => {
     assert.deepStrictEqual(variants, [])
   })
 
+  it("renames and duplicates a template on its page, and labels the parts of an e-mail", async () => {
+    await shop.manage("POST", "/organizations/shop/templates", {
+      id: "labelled",
+      name: "Labelled",
+      variants: [{ id: "a", vars: { subject: "S", preheader: "P", body: "B", push_title: "T" } }],
+    })
+    const editor = await shop.signIn("editor@example.com")
+    const renamed = await editor.post(`${base}/labelled/rename`, { name: " Autumn " })
+    assert.strictEqual(renamed.headers.get("location"), `${base}/labelled?done=template-saved`)
+    const page = (await editor.get(`${base}/labelled`)).text
+    assert.include(page, ">Autumn</h1>")
+    assert.include(page, `action="${base}/labelled/duplicate"`)
+    const refused = await editor.post(`${base}/labelled/rename`, { name: "" })
+    assert.strictEqual(refused.status, 400)
+    assert.include(refused.text, `<p class="error" id="name-error">`)
+    const form = (await editor.get(`${base}/labelled/variants/a`)).text
+    const labels = [...form.matchAll(/<label for="var_\d_source">([^<]*)</g)].map(([, label]) => label)
+    assert.deepStrictEqual(labels, ["Subject", "Preheader", "Body", "Liquid of push_title"])
+    const viewer = await shop.signIn("viewer@example.com")
+    assert.strictEqual((await viewer.post(`${base}/labelled/rename`, { name: "x" })).status, 403)
+    assert.notInclude((await viewer.get(`${base}/labelled`)).text, "Rename")
+  })
+
   it("adds and removes rows of the form without saving", async () => {
     const editor = await shop.signIn("editor@example.com")
     await shop.manage("POST", "/organizations/shop/templates", {

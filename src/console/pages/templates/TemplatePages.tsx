@@ -8,7 +8,7 @@ import { Previews } from "../../../decide/Previews.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import * as Json from "../../../json/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
-import type { Template, Variant } from "../../../domain/Template.ts"
+import { type Template, TemplatePatch, type Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import { Drafts } from "../../../templates/Drafts.ts"
@@ -17,15 +17,19 @@ import type { ProposalHead } from "../../../templates/ProposalRows.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { Templates } from "../../../templates/Templates.ts"
+import type { Fault } from "../../../domain/Errors.ts"
+import { decoder } from "../../../domain/Faults.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { PostButton } from "../../components/Form.tsx"
+import { Field } from "../../components/Field.tsx"
+import { Form, PostButton, Submit } from "../../components/Form.tsx"
+import { RowMenu } from "../../components/RowMenu.tsx"
 import { Note } from "../../components/Note.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
-import type { Visit } from "../../Routes.tsx"
+import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { deedOf, namesOf } from "../history/Shown.ts"
 import { TemplateDraftsNote } from "./DraftNotes.tsx"
 import { listPath, templatePath, variantPath } from "./Paths.ts"
@@ -110,11 +114,19 @@ const actions = (visit: Visit, template: Template, at: number) => {
           {active ? "Deactivate" : "Activate"}
         </PostButton>
       )}
-      {can("createVariant") && (
-        <PostButton to={`${base}/duplicate`} kind="compact" label={`Duplicate ${name}`}>Duplicate</PostButton>
-      )}
-      {can("deleteVariant") && (
-        <a class="button compact danger" href={`${base}/delete`} aria-label={`Delete ${name}`}>Delete</a>
+      {(can("createVariant") || can("deleteVariant")) && (
+        <RowMenu label={`More for ${name}`}>
+          {can("createVariant") && (
+            <li>
+              <PostButton to={`${base}/duplicate`} label={`Duplicate ${name}`}>Duplicate</PostButton>
+            </li>
+          )}
+          {can("deleteVariant") && (
+            <li>
+              <a class="danger" href={`${base}/delete`} aria-label={`Delete ${name}`}>Delete</a>
+            </li>
+          )}
+        </RowMenu>
       )}
     </div>
   )
@@ -300,7 +312,32 @@ const RecentChanges = ({ entries, here, org, template }: {
   </Card>
 )
 
-const show = Effect.fnUntraced(function* (visit: Visit) {
+/** The form that renames the template on its page. */
+const Rename = ({ faults, here, name }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly here: string
+  readonly name: string
+}) => (
+  <details class="why" open={faults.length > 0}>
+    <summary>Rename</summary>
+    <Form action={`${here}/rename`}>
+      <Field name="name" label="Name" value={name} faults={faults} />
+      <div>
+        <Submit>Save name</Submit>
+      </div>
+    </Form>
+  </details>
+)
+
+const decodePatch = decoder(TemplatePatch)
+
+const rename = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const { name } = yield* decoded(decodePatch({ name: (fields["name"] ?? "").trim() }))
+  const { id } = yield* (yield* Templates).update(visit.org.slug, visit.params["template"] ?? "", { name: name! })
+  return { to: templatePath(visit.org.slug, id), done: "template-saved" }
+})
+
+const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fault> = []) {
   const traffic = yield* Traffic
   const { can, org, query } = visit
   const template = yield* get(visit)
@@ -345,12 +382,14 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       lead: (
         <>
           Template ID: <code>{template.id}</code>
+          {can("updateTemplate") && <Rename faults={faults} here={here} name={template.name} />}
         </>
       ),
       actions: (
         <>
           {template.variants.length !== 0 && create}
           <a class="button" href={`${here}/export`}>Export</a>
+          {can("createTemplate") && <PostButton to={`${here}/duplicate`}>Duplicate</PostButton>}
         </>
       ),
     },
@@ -410,4 +449,12 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
 })
 
 /** A template: its variants side by side, and its latest changes. */
-export const layer = pages(({ page }) => [page("/console/o/:org/templates/:template", "getTemplate", show)])
+export const layer = pages(({ action, page }) => [
+  page("/console/o/:org/templates/:template", "getTemplate", (visit) => show(visit)),
+  action(
+    "/console/o/:org/templates/:template/rename",
+    "updateTemplate",
+    rename,
+    (visit, _, faults) => show(visit, faults),
+  ),
+])

@@ -14,7 +14,7 @@ import { type OfferedPeople, PersonPicker } from "./PersonPicker.tsx"
 import { type TestChoice, TestForm } from "./VariantTest.tsx"
 import { localeName, LocalesCard, localesIn } from "./LocalesCard.tsx"
 import type { Template } from "../../../domain/Template.ts"
-import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
+import { Condition, content, rowsOf, Season, Variable, variableLabel } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
 
@@ -26,7 +26,7 @@ export const labelsOf = (draft: Draft): Record<string, string> => {
   for (const [at, { name }] of draft.variables.entries()) {
     labels[`var_${at}_name`] = `Variable ${at + 1}`
     labels[`var_${at}_format`] = `Format of ${name}`
-    labels[`var_${at}_source`] = name
+    labels[`var_${at}_source`] = variableLabel(name)
   }
   for (const [at, { locale }] of draft.locales?.entries() ?? []) {
     labels[`locale_${at}`] = labels[`locale_${at}_tag`] = `Locale ${at + 1}`

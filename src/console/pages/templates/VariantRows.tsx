@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { ConditionDraft, SeasonDraft, VariableDraft } from "../../../templates/VariantForm.ts"
 import { Format } from "../../../domain/Template.ts"
+import { RowMenu } from "../../components/RowMenu.tsx"
 import { operatorWords } from "./Draft.ts"
 import { isAtFault, Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
 import { dayNames } from "./Words.ts"
@@ -13,6 +14,16 @@ export const content = (text: string): string => text.startsWith("\n") ? `\n${te
 export const rowsOf = (text: string, least: number, most: number): number =>
   Math.min(most, Math.max(least, text.split("\n").length + Math.floor(text.length / 90)))
 
+/** Labels of the variables that make an e-mail. */
+const labels: ReadonlyMap<string, string> = new Map([
+  ["subject", "Subject"],
+  ["preheader", "Preheader"],
+  ["body", "Body"],
+])
+
+/** Returns the label of a variable. Names other than those of an e-mail are their own labels. */
+export const variableLabel = (name: string): string => labels.get(name) ?? name
+
 /** The fields of a variable. */
 export const Variable = ({ at, faults, remove, row }: {
   readonly at: number
@@ -21,12 +32,19 @@ export const Variable = ({ at, faults, remove, row }: {
   readonly remove: ComponentChildren
 }) => {
   const id = `var_${at}`
-  const shown = row.name.trim() === "" ? `variable ${at + 1}` : row.name.trim()
+  const name = row.name.trim()
+  const shown = name === "" ? `variable ${at + 1}` : variableLabel(name)
   return (
     <fieldset class="row variable">
       <legend class="visually-hidden">{shown}</legend>
-      <RowTitle remove={remove}>
-        <span class="mono">{shown}</span>
+      <RowTitle
+        remove={
+          <RowMenu label={`More for ${shown}`}>
+            <li>{remove}</li>
+          </RowMenu>
+        }
+      >
+        {shown === name ? <span class="mono">{shown}</span> : shown}
       </RowTitle>
       <details
         class="variable-settings"
@@ -54,7 +72,12 @@ export const Variable = ({ at, faults, remove, row }: {
           </Labelled>
         </div>
       </details>
-      <Labelled id={`${id}_source`} label={`Liquid of ${shown}`} faults={faults} excerptOf={row.source}>
+      <Labelled
+        id={`${id}_source`}
+        label={shown === name ? `Liquid of ${shown}` : shown}
+        faults={faults}
+        excerptOf={row.source}
+      >
         <textarea
           class="mono source"
           dir="auto"
