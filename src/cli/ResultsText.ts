@@ -313,6 +313,24 @@ export const holdoutLines = (holdout: TimedTemplateResults["holdout"]): Readonly
   ]
 }
 
+/** A table with the results of each variant in each locale. Empty for a template in one locale. */
+const localeLines = (locales: TemplateResults["locales"] = []): ReadonlyArray<string> =>
+  locales.length === 0 ? [] : [
+    "",
+    table(
+      ["locale", "variant", "decisions", "clicks", "counted rate"],
+      locales.flatMap(({ locale, variants }) =>
+        variants.map(({ copy_id, decisions, outcomes, raw_rate }) => [
+          locale,
+          candidateName(copy_id),
+          decisions,
+          outcomes.click,
+          raw_rate === null ? "" : percent(raw_rate),
+        ])
+      ),
+    ),
+  ]
+
 /** A table with the effects of components. Empty if the variants share no component. */
 export const componentLines = (components: TemplateResults["components"]): ReadonlyArray<string> => {
   if (components.length === 0) return []
@@ -400,7 +418,7 @@ export const resultsText = (
     ...(results.holdout === undefined ? [] : holdoutLines(results.holdout)),
     ...(results.fatigue === undefined ? [] : fatigueLines(results.fatigue)),
   ]
-  lines.push(...componentLines(results.components))
+  lines.push(...componentLines(results.components), ...localeLines(results.locales))
   if (options.segments) {
     for (const one of segments) {
       lines.push(

@@ -17,6 +17,7 @@ import type { VerdictState } from "../bandit/VerdictState.ts"
 import { maturedSends } from "../bandit/SendNothing.ts"
 import { daysOfData, type RateLift } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
+import { localeIn } from "../journal/decisions/DecisionLocale.ts"
 import { learnedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import { candidateName, nothing } from "../domain/SendNothing.ts"
 import type { Condition } from "../domain/Targeting.ts"
@@ -93,6 +94,7 @@ const tabulate = (contexts: Contexts, rows: ReadonlyArray<CountedContext>, segme
   const whole = new Tabulation()
   const marginals = new Map<string, Marginal>()
   const read = new Map<string, ReadonlyMap<string, string>>()
+  const byLocale = new Map<string, Tabulation>()
   for (const row of rows) {
     let values = read.get(row.context)
     // Converted to the model's scheme, so that counts and rates cover equal contexts.
@@ -100,6 +102,12 @@ const tabulate = (contexts: Contexts, rows: ReadonlyArray<CountedContext>, segme
     everything.add(row)
     if (!contains(values, segment)) continue
     whole.add(row)
+    const locale = localeIn(row.context)
+    if (locale !== undefined) {
+      const table = byLocale.get(locale) ?? new Tabulation()
+      byLocale.set(locale, table)
+      table.add(row)
+    }
     for (const [name, value] of values) {
       if (segment.has(name)) continue
       const key = encodeContext([[name, value]])
@@ -110,7 +118,7 @@ const tabulate = (contexts: Contexts, rows: ReadonlyArray<CountedContext>, segme
       marginal.table.add(row)
     }
   }
-  return { everything, whole, marginals }
+  return { everything, whole, marginals, byLocale }
 }
 
 const contains = (values: ReadonlyMap<string, string>, segment: ReadonlyMap<string, string>): boolean => {
@@ -248,11 +256,27 @@ const iso = (millis: number): string => new Date(millis).toISOString()
 const lossOf = (id: string, rawRate: number | null, loss: number): number | null =>
   loss < Infinity && (id !== nothing || (rawRate ?? 0) > 0) ? loss : null
 
+/** Returns the counts of each locale, most decisions first. */
+const localesOf = (
+  byLocale: ReadonlyMap<string, Tabulation>,
+  weights: ReturnType<typeof weightsOf>,
+  hasRevenue: boolean,
+): NonNullable<TemplateResults["locales"]> =>
+  [...byLocale].sort(([a, x], [b, y]) => y.decisions - x.decisions || byCodeUnits(a, b)).map(([locale, table]) => ({
+    locale,
+    decisions: table.decisions,
+    variants: [...table.byVariant].sort(([a], [b]) => byCodeUnits(a, b)).map(([copy_id, counts]) => ({
+      copy_id,
+      ...countsOnWire(counts, hasRevenue),
+      raw_rate: rawRateOf(weights, counts),
+    })),
+  }))
+
 /** Returns the request to `report`, and the function that composes the results from its answer. */
 export const prepare = (input: ResultsInput): Prepared => {
   const { floor, model, nowMillis, rows, runnerUpFloor = 0, segment, template } = input
   const contexts = contextsOf(model.scheme)
-  const { everything, marginals, whole } = tabulate(contexts, rows, segment)
+  const { byLocale, everything, marginals, whole } = tabulate(contexts, rows, segment)
   const authored = new Map<string, { readonly name: string; readonly active: boolean }>(
     template.variants.map((variant) => [variant.id, variant]),
   )
@@ -394,6 +418,7 @@ export const prepare = (input: ResultsInput): Prepared => {
           ? { send_nothing: overNothingOf(overall.overNothing, shown) }
           : {}),
         components: hasOutcomes ? components.map(effectOf) : [],
+        ...(byLocale.size === 0 ? {} : { locales: localesOf(byLocale, weights, hasRevenue) }),
       }
     },
   }

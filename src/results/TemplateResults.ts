@@ -329,6 +329,19 @@ export const TemplateResults = Schema.Struct({
     "The effects of the variants' components, independent of the segment. Empty without components that variants share, and " +
       "without outcomes",
   ),
+  locales: Schema.optionalKey(described(
+    Schema.Array(Schema.Struct({
+      locale: described(Schema.String, "The locale of the texts that were sent"),
+      decisions: Schema.Finite,
+      variants: Schema.Array(Schema.Struct({
+        copy_id: Schema.String,
+        ...counts,
+        ...apart,
+        raw_rate: described(Schema.NullOr(Schema.Finite), "The counted objective per decision that was not voided"),
+      })),
+    })),
+    "Counts by locale, most decisions first. Learning and verdicts are shared by all locales. Absent for a template in one locale",
+  )),
 })
 export type TemplateResults = typeof TemplateResults.Type
 

@@ -4,6 +4,7 @@ import { encodeContext, groupNames } from "../../src/bandit/Contexts.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { report } from "../../src/bandit/Report.ts"
+import { withLocale } from "../../src/journal/decisions/DecisionLocale.ts"
 import { TemplateId } from "../../src/domain/Ids.ts"
 import { nothing } from "../../src/domain/SendNothing.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
@@ -36,6 +37,25 @@ describe("the results of a template", () => {
     for (const outcome of ["delivered", "open", "click", "conversion", "bounce"] as const) {
       assert.closeTo(results.outcomes[outcome], sum(results.variants.map(({ outcomes }) => outcomes[outcome])), 1e-9)
     }
+  })
+
+  it("are broken down by the locale of the texts, which the model does not learn from", () => {
+    const inLocale = (locale: string) => withLocale(contextOf("pro", "morning"), locale)
+    const { locales = [], segments } = resultsOf({
+      rows: [
+        row("a", inLocale("de"), "learned", { decisions: 300, click: 30 }),
+        row("b", inLocale("de"), "learned", { decisions: 100, click: 5, voided: 50 }),
+        row("a", inLocale("fr"), "learned", { decisions: 50 }),
+        row("a", contextOf("pro", "morning"), "learned", { decisions: 7 }),
+      ],
+    })
+    assert.deepStrictEqual(locales.map(({ decisions, locale }) => [locale, decisions]), [["de", 400], ["fr", 50]])
+    assert.deepStrictEqual(locales[0]!.variants.map(({ copy_id, raw_rate }) => [copy_id, raw_rate]), [["a", 0.1], [
+      "b",
+      0.1,
+    ]])
+    assert.isFalse(segments.some(({ segment }) => "copy_locale" in segment))
+    assert.isUndefined(resultsOf().locales)
   })
 
   it("show the raw rate of decisions that were not voided next to the model's rate", () => {

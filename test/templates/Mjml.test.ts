@@ -129,10 +129,10 @@ describe("Variables in MJML", () => {
           sql<{ count: number }>`SELECT count(*)::int AS count FROM compiled_sources c WHERE c.org_slug = ${org}`,
           ([row]) => row!.count,
         )
-        yield* Effect.ignore(templates.createVariant(org, "gone", variant("Unused")))
+        yield* Effect.ignore(templates.createVariant(org, id, variant("Unused")))
         assert.strictEqual(yield* count, 3)
         yield* sql`UPDATE compiled_sources c SET checked_at = now() - interval '2 days' WHERE c.org_slug = ${org}`
-        yield* Effect.ignore(templates.createVariant(org, "gone", variant("Other")))
+        yield* Effect.ignore(templates.createVariant(org, id, variant("Other")))
         assert.strictEqual(yield* count, 3)
         yield* assertBody(org, "First")
         const { version } = yield* proposals.get(org, proposed.proposals[0]!.id)

@@ -26,6 +26,7 @@ import { Choosing, pointed } from "./Choosing.tsx"
 import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Hours, Segments, type ShownResults } from "./Pictures.tsx"
 import { Components } from "./Components.tsx"
+import { Locales } from "./Locales.tsx"
 import { Fatigue } from "./Fatigue.tsx"
 import { HealthLine } from "./HealthLine.tsx"
 import { Holdout } from "./Holdout.tsx"
@@ -94,7 +95,7 @@ const Folds = ({ base, hasDecisions, shown }: {
   readonly hasDecisions: boolean
   readonly shown: ShownResults
 }) => {
-  const { results: { components, fatigue, segments, timing }, series: { hours } } = shown
+  const { results: { components, fatigue, locales = [], segments, timing }, series: { hours } } = shown
   return (
     <div class="folds">
       {hasDecisions && <MoreOverTime {...shown} />}
@@ -109,6 +110,11 @@ const Folds = ({ base, hasDecisions, shown }: {
       {hasDecisions && hours.length > 0 && (
         <Fold title="When people engage" hint="Opens, clicks and conversions by hour of the week">
           <Hours {...shown} />
+        </Fold>
+      )}
+      {locales.length !== 0 && (
+        <Fold title="Locales" hint={`Counts in ${counted(locales.length, "locale")}`}>
+          <Locales locales={locales} />
         </Fold>
       )}
       {components.length !== 0 && (
