@@ -57,6 +57,7 @@ export default defineConfig({
       "test/domain/JsonReferences.test.ts",
       "test/simulation/GroupCommitSchedules.test.ts",
       "test/simulation/LearnerSchedules.test.ts",
+      "test/journal/retention/Year.trial.ts",
       "test/sendtime/Weekends.test.ts",
       "test/results/PairDifference.test.ts",
       "test/simulation/HonestySettings.trial.ts",
