@@ -5,7 +5,7 @@ import { fallbackChain, textsFor } from "../domain/Locale.ts"
 import * as Json from "../json/Json.ts"
 import { stepsOnly } from "../rendering/Budget.ts"
 import { checkSources, plainFault } from "../rendering/CheckSources.ts"
-import { previewWarnings } from "../rendering/PreviewWarnings.ts"
+import { marked, missingNames, previewWarnings } from "../rendering/PreviewWarnings.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import { noSnippets } from "../domain/Snippet.ts"
 import type { SourceFault } from "../text/TextFaults.ts"
@@ -14,7 +14,7 @@ import { compileVariant, inSource } from "./Variant.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
-const cutTo = (vars: Readonly<Record<string, string>>, maxText: number): Readonly<Record<string, string>> =>
+const cutTo = (vars: Readonly<Record<string, string>>, maxText = Infinity): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(vars).map(([name, text]) => [name, text.slice(0, maxText)]))
 
 /** Returns the first warning of each place. */
@@ -70,8 +70,8 @@ const renderOne = (
   const compiled = Object.fromEntries(
     Object.entries(variant.compiled).map(([name, { html = "" }]) => [name, Buffer.byteLength(html)]),
   )
-  const vars = maxText === undefined ? rendered.success : cutTo(rendered.success, maxText)
-  if (check === undefined) return { vars, warnings: placed(unusable), compiled }
+  const vars = cutTo(rendered.success, maxText)
+  if (check === undefined) return { vars, warnings: placed(unusable), compiled, missing: [], marked: {} }
   const observed = Renderer.observe(parsed.success, fields, {
     ...inLocale,
     now,
@@ -85,7 +85,8 @@ const renderOne = (
     ...variant.warnings,
     ...placed([...unusable, ...previewWarnings(observed, formats)]),
   ]
-  return { vars, warnings: firstOfPlaces(found), compiled }
+  const missing = [...new Set(observed.flatMap(missingNames))]
+  return { vars, warnings: firstOfPlaces(found), compiled, missing, marked: cutTo(marked(observed, formats), maxText) }
 }
 
 /** Renders each variant separately with sample fields. */

@@ -105,6 +105,10 @@ export type Rendered =
     readonly warnings: ReadonlyArray<SourceFault>
     /** Size of the HTML to which each MJML variable compiles, before its Liquid is rendered. Unit: bytes. */
     readonly compiled: Readonly<Record<string, number>>
+    /** Names of fields that are used without a default or a test, and have no value. Empty without `check`. */
+    readonly missing: ReadonlyArray<string>
+    /** The variables with such fields, with marks in the place of their outputs. */
+    readonly marked: Readonly<Record<string, string>>
   }
   | { readonly stage: "source" | "render"; readonly faults: ReadonlyArray<SourceFault> }
 

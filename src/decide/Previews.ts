@@ -42,6 +42,10 @@ export interface Preview {
   readonly warnings?: ReadonlyArray<SourceFault>
   /** Lengths of variables that are texts of SMS or push. Present with `vars`. */
   readonly checks?: ReadonlyArray<ChannelCheck>
+  /** Names of fields that are used without a default or a test, and have no sample value. Present with `vars`. */
+  readonly missing?: ReadonlyArray<string>
+  /** The variables with such fields, with marks in the place of their outputs. Present with `vars`. */
+  readonly marked?: Readonly<Record<string, string>>
   /** Size of the HTML to which each MJML variable compiles. Unit: bytes. Absent without MJML. */
   readonly compiled?: Readonly<Record<string, number>>
   readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>
@@ -183,12 +187,11 @@ export class Previews extends Context.Service<Previews, {
           check: ask.vars === undefined ? "stored" : "draft",
         })
         if ("vars" in rendered!) {
-          const { compiled, vars, warnings } = rendered
+          const { compiled, marked, missing, vars, warnings } = rendered
           const sizes = Object.keys(compiled).length === 0 ? {} : { compiled }
-          const missing = missingLocales(view, locales, vars)
           const shown = inLocale === undefined ? {} : { locale: inLocale.shown, dir: directionOf(inLocale.shown) }
-          const all = [...warnings, ...missing]
-          return { ...about, vars, warnings: all, checks: channelChecks(vars), ...sizes, ...shown }
+          const all = [...warnings, ...missingLocales(view, locales, vars)]
+          return { ...about, vars, warnings: all, checks: channelChecks(vars), missing, marked, ...sizes, ...shown }
         }
         if (rendered!.stage === "source") return yield* new InvalidInput({ faults: atVariables(rendered!.faults) })
         return yield* new NotRendered({

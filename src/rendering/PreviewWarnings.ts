@@ -95,6 +95,41 @@ const missingValues = (observed: Observed): ReadonlyArray<SourceFinding> =>
     return { begin: open, message: `"${name}" has no sample value: ${effect}. ${remedy}` }
   })
 
+/** Returns the names without a value, as written. */
+export const missingNames = ({ missing, source }: Observed): ReadonlyArray<string> =>
+  [...missing].map(([name, begin]) => pathAt(source, name, begin))
+
+/** Returns the text with a mark for each output of a name without a value. `[first_name]` in plain text. */
+const withMarks = (observed: Observed, isHtml: boolean): string => {
+  const { empty, missing, source, text } = observed
+  const pieces: Array<string> = []
+  let copied = 0
+  for (const [begin, at] of [...empty].sort(([, a], [, b]) => a - b)) {
+    const output = outputAt(source, begin)
+    const name = [...missing.keys()].find((one) => output.includes(one))
+    if (name === undefined || (isHtml && isInTag(text, at))) continue
+    const shown = output.replace(/^\{\{-?\s*/, "").replace(/\s*(?:\|.*|-?\}\})$/s, "").replace(/[<>&]/g, "")
+    pieces.push(
+      text.slice(copied, at),
+      isHtml ? `<mark style="background:#ffd84d;color:#1b1b1b">${shown}</mark>` : `[${shown}]`,
+    )
+    copied = at
+  }
+  return pieces.join("") + text.slice(copied)
+}
+
+/** Returns the variables that use names without a value, with marks in their places. */
+export const marked = (
+  observed: ReadonlyArray<Observed>,
+  formats: RenderedFormats,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    observed.filter(({ missing }) => missing.size > 0).map((one) => [
+      one.variable,
+      withMarks(one, Object.hasOwn(formats, one.variable) && formats[one.variable] === "html"),
+    ]),
+  )
+
 /** Returns warnings about outputs without text where a word is left out. */
 const gaps = (observed: Observed, isHtml: boolean): ReadonlyArray<SourceFinding> => {
   const { empty, missing, source, text } = observed

@@ -109,8 +109,8 @@ describeInBrowser("Core tasks of the editor", start, (tried) => {
       const form = await signIn(plain, email)
       await form.goto(url)
       for (const [name, tier] of [["Gold Ann", "gold"], ["Silver Bo", "silver"]] as const) {
-        await form.getByLabel("Sample fields").fill(JSON.stringify({ first_name: name }))
-        await form.getByLabel("Sample attributes").fill(JSON.stringify({ tier }))
+        await form.getByLabel("first_name", { exact: true }).fill(name)
+        await form.getByLabel("tier", { exact: true }).fill(tier)
         await form.getByText("Save the sample as a person").click()
         await form.getByLabel("Name of the person").fill(name)
         await press(form, "Save person")

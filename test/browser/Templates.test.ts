@@ -49,7 +49,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     const warning = page.getByText("Deliver cannot send the variant Warm: it has no body.")
     await warning.waitFor()
     await page.getByLabel("Body", { exact: true }).fill(`<p style="color: #b00">For {{ first_name }}</p>${script}`)
-    await page.getByLabel("Sample fields").fill('{"first_name": "Ann <3"}')
+    await page.getByLabel("first_name", { exact: true }).fill("Ann <3")
     await preview(page).getByText("Hello Ann <3").waitFor()
     const body = preview(page).frameLocator("iframe")
     await body.getByText("For Ann <3").waitFor()
@@ -92,16 +92,17 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await press(page, "Add a season")
     await page.getByLabel("Every year from").fill("11-15")
     await page.getByRole("group", { name: "Season 1" }).getByLabel("until before").first().fill("01-06")
-    await page.getByLabel("Friday").check()
-    await page.getByLabel("Sample attributes").fill('{"tier": "bronze"}')
+    await page.getByLabel("tier", { exact: true }).fill("bronze")
     await page.getByLabel("Sample time").fill("2026-12-24T12:00")
+    // The last change, so that only the preview of all changes has its word.
+    await page.getByLabel("Friday").check()
     await preview(page).getByText("every year from 15 Nov until 6 Jan, on Friday").waitFor()
     assert.deepStrictEqual(await preview(page).locator(".checks .badge").allInnerTexts(), [
       "no match",
       "no match",
     ])
     await page.getByLabel("Sample time").fill("2026-12-25T12:00")
-    await page.getByLabel("Sample attributes").fill('{"tier": "Gold"}')
+    await page.getByLabel("tier", { exact: true }).fill("Gold")
     await preview(page).locator(".checks .badge").filter({ hasText: /^match$/ }).nth(1).waitFor()
     await preview(page).getByText("The variant is inactive").waitFor()
     await page.getByLabel("Active", { exact: true }).check()
@@ -205,7 +206,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByLabel("Subject", { exact: true }).fill("Hi {{ who }}")
     await press(page, "Add a variable")
     await page.getByLabel("Variable", { exact: true }).nth(3).fill("footer")
-    await page.getByLabel("Sample fields").fill('{"who": "Bo"}')
+    await page.getByLabel("who", { exact: true }).fill("Bo")
     await press(page, "Show the preview")
     await page.frameLocator("iframe[name=preview]").getByText("Hi Bo").waitFor()
     assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), "One", "the page stays")

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import type { RenderedFormat } from "../../src/domain/Template.ts"
-import { previewWarnings } from "../../src/rendering/PreviewWarnings.ts"
+import { marked, missingNames, previewWarnings } from "../../src/rendering/PreviewWarnings.ts"
 import { observe, parseVars } from "../../src/rendering/Renderer.ts"
 import type { Fields } from "./variants.ts"
 
@@ -106,5 +106,29 @@ describe("warnings of a preview", () => {
     const complete = '<a href="https://x.example">x</a> <a name="top">y</a> <a href="#top">z</a> <img src="cid:a">'
     assert.deepStrictEqual(warningsOf(complete, {}, "html"), [])
     assert.deepStrictEqual(warningsOf('<a href="">x</a>', {}, "text"), [])
+  })
+})
+
+describe("marks of a preview", () => {
+  const markedOf = (source: string, fields: Fields, format: RenderedFormat) => {
+    const parsed = parseVars({ v: source }, { v: format })
+    if (Result.isFailure(parsed)) throw parsed.failure
+    const observed = observe(parsed.success, fields, { now: 0 })
+    return { names: observed.flatMap(missingNames), text: marked(observed, { v: format })["v"] }
+  }
+
+  it("show each output of a name without a value, except within tags of HTML", () => {
+    assert.deepStrictEqual(markedOf("Hi {{ first_name | upcase }}, {{ user.city }} {{ first_name }}!", {}, "text"), {
+      names: ["first_name", "user.city"],
+      text: "Hi [first_name], [user.city] [first_name]!",
+    })
+    const { text } = markedOf('<a href="{{ url }}">{{ name }}</a> {{ a["<b>"] }}{{ known }}', { known: "" }, "html")
+    assert.include(text!, '<a href=""><mark style="background:#ffd84d;color:#1b1b1b">name</mark></a>')
+    assert.notInclude(text!, "<b>")
+    assert.strictEqual(text!.match(/<mark/g)?.length, 2)
+  })
+
+  it("leave variables with all values out", () => {
+    assert.deepStrictEqual(markedOf("Hi {{ name | default: 'you' }}", {}, "text"), { names: [], text: undefined })
   })
 })

@@ -65,6 +65,9 @@ const Preview = Schema.Struct({
   }))).annotate({
     description: "Lengths of variables named `sms`, `push_title` or `push_body`, or similarly; present with `vars`",
   }),
+  missing: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
+    description: "Fields that are used without a default or a test, and have no sample value; present with `vars`",
+  }),
   compiled: Schema.optionalKey(Schema.Record(Schema.String, Schema.Int)).annotate({
     description: "Size of the HTML to which each MJML variable compiles, before rendering. Unit: bytes",
   }),

@@ -1,6 +1,7 @@
 // Spares the button of the preview while one types, and reads a file into the form. All of it works without, but for the
 // file, whose field is hidden until then.
 
+import { textOf, valueAt, valueOf, withValue } from "../pages/templates/SampleValues.ts"
 import { all, controlOf, controlsOf, need } from "./dom.ts"
 
 /** A fault or warning of the preview at a field. */
@@ -72,6 +73,46 @@ if (form !== null) {
     if (line.textContent !== text) line.textContent = text
   }
 
+  const samples = need(form, "[data-samples]")
+
+  /** The place of an input of the sample: the control with its JSON, whether it is a number, and its path. */
+  const placeOf = (input: HTMLElement) => {
+    const [part, isNumber, ...path] = JSON.parse(input.dataset["sample"]!) as [string, boolean, ...Array<string>]
+    return { area: controlOf(form, part), isNumber, path }
+  }
+
+  const jsonOf = (text: string): unknown => {
+    try {
+      return JSON.parse(text.trim() || "{}")
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Keeps the inputs of the sample and its JSON alike. */
+  const alike = (target: EventTarget | null) => {
+    if (target instanceof HTMLInputElement && target.dataset["sample"] !== undefined) {
+      const { area, isNumber, path } = placeOf(target)
+      const json = jsonOf(area.value)
+      if (json === undefined) return
+      area.value = JSON.stringify(withValue(json, path, valueOf(target.value, isNumber)), null, 2)
+    } else if (target instanceof HTMLTextAreaElement && (target.name === "fields" || target.name === "attrs")) {
+      const json = jsonOf(target.value)
+      if (json === undefined) return
+      for (const input of all<HTMLInputElement>(samples, "[data-sample]")) {
+        const { area, path } = placeOf(input)
+        if (area === target) input.value = textOf(valueAt(json, path))
+      }
+    }
+  }
+
+  /** Shows the inputs for the fields that the Liquid uses now, unless somebody types into one. */
+  const offer = (fresh: HTMLTemplateElement) => {
+    if (fresh.dataset["samples"] === samples.dataset["samples"] || samples.contains(document.activeElement)) return
+    samples.dataset["samples"] = fresh.dataset["samples"]
+    samples.replaceChildren(document.importNode(fresh.content, true))
+  }
+
   const fit = (shown: HTMLIFrameElement) => {
     const height = shown.contentDocument?.documentElement?.scrollHeight ?? 0
     if (height > 0) shown.style.height = `${Math.min(Math.max(height, 200), 1600)}px`
@@ -124,6 +165,8 @@ if (form !== null) {
       const shown = body.querySelector<HTMLElement>("main.preview")
       if (shown === null) return
       warn(shown.dataset["warning"] ?? "")
+      const fresh = body.querySelector<HTMLTemplateElement>("template[data-samples]")
+      if (fresh !== null) offer(fresh)
       place(
         all(body, "[data-fault], [data-caution]").map(({ dataset }) => ({
           at: dataset["fault"] ?? dataset["caution"],
@@ -142,6 +185,7 @@ if (form !== null) {
     preview()
   })
   form.addEventListener("input", ({ target }) => {
+    alike(target)
     clearTimeout(waiting)
     waiting = setTimeout(preview, target instanceof HTMLInputElement && target.type === "radio" ? 0 : 400)
   })

@@ -81,13 +81,6 @@ export const ofFields = (fields: Fields): Draft => {
   }
 }
 
-/** Reads a sample person. Absent members have the values of `otherwise`. */
-export const sampleOf = (get: (name: string) => string | null | undefined, otherwise: Sample): Sample => ({
-  fields: get("fields") ?? otherwise.fields,
-  attrs: get("attrs") ?? otherwise.attrs,
-  at: get("at") ?? otherwise.at,
-})
-
 const without = <A>(list: ReadonlyArray<A>, index: number): ReadonlyArray<A> => list.filter((_, i) => i !== index)
 
 /** The draft after a button such as `add-condition` or `remove-var-2`; anything else changes nothing. */

@@ -20,8 +20,9 @@ import { Note } from "../../components/Note.tsx"
 import { formFields, ifSent, type Reader, text, typed } from "../../FormReaders.ts"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { ConflictCard } from "./ConflictCard.tsx"
-import { lookOf, ofFields, type PreviewLook, type Sample, sampleOf } from "./Draft.ts"
+import { lookOf, ofFields, type PreviewLook, type Sample } from "./Draft.ts"
 import { samplesOf } from "./NewDraft.ts"
+import { inputsOf, sampleOf } from "./SampleInputs.tsx"
 import { templatePath, variantPath } from "./Paths.ts"
 import { type OfferedPeople, offeredPeople } from "./PersonPicker.tsx"
 import { sampleFields } from "./SampleFields.ts"
@@ -222,6 +223,7 @@ export const editor = Effect.fnUntraced(function* (
       faults={faults}
       known={known}
       sample={used}
+      inputs={inputsOf(draft, used)}
       look={look}
       hints={hints}
       isNew={stored === undefined}

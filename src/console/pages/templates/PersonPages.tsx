@@ -3,13 +3,14 @@ import { isDeepStrictEqual } from "node:util"
 import { SamplePeople } from "../../../templates/SamplePeople.ts"
 import { InvalidInput } from "../../../domain/Errors.ts"
 import * as Json from "../../../json/Json.ts"
-import { ofVariant } from "../../../templates/VariantForm.ts"
+import { ofVariant, sourcesOf } from "../../../templates/VariantForm.ts"
 import { Note } from "../../components/Note.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
-import { ofFields, readSample, sampleOf } from "./Draft.ts"
+import { ofFields, readSample } from "./Draft.ts"
 import { editorFields, type EditorState, opened, resent } from "./EditorPage.tsx"
 import { samplesOf } from "./NewDraft.ts"
 import { sampleOfPerson } from "./PersonPicker.tsx"
+import { sampleOf } from "./SampleInputs.tsx"
 
 // Buttons of the editor about sample people. Each shows the form again with its text.
 
@@ -27,7 +28,8 @@ export const personAction = Effect.fnUntraced(function* (visit: Visit, fields: F
   if (button !== "use-person") return yield* shown(visit, fields)
   const { of } = yield* opened(visit)
   const sample = sampleOf((name) => fields[name], samplesOf(of))
-  return yield* shown(visit, fields, { sample: yield* sampleOfPerson(visit, of, person, sample) })
+  const { vars } = sourcesOf(ofFields(fields))
+  return yield* shown(visit, fields, { sample: yield* sampleOfPerson(visit, of, vars, person, sample) })
 })
 
 /** Saves the sample of the form as a person. */

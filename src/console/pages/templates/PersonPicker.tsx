@@ -3,21 +3,22 @@ import { type RecentRecipient, RecentRecipients } from "../../../journal/decisio
 import { Profiles } from "../../../profiles/Profiles.ts"
 import type { SamplePerson } from "../../../domain/SamplePerson.ts"
 import { SamplePeople } from "../../../templates/SamplePeople.ts"
-import type { Template } from "../../../domain/Template.ts"
+import type { Template, Vars } from "../../../domain/Template.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { dateTime } from "../../Format.ts"
 import type { Fields, Visit } from "../../Routes.tsx"
 import type { Sample } from "./Draft.ts"
 import { Labelled, tied } from "./EditorParts.tsx"
+import { madeUpPeople, madeUpSample } from "./SampleInputs.tsx"
 
-// The person that the editor previews as, and sends tests as: a saved one, a recent recipient, or JSON.
+// The person that the editor previews as, and sends tests as: a made-up or saved one, a recent recipient, or values.
 
 /** The people that the editor offers. */
 export interface OfferedPeople {
   readonly saved: ReadonlyArray<Pick<SamplePerson, "id" | "name">>
   /** Undefined until they are requested: to find them can take a second. */
   readonly recent: ReadonlyArray<RecentRecipient> | undefined
-  /** The chosen person, as the value of the control; empty for JSON. */
+  /** The chosen person, as the value of the control; empty for the values of the form. */
   readonly chosen: string
 }
 
@@ -37,8 +38,9 @@ const jsonText = (value: unknown) => JSON.stringify(value, null, 2)
 
 /** The sample of the chosen person; the one of the form where nobody is chosen, or who was is gone. */
 export const sampleOfPerson = Effect.fnUntraced(
-  function* ({ org }: Visit, template: Template, chosen: string, sample: Sample) {
-    const [, kind, id = ""] = /^(saved|recent):(.*)$/s.exec(chosen) ?? []
+  function* ({ org }: Visit, template: Template, draft: Vars, chosen: string, sample: Sample) {
+    const [, kind, id = ""] = /^(made|saved|recent):(.*)$/s.exec(chosen) ?? []
+    if (kind === "made") return madeUpSample(id, template, draft, sample)
     if (kind === "saved") {
       return yield* (yield* SamplePeople).get(org.slug, id).pipe(
         Effect.map(({ attrs, fields }): Sample => ({ ...sample, attrs: jsonText(attrs), fields: jsonText(fields) })),
@@ -64,7 +66,12 @@ const Choices = ({ people: { chosen, recent = [], saved }, zone }: {
   readonly zone: string
 }) => (
   <>
-    <option value="">Nobody: the JSON below</option>
+    <option value="">The values below</option>
+    <optgroup label="Made up">
+      {Object.entries(madeUpPeople).map(([id, name]) => (
+        <option key={id} value={`made:${id}`} selected={chosen === `made:${id}`}>{name}</option>
+      ))}
+    </optgroup>
     {saved.length !== 0 && (
       <optgroup label="Saved people">
         {saved.map(({ id, name }) => (
@@ -99,7 +106,7 @@ export const PersonPicker = ({ canSave, faults, path, people, zone }: {
       id="person"
       label="Preview as"
       faults={faults}
-      hint="Fills in the attributes and, for saved people, the fields. Fields of requests are not stored."
+      hint="Fills in the values below. Recent recipients have attributes only: fields of requests are not stored."
     >
       <select {...tied(faults, "person", "person-hint")}>
         <Choices people={people} zone={zone} />

@@ -96,10 +96,12 @@ const names: { readonly [check in ContentFinding["check"]]: string } = {
 }
 
 /** The message as an e-mail: its inbox line, its HTML or plain text, and the checks of its content. */
-export const MailCard = ({ dir, look, mail }: {
+export const MailCard = ({ dir, look, mail, missing }: {
   readonly dir: Direction
   readonly mail: MailPreview
   readonly look: PreviewLook
+  /** Names of fields without a sample value. */
+  readonly missing: ReadonlyArray<string>
 }) => (
   <>
     <InboxLine mail={mail} />
@@ -117,6 +119,17 @@ export const MailCard = ({ dir, look, mail }: {
             <Badge kind={kinds[status]}>{words[status]}</Badge> <b>{names[check]}</b> {detail}
           </li>
         ))}
+        <li>
+          <Badge kind={kinds[missing.length === 0 ? "ok" : "warn"]}>
+            {words[missing.length === 0 ? "ok" : "warn"]}
+          </Badge>{" "}
+          <b>Values</b>{" "}
+          {missing.length === 0
+            ? "Every field has a value."
+            : `No value for ${missing.slice(0, 10).join(", ")}${
+              missing.length > 10 ? ` and ${missing.length - 10} more` : ""
+            }. The message shows where.`}
+        </li>
       </ul>
     </section>
   </>

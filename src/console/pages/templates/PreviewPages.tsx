@@ -18,12 +18,13 @@ import { Templates } from "../../../templates/Templates.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
-import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sample, sampleOf } from "./Draft.ts"
+import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sample } from "./Draft.ts"
 import { pages } from "../../Pages.ts"
 import { framed, message, type PageRequest } from "../../RawRoutes.tsx"
 import { opened } from "./EditorPage.tsx"
 import { ChannelLengths, CompiledSizes, ContentWarnings, MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { inTime, inWords, NotPreviewed, NotPreviewedNote, PagePatience } from "./PreviewInTime.tsx"
+import { inputsOf, namesOf, SampleInputs, sampleOf } from "./SampleInputs.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
 import { seasonText } from "./Words.ts"
@@ -128,6 +129,8 @@ const rendered = Effect.fnUntraced(
       dir: preview?.dir ?? "ltr",
       checks: preview?.checks ?? [],
       compiled: preview?.compiled ?? {},
+      marked: { ...preview?.vars, ...preview?.marked },
+      missing: preview?.missing ?? [],
       warnings: placed(draft, atVariables(preview?.warnings ?? [])),
     })
     if (first.faults.length === 0) return { ...shownOf(first), faults: [] }
@@ -184,11 +187,12 @@ const preview = Effect.fnUntraced(
       locale: isLocale(look.locale) ? look.locale : undefined,
     }))
     const isMissing = shown instanceof NotPreviewed
-    const { checks, compiled, dir, faults, vars, warnings } = isMissing
-      ? { checks: [], compiled: {}, dir: "ltr" as const, faults: [], vars: {}, warnings: [] }
+    const { checks, compiled, dir, faults, marked, missing, warnings } = isMissing
+      ? { checks: [], compiled: {}, dir: "ltr" as const, faults: [], marked: {}, missing: [], warnings: [] }
       : shown
+    const inputs = inputsOf(draft, sample, missing)
     const formats = renderedFormats(sourcesOf(draft).formats)
-    const mail = isMissing ? undefined : yield* mailOf(org, template, { vars, formats })
+    const mail = isMissing ? undefined : yield* mailOf(org, template, { vars: marked, formats })
     // The name does not change the preview.
     const variant = read({ ...draft, name: "preview" })
     const shaped = Result.isFailure(variant) ? variant.failure : []
@@ -223,9 +227,11 @@ const preview = Effect.fnUntraced(
         <CompiledSizes compiled={compiled} />
         {isMissing && <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} />}
         {mail !== undefined &&
-          ("reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} dir={dir} />)}
+          ("reason" in mail
+            ? <NoMailNote reason={mail.reason} />
+            : <MailCard mail={mail} look={look} dir={dir} missing={missing} />)}
         <VariableTexts
-          vars={vars}
+          vars={marked}
           formats={formats}
           dir={dir}
           isShown={(name) => mail === undefined || "reason" in mail || !mail.variables.includes(name)}
@@ -234,6 +240,9 @@ const preview = Effect.fnUntraced(
           ? <Audience org={org} variant={variant.success} attrs={attrs} now={now} />
           : <p class="muted">Fix the form to see who matches.</p>}
         {matches.length !== 0 && <VariantMatches matches={matches} />}
+        <template data-samples={namesOf(inputs)}>
+          <SampleInputs inputs={inputs} sample={sample} />
+        </template>
       </main>
     )
   },

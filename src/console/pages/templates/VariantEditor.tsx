@@ -8,9 +8,10 @@ import { ErrorSummary } from "../../components/Note.tsx"
 import type { Draft } from "../../../templates/VariantForm.ts"
 import { type PreviewLook, type Sample } from "./Draft.ts"
 import { editorFormId } from "./ConflictCard.tsx"
-import { Advanced, EditorKeys, Labelled, PasteFrom, tied } from "./EditorParts.tsx"
+import { Advanced, EditorKeys, isAtFault, Labelled, PasteFrom, tied } from "./EditorParts.tsx"
 import { EditorSettings, type Hints } from "./EditorSettings.tsx"
 import { type OfferedPeople, PersonPicker } from "./PersonPicker.tsx"
+import { namesOf, type SampleInput, SampleInputs } from "./SampleInputs.tsx"
 import { type TestChoice, TestForm } from "./VariantTest.tsx"
 import { localeName, LocalesCard, localesIn } from "./LocalesCard.tsx"
 import type { Template } from "../../../domain/Template.ts"
@@ -63,6 +64,7 @@ interface EditorProps {
   readonly draft: Draft
   readonly faults: ReadonlyArray<Fault>
   readonly sample: Sample
+  readonly inputs: ReadonlyArray<SampleInput>
   readonly look: PreviewLook
   readonly hints: Hints
   readonly isNew: boolean
@@ -155,9 +157,26 @@ const PreviewCard = ({ locales, look, preview, stored }: {
   </Card>
 )
 
-const SampleCard = ({ canSavePeople, faults, people, sample, save, timeZone }: EditorProps) => (
+const SampleCard = ({ canSavePeople, faults, inputs, people, sample, save, timeZone }: EditorProps) => (
   <Card stacked title="Samples" lead="The person of the preview and of test messages.">
     <PersonPicker canSave={canSavePeople} faults={faults} path={save} people={people} zone={timeZone} />
+    <div class="stack" data-samples={namesOf(inputs)}>
+      <SampleInputs inputs={inputs} sample={sample} />
+    </div>
+    <details class="sample-json" open={isAtFault(faults, "fields") || isAtFault(faults, "attrs")}>
+      <summary>All values as JSON</summary>
+      <div class="stack">
+        <SampleJson faults={faults} sample={sample} />
+      </div>
+    </details>
+    <Labelled id="at" label="Sample time" hint="For seasons; empty means now." faults={faults}>
+      <input type="datetime-local" value={sample.at} {...tied(faults, "at", "at-hint")} />
+    </Labelled>
+  </Card>
+)
+
+const SampleJson = ({ faults, sample }: Pick<EditorProps, "faults" | "sample">) => (
+  <>
     <Labelled id="fields" label="Sample fields" hint="A JSON object with the fields for Liquid." faults={faults}>
       <textarea
         class="mono"
@@ -178,10 +197,7 @@ const SampleCard = ({ canSavePeople, faults, people, sample, save, timeZone }: E
         {content(sample.attrs)}
       </textarea>
     </Labelled>
-    <Labelled id="at" label="Sample time" hint="For seasons; empty means now." faults={faults}>
-      <input type="datetime-local" value={sample.at} {...tied(faults, "at", "at-hint")} />
-    </Labelled>
-  </Card>
+  </>
 )
 
 const ContentCard = ({ again, button, draft, faults, remove }: {
@@ -344,6 +360,7 @@ export const VariantEditor = (props: EditorProps) => {
           </Card>
           <ContentCard again={again} button={button} draft={draft} faults={faults} remove={remove} />
           <LocalesCard button={button} draft={draft} faults={faults} remove={remove} locale={props.locale} />
+          <SampleCard {...props} />
           <AudienceCard button={button} draft={draft} faults={faults} remove={remove} />
           <ScheduleCard button={button} draft={draft} faults={faults} remove={remove} timeZone={timeZone} />
           <Advanced
@@ -367,7 +384,6 @@ export const VariantEditor = (props: EditorProps) => {
         </div>
         <div class="editor-side stack">
           <PreviewCard preview={preview} stored={stored} look={look} locales={localesIn(props.locale, draft)} />
-          <SampleCard {...props} />
         </div>
         <SaveBar {...props} />
       </form>

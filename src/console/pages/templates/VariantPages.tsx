@@ -16,7 +16,7 @@ import { askFirst } from "../../components/AskFirst.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Fields, Goto, View, Visit } from "../../Routes.tsx"
-import { changed, conditionText, lookOf, ofFields, sampleOf } from "./Draft.ts"
+import { changed, conditionText, lookOf, ofFields } from "./Draft.ts"
 import { convertAction } from "./ConversionCard.tsx"
 import { combined, withDrafts } from "./DraftPages.tsx"
 import {
@@ -33,6 +33,7 @@ import {
   resumed,
 } from "./EditorPage.tsx"
 import { samplesOf } from "./NewDraft.ts"
+import { sampleOf } from "./SampleInputs.tsx"
 import { deletePersonAction, personAction, savePersonAction } from "./PersonPages.tsx"
 import { variantPath } from "./Paths.ts"
 import { recipientsIn, sendTest } from "./VariantTest.tsx"
