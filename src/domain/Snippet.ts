@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { DisplayName } from "./Ids.ts"
-import { LiquidSource, RenderedFormat } from "./Template.ts"
+import { LiquidSource, RenderedFormat, textsInAll, type Variant } from "./Template.ts"
 
 /** Maximum length of a snippet. Unit: UTF-16 code units. */
 export const snippetLength = 65_536
@@ -133,9 +133,11 @@ export const reachedFrom = (snippets: SnippetSources, ids: ReadonlyArray<string>
 /** Returns the snippets that templates render, as a template file has them. */
 export const snippetsForFile = (
   all: ReadonlyArray<Snippet>,
-  templates: ReadonlyArray<{ readonly variants: ReadonlyArray<{ readonly vars: Readonly<Record<string, string>> }> }>,
+  templates: ReadonlyArray<{ readonly variants: ReadonlyArray<Pick<Variant, "locales" | "vars">> }>,
 ): ReadonlyArray<SnippetFileInput> => {
-  const ids = renderedIds(templates.flatMap(({ variants }) => variants.flatMap(({ vars }) => Object.values(vars))))
+  const ids = renderedIds(
+    templates.flatMap(({ variants }) => variants.flatMap(textsInAll)).flatMap((texts) => Object.values(texts)),
+  )
   const reached = reachedFrom(new Map(all.map((one) => [one.id, one])), ids)
   return all.filter(({ id }) => reached.has(id)).map(({ format, id, name, text }) => ({ id, name, format, text }))
 }

@@ -1,6 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { nestingFault, reachedFrom, renderedIds, type SnippetSource, usersOf } from "../../src/domain/Snippet.ts"
+import {
+  nestingFault,
+  reachedFrom,
+  renderedIds,
+  snippetsForFile,
+  type SnippetSource,
+  usersOf,
+} from "../../src/domain/Snippet.ts"
 import { checkSources } from "../../src/rendering/CheckSources.ts"
 import { observe, parseVars, render } from "../../src/rendering/Renderer.ts"
 
@@ -174,6 +181,13 @@ describe("the graph of snippets", () => {
     ])
     assert.deepStrictEqual([...reachedFrom(texts, ["a", "gone"]).keys()].sort(), ["a", "b", "c"])
     assert.deepStrictEqual([...usersOf(texts, "c")].sort(), ["a", "b", "c", "d"])
+  })
+
+  it("has the snippets of all locales in a template file", () => {
+    const times = { created_at: "", updated_at: "" }
+    const all = [...texts].map(([id, source]) => ({ id, name: id, ...source, ...times }))
+    const variants = [{ vars: { v: "x" }, locales: { de: { v: "{% render 'b' %}" } } }]
+    assert.deepStrictEqual(snippetsForFile(all, [{ variants }] as never).map(({ id }) => id), ["b", "c"])
   })
 
   it("refuses cycles, and more than five snippets inside each other", () => {
