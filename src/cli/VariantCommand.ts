@@ -88,7 +88,7 @@ const stopLosers = Command.make(
     const listed = tableOf({
       variant: "copy_id",
       "chance to be best": ({ p_best }) => percent(p_best ?? 0),
-      "loss if shipped": ({ expected_loss }) => percent(expected_loss ?? 0),
+      "loss if shipped": ({ expected_loss }) => expected_loss === null ? "–" : percent(expected_loss),
     }, losers)
     yield* print(
       { losers: winner.losers, deactivated: !dryRun },

@@ -21,8 +21,11 @@ interface Judged {
   readonly status: string
   readonly matured_sends: number
   readonly p_best: number | null
+  /** Null with `p_best` if the rate is not above 0, so that no share of it describes the loss. */
   readonly expected_loss: number | null
 }
+
+const boundOf = (loss: number | null): number => loss ?? Number.MAX_VALUE
 
 /**
  * Returns the ids of the active variants that are surely worse than the leader, worst first: the variants with the
@@ -46,12 +49,12 @@ export const losersOf = (
   const candidates = variants
     .filter(({ copy_id, expected_loss, matured_sends, p_best, status }) =>
       status === "active" && copy_id !== leader && copy_id !== nothing && !suits.has(copy_id) && p_best !== null &&
-      expected_loss !== null && expected_loss >= loserRule.loss && matured_sends >= loserRule.maturedSends
+      boundOf(expected_loss) >= loserRule.loss && matured_sends >= loserRule.maturedSends
     )
     .toSorted((a, b) => a.p_best! - b.p_best! || (a.copy_id < b.copy_id ? -1 : 1))
   let sum = 0
   return candidates
     .filter(({ p_best }) => (sum += p_best!) <= loserRule.probability)
-    .toSorted((a, b) => b.expected_loss! - a.expected_loss! || (a.copy_id < b.copy_id ? -1 : 1))
+    .toSorted((a, b) => boundOf(b.expected_loss) - boundOf(a.expected_loss) || (a.copy_id < b.copy_id ? -1 : 1))
     .map(({ copy_id }) => copy_id)
 }

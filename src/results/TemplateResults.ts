@@ -125,7 +125,7 @@ export const VariantResults = Schema.Struct({
   ),
   expected_loss: described(
     Schema.NullOr(Schema.Finite),
-    "Expected loss from choosing this variant permanently, as a share of its rate. Null if `rate` is null",
+    "Expected loss from choosing this variant permanently, as a share of its rate. Null if `rate` is null or not above 0",
   ),
   share: described(
     Schema.Finite,

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { losersOf } from "../../src/results/Losers.ts"
 
-const variant = (copy_id: string, p_best: number, expected_loss: number, more: object = {}) => ({
+const variant = (copy_id: string, p_best: number, expected_loss: number | null, more: object = {}) => ({
   copy_id,
   p_best,
   expected_loss,
@@ -16,6 +16,11 @@ const evidence = { days: 8, leader: "lead" }
 describe("losing variants", () => {
   it("are variants with a low chance to be best and a positive loss, largest loss first", () => {
     assert.deepStrictEqual(losersOf(all, [], evidence), ["worst", "bad"])
+  })
+
+  it("include variants with a net loss first, whose loss is not a share of a rate", () => {
+    const harmful = [...all, variant("harmful", 0, null), variant("harmful and close", 0.03, null)]
+    assert.deepStrictEqual(losersOf(harmful, [], evidence), ["harmful", "worst", "bad"])
   })
 
   it("exclude variants that win in a segment", () => {
