@@ -7,7 +7,7 @@ import type { Objective } from "../domain/Template.ts"
 import { earlierText } from "../results/ExposureEffects.ts"
 import { healthLine, healthWords } from "../results/Health.ts"
 import { intervalPromise, movedText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
-import { nothingWins, sendNothingText } from "../results/SendNothingText.ts"
+import { choiceText, nothingWins, sendNothingText } from "../results/SendNothingText.ts"
 import { setAsideText } from "../results/SetAsideText.ts"
 import type {
   OutcomeCounts,
@@ -205,7 +205,7 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
       }${now}`
     }
     case "no_difference":
-      return `No meaningful difference${since}: whichever variant you ship, you risk less than ${
+      return `No meaningful difference${since}: whichever ${choiceText(results)}, you risk less than ${
         percent(stoppingRule.loss)
       } of its rate.`
     case "undecided": {

@@ -33,6 +33,12 @@ export const sendNothingText = (
 /** Whether sending nothing is the winner. */
 export const nothingWins = ({ winner }: Pick<TemplateResults, "winner">): boolean => winner.copy_id === nothing
 
+/** The choices of which a verdict of `no_difference` says that each is about equally good. */
+export const choiceText = ({ variants }: Pick<TemplateResults, "variants">): string =>
+  variants.some(({ copy_id, status }) => copy_id === nothing && status === "active")
+    ? "you choose, sending nothing included"
+    : "variant you ship"
+
 /** The name of a variant in results. */
 export const nameIn = ({ variants }: Pick<TemplateResults, "variants">, id: string): string =>
   variants.find(({ copy_id }) => copy_id === id)?.name ?? candidateName(id)

@@ -43,6 +43,15 @@ describe("sending nothing in results", () => {
     )
   })
 
+  it("is one of the choices that do equally well", () => {
+    const winner = { ...judged.winner, verdict: "no_difference" as const, copy_id: null }
+    const text = /hichever you choose, sending nothing included, you risk less than 1/
+    assert.match(winnerSentence({ ...judged, winner }), text)
+    assert.match(leadOf({ ...judged, winner }, [], undefined).detail, text)
+    const stopped = { ...unsent, status: "stopped" as const }
+    assert.match(winnerSentence({ ...judged, variants: [stopped, ...found.variants], winner }), /variant you ship/)
+  })
+
   it("leaves a variant with a net loss its results before it is shipped", () => {
     const [first, ...others] = found.variants
     const loss = { ...judged, variants: [unsent, { ...first!, p_best: 0.02, expected_loss: null }, ...others] }

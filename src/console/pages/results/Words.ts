@@ -1,6 +1,6 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
-import { nameIn, nothingWins } from "../../../results/SendNothingText.ts"
+import { choiceText, nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import { preferencesOf } from "../../../results/Preferences.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import type { WithoutModel } from "../../../results/WithoutModel.ts"
@@ -208,8 +208,9 @@ export const verdictOf = (results: Judged): VerdictWords => {
         kind: "accent",
         badge: `No meaningful difference${since}`,
         headline: "The variants do equally well",
-        detail: `Whichever you ship, you risk less than ${percent(stoppingRule.loss)} of its rate. Keep the one you  ` +
-          "like.",
+        detail: `Whichever ${choiceText(results)}, you risk less than ${
+          percent(stoppingRule.loss)
+        } of its rate. Keep the one you like.`,
         steps: [],
       }
     case "undecided":
