@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Cause, ConfigProvider, Effect, Layer, Logger, Schema } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
+import { HttpApiError } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { PublicCalls } from "../../src/api/http/PublicCalls.ts"
@@ -20,6 +21,29 @@ const printed = () => {
   const layer = Logger.layer([Logger.map(jsonLogger, (line) => void lines.push(line))])
   return { lines, layer }
 }
+
+/** Serves a route that fails. `status` requests an address, and returns the status of the answer. */
+const failing = Effect.fnUntraced(function* (path: `/${string}`, handler: Effect.Effect<never>) {
+  const { layer, lines } = printed()
+  const context = yield* Layer.build(
+    Server.serve(Layer.merge(HttpRouter.add("GET", path, handler), Envelope.layer)).pipe(
+      Layer.provideMerge(Server.layerServer),
+      Layer.provide([LoadGate.layer, Layer.mock(PublicCalls)({ respond: () => undefined })]),
+      Layer.provide(layerSettings({ PORT: "0" })),
+      Layer.provide(layer),
+    ),
+  )
+  const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+  assert(address._tag !== "UnixPathAddress")
+  const status = (url: string) =>
+    Effect.promise(async () => {
+      const response = await fetch(url, { headers: { "x-request-id": "one-request" } })
+      await response.text()
+      assert.strictEqual(response.headers.get("x-request-id"), "one-request")
+      return response.status
+    })
+  return { lines, status, url: `http://127.0.0.1:${address.port}` }
+})
 
 describe("logs", () => {
   it.live("name the refused column and the failure, but not the value", () =>
@@ -97,37 +121,26 @@ describe("logs", () => {
 
   it.live("contain the id and route of a request, not its path", () =>
     Effect.scoped(Effect.gen(function* () {
-      const { layer, lines } = printed()
-      const routes = Layer.merge(
-        HttpRouter.add(
-          "GET",
-          "/people/:person",
-          Effect.andThen(Effect.logInfo("Looking"), Effect.die(new Error(`nobody is "${person}"`))),
-        ),
-        Envelope.layer,
+      const { lines, status, url } = yield* failing(
+        "/people/:person",
+        Effect.andThen(Effect.logInfo("Looking"), Effect.die(new Error(`nobody is "${person}"`))),
       )
-      const context = yield* Layer.build(
-        Server.serve(routes).pipe(
-          Layer.provideMerge(Server.layerServer),
-          Layer.provide([LoadGate.layer, Layer.mock(PublicCalls)({ respond: () => undefined })]),
-          Layer.provide(layerSettings({ PORT: "0" })),
-          Layer.provide(layer),
-        ),
-      )
-      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-      assert(address._tag !== "UnixPathAddress")
-      const url = `http://127.0.0.1:${address.port}/people/${encodeURIComponent(email)}?who=${email}`
-      const answer = yield* Effect.promise(async () => {
-        const response = await fetch(url, { headers: { "x-request-id": "one-request" } })
-        await response.text()
-        return response
-      })
-      assert.strictEqual(answer.status, 500)
-      assert.strictEqual(answer.headers.get("x-request-id"), "one-request")
+      assert.strictEqual(yield* status(`${url}/people/${encodeURIComponent(email)}?who=${email}`), 500)
       const records = lines.map((line) => JSON.parse(line))
       assert.deepStrictEqual(records.map(({ annotations }) => annotations.requestId), ["one-request", "one-request"])
       assert.strictEqual(records[1].annotations.route, "/people/:person")
       assert.notMatch(lines.join("\n"), /zephyrine|quill/i)
+    })))
+
+  it.live("contain an answer that does not match the contract, as a fault of the service", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const encoded = Schema.encodeUnknownEffect(Schema.Struct({ rate: Schema.Finite }))({ rate: null })
+      const { lines, status, url } = yield* failing(
+        "/answers",
+        Effect.orDie(HttpApiError.HttpApiSchemaError.wrap("Body", encoded)),
+      )
+      assert.strictEqual(yield* status(`${url}/answers`), 500)
+      assert.strictEqual(JSON.parse(lines[0]!).annotations.route, "/answers")
     })))
 })
 

@@ -111,7 +111,7 @@ const answerTo = (
   if (HttpServerRespondable.isRespondable(failure)) return HttpServerRespondable.toResponse(failure)
   const defect = Result.getOrUndefined(Cause.findDefect(cause))
   if (defect instanceof Problems.RequestTimeout) return HttpServerRespondable.toResponse(defect)
-  if (HttpApiError.HttpApiSchemaError.is(defect)) {
+  if (HttpApiError.HttpApiSchemaError.is(defect) && defect.kind !== "Body" && defect.kind !== "ResponseHeaders") {
     // A query parameter is repeated although the contract expects one value. Bodies are decoded elsewhere.
     return HttpServerRespondable.toResponse(
       invalid(fromIssue(defect.cause.issue).map(({ detail, pointer }) => ({ pointer: pointer.slice(1), detail }))),
