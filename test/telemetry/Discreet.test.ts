@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Cause, ConfigProvider, Effect, Layer, Logger, Schema } from "effect"
-import { HttpRouter, HttpServer } from "effect/http"
+import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
@@ -23,27 +23,29 @@ const printed = () => {
 }
 
 /** Serves a route that fails. `status` requests an address, and returns the status of the answer. */
-const failing = Effect.fnUntraced(function* (path: `/${string}`, handler: Effect.Effect<never>) {
-  const { layer, lines } = printed()
-  const context = yield* Layer.build(
-    Server.serve(Layer.merge(HttpRouter.add("GET", path, handler), Envelope.layer)).pipe(
-      Layer.provideMerge(Server.layerServer),
-      Layer.provide([LoadGate.layer, Layer.mock(PublicCalls)({ respond: () => undefined })]),
-      Layer.provide(layerSettings({ PORT: "0" })),
-      Layer.provide(layer),
-    ),
-  )
-  const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-  assert(address._tag !== "UnixPathAddress")
-  const status = (url: string) =>
-    Effect.promise(async () => {
-      const response = await fetch(url, { headers: { "x-request-id": "one-request" } })
-      await response.text()
-      assert.strictEqual(response.headers.get("x-request-id"), "one-request")
-      return response.status
-    })
-  return { lines, status, url: `http://127.0.0.1:${address.port}` }
-})
+const failing = Effect.fnUntraced(
+  function* (path: `/${string}`, handler: Effect.Effect<HttpServerResponse.HttpServerResponse>) {
+    const { layer, lines } = printed()
+    const context = yield* Layer.build(
+      Server.serve(Layer.merge(HttpRouter.add("GET", path, handler), Envelope.layer)).pipe(
+        Layer.provideMerge(Server.layerServer),
+        Layer.provide([LoadGate.layer, Layer.mock(PublicCalls)({ respond: () => undefined })]),
+        Layer.provide(layerSettings({ PORT: "0" })),
+        Layer.provide(layer),
+      ),
+    )
+    const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+    assert(address._tag !== "UnixPathAddress")
+    const status = (url: string) =>
+      Effect.promise(async () => {
+        const response = await fetch(url, { headers: { "x-request-id": "one-request" } })
+        await response.text()
+        assert.strictEqual(response.headers.get("x-request-id"), "one-request")
+        return response.status
+      })
+    return { lines, status, url: `http://127.0.0.1:${address.port}` }
+  },
+)
 
 describe("logs", () => {
   it.live("name the refused column and the failure, but not the value", () =>
@@ -137,7 +139,7 @@ describe("logs", () => {
       const encoded = Schema.encodeUnknownEffect(Schema.Struct({ rate: Schema.Finite }))({ rate: null })
       const { lines, status, url } = yield* failing(
         "/answers",
-        Effect.orDie(HttpApiError.HttpApiSchemaError.wrap("Body", encoded)),
+        Effect.as(Effect.orDie(HttpApiError.HttpApiSchemaError.wrap("Body", encoded)), HttpServerResponse.empty()),
       )
       assert.strictEqual(yield* status(`${url}/answers`), 500)
       assert.strictEqual(JSON.parse(lines[0]!).annotations.route, "/answers")
