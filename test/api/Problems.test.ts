@@ -294,7 +294,7 @@ suiteOnService("Problems", (bench) => {
       "/API/generate/a",
       "/api/nope/a",
       "/problems/nope",
-      "/favicon.ico",
+      "/favicon.png",
       "/.env",
       "/console/api",
       "/api/generate/a/",

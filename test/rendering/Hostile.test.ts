@@ -58,12 +58,13 @@ describe("the hostile corpus", () => {
         "printing a folded list",
         "comparing folded lists",
         "data nested a hundred thousand deep",
+        // No snippet has this name. Checks before saving refuse it.
+        "render",
       ]
     ) assert.deepStrictEqual(endOf(name), ["limited", "limited"], name)
     for (
       const name of [
         "include",
-        "render",
         "layout",
         "expressions from data",
         "nested brackets",
