@@ -130,15 +130,15 @@ const withoutFresh = (value: unknown): unknown => {
 /** The numbers of a text. Strings come first, so that digits in one are none. */
 const literals = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
 
-/** A text with each number as `Json.parse` must read it: an integer beyond 2^53 as its digits. */
+/**
+ * A text with each number as `Json.parse` must read it: an integer beyond 2^53 as its digits, also with zeros after a
+ * point.
+ */
 const withDigits = (text: string): string =>
-  text.replace(
-    literals,
-    (found) =>
-      found.startsWith('"') || !/^-?[1-9]\d*$/.test(found) || Number.isSafeInteger(Number(found))
-        ? found
-        : `"${found}"`,
-  )
+  text.replace(literals, (found) => {
+    const [, digits] = /^(-?[1-9]\d*)(?:\.0+)?$/.exec(found) ?? []
+    return digits === undefined || Number.isSafeInteger(Number(found)) ? found : `"${digits}"`
+  })
 
 /** The JSON of a parsed value, with its names in their order; undefined for a text that is not JSON. */
 const jsonOf = (parse: () => unknown): string | undefined => {
