@@ -26,7 +26,7 @@ const texts = (locale: string) => ({
 const fields = { name: "Ann", items: [{ title: "Tent", price: 149 }, { title: "Tarp", price: 59 }] }
 const attrs = languages.map((language) => new Map([["language", [language]]]))
 
-/** A template with four variants, whose texts are in these locales besides English. */
+/** A template with four variants, whose texts are in English and in these locales. */
 const viewOf = (locales: ReadonlyArray<string>): TemplateView => {
   const variants = Array.from({ length: 4 }, (_, at) => ({
     id: `v${at}`,

@@ -43,7 +43,7 @@ const readLocalToken = (dataDir: string): Redacted.Redacted<string> | undefined 
 const digest = (text: string) => Buffer.from(hash("sha256", text, "hex"))
 
 /**
- * Holds the admin tokens: those in `ADMIN_TOKEN`, and on the embedded store one in `DATA_DIR/admin-token` (readable
+ * Holds the admin tokens: the tokens in `ADMIN_TOKEN`, and on the embedded store one in `DATA_DIR/admin-token` (readable
  * only by its owner, like the data in that directory), so that the API can be called without any set-up.
  */
 export class AdminAuth extends Context.Service<AdminAuth, {

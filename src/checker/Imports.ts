@@ -41,7 +41,7 @@ const check = (
   return { faults, warnings, compiled }
 }
 
-/** Returns the snippets that an organization will have: its own, replaced by those of the import. */
+/** Returns the snippets that an organization will have: its own, replaced by snippets of the import. */
 const withOwn = (snippets: SnippetSources, own: ReadonlyArray<SnippetFileInput>): SnippetSources =>
   new Map([
     ...snippets,
@@ -72,7 +72,7 @@ export const checkJson = (
   return { ...checked, templates: withoutFaults(templates, faults), snippets: own, faults }
 }
 
-/** Empty snippets in place of those that a file renders, for a check without the organization. */
+/** Empty snippets in place of the snippets that a file renders, for a check without the organization. */
 const assumed = (text: string): SnippetSources =>
   new Map(renderedIds([text]).map((id) => [id, { text: "", format: "text" }]))
 

@@ -27,13 +27,13 @@ export interface ConversionFinding {
   readonly column: number
   /** The beginning of the construct in the source. */
   readonly text: string
-  /** Why a person must look at the construct, with the remedy. */
+  /** Why a person must check the construct, with the remedy. */
   readonly message: string
   /** `mend`: remains as it was, and cannot be saved. `check`: was converted, and may mean something else. */
   readonly state: "mend" | "check"
 }
 
-/** A source in our Liquid, with everything that a person must look at. */
+/** A source in our Liquid, with every construct that a person must check. */
 export interface ConvertedSource {
   /** The source in Liquid. Constructs without an equivalent remain as they were. */
   readonly liquid: string

@@ -25,7 +25,10 @@ const exportStrings = Command.make(
   {
     template,
     format: choice("format", translationFormats, "csv (default) with a column for each locale, or xliff (XLIFF 1.2)"),
-    locales: texts("locale", "A locale to translate to, such as de; repeat for several. Default: all that have texts"),
+    locales: texts(
+      "locale",
+      "A locale to translate to, such as de; repeat for several. Default: every locale with texts",
+    ),
     out: text("out", "File to write. Default: standard output"),
   },
   Effect.fnUntraced(function* ({ format, locales = [], out, template: id }) {

@@ -75,7 +75,7 @@ export const renderedFormats = (formats: Formats): RenderedFormats =>
 export const mjmlNames = ({ formats, vars }: { readonly formats: Formats; readonly vars: Vars }) =>
   Object.keys(formats).filter((name) => formats[name] === "mjml" && Object.hasOwn(vars, name))
 
-/** Returns the texts of a variant in all its locales: those of the default locale, then those of the others. */
+/** Returns the texts of a variant in all its locales. Texts in the default locale come first. */
 export const textsInAll = (
   { locales = {}, vars = {} }: { readonly vars?: Vars | undefined; readonly locales?: Locales | undefined },
 ): ReadonlyArray<Vars> => [vars, ...Object.values(locales)]

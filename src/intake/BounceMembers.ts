@@ -124,7 +124,7 @@ const kindIn = (key: string, value: unknown): BounceEvent | undefined => {
   return otherKeys.has(key) ? kinds.get(text) : undefined
 }
 
-/** Maximum number of members of an object that are looked at. */
+/** Maximum number of members of an object that are read. */
 const maxMembers = 100
 
 const isFailure = (event: EventName): event is BounceEvent => bounceEvents.some((failure) => failure === event)

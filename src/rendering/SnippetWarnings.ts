@@ -19,7 +19,7 @@ const usesIn = (source: string): ReadonlyArray<SnippetUse> => {
   }
 }
 
-/** Returns warnings about the arguments of a tag: missing ones, and those that the snippet does not use. */
+/** Returns warnings about the arguments of a tag: missing arguments, and arguments that the snippet does not use. */
 const argumentWarnings = ({ id, names }: SnippetUse, snippets: SnippetSources): ReadonlyArray<string> => {
   const snippet = snippets.get(id)
   if (snippet === undefined || snippet.text === "") return []

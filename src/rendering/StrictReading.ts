@@ -37,7 +37,7 @@ const checkText = (source: string, begin: number, end: number): void => {
 
 const unavailable = /^(?:include|layout|block)$/
 
-/** Refuses tags that do not exist with what was probably meant. Leaves others to the parser. */
+/** Refuses tags that do not exist, and names the tag that was probably meant. Leaves all other tags to the parser. */
 const refuseUnknown = (source: string, { args, begin, name }: TagToken): void => {
   const lower = name.toLowerCase()
   if (!/^[a-z_]\w*$/.test(lower) || unavailable.test(name) || tagNames.includes(name)) return

@@ -75,7 +75,7 @@ export const countsOnWire = (counts: VariantCounts, hasRevenue: boolean) => ({
   click_rates: clickRatesOf(counts),
 })
 
-/** Returns the clicks that count as those of machines, by reason. */
+/** Returns the clicks that count as clicks of machines, by reason. */
 export const setAsideOf = ({ automated }: VariantCounts): TemplateResults["set_aside"] => {
   const reasons = Object.fromEntries(clickReasons.map((reason) => [reason, countOf(automated, setAsideName(reason))]))
   return {

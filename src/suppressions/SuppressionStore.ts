@@ -215,8 +215,8 @@ export const clearSoftBounces = (
   reached.length === 0 ? Effect.void : sql`DELETE FROM soft_bounces s USING ${reachedRows(sql, reached)}`
 
 /**
- * Counts soft bounces, and suppresses addresses that reach their organization's limit. Call this in a transaction that
- * no other transaction that counts for these organizations runs beside.
+ * Counts soft bounces, and suppresses addresses that reach their organization's limit. Call this in a transaction. At
+ * the same time, no other transaction may count for these organizations.
  */
 export const countSoftBounces = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -49,7 +49,7 @@ const changedVariant = (before: VariantInput, { vars }: CopyRow, locale: string 
 
 /**
  * Returns the templates with the copy of rows: variables that the rows name change, and everything else stays. New
- * variants are inactive, so that nothing new is served before somebody has looked at it.
+ * variants are inactive, so that a person can read them before they are served.
  */
 export const copyInputs = (rows: ReadonlyArray<CopyRow>, stored: ReadonlyArray<Template>): CopyInputs => {
   const faults: Array<Fault> = []

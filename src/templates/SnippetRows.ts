@@ -42,7 +42,7 @@ export const readSnippets = (sql: SqlClient.SqlClient, org: OrgSlug) =>
 export const sourcesOf = (rows: ReadonlyArray<SnippetRow>): SnippetSources =>
   new Map(rows.map(({ format, id, text }) => [id, { format, text }]))
 
-/** Returns the snippets that a text of templates may render: all of the organization, or none. A broken store is a defect. */
+/** Returns all snippets of the organization if a text of templates may render any. A broken store is a defect. */
 export const readSnippetsIn = (sql: SqlClient.SqlClient, org: OrgSlug, text: string) =>
   text.includes("render") ? Effect.map(Effect.orDie(readSnippets(sql, org)), sourcesOf) : Effect.succeed(noSnippets)
 

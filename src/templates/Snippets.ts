@@ -357,14 +357,14 @@ export class Snippets extends Context.Service<Snippets, {
     InvalidInput | ChecksBusy | SnippetChanged | ProposalConflict | OrganizationNotFound
   >
   /**
-   * Checks the snippets of an import without saving them, and returns the ids of those that change. Fails with
+   * Checks the snippets of an import without saving them, and returns the ids of changed snippets. Fails with
    * `InvalidInput` and every fault, with pointers below `/snippets`, and with `ChecksBusy`.
    */
   readonly checkAll: (
     org: OrgSlug,
     inputs: ReadonlyArray<SnippetFileInput>,
   ) => Effect.Effect<ReadonlyArray<string>, InvalidInput | ChecksBusy>
-  /** Saves the snippets of an import: all of them or none. Returns those that change. Fails like `save`. */
+  /** Saves every snippet of an import, or no snippet. Returns the changed snippets. Fails like `save`. */
   readonly saveAll: (
     org: OrgSlug,
     inputs: ReadonlyArray<SnippetFileInput>,

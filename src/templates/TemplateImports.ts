@@ -118,7 +118,7 @@ const stoppedFile = (failure: CheckStopped) => {
   })
 }
 
-/** Saves the snippets of an import, or checks them in a dry run. Returns those that change. */
+/** Saves the snippets of an import, or checks them in a dry run. Returns the changed snippets. */
 const saveSnippets = (
   snippets: Snippets["Service"],
   org: OrgSlug,

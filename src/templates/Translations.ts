@@ -30,7 +30,7 @@ const unitsOf = ({ formats, id, locales, vars }: Variant): ReadonlyArray<Transla
     ),
   }))
 
-/** Returns the locales in which a template has texts, besides its default locale. */
+/** Returns the locales in which a template has texts, except its default locale. */
 export const localesOfTemplate = ({ variants }: Pick<Template, "variants">): ReadonlyArray<string> =>
   [...new Set(variants.flatMap(({ locales }) => Object.keys(locales)))].sort()
 

@@ -26,7 +26,7 @@ const separatorOf = (text: string): string => {
   return ","
 }
 
-/** Number of characters in which the separator is looked for. */
+/** Number of characters that are searched for the separator. */
 const headLength = 10_000
 
 const linesIn = (text: string): number => text.match(/\r\n|\r|\n/g)?.length ?? 0

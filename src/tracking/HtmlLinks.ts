@@ -34,7 +34,7 @@ const resolved = (written: string): string => {
 }
 
 /**
- * Replaces the URLs of links in HTML, found by `eachLink`, except those that opt out. Inserts `end` before the last `</body>`, or at the end of
+ * Replaces the URLs of links in HTML, found by `eachLink`, except of links that opt out. Inserts `end` before the last `</body>`, or at the end of
  * HTML without one. All other text stays unchanged. Needs linear time. New URLs must not contain spaces, quotes, `<`, `>`
  * or `&`. Calls `noteEmpty` for each `href` without a value.
  */

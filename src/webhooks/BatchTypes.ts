@@ -15,7 +15,7 @@ interface BatchType {
   readonly matches: (row: Row) => boolean
   /** Columns that identify a row. The id of an event is derived from their values. */
   readonly key: ReadonlyArray<string>
-  /** The members of an event besides `id`: the column and the schema of each. */
+  /** The members of an event except `id`: the column and the schema of each. */
   readonly members: Readonly<Record<string, readonly [column: string, schema: Schema.Codec<unknown>]>>
   /** Example of an event, without `id`. */
   readonly example: Row

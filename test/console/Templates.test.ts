@@ -479,7 +479,7 @@ describeShop("Templates in the console", (shop) => {
     }
   })
 
-  it("converts pasted copy, and shows the Liquid beside the original", async () => {
+  it("converts pasted copy, and shows the Liquid next to the original", async () => {
     const editor = await shop.signIn("editor@example.com")
     await shop.manage("POST", "/organizations/shop/templates", { id: "pasted", name: "Pasted" })
     const form = variantForm({

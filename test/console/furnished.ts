@@ -11,7 +11,7 @@ export const password = "four unrelated words here"
 /** Text that would run, were it not shown as text. */
 export const script = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">`
 
-/** What delivery needs besides a store: a key for secrets, the way to servers on this machine, failures that are final. */
+/** Services that delivery needs in addition to a store: a key for secrets, the way to servers on this machine, failures that are final. */
 export const deliveryEnvironment: Environment = {
   SECRET_KEY: "5e".repeat(32),
   OUTBOUND_ALLOW: "127.0.0.1/32",

@@ -4,7 +4,7 @@
 //
 //   deno run -A test/process/deliverSink.process.ts smtp|recipients|webhook [OPTIONS]
 //
-// OPTIONS are those of RecipientServer.ts as JSON. Prints one line of JSON, `{"port", "control"}`. `GET
+// OPTIONS are the options of RecipientServer.ts as JSON. Prints one line of JSON, `{"port", "control"}`. `GET
 // :control/arrivals?from=N` answers what arrived since the N-th, and `/attempts?from=N` all attempts of `recipients`.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"

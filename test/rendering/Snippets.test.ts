@@ -161,7 +161,7 @@ describe("a check of sources with snippets", () => {
     for (const [tag, words] of refused) assert.include(checked(`{% ${tag} %}`, { f: "{{ year }}" })[0], words, tag)
   })
 
-  it("warns of arguments that a snippet needs, also in a branch, and of those that it does not use", () => {
+  it("warns of arguments that a snippet needs, also in a branch, and of arguments that it does not use", () => {
     const texts = { f: "{{ year }} {{ legal.name | default: 'x' }}" }
     assert.deepStrictEqual(checked("{% if vip %}{% render 'f', yaer: 1 %}{% endif %}", texts), [
       '1:23 the snippet "f" needs "year": write {% render \'f\', year: year %}',

@@ -15,7 +15,7 @@ const ConversionFinding = Schema.Struct({
   line: Schema.Int.annotate({ description: "In the copy that was sent" }),
   column: Schema.Int,
   text: Schema.String.annotate({ description: "The beginning of the construct" }),
-  message: Schema.String.annotate({ description: "Why a person must look at the construct, with the remedy" }),
+  message: Schema.String.annotate({ description: "Why a person must check the construct, with the remedy" }),
   state: Schema.Literals(["mend", "check"]).annotate({
     description:
       "`mend`: has no equivalent. It remains as it was, and cannot be saved. `check`: was converted, and may " +

@@ -19,7 +19,7 @@ const importAnswer = {
   unchanged: Schema.Array(Schema.String),
   snippets: Schema.optionalKey(described(
     Schema.Array(Schema.Struct({ id: Schema.String, proposed: Schema.Boolean })),
-    "Present if the import has snippets: those that are created or changed, and whether the change awaits approval",
+    "Present if the import has snippets: the created and changed snippets, and whether the change awaits approval",
   )),
   changes: Schema.optionalKey(described(
     Schema.Array(TemplateChange),

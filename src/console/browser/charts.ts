@@ -42,7 +42,7 @@ const formatOf = ({ decimals, unit }: ChartData["format"]) => (value: number | n
 
 type ChartLine = ChartData["lines"][number]
 
-/** Columns of numbers for the library, and the bands between them, by what is drawn. */
+/** Columns of numbers for the library, and the bands between stacked lines. */
 const columnsOf = ({ lines, stacked, times }: ChartData) => {
   const columns: [xs: Array<number>, ...ys: Array<Array<number | null>>] = [[...times]]
   const drawn: Array<{ readonly line: ChartLine; readonly at: number }> = []

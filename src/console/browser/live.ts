@@ -21,7 +21,7 @@ let timer: ReturnType<typeof setTimeout> | undefined
 /** The content of a part, without the tokens of its forms, which are new in each response. */
 const contentOf = (part: Element) => part.innerHTML.replace(/(name="_csrf" value=)"[^"]*"/g, "$1")
 
-/** Puts what has changed into its place; what has the focus, or is being scrolled, stays. */
+/** Replaces changed parts of the page, except a part that has the focus or is being scrolled. */
 const renew = (text: string) => {
   const next = new DOMParser().parseFromString(text, "text/html")
   const liveIn = (page: Document) => all(page, "[data-live]")

@@ -1,5 +1,5 @@
-// Spares the button of the preview while one types, and reads a file into the form. All of it works without, but for the
-// file, whose field is hidden until then.
+// Updates the preview while a person types, and reads a file into the form. Without this script, the preview has a button,
+// and the field of the file is hidden.
 
 import { textOf, valueAt, valueOf, withValue } from "../pages/templates/SampleValues.ts"
 import { all, controlOf, controlsOf, need } from "./dom.ts"
@@ -180,7 +180,7 @@ if (form !== null) {
   }
 
   button.addEventListener("click", (event) => {
-    // Those of people; the ones above are made by `requestSubmit`, which does not click.
+    // A click is by a person: `requestSubmit` above does not click.
     event.preventDefault()
     preview()
   })

@@ -25,7 +25,7 @@ export const openLiquid = (before: string): OpenLiquid | undefined => {
   return /\}\}|%\}/.test(inside) ? undefined : { isTag: tag > output, inside: inside.replace(/^-/, "") }
 }
 
-/** Characters before the cursor in which the beginning of a tag is looked for. */
+/** Number of characters before the cursor that are searched for the beginning of a tag. */
 const searched = 2000
 
 const option = (type: string) => (label: string): Completion => ({ label, type })

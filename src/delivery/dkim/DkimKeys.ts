@@ -130,7 +130,7 @@ const checkedNew = (
   }
 }
 
-/** Returns the faults of a new key beside the existing keys of its organization. */
+/** Returns the conflicts of a new key with the existing keys of its organization. */
 const takenFaults = (
   setup: ConnectionSetup,
   key: Pick<NewDkimKey, "domain" | "selector">,

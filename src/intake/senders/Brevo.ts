@@ -23,7 +23,7 @@ const meanings = meaningsOf({
 /** Matches opens that a proxy of a mailbox provider made. */
 const proxy = /proxy/i
 
-/** Maximum number of parts of a text, and of tags, that are looked at. */
+/** Maximum number of parts of a text, and of tags, that are read. */
 const maxParts = 100
 
 /** Returns the pairs of a text such as `tracking_id:trk_1|user_id:u-1`. A text without any of `: | {` is a tracking id. */

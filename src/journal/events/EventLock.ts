@@ -26,7 +26,7 @@ export const lockEvents = (sql: SqlClient.SqlClient, orgs: Iterable<string>) => 
     FROM (SELECT unnest(${names}::text[]) AS name ORDER BY 1) o`
 }
 
-/** The identifiers of an event by which other transactions may look for it. */
+/** The identifiers of an event by which other transactions may search for it. */
 interface Arrival {
   readonly org: string
   readonly source: string

@@ -128,7 +128,7 @@ const lockedColumns = {
 } as const
 
 /**
- * Locks waiting events, and reads those that still wait and are `due` or companions, in order. Another node may have
+ * Locks waiting events. Reads the events that still wait and are `due` or companions, in order. Another node may have
  * matched the others.
  */
 const lockWaiting = Effect.fnUntraced(function* (

@@ -11,7 +11,7 @@ import { strongNotations, weakNotations } from "./TextNotations.ts"
 
 // Finds notations of other platforms in a source, in linear time. The tables next to this file have the notations.
 
-/** Notations of one kind that are looked for in one source. */
+/** Maximum number of notations of one kind that are reported for one source. */
 const maxOfOne = 20
 
 const knownTags: ReadonlySet<string> = new Set(tagNames)

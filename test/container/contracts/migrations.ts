@@ -7,7 +7,7 @@ import { layerMigrated } from "../../support/stores.ts"
 import { snapshot } from "../../support/schemaSnapshot.ts"
 import type { Contract } from "./contract.ts"
 
-/** An empty database becomes that of `schema/snapshot.sql`. */
+/** An empty database gets the schema of `schema/snapshot.sql`. */
 export const migrations: Contract = (environment) =>
   layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
     it.effect("result in the tables of schema/snapshot.sql, and change nothing when they are applied again", () =>

@@ -206,7 +206,7 @@ describe("The classifier of refusals", () => {
     assert.strictEqual(classify({ said: "550 zu voll" }).class, "disabled")
   })
 
-  it("knows the facts of the operator besides its own", () => {
+  it("knows the facts of the operator in addition to its own", () => {
     const reply = "554 XQ77 der Kasten klemmt"
     assert.strictEqual(classOf(reply), "unknown")
     extendRefusals([{ class: "mailbox-full", phrase: "der Kasten klemmt", source: "our own log", date: "2026-11-29" }])

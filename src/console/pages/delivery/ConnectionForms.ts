@@ -25,7 +25,7 @@ interface PlatformForm {
 const from: Readonly<Record<string, Words>> = {
   from: {
     label: "Sender address",
-    hint: "Such as news@example.com. The platform must be allowed to send for its domain.",
+    hint: "An address such as news@example.com. The platform must be allowed to send for its domain.",
   },
   from_name: { label: "Sender name", hint: "The sender name that mail programs show." },
   reply_to: { label: "Address for replies" },
@@ -119,7 +119,7 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     bounce_domain: {
       label: "Domain for bounces",
       hint:
-        "Such as bounces.shop.example. Mail servers send bounces to an address in this domain that is unique for each " +
+        "A domain such as bounces.shop.example. Mail servers send bounces to an address in this domain that is unique for each " +
         "message. Its MX record must point to this service.",
       further: true,
     },

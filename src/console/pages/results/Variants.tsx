@@ -161,7 +161,7 @@ const cellsOf = (results: TemplateResults, sorted: ReadonlyArray<VariantResults>
   }
 }
 
-/** The rules by which clicks were set aside as those of machines, in sentences. Empty without such clicks. */
+/** The rules by which clicks were set aside as clicks of machines, in sentences. Empty without such clicks. */
 const ruleText = (reasons: TemplateResults["set_aside"]["reasons"]): string =>
   clickReasons.filter((reason) => reasons[reason] > 0).map((reason) => ` ${clickReason[reason].rule}.`).join("")
 

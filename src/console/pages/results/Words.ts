@@ -86,7 +86,7 @@ const rounded = (decisions: number): string => count(Number(decisions.toPrecisio
 
 /**
  * The days and decisions that a winner still requires, such as `day 1 of at least 7; about 900 more decisions`. Empty if only
- * evidence is missing. The decisions are those of all variants, at the leader's current share of the traffic.
+ * evidence is missing. Decisions of all variants count, at the leader's current share of the traffic.
  */
 export const waitText = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">): string => {
   const { days, leader, matured_sends: matured, waiting_for: missing } = winner

@@ -35,7 +35,7 @@ export const argumentFields = (source: string, sent: Fields | undefined) => {
   ))
 }
 
-/** The arguments for a preview: those of the form, and examples for others. */
+/** The arguments for a preview: values from the form, and examples for all others. */
 const argumentsOf = (source: string, sent: Fields): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(sampleFields([{ text: source }])).map(([name, value]) => [name, sent[fieldName(name)] ?? value]),

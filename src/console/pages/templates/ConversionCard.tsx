@@ -39,7 +39,7 @@ const Findings = ({ converted }: { readonly converted: ReadonlyArray<Converted> 
   )
 }
 
-/** The original beside its Liquid, with what a person must look at. */
+/** The original next to its Liquid, with the constructs that a person must check. */
 const ConversionCard = ({ converted, platform }: {
   readonly converted: ReadonlyArray<Converted>
   readonly platform: string

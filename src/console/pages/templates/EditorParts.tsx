@@ -95,7 +95,7 @@ export const PasteFrom = ({ again }: { readonly again: string }) => (
     <div class="field">
       <label for="convert_from">Platform</label>
       <p class="hint" id="convert_from-hint">
-        Paste its copy into the variables above. The form shows the Liquid next, beside the original.
+        Paste its copy into the variables above. The form then shows the Liquid next to the original.
       </p>
       <select id="convert_from" name="convert_from" aria-describedby="convert_from-hint">
         {platformNames.map((name) => <option value={name}>{copyPlatforms[name]}</option>)}

@@ -30,7 +30,7 @@ export const LocaleSettings = ({ field }: { readonly field: FieldOf }) => (
   <>
     <SelectField
       {...field("locale", "one")}
-      hint="With several locales, each variant has its texts in several languages, and people get the one that suits them. All of them are one variant in the results."
+      hint="With several locales, each variant has its texts in several languages, and people get the text that suits them. In the results, it is one variant."
       options={[
         ["one", "One locale"],
         ["attribute", "Several: an attribute has the locale"],
@@ -42,7 +42,7 @@ export const LocaleSettings = ({ field }: { readonly field: FieldOf }) => (
       <Field
         {...field("locale_name")}
         required={false}
-        hint="Such as language. Values like de, de-AT and de_AT are read."
+        hint="A name such as language. Values like de, de-AT and de_AT are read."
       />
       <Field
         {...field("locale_default")}

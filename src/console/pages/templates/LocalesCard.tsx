@@ -8,7 +8,7 @@ import { Card } from "../../components/Card.tsx"
 import { isAtFault, Labelled, RowTitle, tied } from "./EditorParts.tsx"
 import { content, rowsOf } from "./VariantRows.tsx"
 
-// The translations of a variant in the editor, beside the texts in the default locale.
+// The translations of a variant in the editor, next to the texts in the default locale.
 
 const isTag = Schema.is(LocaleTag)
 const names = new Intl.DisplayNames(["en"], { type: "language" })

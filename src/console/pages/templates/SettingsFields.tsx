@@ -382,7 +382,7 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
           required={false}
           rows={3}
           code
-          hint="Events that count as conversions besides purchase and order_completed, one name per line, such as trial_started. They count for all templates of the organization."
+          hint="Events that count as conversions in addition to purchase and order_completed, one name per line, such as trial_started. They count for all templates of the organization."
         />
       </Advanced>
     </>

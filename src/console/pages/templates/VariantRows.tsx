@@ -21,7 +21,7 @@ const labels: ReadonlyMap<string, string> = new Map([
   ["body", "Body"],
 ])
 
-/** Returns the label of a variable. Names other than those of an e-mail are their own labels. */
+/** Returns the label of a variable. Only names of parts of an e-mail have labels. Other names are their own labels. */
 export const variableLabel = (name: string): string => labels.get(name) ?? name
 
 /** The fields of a variable. */
