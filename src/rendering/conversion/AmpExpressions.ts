@@ -1,7 +1,8 @@
-import { fetchFirst, fieldOf, sendToFewer, writeOut } from "../dialects/Notation.ts"
+import { fetchFirst, fieldOf, isUsualField, sendToFewer, writeOut } from "../dialects/Notation.ts"
 import * as Limits from "../Limits.ts"
 import {
   compare,
+  compareAnyType,
   type CopyOperator,
   type CopyTest,
   filter,
@@ -70,7 +71,7 @@ const arithmetic: Readonly<Record<string, string>> = {
   md5: "md5",
   sha256: "sha256",
   base64encode: "base64_encode",
-  urlencode: "url_encode",
+  urlencode: "url_param_escape",
 }
 
 const remedies: ReadonlyArray<readonly [RegExp, string]> = [
@@ -103,6 +104,9 @@ export interface Variables {
   /** Text of the fields of the source, by which a variable of the same name gets another one. */
   readonly fields: ReadonlySet<string>
 }
+
+/** Returns the field of an attribute, whose usual names are read in any case. */
+export const attributeOf = (name: string): string => fieldOf(isUsualField(name) ? name.toUpperCase() : name)
 
 /** Reads one block or inline function. All methods fail with `NoEquivalent`. */
 export class AmpReader {
@@ -156,7 +160,7 @@ export class AmpReader {
 
   field(name: string): Value {
     const plain = name.trim()
-    return path(this.result.field(plain, fieldOf(plain)))
+    return path(this.result.field(plain, attributeOf(plain)))
   }
 
   condition(): CopyTest {
@@ -217,12 +221,15 @@ export class AmpReader {
     this.#at++
     const right = this.value()
     const operator = (sign.text === "<>" ? "!=" : sign.text) as CopyOperator
-    // Marketing Cloud compares texts in any case.
+    // Marketing Cloud has an empty text for a value that is not there.
+    if ((operator === "==" || operator === "!=") && right.kind === "literal" && right.value === "") {
+      return compare(left, operator, path("blank"))
+    }
+    // Marketing Cloud compares texts in any case, and true as a text.
     const isText = [left, right].some((one) => one.kind === "literal" && /[a-z]/i.test(String(one.value)))
-    const isTruth = [left, right].some((one) => one.kind === "literal" && /^(?:true|false)$/i.test(String(one.value)))
-    return isText && !isTruth && (operator === "==" || operator === "!=")
+    return isText && (operator === "==" || operator === "!=")
       ? compare(this.#lower(left), operator, this.#lower(right))
-      : compare(left, operator, right)
+      : compareAnyType(left, operator, right)
   }
 
   /** `Empty(x) == "true"` is the condition itself. */
@@ -314,11 +321,11 @@ export class AmpReader {
       case "getsendtime":
         return now
       case "formatdate":
-        return dated(first, args[1], "net")
+        return timed(first, args.slice(1, 3), args[3])
       case "format":
         return /^[ncp]\d?$/i.test(literalOf(args[1], "the format"))
-          ? numberOf(first, args[1], args[2])
-          : dated(first, args[1], "net")
+          ? numberOf(first, args[1], args[3])
+          : timed(first, args.slice(1, 2), args[3])
       case "formatcurrency":
         return moneyOf(first, args[1])
       case "formatnumber":
@@ -353,6 +360,18 @@ export class AmpReader {
 /** The time of sending. Alone, Marketing Cloud shows it as in `8/5/2026 12:41:23 AM`. */
 export const now = path('"now"')
 export const timeFormat = literal("%-m/%-d/%Y %-I:%M:%S %p")
+
+/** Writes a date with the patterns of the date and of the time. Names of months and days are English. */
+const timed = (input: Value, patterns: ReadonlyArray<Value>, locale: Value | undefined): Value => {
+  const pattern = patterns.map((one) => literalOf(one, "the format of the date")).filter((one) => one !== "").join(" ")
+  const language = locale === undefined ? "en" : literalOf(locale, "the language")
+  if (!/^en\b/i.test(language) && /MMM|ddd/.test(pattern)) {
+    throw new NoEquivalent(
+      "Write the month as a number, or pass the date as a field: names of months and days are English",
+    )
+  }
+  return dated(input, literal(pattern), "net")
+}
 
 const numberOf = (input: Value, format: Value | undefined, locale: Value | undefined): Value => {
   const [, kind = "", digits = ""] = /^([NCP])(\d?)$/i.exec(literalOf(format, "the format")) ?? []

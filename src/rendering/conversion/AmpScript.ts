@@ -1,6 +1,6 @@
-import { fieldOf, ownWords } from "../dialects/Notation.ts"
+import { ownWords } from "../dialects/Notation.ts"
 import { marketingCloudStrings } from "../dialects/TextNotations.ts"
-import { AmpReader, now, timeFormat, type Variables } from "./AmpExpressions.ts"
+import { AmpReader, attributeOf, now, timeFormat, type Variables } from "./AmpExpressions.ts"
 import { filter, NoEquivalent } from "./Expression.ts"
 import { linkTo, targetOf } from "./Links.ts"
 import type { Result } from "./Result.ts"
@@ -53,7 +53,7 @@ export class AmpScript {
     const fields = new Set<string>()
     const names = /%%([A-Za-z_][\w. -]*)%%|\[([A-Za-z_][\w. -]*)\](?!%%)|AttributeValue\(\s*["']([^"']+)["']/gi
     for (const [, string, attribute, named] of result.source.matchAll(names)) {
-      fields.add(fieldOf((string ?? attribute ?? named)!.trim()))
+      fields.add(attributeOf((string ?? attribute ?? named)!.trim()))
     }
     this.#variables = { names: new Map(), fields }
   }
@@ -79,7 +79,7 @@ export class AmpScript {
     const target = targetOf(name)
     if (target !== undefined) return result.emit(`{{ ${linkTo(result, target, text, at)} }}`, at)
     if (known !== undefined && !known.startsWith("{{")) return result.keep(text, at, ownWords)
-    result.convert(text, at, () => known ?? `{{ ${result.field(text, fieldOf(name))} }}`)
+    result.convert(text, at, () => known ?? `{{ ${result.field(text, attributeOf(name))} }}`)
   }
 
   #inline(code: string, text: string, at: number): void {

@@ -35,6 +35,9 @@ const tableOf = (style: DateStyle): Table => {
  */
 export const strftimeOf = (pattern: string, style: DateStyle): string => {
   const table = tableOf(style)
+  if (style === "net" && /^[A-Za-z]$/.test(pattern)) {
+    throw new NoEquivalent('Write the format with directives such as "%-d %B %Y": its one letter names a whole format')
+  }
   let made = ""
   for (let at = 0; at < pattern.length;) {
     const rest = pattern.slice(at, at + 200)

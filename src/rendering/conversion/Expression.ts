@@ -49,6 +49,19 @@ export const compare = (left: Value, operator: CopyOperator, right: Value): Copy
   right,
 })
 
+/** Compares values of platforms for which a number, true and false equal their text, such as 100 and "100". */
+export const compareAnyType = (left: Value, operator: CopyOperator, right: Value): CopyTest => {
+  if (left.kind === "literal" && right.kind !== "literal") {
+    if (operator === "==" || operator === "!=") return compareAnyType(right, operator, left)
+  }
+  const text = right.kind === "literal" ? String(right.value) : ""
+  const isEquality = operator === "==" || operator === "!="
+  const plain = /^(?:true|false)$/.test(text) ? text === "true" : Number(text)
+  if (!isEquality || left.kind === "literal" || text !== String(plain)) return compare(left, operator, right)
+  const parts = [literal(plain), literal(text)].map((one) => compare(left, operator, one))
+  return { kind: operator === "==" ? "or" : "and", parts }
+}
+
 export const not = (of: CopyTest): CopyTest => ({ kind: "not", of })
 
 /** Returns the value with the first letter in upper case and the others unchanged. */
@@ -60,9 +73,14 @@ export const capitalFirst = (value: Value): Value => ({
   ],
 })
 
-/** Returns the length of a list or text. */
-export const sizeOf = (value: Value): Value =>
-  value.kind === "path" ? path(`${value.path}.size`) : filter(value, "size")
+/** Returns the length of a list or text, which is 0 for an absent value. */
+export const sizeOf = (value: Value): Value => filter(value, "size")
+
+/** Returns the length as a path, which is nothing for an absent value. */
+const sizePathOf = (value: Value): Value =>
+  value.kind === "filter" && value.name === "size" && value.input.kind === "path"
+    ? path(`${value.input.path}.size`)
+    : value
 
 /** Whether a value is the state of a loop, which is always true or false. */
 export const isLoopState = (value: Value): boolean =>
@@ -90,9 +108,10 @@ const withoutNot = (condition: CopyTest, negated = false): CopyTest => {
   }
   if (condition.kind === "truth" && condition.truth !== "liquid") {
     const operator = negated ? "==" as const : "!=" as const
-    const blank = compare(condition.value, operator, path("blank"))
+    const value = sizePathOf(condition.value)
+    const blank = compare(value, operator, path("blank"))
     if (condition.truth === "blank") return blank
-    return { kind: negated ? "or" : "and", parts: [blank, compare(condition.value, operator, literal(0))] }
+    return { kind: negated ? "or" : "and", parts: [blank, compare(value, operator, literal(0))] }
   }
   if (!negated) return condition
   if (condition.kind === "compare" && opposite[condition.operator] !== undefined) {
@@ -178,7 +197,7 @@ export class ExpressionWriter {
     }
     if (condition.kind === "truth") return this.operand(condition.value)
     if (condition.kind === "compare") {
-      const left = this.operand(condition.left)
+      const left = this.operand(condition.operator === ">" ? sizePathOf(condition.left) : condition.left)
       const right = this.operand(condition.right)
       return { before: left.before + right.before, text: `${left.text} ${condition.operator} ${right.text}` }
     }

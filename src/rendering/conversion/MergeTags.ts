@@ -2,6 +2,7 @@ import { fetchFirst, fieldOf, ownWords } from "../dialects/Notation.ts"
 import { mergeFilters, mergeTags } from "../dialects/TextNotations.ts"
 import {
   compare,
+  compareAnyType,
   type CopyOperator,
   type CopyTest,
   filter,
@@ -58,7 +59,11 @@ export class MergeTags {
     const value = /^-?\d+(?:\.\d+)?$/.test(right)
       ? literal(Number(right))
       : literal(right.replace(/^(["'])(.*)\1$/, "$2"))
-    return compare(this.#field(name), (sign === "=" ? "==" : sign) as CopyOperator, value)
+    const operator = (sign === "=" ? "==" : sign) as CopyOperator
+    // Mailchimp has texts alone: a field that nobody filled in is an empty text, and 5 is "5".
+    return right === ""
+      ? compare(this.#field(name), operator, path("blank"))
+      : compareAnyType(this.#field(name), operator, value)
   }
 
   #tag(inner: string, text: string, at: number): void {

@@ -1,6 +1,6 @@
 import { goTemplates } from "../dialects/GoTemplates.ts"
 import { foreignOutputs } from "../dialects/LiquidRelatives.ts"
-import { type Notation, replacementOf } from "../dialects/Notation.ts"
+import { fieldOf, type Notation, ownWords, replacementOf } from "../dialects/Notation.ts"
 import { partsOf } from "../dialects/Parts.ts"
 import { strongNotations, weakNotations } from "../dialects/TextNotations.ts"
 import type { Result } from "./Result.ts"
@@ -17,6 +17,34 @@ const linkElements: ReadonlyArray<Notation> = [
   { platform: "Campaign Monitor", pattern: /<\/unsubscribe>/gi, write: "</a>" },
 ]
 
+const conditional = (platform: string, pattern: RegExp): Notation => ({
+  platform,
+  pattern,
+  write: "Write the condition in Liquid, such as {% if plan == 'pro' %}, {% else %} and {% endif %}",
+})
+
+/** Conditions and other parts that are no placeholder of a value. */
+const partsWithoutEquivalent: ReadonlyArray<Notation> = [
+  conditional("ActiveCampaign", /%\/?(?:IF|ELSEIF|ELSE|ENDIF)\b[^%\n]{0,200}%/g),
+  conditional("Campaign Monitor", /\[(?:if|elseif):[^\]\n]{0,200}\]|\[(?:else|endif)\]/gi),
+  {
+    platform: "ActiveCampaign",
+    pattern: /%TODAY(?:[+-]\d+)?\*?%/g,
+    write: "Write {{ 'now' | date: '%-d %B %Y' }} with the format of the account",
+  },
+  { platform: "ActiveCampaign", pattern: /%SENDER-INFO[A-Z-]*%/g, write: ownWords },
+  {
+    platform: "Campaign Monitor",
+    pattern: /\[current(?:day|dayname|month|monthname|year)\]|<current\w+>/gi,
+    write: "Write {{ 'now' | date: '%Y' }}",
+  },
+  {
+    platform: "Campaign Monitor",
+    pattern: /\[([a-z][\w ]{0,60})\](?!\()/gi,
+    write: ([, name = ""]) => `{{ ${fieldOf(name)} }}`,
+  },
+]
+
 interface Found {
   readonly begin: number
   readonly text: string
@@ -24,10 +52,11 @@ interface Found {
 }
 
 const foundIn = (source: string, notations: ReadonlyArray<Notation>): ReadonlyArray<Found> => {
-  const { text } = partsOf(source)
+  // Platforms replace their placeholders in all elements. Parts of Liquid are spaces.
+  const text = partsOf(source).text.withoutLiquid
   const found: Array<Found> = []
   for (const notation of notations) {
-    for (const match of text.withoutSamples.matchAll(notation.pattern)) {
+    for (const match of text.matchAll(notation.pattern)) {
       const write = replacementOf(notation, match)
       if (write !== undefined) found.push({ begin: match.index, text: match[0], write })
     }
@@ -50,7 +79,8 @@ const foundInOutputs = (source: string): ReadonlyArray<Found> =>
 export const convertPlaceholders = (result: Result, platform: string | undefined): void => {
   const weak = platform === undefined ? [] : weakNotations.filter((notation) => notation.platform.includes(platform))
   const { source } = result
-  const all = [...foundInOutputs(source), ...foundIn(source, [...linkElements, ...strongNotations, ...weak])]
+  const own = platform === undefined ? [] : partsWithoutEquivalent.filter((notation) => notation.platform === platform)
+  const all = [...foundInOutputs(source), ...foundIn(source, [...own, ...linkElements, ...strongNotations, ...weak])]
     .toSorted((one, other) => one.begin - other.begin || other.text.length - one.text.length)
   let from = 0
   for (const { begin, text, write } of all) {
@@ -58,8 +88,12 @@ export const convertPlaceholders = (result: Result, platform: string | undefined
     result.emit(source.slice(from, begin), from)
     from = begin + text.length
     const field = usable.exec(write)
-    if (field === null) result.keep(text, begin, /^[{<]/.test(write) ? `Write ${write}` : write)
-    else {
+    if (field === null) {
+      const remedy = /^[{<]/.test(write) ? `Write ${write}` : write
+      result.find("mend", begin, text, remedy)
+      // The braces prevent that the part is saved as a text.
+      result.keep(/^[%[]/.test(text) ? `{{ ${text} }}` : text, begin, remedy)
+    } else {
       if (field[1] !== undefined && field[1] !== "unsubscribe_url") result.field(text, field[1])
       result.emit(write, begin)
     }

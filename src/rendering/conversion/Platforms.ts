@@ -1,5 +1,5 @@
 import type { CopyPlatform } from "../../domain/CopyPlatform.ts"
-import { ownWords, writeOut } from "../dialects/Notation.ts"
+import { ownWords, sendToFewer, writeOut } from "../dialects/Notation.ts"
 import type { DateStyle } from "./DatePatterns.ts"
 import type { Roots } from "./Names.ts"
 
@@ -27,7 +27,15 @@ const placeholders = { family: "placeholders", roots: {}, dates: "php", isUnesca
 /** The facts of each platform. */
 export const platforms = {
   activecampaign: { ...placeholders, placeholders: "ActiveCampaign" },
-  braze: { ...liquid, roots: {} },
+  braze: {
+    ...liquid,
+    roots: {
+      context: "event",
+      event_properties: "event",
+      api_trigger_properties: "event",
+      canvas_entry_properties: "event",
+    },
+  },
   campaignmonitor: { ...placeholders, placeholders: "Campaign Monitor" },
   clevertap: { ...liquid, roots: { Profile: "", profile: "", Event: "event" } },
   customerio: {
@@ -61,10 +69,11 @@ export const platforms = {
   moengage: {
     ...django,
     dates: "php",
-    roots: { UserAttribute: "", EventAttribute: "event" },
+    roots: { UserAttribute: "", EventAttribute: "event", MOE_NOT_SEND: { remedy: sendToFewer } },
   },
   onesignal: { ...liquid, roots: { "user.tags": "", "message.custom_data": "" } },
   sendgrid: { ...handlebars, dates: "moment" },
   sfmc: { family: "ampscript", roots: {}, dates: "net", isUnescaped: true },
-  other: placeholders,
+  // All signs.
+  other: { ...placeholders, placeholders: "" },
 } as const satisfies Readonly<Record<CopyPlatform, CopyFacts>>

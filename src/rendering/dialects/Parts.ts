@@ -17,6 +17,8 @@ export interface Parts {
   /** Names that tags define, such as the variable of a loop. */
   readonly locals: ReadonlySet<string>
   readonly text: {
+    /** Without Liquid, `raw` and comments. */
+    readonly withoutLiquid: string
     /** Without Liquid, `raw` and comments, and without `pre`, `code`, `style` and `textarea`. */
     readonly withoutSamples: string
     /** In addition without scripts and texts in backticks. */
@@ -106,5 +108,5 @@ export const partsOf = (source: string): Parts => {
     /`[^`\n]{0,200}`/g,
     (code) => spaces(code.length),
   )
-  return { liquid, locals, text: { withoutSamples, withoutCode } }
+  return { liquid, locals, text: { withoutLiquid: text, withoutSamples, withoutCode } }
 }

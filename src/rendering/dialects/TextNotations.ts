@@ -292,7 +292,7 @@ export const strongNotations: ReadonlyArray<Notation> = [
   },
   {
     platform: "Campaign Monitor",
-    pattern: /\[([A-Za-z]\w{0,60}),\s*fallback=([^\]\n]{0,80})\]/g,
+    pattern: /\[([A-Za-z][\w ]{0,60}),\s*fallback=([^\]\n]{0,80})\]/g,
     write: ([, name = "", fallback = ""]) => `{{ ${fieldOf(name)} | default: "${fallback.replaceAll('"', "")}" }}`,
   },
   {

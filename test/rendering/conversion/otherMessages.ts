@@ -52,6 +52,16 @@ export const mergeTagMessages: Readonly<Record<string, Message>> = {
     source: "2*|x|*3 and *|FNAME|*",
     shows: [[{ first_name: "Ann" }, "2*|x|*3 and Ann"]],
   },
+  "number in a condition": {
+    from: "mailchimp",
+    source: "*|IF:POINTS=100|*Y*|ELSE:|*N*|END:IF|**|IF:AGE >= 18|*A*|END:IF|*",
+    shows: [[{ "points": 100, "age": 20 }, "YA"], [{ "points": "100", "age": "20" }, "YA"], [{}, "N"]],
+  },
+  "comparison with an empty text": {
+    from: "mailchimp",
+    source: "*|IF:FNAME!=|*Hi *|FNAME|**|ELSE:|*Hi*|END:IF|*",
+    shows: [[{}, "Hi"], [{ "first_name": "A" }, "Hi A"]],
+  },
 }
 
 export const ampScriptMessages: Readonly<Record<string, Message>> = {
@@ -137,6 +147,47 @@ export const ampScriptMessages: Readonly<Record<string, Message>> = {
     source: '<script runat="server">Write("x")</script>',
     mend: [/Compute the values/],
   },
+  "comparison with an empty text": {
+    from: "sfmc",
+    source:
+      '%%[ SET @fn = AttributeValue("FirstName") IF @fn != "" THEN ]%%Hi %%=v(@fn)=%%%%[ ELSE ]%%Hello%%[ ENDIF ]%%',
+    shows: [[{ "first_name": "A" }, "Hi A"], [{}, "Hello"], [{ "first_name": "" }, "Hello"]],
+  },
+  "number that equals its text": {
+    from: "sfmc",
+    source: '%%[ IF @points == "100" THEN ]%%Y%%[ ELSE ]%%N%%[ ENDIF ]%%%%[ IF [Tier] == 1 THEN ]%%T%%[ ENDIF ]%%',
+    shows: [[{ "points": 100, "Tier": "1" }, "YT"], [{ "points": "100", "Tier": 1 }, "YT"]],
+  },
+  "date with a time": {
+    from: "sfmc",
+    source: '%%=FormatDate(@d, "MMMM d, yyyy", "h:mm tt")=%%',
+    shows: [[{ "d": "2026-03-04T15:06:07Z" }, "March 4, 2026 3:06 PM"]],
+  },
+  "date in another language": {
+    from: "sfmc",
+    source: '%%=FormatDate(@d, "dd. MMMM yyyy", "", "de-DE")=%%',
+    mend: [/Write the month as a number, or pass the date as a field: na/],
+  },
+  "letter that names a date format": {
+    from: "sfmc",
+    source: '%%=FormatDate(@d, "d")=%%',
+    mend: [/Write the format with directives such as "%-d %B %Y": its on/],
+  },
+  "address with a space": {
+    from: "sfmc",
+    source: '<a href="https://x.y/?e=%%=URLEncode(@e)=%%&n=%%FirstName%%">',
+    shows: [[{ "e": "a b", "first_name": "A" }, '<a href="https://x.y/?e=a%20b&n=A">']],
+  },
+  "usual fields in any case": {
+    from: "sfmc",
+    source: "%%FIRSTNAME%% %%firstname%% %%=AttributeValue('FirstName')=%% [x]",
+    shows: [[{ "first_name": "A" }, "A A A [x]"]],
+  },
+  "truth as a text": {
+    from: "sfmc",
+    source: "%%[ IF @vip == 'True' THEN ]%%V%%[ ENDIF ]%%%%[ IF @a == true THEN ]%%A%%[ ENDIF ]%%",
+    shows: [[{ "vip": "True", "a": true }, "VA"], [{ "vip": true, "a": "true" }, "VA"], [{ "vip": "true" }, "V"]],
+  },
 }
 
 export const placeholderMessages: Readonly<Record<string, Message>> = {
@@ -169,5 +220,50 @@ export const placeholderMessages: Readonly<Record<string, Message>> = {
     from: "other",
     source: 'Hi {{ .Subscriber.FirstName }} {{ .Tx.Data.code }} <a href="{{ UnsubscribeURL }}">out</a>',
     shows: [[{ first_name: "Ann", event: { code: "X" }, unsubscribe_url: "u" }, 'Hi Ann X <a href="u">out</a>']],
+  },
+  "condition of ActiveCampaign": {
+    from: "activecampaign",
+    source: "%IF $PLAN=pro%Pro%ELSE%Free%/IF% 100%FUN%",
+    mend: [
+      /Write the condition in Liquid, such as \{% if plan == 'pro' %/,
+      /Write the condition in Liquid, such as \{% if plan == 'pro' %/,
+      /Write the condition in Liquid, such as \{% if plan == 'pro' %/,
+    ],
+  },
+  "date and sender of ActiveCampaign": {
+    from: "activecampaign",
+    source: "%TODAY% %TODAY+5% %SENDER-INFO-SINGLELINE% %WEBCOPY%",
+    mend: [
+      /Write \{\{ 'now' \| date: '%-d %B %Y' \}\} with the format of the/,
+      /Write \{\{ 'now' \| date: '%-d %B %Y' \}\} with the format of the/,
+      /Write the words here, or pass them as a field, such as \{\{ co/,
+      /Pass the address as a field, such as \{\{ browser_url \}\}/,
+    ],
+  },
+  "placeholder in a style": {
+    from: "activecampaign",
+    source: "<pre>%FIRSTNAME%</pre><style>.a{color:%COLOR%}</style>",
+    shows: [[{ "first_name": "A", "color": "red" }, "<pre>A</pre><style>.a{color:red}</style>"]],
+  },
+  "condition of Campaign Monitor": {
+    from: "campaignmonitor",
+    source: "[if:plan=pro]Pro[elseif:plan=basic]B[else]Free[endif] [currentyear] [email]",
+    mend: [
+      /Write the condition in Liquid, such as \{% if plan == 'pro' %/,
+      /Write the condition in Liquid, such as \{% if plan == 'pro' %/,
+      /Write the condition in Liquid, such as \{% if plan == 'pro' %/,
+      /Write the condition in Liquid, such as \{% if plan == 'pro' %/,
+      /Write \{\{ 'now' \| date: '%Y' \}\}/,
+    ],
+  },
+  "signs of several platforms": {
+    from: "other",
+    source: "Hi <%= user.name %> ${city} [[zip]] {first_name}",
+    shows: [[{ user: { name: "A" }, city: "O", zip: "1", first_name: "F" }, "Hi A O 1 F"]],
+  },
+  "field with a space": {
+    from: "campaignmonitor",
+    source: "[fullname] [email,fallback=x] [Favourite Colour,fallback=blue] [1] [link](https://x)",
+    shows: [[{ "fullname": "F", "email": "e" }, "F e blue [1] [link](https://x)"]],
   },
 }
