@@ -82,3 +82,38 @@ export const withSpaceSigns = (liquid: string, { stripsAfter, stripsBefore }: Br
   const begun = stripsBefore ? liquid.replace(/^\{([{%])(?!-)/, "{$1-") : liquid
   return stripsAfter ? begun.replace(/(?<!-)([}%])\}$/, "-$1}") : begun
 }
+
+/** Whether a part of Handlebars is no output. Its signs for white space apply to the texts around it. */
+export const isHandlebarsBlock = ({ inner, kind }: BracePart): boolean =>
+  kind === "comment" || /^(?:[#/^>]|else\b)/.test(inner)
+
+/** Applies the signs for white space of parts for which `isMeant` holds to the texts around them. */
+export const withSpaceControl = (
+  parts: ReadonlyArray<BracePart>,
+  isMeant: (part: BracePart) => boolean,
+): ReadonlyArray<BracePart> =>
+  parts.map((part, place) => {
+    if (part.kind !== "text") return part
+    const [before, after] = [parts[place - 1], parts[place + 1]]
+    const begun = before?.stripsAfter === true && isMeant(before) ? part.text.trimStart() : part.text
+    const text = after?.stripsBefore === true && isMeant(after) ? begun.trimEnd() : begun
+    return { ...part, begin: part.begin + part.text.length - begun.length, text, inner: text }
+  })
+
+/** Finds the loops of Handlebars that use the keys of an object, and the names that are read outside of loops. */
+export const scopesOf = (parts: ReadonlyArray<BracePart>) => {
+  const pairs = new Set<BracePart>()
+  const top = new Set<string>()
+  /** The open loops and objects. */
+  const open: Array<BracePart> = []
+  for (const part of parts) {
+    if (part.kind !== "output") continue
+    if (/^#(?:each|with)\b/.test(part.inner)) open.push(part)
+    else if (/^\/\s*(?:each|with)\b/.test(part.inner)) open.pop()
+    else if (/@key\b/.test(part.inner) && open.length > 0) pairs.add(open.at(-1)!)
+    if (open.length === 0) {
+      for (const [name] of part.inner.matchAll(/[A-Za-z_]\w*/g)) top.add(name)
+    }
+  }
+  return { pairs, top }
+}

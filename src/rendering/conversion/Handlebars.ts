@@ -1,8 +1,17 @@
 import { comparisons, operators } from "../dialects/Handlebars.ts"
-import { fetchFirst, sendToFewer, writeOut } from "../dialects/Notation.ts"
-import { type BracePart, bracePartsOf, handlebars, withSpaceSigns } from "./Braces.ts"
+import { fetchFirst, isUsualField, sendToFewer, writeOut } from "../dialects/Notation.ts"
+import {
+  type BracePart,
+  bracePartsOf,
+  handlebars,
+  isHandlebarsBlock,
+  scopesOf,
+  withSpaceControl,
+  withSpaceSigns,
+} from "./Braces.ts"
 import {
   compare,
+  compareAnyType,
   type CopyOperator,
   type CopyTest,
   filter,
@@ -16,7 +25,8 @@ import {
 import { type Call, CallReader, type Param, splitUp } from "./HandlebarsCalls.ts"
 import { linkTo, targetOf } from "./Links.ts"
 import { type Part, partsOfPath, pathText } from "./Names.ts"
-import { type CopyOperation, dated, literalOf, moneyOf, operate, orDefault } from "./Operations.ts"
+import { captures, formattedNumber, helperNames, operations } from "./HandlebarsOperations.ts"
+import { dated, literalOf, operate, orDefault } from "./Operations.ts"
 import { Expressions, type Speech } from "./Pythonic.ts"
 import type { Result } from "./Result.ts"
 
@@ -32,41 +42,20 @@ interface Frame {
 
 const root: Frame = { parts: [], isLoop: false, isPair: false }
 
-/** Operations whose meaning in Handlebars is their own. */
-const operations: Readonly<Record<string, CopyOperation>> = {
-  defaultifempty: (input, [otherwise = literal("")]) => orDefault(input, otherwise, "blank"),
-  capitalize: (input) => filter(input, "titlecase"),
-  capitalizefully: (input) => filter(input, "titlecase"),
-  propercase: (input) => filter(input, "titlecase"),
-  title: (input) => filter(input, "titlecase"),
-  abbreviate: (input, args) => filter(input, "truncate", ...args),
-  substring: (input, [from = literal(0), to]) => {
-    const begin = Number(literalOf(from, "the begin"))
-    const length = to === undefined ? 1_000_000 : Number(literalOf(to, "the end")) - begin
-    return filter(input, "slice", literal(begin), literal(length))
-  },
-  striptags: (input) => filter(input, "strip_html"),
-  urlencode: (input) => filter(input, "url_encode"),
-  url: (input) => filter(input, "url_encode"),
-  tojson: (input) => filter(input, "json"),
-  json: (input) => filter(input, "json"),
-  lookup: (input, [key = literal(0)]) => {
-    if (input.kind !== "path" || key.kind === "filter") throw new NoEquivalent(fetchFirst)
-    if (key.kind === "path") return path(`${input.path}[${key.path}]`)
-    return path(`${input.path}${pathText(["x", literalOf(key, "the key")]).slice(1)}`)
-  },
-}
-
-const own = new Set(["fetch", "sendskip", "snippet", "eachproperty", "catalog", "collection"])
+const readOutside = (name: string): string =>
+  `Write {{ ${name} }} if it is a field of the person: Iterable reads a name that an item lacks outside of the loop`
 
 /** Converts one source. */
 export class Handlebars {
   readonly #frames: Array<Frame> = [root]
   readonly #parts: ReadonlyArray<BracePart>
-  /** Parts whose loop uses the keys of an object. */
-  readonly #pairs: ReadonlySet<BracePart>
-  /** Names read at the top level. In Iterable, a name that an item lacks is read there. */
-  readonly #top: ReadonlySet<string>
+  /** Loops that use keys, and names read at the top level. In Iterable, a name that an item lacks is read there. */
+  readonly #scopes: ReturnType<typeof scopesOf>
+
+  /** Names of items that were reported, because Iterable may read them outside of the loop. */
+  readonly #inner = new Set<string>()
+  /** Offset of the part that is converted. */
+  #at = 0
 
   /** Whether the source has a name that the variable of a loop would have. */
   readonly #hasItem: boolean
@@ -79,33 +68,30 @@ export class Handlebars {
     /** Whether lines that have only a block tag are no lines of the text. */
     readonly isText: boolean,
   ) {
-    this.#parts = bracePartsOf(result.source, handlebars)
-    const pairs = new Set<BracePart>()
-    const top = new Set<string>()
-    /** The open loops and objects. */
-    const open: Array<BracePart> = []
-    for (const part of this.#parts) {
-      if (part.kind !== "output") continue
-      if (/^#(?:each|with)\b/.test(part.inner)) open.push(part)
-      else if (/^\/\s*(?:each|with)\b/.test(part.inner)) open.pop()
-      else if (/@key\b/.test(part.inner) && open.length > 0) pairs.add(open.at(-1)!)
-      if (open.length === 0) {
-        for (const [name] of part.inner.matchAll(/[A-Za-z_]\w*/g)) top.add(name)
-      }
-    }
+    this.#parts = withSpaceControl(bracePartsOf(result.source, handlebars), isHandlebarsBlock)
     this.#hasItem = /\bitem\b/.test(result.source)
-    this.#pairs = pairs
-    this.#top = top
+    this.#scopes = scopesOf(this.#parts)
   }
 
   convert(): void {
     const { result } = this
     let skipsBreak = false
+    let isLiteral = false
     for (const [place, part] of this.#parts.entries()) {
+      if (part.kind !== "text" && (isLiteral || this.#isEscaped(place))) {
+        result.emit(isLiteral ? part.text : `{% raw %}${part.text}{% endraw %}`, part.begin)
+        continue
+      }
       if (part.kind === "text") {
+        const raw = part.text.lastIndexOf("{% raw %}")
+        const end = part.text.lastIndexOf("{% endraw %}")
+        isLiteral = raw > end || (isLiteral && end === -1)
         const before = this.#standsAlone(place + 1) ? part.text.replace(/[ \t]*$/, "") : part.text
         const skipped = skipsBreak ? /^[ \t]*\r?\n/.exec(before)?.[0].length ?? 0 : 0
-        this.#text(before.slice(skipped), part.begin + skipped)
+        this.#text(
+          before.slice(skipped, /\\$/.test(before) && place + 1 < this.#parts.length ? -1 : undefined),
+          part.begin + skipped,
+        )
         skipsBreak = false
         continue
       }
@@ -116,6 +102,12 @@ export class Handlebars {
       } else this.#part(part)
     }
     result.finish()
+  }
+
+  /** Whether a backslash makes a part a text. Two are one backslash before a part. */
+  #isEscaped(place: number): boolean {
+    const before = this.#parts[place - 1]
+    return before?.kind === "text" && /(?:^|[^\\])\\$/.test(before.text)
   }
 
   /** Writes a text. In Iterable, double brackets in it are data of a feed. */
@@ -143,6 +135,7 @@ export class Handlebars {
 
   #part(part: BracePart): void {
     const { begin: at, inner, text } = part
+    this.#at = at
     const isRaw = text.startsWith("{{{") || inner.startsWith("&")
     const [, sign, word] = /^(#\*?>?|\/|\^|>)\s*([^]*)$/.exec(inner) ?? []
     if (sign === "/") return this.#close(word!.trim(), text, at)
@@ -185,7 +178,7 @@ export class Handlebars {
   #expression(inner: string): Value {
     const tokens = splitUp(inner)
     const [first = ""] = tokens
-    if (tokens.length === 1 && !/^["'(]/.test(first) && !own.has(first.toLowerCase())) return this.#path(first)
+    if (tokens.length === 1 && !/^["'(]/.test(first) && !helperNames.has(first.toLowerCase())) return this.#path(first)
     return this.#call(new CallReader(tokens.slice(1)).call(first))
   }
 
@@ -217,7 +210,11 @@ export class Handlebars {
     const base = frame.isPair ? [...frame.parts, 1] : frame.parts
     if (base.length === 0) return this.#named(parts, text)
     const item = path(pathText([...base, ...parts]))
-    if (!this.looksOutside || isThis || isOuter || !this.#top.has(String(parts[0]))) {
+    if (!this.looksOutside || isThis || isOuter || parts.length === 0) return item
+    const name = String(parts[0])
+    if (!this.#scopes.top.has(name) && !isUsualField(name)) {
+      if (!this.#inner.has(name)) this.result.find("check", this.#at, text, readOutside(name))
+      this.#inner.add(name)
       return item
     }
     return { kind: "choice", test: compare(item, "!=", path("nil")), yes: item, no: this.#named(parts, text) }
@@ -268,9 +265,21 @@ export class Handlebars {
         const input = zone === undefined ? given(0) : filter(given(0), "time_zone", this.#value(zone))
         return dated(input, pattern === undefined ? undefined : this.#value(pattern), this.speech.dates)
       }
-      case "numberformat":
-        return this.#number(given(0), params[1] === undefined ? "" : literalOf(given(1), "the format"), params[2])
-      case "now":
+      case "numberformat": {
+        const format = named.get("format") ?? params[1]
+        const locale = params[2] === undefined ? undefined : given(2)
+        return formattedNumber(
+          given(0),
+          format === undefined ? "" : literalOf(this.#value(format), "the format"),
+          locale,
+        )
+      }
+      case "now": {
+        const format = named.get("format") ?? params[0]
+        const zone = named.get("tz")
+        const now = zone === undefined ? literal("now") : filter(literal("now"), "time_zone", this.#value(zone))
+        return dated(now, format === undefined ? undefined : this.#value(format), this.speech.dates)
+      }
       case "date":
       case "timestamp":
         return dated(literal("now"), params[0] === undefined ? literal("%Y-%m-%d") : given(0), "php")
@@ -279,22 +288,24 @@ export class Handlebars {
       case "unsub":
         return path("unsubscribe_url")
     }
+    const take = (key: string, otherwise: string | boolean): Value => {
+      const value = named.get(key)
+      return value === undefined ? literal(otherwise) : this.#value(value)
+    }
     if (comparisons[word] !== undefined || word === "not") {
-      return { kind: "choice", test: this.#test(word, params), yes: literal(true), no: literal(false) }
+      return { kind: "choice", test: this.#test(word, params), yes: take("yes", true), no: take("no", false) }
+    }
+    if (word === "join" && named.size > 0) {
+      const joined = operate(name, given(0), params.slice(1).map((one) => this.#value(one)), this.speech, operations)
+      return { kind: "joined", parts: [take("prefix", ""), joined, take("suffix", "")] }
+    }
+    const [unknown] = named.keys()
+    if (unknown !== undefined) {
+      throw new NoEquivalent(`Compute the value before the call, and pass it as a field: ${unknown}= has no equivalent`)
     }
     if (params.length === 0) throw new NoEquivalent("Compute the value before the call, and pass it as a field")
     const args = params.slice(1).map((one) => this.#value(one))
     return operate(name, given(0), args, this.speech, operations)
-  }
-
-  #number(input: Value, format: string, locale: Param | undefined): Value {
-    if (format === "currency") return moneyOf(input, locale === undefined ? undefined : this.#value(locale))
-    if (format === "integer") return filter(filter(input, "round"), "number_with_delimiter")
-    if (format === "percent") {
-      return filter(filter(filter(input, "times", literal(100)), "round"), "append", literal("%"))
-    }
-    if (format === "") return filter(input, "number_with_delimiter")
-    throw new NoEquivalent('Write the number with a filter, such as money: "USD" or number_with_delimiter')
   }
 
   /** The condition of a helper that compares. */
@@ -304,8 +315,9 @@ export class Handlebars {
     if (operator === "and" || operator === "or") {
       return { kind: operator, parts: params.map((one) => this.#paramTest(one)) }
     }
-    const right = this.#value(params[1])
-    return compare(this.#value(params[0]), operator as CopyOperator, right)
+    const [left, right] = [this.#value(params[0]), this.#value(params[1])]
+    // Iterable compares 100 and "100" as equal.
+    return (this.looksOutside ? compareAnyType : compare)(left, operator as CopyOperator, right)
   }
 
   #paramTest(param: Param | undefined): CopyTest {
@@ -421,7 +433,7 @@ export class Handlebars {
   #each(part: BracePart, rest: string): void {
     const { begin: at, text } = part
     const { result } = this
-    const isPair = this.#pairs.has(part)
+    const isPair = this.#scopes.pairs.has(part)
     let isEntered = false
     result.open("each", text, at, "{% endfor %}", () => {
       const { locals, params } = new CallReader(splitUp(rest)).call("each")
@@ -430,7 +442,16 @@ export class Handlebars {
       const own: Array<readonly [string, ReadonlyArray<Part>]> = locals.length === 0
         ? []
         : [[locals[0]!, isPair ? [name, 1] : [name]]]
-      if (locals[1] !== undefined) own.push([locals[1], isPair ? [name, 0] : ["forloop", "index0"]])
+      const [, second] = locals
+      if (second !== undefined && !isPair && !/^(?:i|n|idx|index)$/i.test(second)) {
+        result.find(
+          "check",
+          at,
+          text,
+          `Write {{ ${name}[0] }} for ${second}, and ${name}[1] for ${name}, if the list is an object`,
+        )
+      }
+      if (second !== undefined) own.push([second, isPair ? [name, 0] : ["forloop", "index0"]])
       this.#enter({ parts: [name], isLoop: true, isPair }, own)
       isEntered = true
       return `${list.before}{% for ${name} in ${list.text} %}`
@@ -474,14 +495,4 @@ export class Handlebars {
     const name = this.result.newName("text")
     this.result.open(word, text, at, `{% endcapture %}{{ ${name} | ${filters} }}`, () => `{% capture ${name} %}`)
   }
-}
-
-/** Helpers around a text, with the filters for the text. */
-const captures: Readonly<Record<string, string>> = {
-  urlencode: "url_encode",
-  breaklines: "newline_to_br",
-  base64: "base64_encode",
-  upper: "upcase",
-  lower: "downcase",
-  md5: "md5",
 }

@@ -24,7 +24,7 @@ export const pathText = (parts: ReadonlyArray<Part>): string =>
  */
 export const partsOfPath = (text: string, hasBareKeys = true): ReadonlyArray<Part> | undefined => {
   const parts: Array<Part> = []
-  const token = /\.?([A-Za-z_$@][\w$@-]*)|\.(\d+)(?!\w)|\.?\[\s*(?:(\d+)|"([^"]*)"|'([^']*)'|([^\]"']+))\s*\]/y
+  const token = /\.?([\p{L}_$@][\p{L}\p{N}_$@-]*)|\.(\d+)(?!\w)|\.?\[\s*(?:(\d+)|"([^"]*)"|'([^']*)'|([^\]"']+))\s*\]/uy
   for (let at = 0; at < text.length; at = token.lastIndex) {
     token.lastIndex = at
     const found = token.exec(text)
@@ -68,6 +68,13 @@ export class CopyNames {
     return undefined
   }
 
+  /** Fails with `NoEquivalent` if a variable has the name of a field of the top level. */
+  failIfHidden(name: string): void {
+    if (this.local(name) !== undefined) {
+      throw new NoEquivalent(`Rename the variable ${name}: the field ${name} of the person has the same name`)
+    }
+  }
+
   /** Returns the value of a path. `written` is its text in the source. */
   value(parts: ReadonlyArray<Part>, written: string): Value {
     const [first = "", ...rest] = parts
@@ -79,6 +86,7 @@ export class CopyNames {
     if (root === "" && rest.length === 0) {
       throw new NoEquivalent(`Name a member of ${first}, such as ${first}.first_name`)
     }
+    if (root === "") this.failIfHidden(String(rest[0]))
     const target = root === undefined ? parts : root === "" ? rest : [root, ...rest]
     return path(this.result.field(written, pathText(target)))
   }

@@ -15,6 +15,7 @@ export const comparisons: Readonly<Record<string, string>> = {
   ifnoteq: "!=",
   ifneq: "!=",
   ne: "!=",
+  neq: "!=",
   isnt: "!=",
   ifgt: ">",
   gt: ">",

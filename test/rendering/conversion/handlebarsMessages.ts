@@ -159,6 +159,118 @@ export const iterableMessages: Readonly<Record<string, Message>> = {
   },
   "helper that nobody knows": { from: "iterable", source: "{{fancy a b}}", mend: [/"fancy" has no equivalent/] },
   "block that never ends": { from: "iterable", source: "{{#if a}}x", mend: [/it has none/] },
+  "time of sending in a format": {
+    from: "iterable",
+    source: "{{now format='MMM dd'}} {{now format=\"yyyy\"}}",
+    shows: [[{}, "Jan 01 1970"]],
+  },
+  "time of sending in a time zone": {
+    from: "iterable",
+    source: "{{now format='yyyy-MM-dd HH:mm' tz='America/New_York'}}",
+    shows: [[{}, "1969-12-31 19:00"]],
+  },
+  "number that is compared with its text": {
+    from: "iterable",
+    source: '{{#ifEq points 100}}Y{{else}}N{{/ifEq}}{{#ifEq zip "01067"}}Y{{else}}N{{/ifEq}}',
+    shows: [[{ "points": "100", "zip": "01067" }, "YY"], [{ "points": 100, "zip": 3 }, "YN"], [{}, "NN"]],
+  },
+  "text that is compared with its number": {
+    from: "iterable",
+    source: '{{#ifEq plan "1"}}Y{{else}}N{{/ifEq}}',
+    shows: [[{ "plan": 1 }, "Y"], [{ "plan": "1" }, "Y"]],
+  },
+  "words of a helper that compares": {
+    from: "iterable",
+    source: '{{or likesCoffee likesTea yes="hot" no="cold"}}',
+    shows: [[{ "likesTea": true }, "hot"], [{}, "cold"]],
+  },
+  "words of a helper that negates": {
+    from: "iterable",
+    source: '{{not adult yes="young" no="old"}}',
+    shows: [[{ "adult": true }, "old"], [{}, "young"]],
+  },
+  "list with a prefix and a suffix": {
+    from: "iterable",
+    source: '{{join ids ", " prefix="(" suffix=")"}}',
+    shows: [[{ "ids": [1, 2] }, "(1, 2)"]],
+  },
+  "several values that are joined": {
+    from: "iterable",
+    source: '{{join firstName lastName " "}}',
+    shows: [[{ "firstName": "A", "lastName": "B" }, "A B"]],
+  },
+  "named format of a number": {
+    from: "iterable",
+    source: '{{numberFormat price format="currency"}}',
+    shows: [[{ "price": 3 }, "$3.00"]],
+  },
+  "usual field of the person in a loop": {
+    from: "iterable",
+    source: "{{#each items}}{{firstName}}-{{name}};{{/each}}",
+    shows: [[{ "firstName": "Ann", "items": [{ "name": "a" }] }, "Ann-a;"]],
+  },
+  "name in a loop that may be outside": {
+    from: "iterable",
+    source: '{{#each items}}<a href="{{shopUrl}}/{{id}}">{{name}}</a>{{/each}}',
+    check: [/Write \{\{ shopUrl \}\} if it is a field of /, /Write \{\{ id \}\} if it is a field of the p/],
+  },
+  "braces behind a backslash": {
+    from: "iterable",
+    source: "Use \\{{firstName}} here: {{firstName}}",
+    shows: [[{ "firstName": "A" }, "Use {{firstName}} here: A"]],
+  },
+  "white space around blocks": {
+    from: "iterable",
+    source: "<p> {{~#if a~}} yes {{~else~}} no {{~/if~}} </p>",
+    shows: [[{ "a": 1 }, "<p>yes</p>"], [{}, "<p>no</p>"]],
+  },
+  "names in other scripts": {
+    from: "iterable",
+    source: "{{größe}} {{[größe]}} {{имя}}",
+    shows: [[{ "größe": "L", "имя": "Ann" }, "L L Ann"]],
+  },
+  "values that are not equal": {
+    from: "iterable",
+    source: "{{#neq a b}}x{{/neq}}",
+    shows: [[{ "a": 1, "b": 2 }, "x"], [{ "a": 1, "b": 1 }, ""]],
+  },
+  "calculation with a date": {
+    from: "iterable",
+    source: '{{dateMath "now" "+7d" format="dd"}}',
+    mend: [/Compute the value before the call, and pass it as a field: f/],
+  },
+  "conditional comment of Outlook": {
+    from: "iterable",
+    source: '<!--[if mso]><v:rect href="{{url}}"><![endif]-->{{!-- note {{x}} --}}{{name}}',
+    shows: [[{ "url": "https://a.b", "name": "N" }, '<!--[if mso]><v:rect href="https://a.b"><![endif]-->N']],
+  },
+  "line ends of Windows": {
+    from: "iterable",
+    format: "text",
+    source: "Hi\r\n{{#if a}}\r\nYes\r\n{{else}}\r\nNo\r\n{{/if}}\r\nBye\r\n",
+    shows: [[{ "a": 1 }, "Hi\r\nYes\r\nBye\r\n"], [{}, "Hi\r\nNo\r\nBye\r\n"]],
+  },
+  "loop in an object": {
+    from: "iterable",
+    source: "{{#with order}}{{id}}{{#each lines}}{{../id}}{{sku}}{{/each}}{{/with}}",
+    shows: [[{ "order": { "id": 1, "lines": [{ "sku": "s" }] } }, "11s"]],
+  },
+  "truth that is compared with its text": {
+    from: "iterable",
+    source: '{{#ifEq vip true}}y{{else}}n{{/ifEq}}{{#ifEq vip "true"}}y{{else}}n{{/ifEq}}',
+    shows: [[{ "vip": true }, "yy"], [{ "vip": "true" }, "yy"], [{}, "nn"]],
+  },
+  "second name of a loop": {
+    from: "iterable",
+    source: "{{#each byDay as |list day|}}{{day}}:{{#each list}}{{this}}{{/each}};{{/each}}",
+    check: [/Write \{\{ list\[0\] \}\} for day, and list\[1\]/],
+  },
+  "assigned number that is compared": {
+    from: "iterable",
+    source:
+      '{{#assign "n"}}{{math count "+" 1}}{{/assign}}{{#ifEq n 3}}three{{else}}x{{/ifEq}}{{#ifGt n 2}}more{{/ifGt}}',
+    shows: [[{ "count": 2 }, "threemore"]],
+  },
 }
 
 export const sendgridMessages: Readonly<Record<string, Message>> = {
@@ -182,5 +294,10 @@ export const sendgridMessages: Readonly<Record<string, Message>> = {
     from: "mandrill",
     source: '{{#if `total >= 100 || vip == "yes"`}}Free{{else}}{{upper s}}{{/if}}',
     shows: [[{ total: 120 }, "Free"], [{ vip: "yes", total: 1 }, "Free"], [{ total: 1, s: "a" }, "A"]],
+  },
+  "offset of a time zone": {
+    from: "sendgrid",
+    source: '{{formatDate timeStamp "YYYY-MM-DD HH:mm" "-0800"}}',
+    shows: [[{ "timeStamp": "2026-03-04T15:06:07Z" }, "2026-03-04 07:06"]],
   },
 }
