@@ -1,6 +1,6 @@
 import { loopNames } from "../dialects/LiquidRelatives.ts"
 import { foreignTags } from "../dialects/LiquidTags.ts"
-import { type BracePart, bracePartsOf, pythonic, withSpaceSigns } from "./Braces.ts"
+import { type BracePart, bracePartsOf, pythonic, withSpaceControl, withSpaceSigns } from "./Braces.ts"
 import { filter, literal, NoEquivalent, type Value } from "./Expression.ts"
 import { linkTag, linkTo, targetOf } from "./Links.ts"
 import type { Part } from "./Names.ts"
@@ -24,10 +24,17 @@ const valueTags: Readonly<Record<string, (args: ReadonlyArray<Value>) => Value>>
 }
 
 /** Liquid, which the other languages do not have: a space behind the colon of a filter, and words of its own. */
-const liquidOnly = /\|\s*\w+:\s|^\[|\s(?:blank|nil|contains)(?:\s|$)|\s(?:limit|offset):/
+const isLiquid = (source: string): boolean =>
+  /\|\s*\w+:\s|^\[|\s(?:blank|nil|contains)(?:\s|$)|\s(?:limit|offset):/.test(
+    source.replace(/"[^"]*"|'[^']*'/g, "''"),
+  )
 
 /** Tags of Liquid, which the other languages do not have. */
 const ownTags = new Set("assign capture endcapture case when endcase echo increment decrement".split(" "))
+
+/** Tags whose signs for white space are applied to the texts around them. */
+const isConvertedTag = ({ inner, kind }: BracePart): boolean =>
+  kind === "comment" || (kind === "tag" && !ownTags.has(/^\w*/.exec(inner)![0]))
 
 /** Blocks whose content another platform makes. */
 const keptBlocks: Readonly<Record<string, string>> = {
@@ -56,7 +63,7 @@ export class Django {
   convert(): void {
     const { result } = this
     let until: string | undefined
-    for (const part of bracePartsOf(result.source, pythonic)) {
+    for (const part of withSpaceControl(bracePartsOf(result.source, pythonic), isConvertedTag)) {
       if (until !== undefined) {
         const isEnd = part.kind === "tag" && part.inner === until
         result.emit(isEnd ? (until === "endcomment" ? "{% endcomment %}" : "{% endraw %}") : part.text, part.begin)
@@ -85,7 +92,7 @@ export class Django {
   }
 
   #output(inner: string, text: string, at: number): string {
-    if (liquidOnly.test(inner)) return text
+    if (isLiquid(inner)) return text
     const isName = /^\w+$/.test(inner) && this.speech.names.local(inner) === undefined
     const target = isName ? targetOf(inner) : undefined
     return target === undefined
@@ -101,7 +108,12 @@ export class Django {
         if (/parentloop/.test(name)) {
           throw new NoEquivalent("Set a variable in the outer loop, as in {% assign outer = forloop.index %}")
         }
-        return loopNames[name] ?? name
+        const made = loopNames[name]
+        const isOwn = name.startsWith("forloop.") || this.speech.names.local("loop") !== undefined
+        if (made === undefined && !isOwn) {
+          throw new NoEquivalent(`Compute the value before the call: ${name} has no equivalent`)
+        }
+        return made ?? name
       },
     )
     return new Expressions(named, this.speech)
@@ -128,7 +140,7 @@ export class Django {
     if (ownTags.has(name)) return result.emit(text, at)
     switch (name) {
       case "if":
-        if (liquidOnly.test(inner)) return result.open("if", text, at, "{% endif %}", () => text)
+        if (isLiquid(inner)) return result.open("if", text, at, "{% endif %}", () => text)
         return result.openIf("if", text, at, this.#test(rest))
       case "unless":
         return result.openIf("unless", text, at, () => ({ kind: "not", of: this.#test(rest)() }))
@@ -138,7 +150,7 @@ export class Django {
       case "elif":
       case "elseif":
       case "elsif":
-        if (liquidOnly.test(inner)) return result.emit(text, at)
+        if (isLiquid(inner)) return result.emit(text, at)
         return result.branch(text, at, this.#test(rest))
       case "else":
       case "empty":
@@ -193,11 +205,11 @@ export class Django {
     const [, item = "", second, list = ""] = /^(\w+)(?:\s*,\s*(\w+))?\s+in\s+([^]+)$/.exec(rest) ?? []
     this.result.open("for", text, at, "{% endfor %}", () => {
       if (item === "") throw new NoEquivalent("Write {% for item in items %}")
-      if (liquidOnly.test(rest)) {
+      if (isLiquid(rest)) {
         names.enter([[item, [item]]])
         return text
       }
-      const made = this.#list(list)
+      const made = this.#list(second === undefined ? list : list.replace(/\.items$/, ""))
       const own = second === undefined ? item : this.result.newName("pair")
       const means: ReadonlyArray<readonly [string, ReadonlyArray<Part>]> = second === undefined
         ? [[item, [item]]]

@@ -99,6 +99,30 @@ export const dated = (input: Value, pattern: Value | undefined, style: DateStyle
   return filter(input, "date", literal(format.includes("%") ? format : strftimeOf(format, style)))
 }
 
+const isNamedAsText = (value: Value): boolean => value.kind === "path" && textLike.test(value.path)
+
+/** Whether the sum of two values is their texts beside each other: one is certainly no number, or both have names of texts. */
+export const areTexts = (one: Value, other: Value): boolean =>
+  [one, other].some((value) =>
+    value.kind === "joined" ||
+    (value.kind === "literal" && typeof value.value === "string" && numberOf(value) === undefined)
+  ) || (isNamedAsText(one) && isNamedAsText(other))
+
+export const joinTexts = (one: Value, other: Value): Value => ({
+  kind: "joined",
+  parts: [...(one.kind === "joined" ? one.parts : [one]), other],
+})
+
+/** The `sort` of HubSpot: whether it is reversed, whether case matters, and the name of a member. */
+const sortOf: CopyOperation = (input, [reversed, , member]) => {
+  if (reversed?.kind === "literal" && typeof reversed.value === "string") return filter(input, "sort", reversed)
+  const sorted = member === undefined ? filter(input, "sort") : filter(input, "sort", member)
+  if (reversed === undefined) return sorted
+  const isReversed = reversed.kind === "literal" ? reversed.value === true : undefined
+  if (isReversed === undefined) throw computed("sort")
+  return isReversed ? filter(sorted, "reverse") : sorted
+}
+
 const sliceOf: CopyOperation = (input, [first]) => {
   const [, from = "", to] = /^(\d*)(?::(\d*))?$/.exec(literalOf(first, "the part")) ?? []
   if (to === undefined) throw computed("slice")
@@ -137,8 +161,8 @@ const exact: Readonly<Record<string, CopyOperation>> = {
   floatformat: (input, [digits]) => {
     const count = digits === undefined ? -1 : numberOf(digits)
     if (count === 2) return filter(filter(input, "money"), "remove", literal(","))
-    if (count === 0) return filter(input, "round")
-    if (count === -1) return filter(input, "round", literal(1))
+    // The result is a text, which is not equal to the number.
+    if (count === 0 || count === -1) return filter(filter(input, "round", literal(-count)), "append", literal(""))
     throw computed("floatformat")
   },
   pluralize: (input, [forms]) => {
@@ -153,10 +177,7 @@ const exact: Readonly<Record<string, CopyOperation>> = {
   length: sizeOf,
   size: sizeOf,
   count: sizeOf,
-  add: (input, [other = literal(0)]) =>
-    other.kind === "literal" && numberOf(other) === undefined
-      ? filter(input, "append", other)
-      : filter(input, "plus", other),
+  add: (input, [other = literal(0)]) => areTexts(input, other) ? joinTexts(input, other) : filter(input, "plus", other),
   subtract: (input, [other = literal(0)]) => filter(input, "minus", other),
   mod: (input, [other = literal(1)]) => filter(input, "modulo", other),
   divisibleby: (input, [other = literal(1)]) => ({
@@ -175,14 +196,41 @@ const exact: Readonly<Record<string, CopyOperation>> = {
   localize: identity,
   forceescape: (input) => filter(input, "escape"),
   slice: sliceOf,
+  join: (input, [between = literal(""), attribute]) =>
+    filter(attribute === undefined ? input : filter(input, "map", attribute), "join", between),
+  sort: sortOf,
+  // The truncate of Jinja ends behind a word, unless its second argument is true.
+  truncate: (input, [length = literal(255), cutsWords, end]) => {
+    const cuts = cutsWords?.kind === "literal" && cutsWords.value === true && end?.kind === "literal" &&
+      end.value === ""
+    if (cuts) return filter(input, "truncate", length, end)
+    throw new NoEquivalent("Write | truncate: 20, which ends within words, or | truncatewords: 5")
+  },
+  map: (input, [attribute = literal("")]) => {
+    const name = literalOf(attribute, "the name")
+    if (filters.has(name) || Object.hasOwn(foreignFilters, name)) throw computed(`map("${name}")`)
+    return filter(input, "map", attribute)
+  },
+  reverse: (input) => {
+    if (areTexts(input, input)) throw computed("reverse of a text")
+    return filter(input, "reverse")
+  },
   trim: (input) => filter(input, "strip"),
   cut: (input, args) => filter(input, "remove", ...args),
-  replace: (input, [from = literal(""), to = literal("")]) => filter(input, "replace", from, to),
+  replace: (input, [from = literal(""), to = literal(""), count]) => {
+    if (count !== undefined) throw computed("replace with a count")
+    return filter(input, "replace", from, to)
+  },
   wordcount: (input) => filter(input, "number_of_words"),
   dictsort: (input, args) => filter(input, "sort", ...args),
   sum: (input, args) => filter(input, "sum", ...args),
   unique: (input) => filter(input, "uniq"),
-  round: (input, args) => filter(input, "round", ...args.slice(0, 1)),
+  round: (input, [digits = literal(0), manner]) => {
+    if (manner === undefined) return filter(input, "round", digits)
+    const name = literalOf(manner, "the manner of rounding")
+    if (numberOf(digits) !== 0 || !/^(?:floor|ceil)$/.test(name)) throw computed(`round("${name}")`)
+    return filter(input, name)
+  },
   currency: (input, [locale]) => moneyOf(input, locale),
   adddays: days(1),
   addday: days(1),
@@ -234,7 +282,7 @@ const exact: Readonly<Record<string, CopyOperation>> = {
 
 /** Our filters that mean the same in the other languages. */
 const same: ReadonlySet<string> = new Set(
-  "first last join reverse escape abs split md5 sha256 slugify upcase downcase titlecase capitalize strip strip_html newline_to_br url_encode json plus minus times divided_by modulo ceil floor append prepend uniq compact map where raw time_zone number_with_delimiter number_of_words sort truncate money"
+  "first last escape abs split md5 sha256 slugify upcase downcase titlecase capitalize strip strip_html newline_to_br url_encode json plus minus times divided_by modulo ceil floor append prepend uniq compact where raw time_zone number_with_delimiter number_of_words money"
     .split(" "),
 )
 
@@ -251,7 +299,12 @@ export const operate = (
   const key = compact(name)
   const known = Object.hasOwn(more, key) ? more[key] : Object.hasOwn(exact, key) ? exact[key] : undefined
   if (known !== undefined) return known(input, args, manner)
-  if (same.has(name)) return filter(input, name, ...args.slice(0, filters.get(name)!.takes ?? filters.get(name)!.needs))
+  if (same.has(name)) {
+    if (args.length > (filters.get(name)!.takes ?? filters.get(name)!.needs)) {
+      throw computed(`${name} with ${args.length} values`)
+    }
+    return filter(input, name, ...args)
+  }
   const advice = Object.hasOwn(foreignFilters, name) ? foreignFilters[name]!.write : undefined
   if (advice === undefined || (args.length > 0 && !advice.includes("$a"))) throw computed(name)
   return advice.split(" | ").reduce((made, part) => {

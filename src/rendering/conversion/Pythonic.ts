@@ -12,7 +12,7 @@ import {
   type Value,
 } from "./Expression.ts"
 import type { CopyNames, Part } from "./Names.ts"
-import { type CopyOperation, type Manner, operate } from "./Operations.ts"
+import { areTexts, type CopyOperation, joinTexts, type Manner, operate } from "./Operations.ts"
 
 // Expressions of Django, Jinja and HubL: `a|default:'x'`, `a and b or c`, `x if y else z`, `'tea' in list`.
 
@@ -28,7 +28,7 @@ type Node =
 export type Functions = Readonly<Record<string, (args: ReadonlyArray<Value>) => Value>>
 
 const token =
-  /\s*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(\d+(?:\.\d+)?)|([A-Za-z_$][\w$]*)|(==|!=|<>|<=|>=|\*\*|\/\/|&&|\|\||[-+*/%~<>=|:,.()[\]!?]))/y
+  /\s*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(\d+(?:\.\d+)?)|([\p{L}_$][\p{L}\p{N}_$]*)|(==|!=|<>|<=|>=|\*\*|\/\/|&&|\|\||[-+*/%~<>=|:,.()[\]!?]))/uy
 
 interface Token {
   readonly kind: "text" | "number" | "name" | "sign"
@@ -65,6 +65,20 @@ const arithmetic: Readonly<Record<string, string>> = {
   "*": "times",
   "/": "divided_by",
   "%": "modulo",
+}
+
+/** The arguments of filters of Jinja in their order. */
+const argumentNames: Readonly<Record<string, ReadonlyArray<string>>> = {
+  default: ["default_value", "boolean"],
+  join: ["d", "attribute"],
+  map: ["attribute"],
+  replace: ["old", "new", "count"],
+  round: ["precision", "method"],
+  sort: ["reverse", "case_sensitive", "attribute"],
+  sum: ["attribute", "start"],
+  truncate: ["length", "killwords", "end"],
+  unique: ["attribute"],
+  datetimeformat: ["format", "timezone", "locale"],
 }
 
 const comparisons = new Set(["==", "!=", "<>", "<", ">", "<=", ">="])
@@ -276,17 +290,9 @@ export class Expressions {
       this.#at++
       const right = this.#product()
       const [one, other] = [this.asValue(left), this.asValue(right)]
-      const isText = sign === "~" ||
-        [one, other].some(({ kind, ...value }) =>
-          kind === "joined" || (kind === "literal" && typeof (value as { value?: unknown }).value === "string")
-        )
-      if (isText && sign === "-") this.fail()
-      left = {
-        kind: "value",
-        value: isText
-          ? { kind: "joined", parts: [...(one.kind === "joined" ? one.parts : [one]), other] }
-          : filter(one, arithmetic[sign]!, other),
-      }
+      const hasText = [one, other].some((side) => side.kind === "literal" && typeof side.value === "string")
+      const isJoined = sign === "~" || (sign === "+" && (hasText || areTexts(one, other)))
+      left = { kind: "value", value: isJoined ? joinTexts(one, other) : filter(one, arithmetic[sign]!, other) }
     }
   }
 
@@ -307,7 +313,7 @@ export class Expressions {
     while (this.take("|")) {
       const name = this.name() ?? this.fail()
       const args: Array<Value> = []
-      if (this.take("(")) args.push(...this.#arguments())
+      if (this.take("(")) args.push(...this.#arguments(name))
       else if (this.take(":")) {
         do {
           args.push(this.asValue(this.#primary()))
@@ -329,13 +335,18 @@ export class Expressions {
     return { kind: "value", value: operate(name, this.asValue(input), args, this.speech, this.speech.operations) }
   }
 
-  #arguments(): ReadonlyArray<Value> {
+  /** Reads arguments. Arguments of a filter may have names: `sort(attribute='price')`. */
+  #arguments(filterName = ""): ReadonlyArray<Value> {
     const args: Array<Value> = []
     while (!this.take(")")) {
-      const next = this.#tokens[this.#at + 1]
-      // The name of an argument says nothing that its place does not.
-      if (this.#tokens[this.#at]?.kind === "name" && next?.text === "=" && next.kind === "sign") this.#at += 2
-      args.push(this.value())
+      const [name, sign] = [this.#tokens[this.#at], this.#tokens[this.#at + 1]]
+      if (name?.kind === "name" && sign?.text === "=" && sign.kind === "sign") {
+        const place = (argumentNames[filterName] ?? []).indexOf(name.text)
+        if (place === -1) this.fail()
+        this.#at += 2
+        while (args.length < place) args.push(literal(null))
+        args[place] = this.value()
+      } else args.push(this.value())
       if (!this.#is(")") && !this.take(",")) this.fail()
     }
     return args

@@ -136,6 +136,42 @@ export const klaviyoMessages: Readonly<Record<string, Message>> = {
     source: "{% for a in x %}{% for b in a %}{{ forloop.parentloop.counter }}{% endfor %}{% endfor %}",
     mend: [/outer loop/],
   },
+  "words of Liquid in quotes": {
+    from: "klaviyo",
+    source:
+      "{% if event.title == 'Box blank card' %}A{% endif %}{% if person.plan == 'x contains y' %}B{% endif %}{{ person.name|default:'it is nil ok' }}",
+    shows: [[{ "event": { "title": "Box blank card" }, "plan": "x contains y", "name": "N" }, "ABN"], [
+      {},
+      "it is nil ok",
+    ]],
+  },
+  "members of an object": {
+    from: "klaviyo",
+    source: "{% for key, value in event.props.items %}{{ key }}={{ value }};{% endfor %}",
+    shows: [[{ "event": { "props": { "a": 1, "b": 2 } } }, "a=1;b=2;"]],
+  },
+  "rounded number that is compared with a text": {
+    from: "klaviyo",
+    source: "{% if 1 < event.n|length %}Y{% endif %}{% if event.total|floatformat:0 == '5' %}F{% endif %}",
+    shows: [[{ "event": { "n": [1, 2], "total": 5.2 } }, "YF"]],
+  },
+  "text that is added to a text": {
+    from: "klaviyo",
+    source: "{{ 'Hi '|add:first_name }}",
+    shows: [[{ "first_name": "A" }, "Hi A"]],
+  },
+  "length of an absent list": {
+    from: "klaviyo",
+    source: "{{ event.Items|length }} {% if event.Items|length > 1 %}s{% endif %}",
+    shows: [[{ "event": { "Items": [1, 2] } }, "2 s"], [{}, "0 "]],
+  },
+  "length that is 0": {
+    from: "klaviyo",
+    source: "{% if event.Items|length == 0 %}none{% elif event.Items|length > 1 %}many{% else %}one{% endif %}",
+    shows: [[{}, "none"], [{ "event": { "Items": [] } }, "none"], [{ "event": { "Items": [1] } }, "one"], [{
+      "event": { "Items": [1, 2] },
+    }, "many"]],
+  },
 }
 
 export const jinjaMessages: Readonly<Record<string, Message>> = {
@@ -177,5 +213,88 @@ export const jinjaMessages: Readonly<Record<string, Message>> = {
     source:
       "{{UserAttribute['First Name']|default('Hi')}} {% if EventAttribute['Price'] > 10 %}{{EventAttribute.Name}}{% endif %}",
     shows: [[{ "First Name": "Ann", event: { Price: 20, Name: "Tent" } }, "Ann Tent"]],
+  },
+  "text that is cut within a word": {
+    from: "hubspot",
+    source: "{{ contact.bio|truncate(10, true, '') }}",
+    shows: [[{ "bio": "abcdefghijklmnop" }, "abcdefghij"]],
+  },
+  "text that is cut behind a word": {
+    from: "hubspot",
+    source: "{{ contact.bio|truncate(12) }}",
+    mend: [/Write \| truncate: 20, which ends within words, or \| truncate/],
+  },
+  "sort by a member": {
+    from: "hubspot",
+    source: "{% for i in items|sort(False, False, 'price') %}{{ i.name }}{% endfor %}",
+    shows: [[{ "items": [{ "name": "b", "price": 2 }, { "name": "a", "price": 1 }] }, "ab"]],
+  },
+  "reversed sort": {
+    from: "hubspot",
+    source: "{% for i in items|sort(true) %}{{ i }}{% endfor %}",
+    shows: [[{ "items": [1, 3, 2] }, "321"]],
+  },
+  "sort by a named argument": {
+    from: "hubspot",
+    source: "{% for i in items|sort(attribute='price') %}{{ i.name }}{% endfor %}",
+    shows: [[{ "items": [{ "name": "b", "price": 2 }, { "name": "a", "price": 1 }] }, "ab"]],
+  },
+  "reversed sort by a named argument": {
+    from: "hubspot",
+    source: "{% for i in items|sort(attribute='price', reverse=true) %}{{ i.name }}{% endfor %}",
+    shows: [[{ "items": [{ "name": "b", "price": 2 }, { "name": "a", "price": 1 }] }, "ba"]],
+  },
+  "manner of rounding": {
+    from: "hubspot",
+    source: "{{ x|round(1, 'floor') }} {{ x|round(2) }}",
+    mend: [/Compute the value before the call, and pass it as a field: "/],
+  },
+  "members that are joined": {
+    from: "hubspot",
+    source: "{{ items|join(', ', attribute='name') }}",
+    shows: [[{ "items": [{ "name": "a" }, { "name": "b" }] }, "a, b"]],
+  },
+  "count of replacements": {
+    from: "hubspot",
+    source: "{{ 'aaa'|replace('a', 'b', 1) }}",
+    mend: [/Compute the value before the call, and pass it as a field: "/],
+  },
+  "limit of a split": {
+    from: "hubspot",
+    source: "{{ contact.name|split(' ', 2)|last }}",
+    mend: [/Compute the value before the call, and pass it as a field: "/],
+  },
+  "names that are added": {
+    from: "hubspot",
+    source: "{{ contact.firstname + contact.lastname }}",
+    shows: [[{ "firstname": "A", "lastname": "B" }, "AB"]],
+  },
+  "state of a loop without an equivalent": {
+    from: "hubspot",
+    source: "{% for i in items %}{{ loop.previtem }}{{ loop.depth }}{% endfor %}",
+    mend: [
+      /Compute the value before the call: loop\.previtem has no equi/,
+      /Compute the value before the call: loop\.depth has no equival/,
+    ],
+  },
+  "white space around tags": {
+    from: "hubspot",
+    source: "a {%- if contact.x -%} b {%- endif %} c {{- contact.y }}",
+    shows: [[{ "x": 1, "y": 2 }, "ab c2"]],
+  },
+  "filter for each element": {
+    from: "hubspot",
+    source: "{{ words|map('upper')|join('/') }}",
+    mend: [/Compute the value before the call, and pass it as a field: "/],
+  },
+  "reversed text": {
+    from: "hubspot",
+    source: "{{ 'abc'|reverse }} {{ items|reverse|join('') }}",
+    mend: [/Compute the value before the call, and pass it as a field: "/],
+  },
+  "person without a message": {
+    from: "moengage",
+    source: "{% set name = UserAttribute['First Name'] %}{% if name %}Hi {{name}}{% else %}{{MOE_NOT_SEND}}{% endif %}",
+    mend: [/Choose who gets the message by the targeting of the variant,/],
   },
 }
