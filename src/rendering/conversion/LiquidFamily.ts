@@ -12,7 +12,7 @@ import type { Result } from "./Result.ts"
 // Liquid of other platforms. A tag or output in which nothing differs stays byte for byte.
 
 const token =
-  /("[^"]*"|'[^']*')|((?:[A-Za-z_]\w*\s*\.\s*)?\$\{[^{}]*\}(?:\.[A-Za-z_][\w-]*|\[[^\]]*\])*)|([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*|\[(?:"[^"]*"|'[^']*'|[^\]"'$])*\])*\??)|(\{\{-?\s*|\s*-?\}\})|(\|)|([^])/g
+  /("[^"]*"|'[^']*')|((?:[A-Za-z_]\w*\s*\.\s*)?\$\{[^{}]*\}(?:\.[A-Za-z_][\w-]*|\[[^\]]*\])*)|([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}_][\p{L}\p{N}_-]*|\[(?:"[^"]*"|'[^']*'|[^\]"'$])*\])*\??)|(\{\{-?\s*|\s*-?\}\})|(\|)|([^])/gu
 
 /** Words that are no names of values. */
 const words = new Set(
@@ -26,6 +26,9 @@ const knownTags: ReadonlySet<string> = new Set(tagNames)
 
 /** Converts one source. */
 export class LiquidFamily {
+  /** Variables that tags before this place set, except the variable of the tag that is converted. */
+  readonly #set = new Set<string>()
+
   constructor(readonly result: Result, readonly names: CopyNames, readonly hasWholeLinks = false) {}
 
   convert(): void {
@@ -42,6 +45,8 @@ export class LiquidFamily {
       if (kind === "output") result.convert(text, begin, () => this.#output(text, inner, begin))
       else {result.convert(text, begin, () =>
           this.#tag(text, inner, begin), checked === "{% for x %}" ? "{% for x in y %}" : checked)}
+      const [, variable] = /^(?:assign|capture|for|tablerow)\s+([\w-]+)/.exec(kind === "tag" ? inner : "") ?? []
+      if (variable !== undefined) this.#set.add(variable)
     }
     if (from < result.source.length) result.emit(result.source.slice(from), from)
   }
@@ -119,12 +124,16 @@ export class LiquidFamily {
       )
     }
     const parts = from !== undefined && triggers.test(from) ? ["event", name] : [name]
-    const local = from === undefined ? this.names.local(name) : undefined
-    return local === undefined ? this.result.field(written, pathText(parts) + tail) : name + tail
+    if (parts.length === 1) this.#failIfSet(name)
+    return this.result.field(written, pathText(parts) + tail)
+  }
+
+  #failIfSet(name: string): void {
+    if (this.#set.has(name)) this.names.failIfHidden(name)
   }
 
   #name(written: string): string {
-    const [, first = "", tail = ""] = /^([A-Za-z_][\w-]*)([^]*)$/.exec(written)!
+    const [, first = "", tail = ""] = /^([\p{L}_][\p{L}\p{N}_-]*)([^]*)$/u.exec(written)!
     const nested = Object.keys(this.names.roots).find((key) => key.includes(".") && written.startsWith(`${key}.`))
     if (nested !== undefined) return this.result.field(written, written.slice(nested.length + 1))
     const root = Object.hasOwn(this.names.roots, first) ? this.names.roots[first] : undefined
@@ -134,6 +143,7 @@ export class LiquidFamily {
     if (root !== "") return this.result.field(written, root + tail)
     const [, name, other] = /^(?:\.([A-Za-z_][\w-]*)|\[\s*(?:"([^"]*)"|'[^']*')\s*\])/.exec(tail) ?? []
     const parts = partsOfPath(tail.startsWith(".") ? tail.slice(1) : tail, false)
+    this.#failIfSet(String(parts?.[0]))
     if (parts !== undefined) return this.result.field(written, pathText(parts))
     if (name === undefined && other === undefined) {
       throw new NoEquivalent(
@@ -156,14 +166,14 @@ export class LiquidFamily {
       const args = given.trim() === "" ? [] : splitAt(given, ",").map((arg) => this.#rewritten(arg).trim())
       if (args.join(",") !== splitAt(given, ",").map((arg) => arg.trim()).join(",")) isChanged = true
       if (filters.has(name)) {
-        if (name === "divided_by" && args.length === 1 && /^-?\d+$/.test(args[0]!)) {
-          args.push("true")
+        if (name === "divided_by" && args.length === 1 && !/^-?\d+\.\d+$/.test(args[0]!)) {
+          if (/^-?\d+$/.test(args[0]!)) args.push("true")
           isChanged = true
           this.result.find(
             "check",
             at,
             source,
-            "Compare the quotient: Liquid of Ruby drops the decimals of whole numbers, which true does here for all numbers",
+            "Compare the quotient: Liquid of Ruby drops the decimals of whole numbers, which divided_by: 3, true does here for all numbers",
           )
         }
         value = { kind: "filter", input: value, name, args: args.map(path) }

@@ -110,6 +110,22 @@ export const brazeMessages: Readonly<Record<string, Message>> = {
     source: "{% raw %}{{${x}}}{% endraw %} <pre>*|FNAME|*</pre> {{${city}}}",
     shows: [[{ city: "Oslo" }, "{{${x}}} <pre>*|FNAME|*</pre> Oslo"]],
   },
+  "context without a dollar sign": {
+    from: "braze",
+    source: "{{context.order_id}} {{context.${order_id}}}",
+    shows: [[{ "event": { "order_id": 7 } }, "7 7"]],
+  },
+  "quotient of two fields": {
+    from: "braze",
+    source:
+      "{% assign total = {{event_properties.${total}}} %}{% assign n = {{event_properties.${n}}} %}{{ total | divided_by: n }}",
+    check: [/Compare the quotient: Liquid of Ruby dro/],
+  },
+  "raw text": {
+    from: "braze",
+    source: "{% raw %}{{${x}}}{% endraw %}{{${first_name}}}",
+    shows: [[{ "first_name": "A" }, "{{${x}}}A"]],
+  },
 }
 
 export const customerioMessages: Readonly<Record<string, Message>> = {
@@ -171,6 +187,16 @@ export const customerioMessages: Readonly<Record<string, Message>> = {
     from: "customerio",
     source: "{{ 'now' | add_month: 1 | date: '%B' }}",
     mend: [/no equivalent/],
+  },
+  "variable with the name of a field": {
+    from: "customerio",
+    source: "{% assign first_name = customer.first_name | default: 'X' %}{{ first_name }}{{customer.first_name}}",
+    mend: [/Rename the variable first_name: the field first_name of the /],
+  },
+  "loop with the name of a field": {
+    from: "customerio",
+    source: "{% for plan in customer.plans %}{{plan}}-{{customer.plan}};{% endfor %}",
+    mend: [/Rename the variable plan: the field plan of the person has t/],
   },
 }
 
