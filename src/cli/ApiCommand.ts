@@ -31,7 +31,7 @@ type FlagValues<F extends Flags> = {
 }
 
 /** The services that a command may use. */
-type Services = Effect.Services<typeof organization>
+export type Services = Effect.Services<typeof organization>
 
 /** A command, or a command without the name that it has in its group. */
 type Subcommand = Command.Command.Any | ((name: string) => Command.Command.Any)

@@ -1,6 +1,7 @@
 import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { Settings } from "../settings/Settings.ts"
+import type { Services } from "./ApiCommand.ts"
 import * as Connection from "./Connection.ts"
 import { layerQuiet } from "./Logs.ts"
 import { root } from "./RootCommand.ts"
@@ -12,6 +13,18 @@ const managed = Layer.provideMerge(
 )
 
 const local = Layer.merge(Settings.layer, layerQuiet)
+
+/** Provides the management API to all subcommands of a command but one, which needs no service. */
+const managedExcept = <Name extends string>(
+  command: Command.Command<Name, object, object, unknown, Services>,
+  local: string,
+) => {
+  const connected = command.pipe(Command.provide(managed))
+  const subcommands = command.subcommands.flatMap(({ commands }) => commands).map((one) =>
+    one.name === local ? one : Command.provide(one, managed)
+  )
+  return command.pipe(Command.withSubcommands(subcommands)) as typeof connected
+}
 
 /** Loaders of all commands, by name. A command loads only its own modules, so that it starts faster. */
 const loaders = {
@@ -30,7 +43,7 @@ const loaders = {
   notification: async () =>
     (await import("./NotificationCommand.ts")).notificationCommand.pipe(Command.provide(managed)),
   key: async () => (await import("./KeyCommand.ts")).keyCommand.pipe(Command.provide(managed)),
-  template: async () => (await import("./TemplateCommand.ts")).templateCommand.pipe(Command.provide(managed)),
+  template: async () => managedExcept((await import("./TemplateCommand.ts")).templateCommand, "convert"),
   variant: async () => (await import("./VariantCommand.ts")).variantCommand.pipe(Command.provide(managed)),
   draft: async () => (await import("./DraftCommand.ts")).draftCommand.pipe(Command.provide(managed)),
   review: async () => (await import("./ReviewCommand.ts")).reviewCommand.pipe(Command.provide(managed)),

@@ -2,15 +2,18 @@ import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import process from "node:process"
 import { platformNames } from "../domain/CopyPlatform.ts"
-import { ManagementClient } from "./Connection.ts"
+import { convert as convertSource } from "../rendering/conversion/Conversion.ts"
+import { refusalOf } from "../rendering/conversion/Refusal.ts"
+import { conversionOf } from "../rendering/CopyConversion.ts"
+import { CommandFailed } from "./Client.ts"
 import { argument, choice } from "./Flags.ts"
-import { bodyOf, readText } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
+import { readText } from "./Inputs.ts"
+import { print } from "./Root.ts"
 
 /** Exit status of `template convert` if a part has no equivalent. */
 const statusOfRest = 2
 
-/** `parlance template convert` */
+/** `parlance template convert`, which needs no service. */
 export const convert = Command.make(
   "convert",
   {
@@ -19,13 +22,11 @@ export const convert = Command.make(
     format: choice("format", ["text", "html"], "Format of the variable. Default: html for copy with tags of HTML"),
   },
   Effect.fnUntraced(function* ({ file, format, from }) {
-    const client = yield* ManagementClient
     const source = yield* readText(file)
+    const refusal = refusalOf(source)
+    if (refusal !== undefined) return yield* new CommandFailed({ message: `${file} ${refusal}` })
     const written = Option.getOrElse(format, () => /<[a-z!][^>]*>/i.test(source) ? "html" : "text")
-    const converted = yield* client.convertCopy({
-      params: { org: yield* organization },
-      payload: bodyOf({ from, vars: { body: source }, formats: { body: written } }),
-    })
+    const converted = conversionOf({ body: convertSource(source, from, written) })
     yield* print(converted, converted.vars["body"]!)
     const renamed = converted.fields.filter(({ from, to }) => from !== to)
     for (const { from, to } of renamed) yield* Console.error(`field: ${from} is ${to}`)

@@ -29,3 +29,14 @@ export const convertCopy = Effect.fn("convertCopy")(function* (org: string, copy
     ),
   ) as Effect.Effect<Readonly<Record<string, ConvertedSource>>, InvalidInput>
 })
+
+/** Combines converted variables: their Liquid, the findings with their variable, and each field once. */
+export const conversionOf = (converted: Readonly<Record<string, ConvertedSource>>) => {
+  const entries = Object.entries(converted)
+  const fields = new Map(entries.flatMap(([, { fields }]) => fields.map(({ from, to }) => [from, to])))
+  return {
+    vars: Object.fromEntries(entries.map(([name, { liquid }]) => [name, liquid])),
+    findings: entries.flatMap(([variable, { findings }]) => findings.map((finding) => ({ variable, ...finding }))),
+    fields: [...fields].map(([from, to]) => ({ from, to })),
+  }
+}

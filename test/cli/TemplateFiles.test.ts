@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { runCommand } from "../support/cli.ts"
 import { makeOrganization, scopedProcess, type ServiceProcess } from "../support/service.ts"
@@ -174,19 +174,15 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       )
     }))
 
-  it.effect("are written from copy of other platforms", () =>
+  it.effect("are written from copy of other platforms without a service", () =>
     Effect.gen(function* () {
-      const { folder, service } = yield* Place
-      const key = yield* Effect.promise(() => makeOrganization(service, "copy", ["templates:read"]))
+      const { folder } = yield* Place
+      const unused = join(folder, "unused")
       const convert = (from: string, copy: string) =>
         Effect.promise(() => {
           const path = join(folder, "copy.html")
           writeFileSync(path, copy)
-          return runCommand(["template", "convert", "--from", from, path], {
-            PARLANCE_URL: service.url,
-            PARLANCE_KEY: key,
-            DATA_DIR: join(folder, "unused"),
-          })
+          return runCommand(["template", "convert", "--from", from, path], { DATA_DIR: unused })
         })
       const whole = yield* convert("mailchimp", "Hi *|FNAME|*")
       assert.strictEqual(whole.code, 0, whole.output)
@@ -195,6 +191,10 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       const rest = yield* convert("mailchimp", "<p>\n*|MC:SUBJECT|*</p>")
       assert.strictEqual(rest.code, 2, rest.output)
       assert.match(rest.output, /mend: .*copy\.html:2:1: \*\|MC:SUBJECT\|\*: Write the subject in the variable/)
+      const control = yield* convert("mailchimp", "a\u0001")
+      assert.strictEqual(control.code, 1, control.output)
+      assert.match(control.output, /copy\.html is no text: the character U\+0001 is at offset 1/)
+      assert.isFalse(existsSync(unused))
     }))
 
   it.effect("can be CSV with copy", () =>

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { note, noteNothing } from "../../accounts/Audit.ts"
 import { Checking } from "../../checking/Checking.ts"
-import { convertCopy } from "../../rendering/CopyConversion.ts"
+import { conversionOf, convertCopy } from "../../rendering/CopyConversion.ts"
 import { type Imported, TemplateImports } from "../../templates/TemplateImports.ts"
 import { managed } from "../http/Managed.ts"
 import { orProposed } from "../reviews/Proposed.ts"
@@ -14,17 +14,9 @@ export const layer = managed(
     const imports = yield* TemplateImports
     return {
       convertCopy: Effect.fnUntraced(function* ({ body: { formats = {}, from, vars }, org }) {
-        const converted = Object.entries(
+        return conversionOf(
           yield* convertCopy(org, { from, vars, formats }).pipe(Effect.provideService(Checking, checking)),
         )
-        const fields = new Map(converted.flatMap(([, { fields }]) => fields.map(({ from, to }) => [from, to])))
-        return {
-          vars: Object.fromEntries(converted.map(([name, { liquid }]) => [name, liquid])),
-          findings: converted.flatMap(([variable, { findings }]) =>
-            findings.map((finding) => ({ variable, ...finding }))
-          ),
-          fields: [...fields].map(([from, to]) => ({ from, to })),
-        }
       }),
       importCopy: ({ body: { csv }, org, query: { dry_run: dryRun } }) =>
         Effect.gen(function* () {
