@@ -25,7 +25,7 @@ import {
 import { type Call, CallReader, type Param, splitUp } from "./HandlebarsCalls.ts"
 import { linkTo, targetOf } from "./Links.ts"
 import { type Part, partsOfPath, pathText } from "./Names.ts"
-import { captures, formattedNumber, helperNames, operations } from "./HandlebarsOperations.ts"
+import { blockRemedies, captures, formattedNumber, helperNames, operations } from "./HandlebarsOperations.ts"
 import { dated, literalOf, operate, orDefault } from "./Operations.ts"
 import { Expressions, type Speech } from "./Pythonic.ts"
 import type { Result } from "./Result.ts"
@@ -399,10 +399,8 @@ export class Handlebars {
     if (word === "mininlist" || word === "maxinlist") return this.#extreme(word, rest, text, at)
     const remedy = /catalog|collection/.test(word)
       ? fetchFirst
-      : word === "sendskip"
-      ? sendToFewer
-      : word === "ifmatchesregexstr"
-      ? "Write contains, or pass the result as a field: Liquid has no patterns"
+      : Object.hasOwn(blockRemedies, word)
+      ? blockRemedies[word]
       : undefined
     if (remedy !== undefined) return result.openKept(word, text, at, remedy)
     result.openIf(word, text, at, () => {

@@ -1,4 +1,4 @@
-import { fetchFirst } from "../dialects/Notation.ts"
+import { fetchFirst, sendToFewer } from "../dialects/Notation.ts"
 import { filter, literal, NoEquivalent, path, type Value } from "./Expression.ts"
 import { pathText } from "./Names.ts"
 import { type CopyOperation, literalOf, moneyOf, orDefault } from "./Operations.ts"
@@ -34,6 +34,15 @@ export const operations: Readonly<Record<string, CopyOperation>> = {
     if (key.kind === "path") return path(`${input.path}[${key.path}]`)
     return path(`${input.path}${pathText(["x", literalOf(key, "the key")]).slice(1)}`)
   },
+}
+
+/** Remedies for blocks that have no equivalent. */
+export const blockRemedies: Readonly<Record<string, string>> = {
+  groupby: fetchFirst,
+  ifcontains: 'Write {% assign found = items | where: "name", "value" | first %}{% if found != blank %}',
+  ifmatchesregexstr: "Write contains, or pass the result as a field: Liquid has no patterns",
+  sendskip: sendToFewer,
+  sortby: 'Write {% assign sorted = items | sort: "price" %}, with | reverse for the other order',
 }
 
 /** Names that are never fields. */

@@ -271,6 +271,16 @@ export const iterableMessages: Readonly<Record<string, Message>> = {
       '{{#assign "n"}}{{math count "+" 1}}{{/assign}}{{#ifEq n 3}}three{{else}}x{{/ifEq}}{{#ifGt n 2}}more{{/ifGt}}',
     shows: [[{ "count": 2 }, "threemore"]],
   },
+  "sorted list": {
+    from: "iterable",
+    source: '{{#sortBy items field="price" as |sorted|}}{{#each sorted}}{{this.name}}{{/each}}{{/sortBy}}',
+    mend: [/assign sorted = items \| sort/],
+  },
+  "list with an element": {
+    from: "iterable",
+    source: '{{#ifContains items `{"type":"shirt"}`}}x{{/ifContains}}',
+    mend: [/where: "name", "value"/],
+  },
 }
 
 export const sendgridMessages: Readonly<Record<string, Message>> = {
