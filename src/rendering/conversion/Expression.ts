@@ -123,6 +123,14 @@ const withoutNot = (condition: CopyTest, negated = false): CopyTest => {
 const joinsOf = (condition: CopyTest) =>
   condition.kind === "and" || condition.kind === "or" ? condition.parts.length : 0
 
+/** Whether a value is the time of sending, or a time to which seconds were added. */
+const isTime = (value: Value): boolean =>
+  value.kind === "filter"
+    ? /^(?:plus|minus)$/.test(value.name) && value.input.kind === "filter" && value.input.name === "date"
+    : value.kind === "literal"
+    ? value.value === "now"
+    : value.kind === "path" && value.path === '"now"'
+
 /** Text in Liquid, and the tags that must come before it. */
 export interface Written {
   readonly before: string
@@ -197,6 +205,11 @@ export class ExpressionWriter {
     }
     if (condition.kind === "truth") return this.operand(condition.value)
     if (condition.kind === "compare") {
+      if (/[<>]/.test(condition.operator) && [condition.left, condition.right].some(isTime)) {
+        throw new NoEquivalent(
+          'Compare seconds, as in {% assign end = expires_at | date: "%s" | plus: 0 %}: dates are compared as texts',
+        )
+      }
       const left = this.operand(condition.operator === ">" ? sizePathOf(condition.left) : condition.left)
       const right = this.operand(condition.right)
       return { before: left.before + right.before, text: `${left.text} ${condition.operator} ${right.text}` }

@@ -297,4 +297,9 @@ export const jinjaMessages: Readonly<Record<string, Message>> = {
     source: "{% set name = UserAttribute['First Name'] %}{% if name %}Hi {{name}}{% else %}{{MOE_NOT_SEND}}{% endif %}",
     mend: [/Choose who gets the message by the targeting of the variant,/],
   },
+  "time of sending that is compared": {
+    from: "hubspot",
+    source: "{% if contact.until > now() %}valid{% endif %}",
+    mend: [/Compare seconds/],
+  },
 }
