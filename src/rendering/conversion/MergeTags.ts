@@ -103,7 +103,7 @@ export class MergeTags {
     }
     const [name = "", fallback] = inner.split("|")
     const value = this.#field(name)
-    if (/^merge\d+$/i.test(name)) {
+    if (/^m?merge\d+$/i.test(name)) {
       result.find("check", at, text, "Name the field: the audience shows what this merge tag is")
     }
     return result.show(fallback === undefined ? value : filter(value, "default", literal(fallback)))

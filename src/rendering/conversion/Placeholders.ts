@@ -32,6 +32,7 @@ const partsWithoutEquivalent: ReadonlyArray<Notation> = [
     pattern: /%TODAY(?:[+-]\d+)?\*?%/g,
     write: "Write {{ 'now' | date: '%-d %B %Y' }} with the format of the account",
   },
+  { platform: "Mailgun", pattern: /%recipient%/g, write: "{{ email }}" },
   { platform: "ActiveCampaign", pattern: /%SENDER-INFO[A-Z-]*%/g, write: ownWords },
   {
     platform: "Campaign Monitor",

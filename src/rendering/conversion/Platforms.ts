@@ -63,7 +63,7 @@ export const platforms = {
     },
   },
   mailchimp: { family: "merge", roots: {}, dates: "php", isUnescaped: true },
-  mailgun: placeholders,
+  mailgun: { ...placeholders, placeholders: "Mailgun" },
   mandrill: { ...handlebars, dates: "php" },
   marketo: placeholders,
   moengage: {

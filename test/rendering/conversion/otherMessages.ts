@@ -188,6 +188,12 @@ export const ampScriptMessages: Readonly<Record<string, Message>> = {
     source: "%%[ IF @vip == 'True' THEN ]%%V%%[ ENDIF ]%%%%[ IF @a == true THEN ]%%A%%[ ENDIF ]%%",
     shows: [[{ "vip": "True", "a": true }, "VA"], [{ "vip": true, "a": "true" }, "VA"], [{ "vip": "true" }, "V"]],
   },
+  "time of sending that is compared": {
+    from: "sfmc",
+    source:
+      "%%[ IF @exp > Now() THEN ]%%valid%%[ ENDIF ]%%%%[ IF @exp < DateAdd(Now(), 3, 'D') THEN ]%%soon%%[ ENDIF ]%%",
+    mend: [/Compare seconds/, /Compare seconds/],
+  },
 }
 
 export const placeholderMessages: Readonly<Record<string, Message>> = {
@@ -265,5 +271,10 @@ export const placeholderMessages: Readonly<Record<string, Message>> = {
     from: "campaignmonitor",
     source: "[fullname] [email,fallback=x] [Favourite Colour,fallback=blue] [1] [link](https://x)",
     shows: [[{ "fullname": "F", "email": "e" }, "F e blue [1] [link](https://x)"]],
+  },
+  "address of the recipient": {
+    from: "mailgun",
+    source: "To %recipient% and %recipient.plan%",
+    shows: [[{ email: "a@b.example", plan: "pro" }, "To a@b.example and pro"]],
   },
 }
