@@ -87,7 +87,7 @@ export const withSpaceSigns = (liquid: string, { stripsAfter, stripsBefore }: Br
 export const isHandlebarsBlock = ({ inner, kind }: BracePart): boolean =>
   kind === "comment" || /^(?:[#/^>]|else\b)/.test(inner)
 
-/** Applies the signs for white space of parts for which `isMeant` holds to the texts around them. */
+/** Applies the signs for white space of parts for which `isMeant` holds to the texts around them. `inner` stays whole. */
 export const withSpaceControl = (
   parts: ReadonlyArray<BracePart>,
   isMeant: (part: BracePart) => boolean,
@@ -97,7 +97,7 @@ export const withSpaceControl = (
     const [before, after] = [parts[place - 1], parts[place + 1]]
     const begun = before?.stripsAfter === true && isMeant(before) ? part.text.trimStart() : part.text
     const text = after?.stripsBefore === true && isMeant(after) ? begun.trimEnd() : begun
-    return { ...part, begin: part.begin + part.text.length - begun.length, text, inner: text }
+    return { ...part, begin: part.begin + part.text.length - begun.length, text }
   })
 
 /** Finds the loops of Handlebars that use the keys of an object, and the names that are read outside of loops. */

@@ -128,9 +128,11 @@ export class Handlebars {
     if (part.kind !== "comment" && !/^(?:[#/^]|else\b)/.test(part.inner)) return false
     const before = this.#parts[place - 1]
     const after = this.#parts[place + 1]
-    const begins = before === undefined ? place === 0 : before.kind === "text" && /(?:^|\n)[ \t]*$/.test(before.text) &&
-      (before.text.includes("\n") || place === 1)
-    return begins && (after === undefined || (after.kind === "text" && /^[ \t]*\r?\n/.test(after.text)))
+    const begins = before === undefined
+      ? place === 0
+      : before.kind === "text" && /(?:^|\n)[ \t]*$/.test(before.inner) &&
+        (before.inner.includes("\n") || place === 1)
+    return begins && (after === undefined || (after.kind === "text" && /^[ \t]*\r?\n/.test(after.inner)))
   }
 
   #part(part: BracePart): void {

@@ -281,6 +281,12 @@ export const iterableMessages: Readonly<Record<string, Message>> = {
     source: '{{#ifContains items `{"type":"shirt"}`}}x{{/ifContains}}',
     mend: [/where: "name", "value"/],
   },
+  "signs for white space on lines of their own": {
+    from: "iterable",
+    format: "text",
+    source: "A\n{{~#if a}}\nyes\n{{/if~}}\n\nB",
+    shows: [[{ a: 1 }, "Ayes\nB"], [{}, "AB"]],
+  },
 }
 
 export const sendgridMessages: Readonly<Record<string, Message>> = {
