@@ -198,6 +198,7 @@ describe("Management", () => {
     assert.deepStrictEqual(stored.body, {
       vars: { s: "Gold <1>" },
       warnings: [],
+      missing: [],
       checks: [],
       variants: [
         { id: "gold", eligible: false, reason: 'targeting: requires tier is "gold"' },
