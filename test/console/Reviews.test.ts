@@ -27,6 +27,8 @@ const samples: Readonly<
     harmless: true,
   },
   [`${one}/settings`]: { fields: { name: "Welcome", objective: "conversion", sticky_hours: "0" } },
+  // Messages do not contain the name.
+  [`${one}/rename`]: { fields: { name: "Renamed" }, harmless: true },
   [`${one}/duplicate`]: {},
   [`${one}/archive`]: {},
   [`${one}/restore`]: { fields: { archived: "false" }, harmless: true },
@@ -45,11 +47,15 @@ const samples: Readonly<
 
 const pages = fileURLToPath(new URL("../../src/console/pages", import.meta.url))
 
-/** The paths of the forms that write templates, as the sources of the pages have them. */
+/**
+ * The paths of the forms that write templates, as the sources of the pages have them. Snippets have tests of their own.
+ */
 const formsThatWrite = (): ReadonlyArray<string> => {
   const writing = new Set(
     [...accessTable].flatMap(([name, { action, scope }]) =>
-      action !== undefined && scope === "templates:write" && !/Comment|Proposal|SamplePerson/.test(name) ? [name] : []
+      action !== undefined && scope === "templates:write" && !/Comment|Proposal|SamplePerson|Snippet/.test(name)
+        ? [name]
+        : []
     ),
   )
   const found = globSync("**/*.tsx", { cwd: pages }).flatMap((file) => {
