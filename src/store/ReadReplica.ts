@@ -142,8 +142,7 @@ export const make = (options: ReplicaOptions) => {
   return <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.gen(function* () {
       if (Option.isSome(yield* Effect.serviceOption(primary.transactionService))) return yield* effect
-      const now = yield* monotonicMillis
-      if (now < pausedUntil) return yield* effect
+      if ((yield* monotonicMillis) < pausedUntil) return yield* effect
       const read = yield* Effect.result(onReplica(effect))
       if (read._tag === "Success") {
         yield* Metric.update(reads("replica"), 1)
@@ -156,7 +155,8 @@ export const make = (options: ReplicaOptions) => {
       yield* Metric.update(reads(outcome), 1)
       if (outcome === "failed") yield* Effect.logInfo(`A read of ${place.address} failed: ${reason}`)
       else {
-        pausedUntil = now + pauseMillis
+        // From now on, because the read may have waited for longer than the pause.
+        pausedUntil = (yield* monotonicMillis) + pauseMillis
         yield* noteUse(false, reason)
       }
       return yield* effect

@@ -1,8 +1,9 @@
 import { assert, layer } from "@effect/vitest"
-import { Clock, Context, Effect, Layer, Logger, Metric } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Logger, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { Store } from "../../src/store/Store.ts"
+import { relayTo } from "../process/relay.ts"
 import { onServer } from "../support/onServer.ts"
 import { adminToken, buildInProcess, freePort, makeOrganization } from "../support/service.ts"
 import { embeddedEnvironment, type Environment, layerSettings } from "../support/stores.ts"
@@ -131,6 +132,37 @@ layer(Replicas.layer, { excludeTestServices: true })("Reads on a replica", (it) 
         Effect.repeat({ until: (byStandby) => byStandby }),
       )
       assert.deepStrictEqual(logs.slice(1), ["The read replica of DATABASE_READ_URL answers again"])
+    }))
+
+  it.effect("wait once for a replica that does not answer, and then pause", () =>
+    Effect.gen(function* () {
+      const { primary, standby } = yield* Replicas
+      const relay = yield* relayTo(Number(new URL(standby.url).port))
+      const url = new URL(standby.url)
+      url.port = String(relay.port)
+      const { logs, writeAndRead } = yield* storeOf({
+        DATABASE_URL: primary.url,
+        DATABASE_READ_URL: url.href,
+        DATABASE_READ_MAX_LAG: "1 minute",
+      })
+      const { clock, move } = yield* movableClock
+      let waits = 0
+      // The timeout of a read passes at once.
+      const sleep = (duration: Duration.Duration) =>
+        Duration.toMillis(duration) < 10_000 ? clock.sleep(duration) : Effect.sync(() => {
+          waits++
+          move(10_000)
+        })
+      const answered = Effect.provideService(writeAndRead, Clock.Clock, { ...clock, sleep })
+      assert.isTrue(yield* writeAndRead)
+      relay.block()
+      const byStandby = yield* Effect.replicateEffect(answered, 2)
+      relay.unblock()
+      assert.deepStrictEqual(byStandby, [false, false])
+      assert.strictEqual(waits, 1)
+      assert.match(logs.join(), /^DATABASE_READ_URL: the primary answers .*: it did not answer in time$/)
+      move(5_000)
+      assert.isTrue(yield* Effect.provideService(writeAndRead, Clock.Clock, clock))
     }))
 
   it.effect("are answered by the primary if nothing, or another database, answers at the address", () =>
