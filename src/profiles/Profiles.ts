@@ -171,15 +171,20 @@ const keptOf = (traits: SeededMap<string, unknown>, reportedAt: SeededMap<string
   return kept
 }
 
+/** Name of the time of the e-mail address among the times of traits, whose names are never empty. */
+const emailTime = ""
+
 /**
- * Returns a profile after more reports about one user. The latest report of each trait wins, and null removes the
- * trait.
+ * Returns a profile after more reports about one user. The latest report of the e-mail address and of each trait wins,
+ * and null removes the trait.
  */
 const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>): Row => {
   const [{ org, user }] = reports as readonly [Update]
   const traits = new SeededMap(Object.entries(profile?.traits ?? {}))
   const reportedAt = new SeededMap(Object.entries(profile?.reportedAt ?? {}))
   let email = profile?.email ?? null
+  let emailAt = reportedAt.get(emailTime) ?? -Infinity
+  reportedAt.delete(emailTime)
   for (const report of reports) {
     for (const [name, value] of Object.entries(report.traits)) {
       const before = reportedAt.get(name)
@@ -192,7 +197,10 @@ const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>): Row =
       if (value === null || value === undefined) traits.delete(name)
       else traits.set(name, value)
     }
-    if (report.email !== undefined) email = report.email
+    if (report.email === undefined || emailAt > report.occurredAt) continue
+    if (emailAt === report.occurredAt && email !== null && email >= report.email) continue
+    email = report.email
+    emailAt = report.occurredAt
   }
   const kept = keptOf(traits, reportedAt)
   return {
@@ -200,7 +208,10 @@ const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>): Row =
     userId: user,
     email,
     traits: Object.fromEntries([...traits].filter(([name]) => kept.has(name))),
-    reportedAt: Object.fromEntries([...reportedAt].filter(([name]) => kept.has(name))),
+    reportedAt: Object.fromEntries([
+      ...[...reportedAt].filter(([name]) => kept.has(name)),
+      ...(emailAt === -Infinity ? [] : [[emailTime, emailAt] as const]),
+    ]),
   }
 }
 

@@ -56,6 +56,27 @@ describe("Profiles", () => {
       return Object.fromEntries(yield* profiles.attributes(slug, userId, new Map())!)
     })
 
+    it.effect("keep the latest e-mail address, whatever the order of the reports", () =>
+      Effect.gen(function* () {
+        const slug = yield* makeOrg("addresses")
+        const profiles = yield* Profiles
+        const sql = yield* SqlClient.SqlClient
+        const reports = [[2, "new@example.com"], [1, "old@example.com"], [2, "a@example.com"]] as const
+        for (const [occurredAt, email] of reports) {
+          yield* profiles.apply([{ org: slug, user: "u", email, traits: { tier: email }, occurredAt, key: "k" }])
+        }
+        yield* profiles.apply([{
+          org: slug,
+          user: "u",
+          email: undefined,
+          traits: { city: "Oslo" },
+          occurredAt: 3,
+          key: "k",
+        }])
+        const rows = yield* sql`SELECT p.email, p.traits FROM profiles p WHERE p.org_slug = ${slug}`
+        assert.deepStrictEqual(rows, [{ email: "new@example.com", traits: { tier: "new@example.com", city: "Oslo" } }])
+      }))
+
     it.effect("supply missing attributes of a request, but do not override those it has", () =>
       Effect.gen(function* () {
         yield* makeOrg("traits")
