@@ -25,6 +25,19 @@ const atOnce = 5_000
  */
 const timesWithin = "interval '1 second'"
 
+/** Identifies these locks among the advisory locks of the database. See `EventLock` for the others. */
+const lockClass = 7205
+
+/**
+ * Locks the suppression lists of organizations until the transaction ends. All transactions that change entries,
+ * removals or soft bounces call it before, because they change these tables in different orders. Call it after all
+ * other advisory locks.
+ */
+export const lockSuppressions = (sql: SqlClient.SqlClient, orgs: Iterable<string>) =>
+  sql`
+    SELECT pg_advisory_xact_lock(${lockClass}::int, n.key)
+    FROM (SELECT DISTINCT hashtext(t.org) AS key FROM unnest(${[...orgs]}::text[]) AS t(org) ORDER BY 1) n`
+
 /** Webhook events for a new suppression entry. */
 const eventsOf = ({ key, org, reason, suppressedAt }: Suppressed): ReadonlyArray<Announced> => {
   const at = suppressedAt.toISOString()
@@ -271,6 +284,7 @@ export const replaceAddresses = Effect.fnUntraced(function* (
   replaced: ReadonlyArray<Replaced>,
 ): Effect.fn.Return<number, SqlError> {
   const keys = replaced.map(({ key }) => key)
+  yield* lockSuppressions(sql, [org])
   yield* forgetSoftBounces(sql, org, keys)
   yield* sql`DELETE FROM suppression_removals m WHERE m.org_slug = ${org} AND m.address_key = ANY(${keys}::text[])`
   const changed = yield* sql`

@@ -8,7 +8,7 @@ import { EarlierAnswers } from "./EarlierAnswers.ts"
 import { type NewSuppression, Suppression, type SuppressionEntry } from "./Suppression.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
 import { OnSuppressed } from "./OnSuppressed.ts"
-import { addSuppressions, forgetSoftBounces, noteRemovals } from "./SuppressionStore.ts"
+import { addSuppressions, forgetSoftBounces, lockSuppressions, noteRemovals } from "./SuppressionStore.ts"
 
 /** Selects a page of entries. */
 interface SuppressionPage {
@@ -67,7 +67,9 @@ export class Suppressions extends Context.Service<Suppressions, {
       const columns = sql`s.id::float8 AS id, s.address_key, s.reason, s.source, s.suppressed_at`
 
       const add = Effect.fn("Suppressions.add")((added: ReadonlyArray<NewSuppression>) =>
-        sql.withTransaction(addSuppressions(sql, added)).pipe(
+        sql.withTransaction(
+          Effect.andThen(lockSuppressions(sql, added.map(({ org }) => org)), addSuppressions(sql, added)),
+        ).pipe(
           Effect.provideService(OnSuppressed, onSuppressed),
           Effect.tap(() => earlierAnswers.lapsed([...new Set(added.map(({ org }) => org))])),
           Effect.map(({ length }) => length),
@@ -97,6 +99,7 @@ export class Suppressions extends Context.Service<Suppressions, {
           const at = yield* Clock.currentTimeMillis
           const reasons = reason === undefined ? SuppressionReason.literals : [reason]
           return yield* sql.withTransaction(Effect.gen(function* () {
+            yield* lockSuppressions(sql, [org])
             const gone = yield* sql`
               DELETE FROM suppressions s WHERE s.org_slug = ${org} AND s.address_key = ANY(${all}::text[])
                 AND ${reason === undefined ? sql`TRUE` : sql`s.reason = ${reason}`} RETURNING s.id`

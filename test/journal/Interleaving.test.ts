@@ -11,6 +11,7 @@ import { Profiles } from "../../src/profiles/Profiles.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { digest } from "../../src/sendtime/Touch.ts"
 import { shuffle } from "../process/storm.ts"
+import { Suppressions } from "../../src/suppressions/Suppressions.ts"
 import { decide, layerQuiet, makeOrg, org } from "../intake/support.ts"
 import { seeded } from "../support/load.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -68,6 +69,12 @@ const report = (user: string, traits: Readonly<Record<string, unknown>>, email?:
     yield* lockArrivals(yield* SqlClient.SqlClient, [slug], [], [{ org: slug, user }])
     yield* (yield* Profiles).apply([{ org: slug, user, email, traits, occurredAt: now, key: "id:p" }])
   })
+
+const suppress = (address: string): Work => (slug) =>
+  Effect.flatMap(
+    Suppressions,
+    ({ add }) => add([{ org: org(slug), address, reason: "manual", source: "test", at: now }]),
+  )
 
 const holdAll: Work = (slug) => Effect.flatMap(SqlClient.SqlClient, (sql) => lockEvents(sql, [slug]))
 
@@ -139,6 +146,8 @@ const journal = Effect.fnUntraced(function* (slug: string) {
       SELECT s.kind, s.person, encode(s.touches, 'hex') AS touches, s.zone FROM send_times s
       WHERE s.org_slug = ${slug} ORDER BY 1, 2`,
     bounces: yield* sql`SELECT b.address_key, b.count FROM soft_bounces b WHERE b.org_slug = ${slug} ORDER BY 1`,
+    suppressions: yield* sql`
+      SELECT s.address_key, s.reason FROM suppressions s WHERE s.org_slug = ${slug} ORDER BY 1, 2`,
     profiles: yield* sql`SELECT p.user_id, p.email, p.traits FROM profiles p WHERE p.org_slug = ${slug} ORDER BY 1`,
   }
 })
@@ -245,6 +254,16 @@ const waits: Readonly<Record<string, Scene>> = {
     prepare: all(decided("m", { user: "u" }), decided("n", { user: "v" })),
     first: store(told("soft_bounce", "a", { trackingId: "m", email: "x@example.com" })),
     second: store(told("soft_bounce", "b", { trackingId: "n", email: "y@example.com" })),
+  },
+  "to add another address to the suppression list": {
+    prepare: decided("m", { user: "u" }),
+    first: store(told("soft_bounce", "a", { trackingId: "m", email: "x@example.com" })),
+    second: suppress("y@example.com"),
+  },
+  "to remove another address from the suppression list": {
+    prepare: all(decided("m", { user: "u" }), suppress("y@example.com")),
+    first: store(told("soft_bounce", "a", { trackingId: "m", email: "x@example.com" })),
+    second: (slug) => Effect.flatMap(Suppressions, ({ remove }) => remove(org(slug), "y@example.com")),
   },
   "for traits of one user": {
     prepare: nothing,

@@ -4,10 +4,10 @@ import type { SqlError } from "effect/sql/SqlError"
 
 // Locks of transactions that store or count events. Each locks the names of its events in the order of `classes`, and
 // the names of one class in one statement and one order, which avoids deadlocks. Organizations are locked shared by
-// these transactions and exclusively by `lockEvents`.
+// these transactions and exclusively by `lockEvents`. The last lock is `lockSuppressions`.
 
 /** Identifies these locks among the advisory locks of the database. */
-const classes = { slots: 7200, organizations: 7201, arrivals: 7202, people: 7203, histories: 7204, suppressions: 7205 }
+const classes = { slots: 7200, organizations: 7201, arrivals: 7202, people: 7203, histories: 7204 }
 
 /**
  * A server has locks for `max_locks_per_transaction` × `max_connections` names, which all its clients share. At most one
@@ -99,7 +99,3 @@ export const lockPeople = (sql: SqlClient.SqlClient, owners: ReadonlyArray<Owner
 /** Locks histories that several owners share. Call it after `lockPeople`. */
 export const lockHistories = (sql: SqlClient.SqlClient, names: ReadonlyArray<string>) =>
   lockNames(sql, classes.histories, names)
-
-/** Locks the suppression lists of organizations against other events. Call it after all other locks. */
-export const lockSuppressions = (sql: SqlClient.SqlClient, orgs: Iterable<string>) =>
-  lockNames(sql, classes.suppressions, [...orgs])

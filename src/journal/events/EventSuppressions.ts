@@ -13,9 +13,9 @@ import {
   applyOptIns,
   clearSoftBounces,
   countSoftBounces,
+  lockSuppressions,
   withSoftBounces,
 } from "../../suppressions/SuppressionStore.ts"
-import { lockSuppressions } from "./EventLock.ts"
 import { eventKinds, isSuppressing } from "../../domain/EventKinds.ts"
 
 /** An event that was just stored or just attributed to its decision. */
