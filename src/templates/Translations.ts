@@ -77,7 +77,7 @@ interface Translated {
 
 /**
  * Reads a file of strings, CSV or XLIFF 1.2 or 2.0, and applies its translations to a template. Empty translations change
- * nothing. Returns every fault, up to 1,000: a file that cannot be read, an unknown variant or variable, a locale that does
+ * nothing. Line ends become those of the text in the default locale. Returns every fault, up to 1,000: a file that cannot be read, an unknown variant or variable, a locale that does
  * not exist, a text that has changed since the export, and a text that is translated twice.
  */
 export const applyTranslations = (
@@ -105,7 +105,10 @@ export const applyTranslations = (
     lines.set(key, one.line)
     const locales = changed.get(one.variant) ?? {}
     changed.set(one.variant, locales)
-    ;(locales[one.locale] ??= {})[one.variable] = one.target
+    const hasReturns = template.variants.some(({ id, vars }) =>
+      id === one.variant && vars[one.variable]?.includes("\r") === true
+    )
+    ;(locales[one.locale] ??= {})[one.variable] = hasReturns ? one.target : one.target.replaceAll("\r\n", "\n")
   }
   if (faults.length > 0) return Result.fail(faults.slice(0, maxFaults))
   const variants = template.variants.flatMap((variant) => {
@@ -118,7 +121,7 @@ export const applyTranslations = (
   return Result.succeed({
     variants,
     faultAt: (fault) => {
-      const [, , , at = "", , locale = "", variable = ""] = ["", ...pointerParts(fault.pointer)]
+      const [, , , at = "", , locale = "", variable = ""] = pointerParts(fault.pointer)
       const variant = variants[Number(at)]?.id
       const line = lines.get(JSON.stringify([variant, locale, variable]))
       return line === undefined ? fault : atLine(line, `${variable} (${locale}): ${fault.detail}`)

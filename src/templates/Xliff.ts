@@ -37,10 +37,25 @@ export const writeXliff = ({ defaultLocale, locales, template, units }: Translat
     `<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n${files.join("")}</xliff>\n`
 }
 
+/** States of targets that a tool filled with the source, until somebody translates them. */
+const untranslated: ReadonlySet<string> = new Set(["new", "needs-translation", "initial"])
+
 /** Elements within a text that mark a part of it and have no text of their own. */
 const markers: ReadonlySet<string> = new Set(["mrk"])
 
 type Attributes = Readonly<Record<string, string>>
+
+/** A unit that is read. Version 2 has several segments in a unit, each with a source and perhaps a target. */
+interface Unit {
+  readonly line: number
+  readonly id: string
+  source: string
+  target: string
+  segments: number
+  targets: number
+  /** The state of the last segment or target. */
+  state: string
+}
 
 /** Collects the units of a document while it is parsed. */
 class Reader {
@@ -51,7 +66,7 @@ class Reader {
   #targetOfAll = ""
   #target = ""
   #variant = ""
-  #unit: { readonly line: number; readonly id: string; source: string; target: string } | undefined
+  #unit: Unit | undefined
   #into: "source" | "target" | undefined
 
   constructor(readonly lineNow: () => number) {}
@@ -87,11 +102,30 @@ class Reader {
       }
       case "trans-unit":
       case "unit":
-        this.#unit = { line: this.lineNow(), id: attributes["id"] ?? "", source: "", target: "" }
+        this.#unit = {
+          line: this.lineNow(),
+          id: attributes["id"] ?? "",
+          source: "",
+          target: "",
+          segments: 0,
+          targets: 0,
+          state: "",
+        }
+        return
+      case "segment":
+        if (this.#unit !== undefined) {
+          this.#unit.segments++
+          this.#unit.state = attributes["state"] ?? ""
+        }
         return
       case "source":
       case "target":
-        if (!this.#open.includes("alt-trans")) this.#into = name
+        if (this.#open.includes("alt-trans")) return
+        this.#into = name
+        if (this.#unit !== undefined && name === "target") {
+          if (this.#open.at(-1) === "segment") this.#unit.targets++
+          this.#unit.state = attributes["state"] ?? this.#unit.state
+        }
         return
       default:
         if (this.#into !== undefined && !markers.has(name)) {
@@ -113,13 +147,24 @@ class Reader {
     if (this.#unit !== undefined && this.#into !== undefined) this.#unit[this.#into] += text
   }
 
-  close(name: string, isImplied: boolean): void {
-    if (isImplied) this.fault(`the element <${name}> is not closed: the file may be cut`)
+  close(name: string, isCut: boolean): void {
+    if (isCut) this.fault(`the element <${name}> is not closed: the file may be cut`)
     this.#open.pop()
     if (name === "source" || name === "target") this.#into = undefined
     if ((name !== "trans-unit" && name !== "unit") || this.#unit === undefined) return
-    const { id, line, source, target } = this.#unit
-    this.translations.push({ line, variant: this.#variant, variable: id, locale: this.#target, source, target })
+    const { id, line, segments, source, state, target, targets } = this.#unit
+    if (targets > 0 && targets < segments) {
+      this.fault(`the unit ${JSON.stringify(id)} is translated in part: translate all of its segments, or none`)
+    }
+    const isCopy = untranslated.has(state) && target.trim() === source.trim()
+    this.translations.push({
+      line,
+      variant: this.#variant,
+      variable: id,
+      locale: this.#target,
+      source,
+      target: isCopy ? "" : target,
+    })
     this.#unit = undefined
   }
 
@@ -129,14 +174,21 @@ class Reader {
 }
 
 /**
- * Reads strings from XLIFF 1.2 or 2.0. Returns every fault. Document types are refused, so that no entity is defined.
+ * Reads strings from XLIFF 1.2 or 2.0. Returns every fault. A target whose state says that it is not translated, and that
+ * equals its source, counts as empty. Document types are refused, so that no entity is defined.
  */
-export const readXliff = (text: string): Result.Result<ReadonlyArray<ReadTranslation>, ReadonlyArray<Fault>> => {
+export const readXliff = (file: string): Result.Result<ReadonlyArray<ReadTranslation>, ReadonlyArray<Fault>> => {
+  const text = file.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n")
   let [at, line] = [0, 1]
   const parser = new Parser({
     onopentag: (name, attributes) => reader.open(name.replace(/^.*:/, ""), attributes),
     ontext: (text) => reader.text(text),
-    onclosetag: (name, isImplied) => reader.close(name.replace(/^.*:/, ""), isImplied),
+    // An element without content, such as <target/>, is closed by its own tag.
+    onclosetag: (name, isImplied) =>
+      reader.close(
+        name.replace(/^.*:/, ""),
+        isImplied && text.slice(parser.endIndex - 1, parser.endIndex + 1) !== "/>",
+      ),
     onprocessinginstruction: (name) => {
       if (/^!doctype/i.test(name)) reader.fault("has a document type: remove <!DOCTYPE …>")
     },
@@ -145,7 +197,7 @@ export const readXliff = (text: string): Result.Result<ReadonlyArray<ReadTransla
     for (const end = parser.startIndex; at < end; at++) if (text[at] === "\n") line++
     return line
   })
-  parser.end(text.replace(/^\ufeff/, ""))
+  parser.end(text)
   reader.end()
   return reader.faults.length > 0 ? Result.fail(reader.faults) : Result.succeed(reader.translations)
 }

@@ -47,6 +47,19 @@ describe("strings as CSV", () => {
     })
   })
 
+  it("have the lines of faults that are found in the translated variants", () => {
+    const { faultAt } = Result.getOrThrow(applyTranslations(template, csv))
+    assert.deepStrictEqual(faultAt({ pointer: "/templates/0/variants/0/locales/de/subject", detail: "is wrong" }), {
+      pointer: "/line/2",
+      detail: "subject (de): is wrong",
+    })
+  })
+
+  it("have the line ends of the text in the default locale", () => {
+    const filled = csv.replace('all</p>",,', 'all</p>","<p>\r\nHallo</p>",')
+    assert.strictEqual(localesOf(filled)["warm"]!["de"]!["body"], "<p>\nHallo</p>")
+  })
+
   it("are refused with the line of each fault", () => {
     const refused: ReadonlyArray<readonly [string, RegExp]> = [
       ["", /line\/1 the file is empty/],
@@ -82,6 +95,18 @@ describe("strings as XLIFF", () => {
     assert.strictEqual(localesOf(filled)["warm"]!["de"]!["body"], "<p>Hallo {{ name }}</p>")
   })
 
+  it.each(["new", "needs-translation"])("change nothing if a copy of the source has the state %s", (state) => {
+    const copy = `<target state="${state}">Hello &amp; "bye" &lt;b&gt;</target>`
+    assert.deepStrictEqual(localesOf(xliff.replace('<target state="translated">Hallo</target>', copy)), {})
+  })
+
+  it("are read with empty elements and line ends of Windows", () => {
+    const empty = xliff.replace("<body>", "<header/><body>").replace("</trans-unit>", "<note/></trans-unit>")
+      .replace("all&lt;/p&gt;</source>", "all&lt;/p&gt;</source><target/>").replaceAll("\n", "\r\n")
+    assert.deepStrictEqual(localesOf(empty), { warm: { de: { subject: "Hallo" } } })
+    assert.match(faultsOf(xliff.replace(/Hallo[^]*/, "Hallo/")).join("\n"), /the element <target> is not closed/)
+  })
+
   it("are read in version 2.0", () => {
     const text = `<?xml version="1.0"?>
 <xliff version="2.0" srcLang="en" trgLang="de-AT" xmlns="urn:oasis:names:tc:xliff:document:2.0">
@@ -89,6 +114,9 @@ describe("strings as XLIFF", () => {
   <segment><source>=SUM(A1) </source><target>=SUMME(A1) </target></segment>
   <segment><source>now</source><target>jetzt</target></segment></unit></file></xliff>`
     assert.deepStrictEqual(localesOf(text), { cold: { "de-AT": { subject: "=SUMME(A1) jetzt" } } })
+    assert.deepStrictEqual(faultsOf(text.replace("<target>jetzt</target>", "")), [
+      '/line/5 the unit "subject" is translated in part: translate all of its segments, or none',
+    ])
   })
 
   it("are refused with the line of each fault", () => {
