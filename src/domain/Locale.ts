@@ -62,6 +62,18 @@ export const localeWords = (locale: TemplateLocale | null): string =>
       locale.attribute === undefined ? `field ${locale.field}` : `attribute ${locale.attribute}`
     }, otherwise ${locale.default}`
 
+const languages = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" })
+
+/** Returns the tag of a language that exists and that `Intl` cannot write, such as `nn`, or undefined. */
+const otherLanguage = (written: string): string | undefined => {
+  try {
+    const { baseName, language } = new Intl.Locale(written.replaceAll("_", "-"))
+    return languages.of(language) === undefined ? undefined : baseName
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Reads a person's locale as platforms write it: a tag such as `de-AT`, `de_AT` or `DE-at`, a language, a country
  * (`AT` is `de-AT`), or a header `Accept-Language`, of which the first entry counts. Two letters are a language if
@@ -72,11 +84,13 @@ export const readPersonLocale = (text: string): ReadValue<string> => {
   const isShort = written.length === 2
   const language = readLocale(isShort ? written.toLowerCase() : written)
   const read = "wrong" in language && isShort ? readLocale(written.toUpperCase()) : language
-  return "wrong" in read ? read : { value: new Intl.Locale(read.value).baseName }
+  if (!("wrong" in read)) return { value: new Intl.Locale(read.value).baseName }
+  const other = otherLanguage(written)
+  return other === undefined ? read : { value: other }
 }
 
 /** Languages that are written alike, by language. */
-const alike: Readonly<Record<string, ReadonlyArray<string>>> = { nb: ["no"], nn: ["no"], no: ["nb"] }
+const alike: Readonly<Record<string, ReadonlyArray<string>>> = { nb: ["no"], nn: ["nb", "no"], no: ["nb"] }
 
 /**
  * Returns the locales whose texts suit a person, best first: `de-AT`, then `de`. Follows the lookup of RFC 4647. A

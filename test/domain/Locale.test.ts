@@ -31,13 +31,15 @@ describe("readPersonLocale", () => {
     "iw": "he",
     " fr ": "fr",
     "de-AT-u-co-phonebk": "de-AT",
+    "nn_NO": "nn-NO",
+    "yue": "yue",
   }
   for (const [text, locale] of Object.entries(read)) {
     it(`reads ${JSON.stringify(text)} as ${locale}`, () => assert.strictEqual(localeOf(text), locale))
   }
 
   it("does not read texts that name no locale", () => {
-    for (const text of ["", "xx", "german", "*", "12", "a".repeat(100), "{{ lang }}"]) {
+    for (const text of ["", "xx", "german", "zh-cht", "de--AT", "tlh", "*", "12", "a".repeat(100), "{{ lang }}"]) {
       assert.isUndefined(localeOf(text), text)
     }
   })
@@ -58,6 +60,7 @@ describe("fallbackChain", () => {
   it("joins the names of Norwegian", () => {
     assert.include(fallbackChain("nb-NO"), "no")
     assert.include(fallbackChain("no"), "nb")
+    assert.include(fallbackChain("nn-NO"), "nb")
   })
 })
 
