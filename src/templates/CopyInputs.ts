@@ -1,7 +1,7 @@
 import type { CopyRow } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { CopyId, TemplateId } from "../domain/Ids.ts"
-import type { Template, TemplateInput, VariantInput } from "../domain/Template.ts"
+import type { Format, Template, TemplateInput, VariantInput } from "../domain/Template.ts"
 import { meaningOf } from "./CopyCsv.ts"
 import { freeId, idOfName } from "./SuggestedId.ts"
 import { inputOf } from "./TemplateFile.ts"
@@ -17,7 +17,8 @@ interface CopyInputs {
 /** Ids under which a template may be stored that a row names. */
 export const possibleIds = (name: string): ReadonlyArray<string> => [name, idOfName(name)].filter((id) => id !== "")
 
-const isHtml = (text: string): boolean => /<[a-z!][^>]*>/i.test(text)
+const formatOf = (text: string): Format =>
+  /<mjml[\s>]/i.test(text) ? "mjml" : /<[a-z!][^>]*>/i.test(text) ? "html" : "text"
 
 /** Finds what a name means among things: by id, then by name, then by the id that is made from the name. */
 const found = <A extends { readonly id: string; readonly name: string }>(all: ReadonlyArray<A>, name: string) => {
@@ -37,9 +38,9 @@ const changedVariant = (before: VariantInput, { vars }: CopyRow, locale: string 
     const texts = { ...before.locales?.[locale], ...Object.fromEntries(named) }
     return { ...before, locales: { ...before.locales, [locale]: texts } }
   }
-  const html = named.filter(([name, text]) => !Object.hasOwn(before.vars, name) && isHtml(text))
-    .map(([name]) => [name, "html"] as const)
-  const formats = { ...before.formats, ...Object.fromEntries(html) }
+  const marked = named.filter(([name]) => !Object.hasOwn(before.vars, name))
+    .map(([name, text]) => [name, formatOf(text)] as const).filter(([, format]) => format !== "text")
+  const formats = { ...before.formats, ...Object.fromEntries(marked) }
   return {
     ...before,
     vars: { ...before.vars, ...Object.fromEntries(named) },

@@ -85,6 +85,11 @@ describe("copy as CSV", () => {
   }
   const inputsOf = (csv: string) => copyInputs(readCopy(csv).rows, [stored])
 
+  it("gives new texts the format of their tags", () => {
+    const { templates } = inputsOf("template,variant,subject,body\nnew,a,Hi <3,<mjml><mj-body></mj-body></mjml>\n")
+    assert.deepStrictEqual(templates[0]?.variants?.[0]?.formats, { body: "mjml" })
+  })
+
   it("changes the variables of rows and keeps everything else", () => {
     const { faults, placed, templates } = inputsOf(
       "template,variant,subject,body\nCart reminder,Warm,New,<p>New</p>\ncart,Cold & dry,Brr,<b>x</b>\nOther,first,Hi,\n",
