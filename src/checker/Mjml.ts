@@ -131,7 +131,10 @@ const compile = (source: string): CompiledMjml => {
   }
   // Liquid as a color is no color for MJML, which copies it as it is.
   const found = rendered.errors.filter(({ message }) => !message.includes(marked.sign))
-  const warnings = found.filter((error) => !isFault(error)).map((error) => faultOf(source, marked, error))
+  const warnings = [
+    ...marked.warnings.map(({ begin, message }) => ({ message, ...placeOf(source, begin) })),
+    ...found.filter((error) => !isFault(error)).map((error) => faultOf(source, marked, error)),
+  ]
   const faults = found.filter(isFault)
   if (faults.length > 0) {
     return { ...refused(source, [], warnings), faults: faults.map((error) => faultOf(source, marked, error)) }

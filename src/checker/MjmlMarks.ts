@@ -1,6 +1,7 @@
 import { eachLiquid } from "../rendering/Places.ts"
 import { placeOf } from "../rendering/Source.ts"
 import type { SourceFinding } from "../rendering/SourceFinding.ts"
+import { MjmlBlocks, type OpenElement } from "./MjmlBlocks.ts"
 
 // Replaces the Liquid of an MJML source by marks that MJML keeps, because MJML drops Liquid in several places without
 // an error. Pure.
@@ -37,6 +38,8 @@ export interface MarkedMjml {
   /** Liquid before `<mjml>` and after `</mjml>`, which surrounds the HTML. */
   readonly before: string
   readonly after: string
+  /** Liquid that breaks the HTML under some condition. */
+  readonly warnings: ReadonlyArray<SourceFinding>
   /** Returns the line of the source for a line of the text. Both begin at 1. */
   readonly lineOf: (line: number) => number
 }
@@ -113,7 +116,8 @@ class Marker {
   readonly #parts: ReadonlyArray<readonly [number, number]>
   readonly #ends: RegExp
   readonly #edits: Array<{ readonly begin: number; readonly end: number; readonly text: string }> = []
-  readonly #open: Array<{ readonly name: string; readonly begin: number }> = []
+  readonly #open: Array<OpenElement> = []
+  readonly #blocks = new MjmlBlocks()
   readonly #seen = new Set<string>()
   #nextPart = 0
   #count = 0
@@ -150,7 +154,9 @@ class Marker {
     while (this.#nextPart < this.#parts.length && this.#parts[this.#nextPart]![0] < from) this.#nextPart++
     const first = this.#nextPart
     while (this.#nextPart < this.#parts.length && this.#parts[this.#nextPart]![0] < to) this.#nextPart++
-    return this.#parts.slice(first, this.#nextPart)
+    const parts = this.#parts.slice(first, this.#nextPart)
+    for (const [begin, end] of parts) this.#blocks.add(this.#source.slice(begin, end), begin, this.#open)
+    return parts
   }
 
   #mark(kind: MarkKind, begin: number, end: number): void {
@@ -287,6 +293,9 @@ class Marker {
       isInline ||= name === "inline" && /^["']?inline["']?$/.test(value)
       const max = isDefault ? maxDefault : maxValue
       if (value.length > max) this.#fault(from, `The attribute ${name} is longer than ${max} characters`)
+      if (value.startsWith("'") && value.includes('"')) {
+        this.#fault(from, `The attribute ${name} of <${element}> contains ", which ends it in HTML: write &quot;`)
+      }
       if (parts.length === 0) continue
       if (name.includes(blank)) {
         this.#fault(
@@ -321,7 +330,14 @@ class Marker {
       else if (!end[0].endsWith("/>")) depth++
       if (depth > 0) continue
       if (end[2]!.toLowerCase() !== name) break
+      // Liquid of `mj-raw` is between elements.
+      if (name !== "mj-raw") this.#open.push({ name, begin })
       const parts = this.#partsWithin(from, end.index)
+      if (name !== "mj-raw") this.#open.pop()
+      const section = this.#text.slice(from, end.index).indexOf("<![CDATA[")
+      if (section !== -1) {
+        this.#fault(from + section, "<![CDATA[ hides its content in HTML: write the content without <![CDATA[ and ]]>")
+      }
       if (isInline && parts.length > 0) {
         this.#fault(parts[0]![0], "MJML drops Liquid in inlined styles. Write it in an <mj-style> without inline")
       } else this.#markAll(repeatedTexts.has(name) ? "used" : "once", parts)
@@ -361,6 +377,7 @@ class Marker {
       sign: this.sign,
       before: this.#outside(0, this.#begin),
       after: this.#outside(this.#end, this.#source.length),
+      warnings: this.#blocks.warnings,
       lineOf: (line) => shifts.reduce((sum, [behind, more]) => behind < line ? sum + more : sum, first + line),
     }
   }

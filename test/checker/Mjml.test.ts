@@ -144,6 +144,32 @@ describe("MJML", () => {
     ])
   })
 
+  it("is saved with a warning if a condition holds a part of an element", () => {
+    const whole = "<mj-section><mj-column><mj-text>a</mj-text></mj-column></mj-section>"
+    const warningsOf = (body: string) => compileMjml(mail(body)).warnings.map(({ message }) => message)
+    assert.match(
+      warningsOf("{% if a %}<mj-section><mj-column>{% endif %}<mj-text>a</mj-text></mj-column></mj-section>").join(),
+      /^This block contains the beginning of <mj-section> <mj-column>, and not its end/,
+    )
+    assert.match(warningsOf(column("<mj-text>{% if a %}</mj-text>") + "{% endif %}").join(), /the end of <mj-section>/)
+    assert.match(warningsOf(`{% if a %}<mj-wrapper>{% else %}${whole}</mj-wrapper>{% endif %}`).join(), /the end of/)
+    for (
+      const even of [
+        `{% if a %}<mj-wrapper>{% endif %}${whole}{%- if a %}</mj-wrapper>{% endif %}`,
+        column("{% if a %}<mj-text>a</mj-text></mj-column><mj-column>{% else %}{% endif %}<mj-text>b</mj-text>"),
+        `<mj-raw>{% if a %}</mj-raw>${whole}{% endif %}`,
+        column("<mj-text>{% if a %}</mj-text><mj-text>{% endif %}</mj-text>"),
+      ]
+    ) assert.deepStrictEqual(warningsOf(even), [])
+  })
+
+  it("that HTML would read in another way is refused", () => {
+    const quoted = mail(column(`<mj-image src="a" alt='Say "hi" {{ a | default: "b" }}' />`))
+    assert.match(only(quoted), /^1:\d+ The attribute alt of <mj-image> contains ", which ends it in HTML: write &quot;/)
+    assert.include(htmlOf(quoted.replace('"hi"', "&quot;hi&quot;")), 'alt="Say &quot;hi&quot; {{ a | default: "b" }}"')
+    assert.match(only(mail(column("<mj-text><![CDATA[a]]></mj-text>"))), /<!\[CDATA\[ hides its content/)
+  })
+
   it("that would need much time or memory is refused", () => {
     const sections = (count: number) => mail(column("<mj-text>a</mj-text>").repeat(count))
     assert.match(only(sections(1_000)), /more than 2000 elements/)
