@@ -8,7 +8,8 @@ import * as Renderer from "./Renderer.ts"
 import { savingFaults } from "./SavingFaults.ts"
 import { noSnippets, type SnippetSources } from "../domain/Snippet.ts"
 import { placeOf } from "./Source.ts"
-import { foreignFaults, sourceWarnings } from "./SourceWarnings.ts"
+import { atPlaces, foreignFaults, sourceWarnings } from "./SourceWarnings.ts"
+import { translatedNames } from "./TranslatedNames.ts"
 
 /** Called before each variable, so that the service knows at which variable the process was stopped. */
 type NoteVariable = (variable: string) => void
@@ -62,11 +63,14 @@ export const renderingFaults = (
   return Result.isSuccess(rendered) ? [] : rendered.failure.faults.map(plainFault)
 }
 
-/** Returns a warning for each variable that is MJML by its text and not by its format. */
+/** Returns a warning for each variable or snippet that is MJML by its text and not by its format. */
 const mjmlAsText = ({ formats, vars }: Sources): ReadonlyArray<SourceFault> =>
   Object.entries(vars).flatMap(([variable, source]) => {
-    const begin = Object.hasOwn(formats, variable) && formats[variable] === "mjml" ? -1 : source.search(/<mjml[\s>]/i)
-    const message = "This is MJML, which mail programs do not show. Choose the format mjml"
+    const begin = Object.hasOwn(formats, variable) && formats[variable] === "mjml"
+      ? -1
+      : source.search(/<(?:mjml|mj-[a-z]+)[\s>/]/i)
+    const message =
+      "This is MJML, which mail programs do not show. Choose the format mjml for the variable. A snippet contains HTML"
     return begin === -1 ? [] : [{ variable, ...placeOf(source, begin), message }]
   })
 
@@ -87,7 +91,10 @@ const checkLocale = (sources: Sources, locale: string, note: NoteVariable): Omit
     column: 1,
     message: `is not translated to "${locale}": the text in the default locale is sent`,
   }))
-  const warnings = [...mjmlAsText(own), ...sourceWarnings(own.vars, formats, snippets, locale), ...missing]
+  const names = Object.entries(own.vars).flatMap(([variable, text]) =>
+    Object.hasOwn(vars, variable) ? atPlaces(variable, text, translatedNames(vars[variable]!, text)) : []
+  )
+  const warnings = [...mjmlAsText(own), ...sourceWarnings(own.vars, formats, snippets, locale), ...names, ...missing]
   return {
     faults: (faults.length > 0 ? faults : renderingFaults(whole, formats, snippets, locale)).map(inLocale),
     warnings: warnings.map(inLocale),

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { checkSources } from "../../src/rendering/CheckSources.ts"
 import { sourceWarnings } from "../../src/rendering/SourceWarnings.ts"
 
 describe("warnings about sources", () => {
@@ -8,6 +9,33 @@ describe("warnings about sources", () => {
       ["b", 2, 3],
       ["b", 2, 24],
     ])
+  })
+
+  it("name what a translation inserts otherwise than the default text", () => {
+    const warningsOf = (text: string, translation: string) => {
+      const sources = { vars: { text }, formats: {}, locale: "en", locales: { de: { text: translation } } }
+      return checkSources(sources).warnings.map(({ column, locale, message }) => [locale, column, message])
+    }
+    assert.deepStrictEqual(warningsOf("Hi {{ name }}", "Hallo {{ Name }}"), [
+      ["de", 1, 'does not insert "name" as the text in the default locale does'],
+      ["de", 7, 'inserts "Name", which is not in the text in the default locale: correct the name, or send the field'],
+    ])
+    for (
+      const [text, translation] of [
+        ["Hi {{ name | default: 'you' }}", "{{- name -}}, hallo"],
+        ["{% if name %}{{ name }}{% endif %} {{ count }}", "{% assign n = count | plus: 1 %}{{ n }} {{ name }}"],
+        ["{% assign n = name %}Hi {{ n }}", "Hallo {{ name }}"],
+        ["Hi {{ user.name }}", "Hallo {{ user.first_name }} {{ 'du' }}"],
+      ] as const
+    ) assert.deepStrictEqual(warningsOf(text, translation), [], translation)
+  })
+
+  it("name elements of MJML in HTML", () => {
+    const warningsOf = (text: string) => checkSources({ vars: { text }, formats: { text: "html" } }).warnings
+    for (const text of ["<mjml>", "<p>a</p><mj-section>", "<mj-image/>"]) {
+      assert.match(warningsOf(text)[0]!.message, /^This is MJML/)
+    }
+    assert.deepStrictEqual(warningsOf("<mj>mjml</mj>"), [])
   })
 
   it("are at most 20 for a variable", () => {
