@@ -164,9 +164,12 @@ const rightToLeft: ReadonlySet<string> = new Set([
 export const directionOf = (tag: string): "ltr" | "rtl" =>
   rightToLeft.has(new Intl.Locale(tag).maximize().script ?? "") ? "rtl" : "ltr"
 
-/** Whether a Liquid source has words for people: letters outside of tags, outputs and addresses. */
+/** Words that a filter shows: `default: "friend"`, `plural: one: "item", other: "items"`. */
+const wordsOfFilter = /\|\s*(?:default|plural|pluralize)\s*:[^|}%]*?["'][^"'|}]*\p{L}{2}/u
+
+/** Whether a Liquid source has words for people: letters outside of tags, outputs and addresses, or words of a filter. */
 export const isTranslatable = (source: string): boolean =>
-  /\p{L}{2}/u.test(
+  wordsOfFilter.test(source.replace(/[^\s"']+:\/\/[^\s"']+/g, " ")) || /\p{L}{2}/u.test(
     source.replace(/\{\{.*?\}\}|\{%.*?%\}/gs, " ").replace(/<style[\s\S]*?<\/style>|<[^>]*>/gi, " ")
       .replace(/\S+:\/\/\S+|\S+@\S+/g, " "),
   )

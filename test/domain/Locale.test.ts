@@ -100,6 +100,16 @@ describe("missing translations", () => {
     assert.deepStrictEqual(missingTexts({ vars, locales }, "de", "en"), ["body"])
   })
 
+  it("include texts whose words are in a filter", () => {
+    const words = { a: "{{ n | plural: one: 'item', other: 'items' }}", b: '{{ name | default: "friend" }}' }
+    const others = {
+      c: '{{ url | default: "https://shop.example" }}',
+      d: '{{ total | money: "EUR" }} {{ x | default: "" }}',
+    }
+    const locales = { de: {} }
+    assert.deepStrictEqual(missingTexts({ vars: { ...words, ...others }, locales }, "de", "en"), ["a", "b"])
+  })
+
   it("are not reported for a region of the default locale", () => {
     assert.deepStrictEqual(missingTexts({ vars, locales: { "en-GB": { subject: "Hi" } } }, "en-GB", "en"), [])
   })
