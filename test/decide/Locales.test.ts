@@ -141,6 +141,8 @@ describe("Locales of a variant", () => {
         assert.deepStrictEqual(shown.warnings!.map(({ locale, variable }) => `${locale} ${variable}`), [
           "de sender",
           "de-AT sender",
+          // Inserts no name, as the default text does.
+          "fr subject",
           "fr sender",
           "ar subject",
         ])
