@@ -72,6 +72,25 @@ describe("inputs of a sample", () => {
     assert.deepStrictEqual(sent({ name: "Cy" }, json), { fields: { name: "Bo" }, attrs: { vip: true } })
   })
 
+  it("change nothing at places that no page contains", () => {
+    const places = [
+      "{",
+      "null",
+      '["other",false,"a"]',
+      '["fields",false,1]',
+      JSON.stringify(["fields", false, ...Array(99).fill("a")]),
+    ]
+    const [input] = inputsOf(draft, sample)
+    const [was] = /(?<=name="sample_was" value=")[^"]*/.exec(
+      renderToString(h(SampleInputs, { inputs: [input!], sample })),
+    )!
+    for (const place of places) {
+      const fields = new Map(Object.entries({ ...sample, sample_was: was, sample_0: "x", sample_0_at: place }))
+      assert.deepStrictEqual(sampleOf((name) => fields.get(name), { fields: "{}", attrs: "{}", at: "" }), sample, place)
+    }
+    assert.deepStrictEqual(withValue({}, ["list", "4294967294"], 1), { list: { 4294967294: 1 } })
+  })
+
   it("read and write values at any path", () => {
     assert.deepStrictEqual(withValue(undefined, ["a", "0", "b"], 1), { a: [{ b: 1 }] })
     assert.deepStrictEqual(withValue({ a: 1, b: 2 }, ["a"], undefined), { b: 2 })

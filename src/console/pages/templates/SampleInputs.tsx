@@ -1,3 +1,4 @@
+import { Option, Schema } from "effect"
 import { hash } from "node:crypto"
 import * as Json from "../../../json/Json.ts"
 import type { Template, Vars } from "../../../domain/Template.ts"
@@ -23,6 +24,21 @@ export interface SampleInput {
 
 /** Maximum number of inputs. Further values are in the JSON only. */
 const maxInputs = 100
+
+/** The place of an input's value, as its hidden field holds it: part, whether it is a number, and path. */
+const Place = Schema.TupleWithRest(Schema.Tuple([Schema.Literals(["fields", "attrs"]), Schema.Boolean]), [
+  Schema.String,
+]).check(Schema.isMaxLength(30))
+const decodePlace = Schema.decodeUnknownOption(Place)
+
+/** Reads the place of an input. None for a text that no page of the service contains. */
+const placeOf = (text: string) => {
+  try {
+    return decodePlace(Json.parse(text))
+  } catch {
+    return Option.none()
+  }
+}
 
 const objectOf = (text: string): Values | undefined => {
   try {
@@ -90,7 +106,9 @@ const withInputs = (sample: Sample, get: (name: string) => string | null | undef
   for (let at = 0; at < maxInputs; at++) {
     const pointer = get(`sample_${at}_at`)
     if (typeof pointer !== "string") break
-    const [part, isNumber, ...path] = Json.parse(pointer) as ["fields" | "attrs", boolean, ...Array<string>]
+    const place = placeOf(pointer)
+    if (Option.isNone(place)) continue
+    const [part, isNumber, ...path] = place.value
     const text = get(`sample_${at}`) ?? ""
     if (textOf(valueAt(values[part], path)) === text) continue
     values[part] = withValue(values[part], path, valueOf(text, isNumber))

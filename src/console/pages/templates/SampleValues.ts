@@ -3,7 +3,8 @@
 /** Names and indexes that lead to a value. */
 export type ValuePath = ReadonlyArray<string>
 
-const isIndex = (segment: string): boolean => /^\d+$/.test(segment)
+/** Larger numbers are names of members, because a list up to a large index would fill the memory. */
+const isIndex = (segment: string): boolean => /^\d{1,3}$/.test(segment)
 
 /** Returns the value at a path. Undefined if there is none. */
 export const valueAt = (json: unknown, [head, ...rest]: ValuePath): unknown => {
