@@ -56,16 +56,21 @@ const storeMark = (primary: SqlClient.SqlClient) =>
     ([row]) => row!.mark,
   )
 
-/** Waits until the replica shows a mark. Fails with `NotRead` after `maxLag`. */
-const awaitMark = Effect.fnUntraced(function* ({ maxLag, replica }: ReplicaOptions, mark: string) {
-  const began = yield* monotonicMillis
-  const isShown = Effect.map(
+const showsMark = (replica: SqlClient.SqlClient, mark: string) =>
+  Effect.map(
     replica<{ shown: boolean }>`SELECT m.marked_at >= ${mark}::timestamptz AS shown FROM read_mark m`,
     ([row]) => row?.shown === true,
   )
+
+/**
+ * Waits until the replica shows a mark. Fails with `NotRead` after `maxLag`. Call it outside a transaction: when the
+ * replica removes row versions, it may wait for the end of open transactions before it shows the mark.
+ */
+const awaitMark = Effect.fnUntraced(function* ({ maxLag, replica }: ReplicaOptions, mark: string) {
+  const began = yield* monotonicMillis
   const deadline = began + Duration.toMillis(maxLag)
   const isOver = Effect.map(monotonicMillis, (now) => now >= deadline)
-  const shown = yield* Effect.repeat(isShown, {
+  const shown = yield* Effect.repeat(showsMark(replica, mark), {
     until: (shown) => Effect.map(isOver, (over) => shown || over),
     schedule: Schedule.spaced("10 millis"),
   })
@@ -120,7 +125,8 @@ export const make = (options: ReplicaOptions) => {
   const onReplica = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.flatMap(storeMark(primary), (mark) =>
       replica.withTransaction(Effect.gen(function* () {
-        yield* awaitMark(options, mark)
+        // A balancer of replicas may have chosen another one.
+        if (!(yield* showsMark(replica, mark))) return undefined
         const context = yield* Effect.context<never>()
         const connection = Context.getUnsafe(context, replica.transactionService)
         const exit = yield* effect.pipe(
@@ -131,6 +137,8 @@ export const make = (options: ReplicaOptions) => {
         const broken = Exit.isFailure(exit) ? exit.cause.reasons.flatMap(brokenBy) : []
         return broken.length > 0 ? yield* Effect.fail(new NotRead("failed", innermost(broken[0]))) : exit
       })).pipe(
+        (attempt) => Effect.andThen(awaitMark(options, mark), attempt),
+        Effect.repeat({ until: (exit) => exit !== undefined }),
         Effect.provideService(SqlClient.BeginTransaction, "BEGIN READ ONLY"),
         bounded(patienceMillis),
         Effect.catchDefect(Effect.fail),
@@ -147,7 +155,7 @@ export const make = (options: ReplicaOptions) => {
       if (read._tag === "Success") {
         yield* Metric.update(reads("replica"), 1)
         yield* noteUse(true, "")
-        return yield* read.success
+        return yield* read.success!
       }
       // Without a mark, the primary does not answer either, and the effect fails with its error.
       if (!(read.failure instanceof NotRead)) return yield* effect

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Clock, Context, Duration, Effect, Layer, Logger, Metric } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Layer, Logger, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { Store } from "../../src/store/Store.ts"
@@ -132,6 +132,27 @@ layer(Replicas.layer, { excludeTestServices: true })("Reads on a replica", (it) 
         Effect.repeat({ until: (byStandby) => byStandby }),
       )
       assert.deepStrictEqual(logs.slice(1), ["The read replica of DATABASE_READ_URL answers again"])
+    }))
+
+  it.effect("do not hold up the replica that they wait for", () =>
+    Effect.gen(function* () {
+      const { primary, standby } = yield* Replicas
+      const { logs, read, sql } = yield* storeOf({
+        DATABASE_URL: primary.url,
+        DATABASE_READ_URL: standby.url,
+        DATABASE_READ_MAX_LAG: "1 minute",
+      })
+      const place = read(sql<{ standby: boolean }>`SELECT pg_is_in_recovery() AS standby`)
+      for (let round = 0; round < 5; round++) {
+        yield* Effect.promise(() => onServer(standby.url, "SELECT pg_wal_replay_pause()"))
+        // The replica replays the removal of a row version, which conflicts with transactions, before the marks.
+        yield* sql`UPDATE read_mark SET marked_at = clock_timestamp()`
+        yield* sql`VACUUM read_mark`
+        const reads = yield* Effect.forkChild(Effect.replicateEffect(place, 8, { concurrency: "unbounded" }))
+        yield* Effect.promise(() => onServer(standby.url, "SELECT pg_wal_replay_resume()"))
+        assert.isTrue((yield* Fiber.join(reads)).flat().every(({ standby }) => standby))
+      }
+      assert.deepStrictEqual(logs, [])
     }))
 
   it.effect("wait once for a replica that does not answer, and then pause", () =>
