@@ -1,40 +1,9 @@
-import { Secret, TOTP } from "otpauth"
-import type { Effect } from "effect"
-import type { mailWorld } from "../../support/mailWorld.ts"
 import { waitUntil } from "../../support/service.ts"
 import type { Json } from "../harness.ts"
-import type { Recorder } from "./Recorder.ts"
+import { accounts } from "./accounts.ts"
+import { type Auth, org, root, type Stage, template } from "./stage.ts"
 
 // One call of each operation, in the life of a shop that sends a cart reminder.
-
-const root = "/console/api"
-const org = `${root}/organizations/acme`
-const password = "correct horse battery staple"
-
-const template = {
-  id: "cart",
-  name: "Cart reminder",
-  objective: "click",
-  list_unsubscribe: true,
-  variants: [
-    {
-      id: "question",
-      vars: { subject: "{{ name }}, still thinking?", html: '<p><a href="https://shop.example/">Your cart</a></p>' },
-      formats: { html: "html" },
-    },
-    {
-      id: "offer",
-      vars: { subject: "10% off your cart", html: '<p><a href="https://shop.example/">Your cart</a></p>' },
-      formats: { html: "html" },
-    },
-  ],
-}
-
-type Auth = Readonly<Record<string, string>>
-
-export interface Stage extends Pick<Recorder, "call"> {
-  readonly world: Effect.Success<typeof mailWorld>
-}
 
 /** Calls until the answer is ready. */
 const settled = async ({ call }: Stage, path: string, ready: (answer: Json) => boolean) => {
@@ -400,78 +369,6 @@ const people = async (stage: Stage) => {
   const erasure = await call("POST", `${org}/erasures`, { body: { user_id: "ann" } })
   await settled(stage, `${org}/erasures/${erasure.id}`, ({ state }) => state === "done")
   await call("GET", `${org}/erasures/${erasure.id}`)
-}
-
-/** Signs in as the console does, and answers the headers of the session. */
-const session = async ({ call, world }: Stage, email: string): Promise<Auth> => {
-  const answer = await world.service.request("/console/sign-in", {
-    method: "POST",
-    redirect: "manual",
-    body: new URLSearchParams({ email, password }),
-  })
-  const cookie = answer.headers.getSetCookie().map((text) => text.split(";", 1)[0]).join("; ")
-  const { csrf_token } = await call("GET", `${root}/session`, { auth: { cookie } })
-  return { cookie, "x-csrf-token": csrf_token }
-}
-
-const accounts = async (stage: Stage) => {
-  const { call } = stage
-  const ben = await call("POST", `${root}/accounts`, { body: { email: "ben@acme.example", name: "Ben" } })
-  const ann = await call("POST", `${root}/accounts`, {
-    body: { email: "ann@acme.example", name: "Ann", password },
-    unrecorded: true,
-  })
-  await call("GET", `${root}/accounts`)
-  await call("POST", `${root}/accounts/${ben.id}/reset`)
-  await call("PUT", `${org}/members/${ben.id}`, { body: { role: "editor" } })
-  const member = "ben@acme.example"
-  // The notification of the example: a change that waits for Ben's review.
-  const { key } = await call("POST", `${org}/keys`, {
-    body: { name: "Pipeline", scopes: ["templates:write"] },
-    unrecorded: true,
-  })
-  await call("PATCH", org, { body: { template_approval: "editor" }, unrecorded: true })
-  await call("PATCH", `${org}/templates/cart/variants/offer`, {
-    auth: { "x-api-key": key as string },
-    body: { vars: { ...template.variants[1]!.vars, subject: "10% off, today only" } },
-    unrecorded: true,
-  })
-  await call("PATCH", org, { body: { template_approval: "none" }, unrecorded: true })
-  await call("GET", `${org}/notifications`, { query: { member, unread: "true", limit: "20" } })
-  await call("POST", `${org}/notifications/read`, { body: { member } })
-  const preferences = `${org}/notification-preferences`
-  await call("PATCH", preferences, { body: { member, mail: { "winner.found": "digest", "comment.added": "off" } } })
-  await call("GET", preferences, { query: { member } })
-  await call("GET", `${org}/members`)
-  await call("DELETE", `${org}/members/${ben.id}`)
-  const invited = await call("POST", `${org}/invitations`, { body: { email: "cleo@acme.example", role: "viewer" } })
-  await call("GET", `${org}/invitations`)
-  await call("DELETE", `${org}/invitations/${invited.id}`)
-
-  const auth = await session(stage, "ann@acme.example")
-  await call("PATCH", `${root}/account`, { auth, body: { name: "Ann Lee" } })
-  await session(stage, "ann@acme.example")
-  const { sessions } = await call("GET", `${root}/sessions`, { auth })
-  await call("DELETE", `${root}/sessions/${sessions.find(({ current }: Json) => !current).id}`, { auth })
-  const factor = `${root}/account/second-factor`
-  await call("GET", factor, { auth })
-  const { secret } = await call("POST", factor, { auth, body: { current_password: password } })
-  const code = (step: number) =>
-    new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + step * 30_000 })
-  const { recovery_codes: codes } = await call("PUT", factor, { auth, body: { code: code(0) } })
-  const renewed = await call("POST", `${factor}/recovery-codes`, {
-    auth,
-    body: { current_password: password, code: codes[0] },
-  })
-  await call("POST", `${factor}/disable`, {
-    auth,
-    body: { current_password: password, code: renewed.recovery_codes[0] },
-  })
-  await call("POST", factor, { auth, body: { current_password: password }, unrecorded: true })
-  await call("DELETE", `${root}/accounts/${ann.id}/second-factor`)
-  await call("GET", `${root}/audit`, { query: { limit: "50" } })
-  await call("GET", `${org}/audit`, { query: { limit: "50" } })
-  await call("DELETE", `${root}/accounts/${ben.id}`)
 }
 
 const operations = async ({ call }: Stage) => {
