@@ -174,6 +174,41 @@ describeShop("Drafts in the editor", (shop) => {
     assert.strictEqual((await shop.manage("GET", `${path}/variants/warm`)).vars.subject, "Hello")
     await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
   })
+
+  it("convert pasted copy, and show the Liquid next to the original", async () => {
+    const editor = await shop.signIn("editor@example.com")
+    await shop.manage("POST", "/organizations/shop/templates", { id: "pasted", name: "Pasted" })
+    const form = variantForm({
+      var_0_name: "subject",
+      var_0_format: "text",
+      var_0_source: "{{#if firstName}}{{firstName}}{{/if}}\r\n{{sendSkip}}",
+    })
+    const page = await editor.post(`${base}/pasted/new-variant/draft`, {
+      ...form,
+      do: "convert",
+      convert_from: "iterable",
+    })
+    const { text } = page
+    assert.strictEqual(page.status, 200)
+    assert.include(text, "Converted from Iterable")
+    assert.include(text, "1 place without an equivalent")
+    assert.include(text, "subject, line 2, column 1")
+    assert.include(text, "{{#if firstName}}{{firstName}}{{/if}}")
+    assert.match(text, /<textarea[^>]*name="var_0_source"[^>]*>\s*\{% if firstName != blank and firstName != 0 %\}/)
+    const unknown = await editor.post(`${base}/pasted/new-variant/draft`, {
+      ...form,
+      do: "convert",
+      convert_from: "fax",
+    })
+    assert.include(unknown.text, "choose a platform")
+    const binary = await editor.post(`${base}/pasted/new-variant/draft`, {
+      ...form,
+      var_0_source: "\u0001PNG",
+      do: "convert",
+      convert_from: "braze",
+    })
+    assert.include(binary.text, "is no text: the character U+0001")
+  })
 })
 
 describeShop("Versions of a variant", (shop) => {

@@ -479,41 +479,6 @@ describeShop("Templates in the console", (shop) => {
     }
   })
 
-  it("converts pasted copy, and shows the Liquid next to the original", async () => {
-    const editor = await shop.signIn("editor@example.com")
-    await shop.manage("POST", "/organizations/shop/templates", { id: "pasted", name: "Pasted" })
-    const form = variantForm({
-      var_0_name: "subject",
-      var_0_format: "text",
-      var_0_source: "{{#if firstName}}{{firstName}}{{/if}}\r\n{{sendSkip}}",
-    })
-    const page = await editor.post(`${base}/pasted/new-variant/draft`, {
-      ...form,
-      do: "convert",
-      convert_from: "iterable",
-    })
-    const { text } = page
-    assert.strictEqual(page.status, 200)
-    assert.include(text, "Converted from Iterable")
-    assert.include(text, "1 place without an equivalent")
-    assert.include(text, "subject, line 2, column 1")
-    assert.include(text, "{{#if firstName}}{{firstName}}{{/if}}")
-    assert.match(text, /<textarea[^>]*name="var_0_source"[^>]*>\s*\{% if firstName != blank and firstName != 0 %\}/)
-    const unknown = await editor.post(`${base}/pasted/new-variant/draft`, {
-      ...form,
-      do: "convert",
-      convert_from: "fax",
-    })
-    assert.include(unknown.text, "choose a platform")
-    const binary = await editor.post(`${base}/pasted/new-variant/draft`, {
-      ...form,
-      var_0_source: "\u0001PNG",
-      do: "convert",
-      convert_from: "braze",
-    })
-    assert.include(binary.text, "is no text: the character U+0001")
-  })
-
   it("imports copy as CSV on the page of template files", async () => {
     const editor = await shop.signIn("editor@example.com")
     const text = "template,variant,subject\r\nSheet,warm,Hello\r\n"
