@@ -1,5 +1,5 @@
 import { Argument } from "effect/cli"
-import { TemplateBatchInput } from "../domain/Template.ts"
+import { TemplateBatchInput } from "../domain/TemplateSwitches.ts"
 import { callWith } from "./ApiCommand.ts"
 import { argument, choice, parsed, texts } from "./Flags.ts"
 

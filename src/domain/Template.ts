@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { isDeepStrictEqual } from "node:util"
 import { isStorable } from "./Attributes.ts"
+import { Components } from "./VariantComponents.ts"
 import { TemplateConversionEvents } from "./ConversionEvents.ts"
 import { described } from "./described.ts"
 import { largestValue } from "./Event.ts"
@@ -84,28 +85,6 @@ export const textsInAll = (
 export const mjmlSources = (
   { formats, ...texts }: { readonly formats: Formats; readonly vars: Vars; readonly locales?: Locales | undefined },
 ): ReadonlyArray<string> => textsInAll(texts).flatMap((vars) => mjmlNames({ formats, vars }).map((name) => vars[name]!))
-
-const isComponentValue = (text: string) => text.length <= 100 && /^\S(.*\S)?$/u.test(text) && isStorable(text)
-
-const wellMade = Schema.makeFilter<Readonly<Record<string, string>>>((components) =>
-  Object.entries(components).flatMap(([kind, value]) => [
-    ...(/^[A-Za-z][A-Za-z0-9_.-]{0,49}$/.test(kind) ? [] : [{
-      path: [kind],
-      issue: "must be a kind of 1 to 50 letters, digits, dots, hyphens and underscores that begins with a letter",
-    }]),
-    ...(isComponentValue(value) ? [] : [{
-      path: [kind],
-      issue: "must be 1 to 100 characters of well-formed Unicode on one line, without white space around them",
-    }]),
-  ])
-)
-
-/**
- * Components of a variant: values by kind, such as `{subject: "question", image: "shoe"}`, at most 10. Variants with a
- * value in common are learned about together.
- */
-export const Components = Schema.Record(Schema.String, Schema.String).check(wellMade, atMost(10))
-export type Components = typeof Components.Type
 
 const weight = Schema.Finite.check(Schema.isBetween({ minimum: -1000, maximum: 1000 }))
 
@@ -198,7 +177,7 @@ const Tag = Schema.String.check(
 export const maxTags = 20
 
 /** Tags of a template, by which lists are filtered: up to 20 of 1 to 50 characters, each once. */
-const Tags = Schema.Array(Tag).check(
+export const Tags = Schema.Array(Tag).check(
   Schema.makeFilter<ReadonlyArray<string>>((tags) => {
     const repeated = tags.findIndex((tag, at) => tags.indexOf(tag) < at)
     return repeated < 0 ? undefined : { path: [repeated], issue: "is there twice" }
@@ -207,7 +186,7 @@ const Tags = Schema.Array(Tag).check(
 )
 
 /** The e-mail address of the member who looks after a template; null for no owner. */
-const TemplateOwner = Schema.NullOr(
+export const TemplateOwner = Schema.NullOr(
   Schema.String.check(
     Schema.makeFilter<string>((text) =>
       /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text) && isStorable(text)
@@ -454,35 +433,6 @@ export const TemplatePatch = Schema.Struct({ name: Schema.optionalKey(DisplayNam
   identifier: "TemplatePatch",
 })
 export type TemplatePatch = typeof TemplatePatch.Type
-
-/** Variants to activate and to deactivate at once, by id, up to 1,000 of each. */
-export const VariantSwitch = Schema.Struct({
-  activate: Schema.optionalKey(
-    described(Schema.Array(CopyId).check(Schema.isMaxLength(1000)), "Ids of the variants to activate. Default: none"),
-  ),
-  deactivate: Schema.optionalKey(
-    described(Schema.Array(CopyId).check(Schema.isMaxLength(1000)), "Ids of the variants to deactivate. Default: none"),
-  ),
-}).annotate({ identifier: "VariantSwitch" })
-export type VariantSwitch = typeof VariantSwitch.Type
-
-const mostAtOnce = 1000
-
-/** A change of several templates at once, up to 1,000. Absent members stay unchanged. */
-export const TemplateBatchInput = Schema.Struct({
-  ids: described(
-    Schema.Array(TemplateId).check(Schema.isMaxLength(mostAtOnce)),
-    "Ids of the templates, up to 1,000. Unknown ids are left out",
-  ),
-  active: Schema.optionalKey(
-    described(Schema.Boolean, "true activates all variants of each template, false pauses them"),
-  ),
-  archived: Schema.optionalKey(described(Schema.Boolean, "true archives the templates, false restores them")),
-  add_tags: Schema.optionalKey(described(Tags, "Tags to add to each template")),
-  remove_tags: Schema.optionalKey(described(Tags, "Tags to remove")),
-  owner: Schema.optionalKey(described(TemplateOwner, "E-mail address of the new owner, a member; null for no owner")),
-}).annotate({ identifier: "TemplateBatchInput" })
-export type TemplateBatchInput = typeof TemplateBatchInput.Type
 
 /** A stored variant. Every setting has a value: the given one or its default. */
 export const Variant = Schema.Struct({

@@ -18,9 +18,9 @@ import {
   type Variant,
   type VariantInput,
   type VariantPatch,
-  type VariantSwitch,
   withDefaults,
 } from "../domain/Template.ts"
+import type { VariantSwitch } from "../domain/TemplateSwitches.ts"
 import { templateFaults } from "../domain/TemplateFaults.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { existingOrganization } from "../organizations/Existing.ts"

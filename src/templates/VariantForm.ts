@@ -7,7 +7,6 @@ import { LocaleTag, maxLocales } from "../domain/Locale.ts"
 import type { Season } from "../domain/Season.ts"
 import { decimalOf, operands, type Operator } from "../domain/Targeting.ts"
 import {
-  type Components,
   Format,
   type Formats,
   type Locales,
@@ -16,6 +15,7 @@ import {
   VariantPatch,
   type Vars,
 } from "../domain/Template.ts"
+import type { Components } from "../domain/VariantComponents.ts"
 
 // Converts a variant to the editor's form, and back. A form can be invalid in many ways.
 

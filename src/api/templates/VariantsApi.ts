@@ -4,16 +4,8 @@ import { reads, writes } from "../../accounts/Access.ts"
 import { UserId } from "../../domain/Ids.ts"
 import { ProposedTemplate, ProposedVariant, WaitingChange } from "../../domain/Proposal.ts"
 import { LocaleTag } from "../../domain/Locale.ts"
-import {
-  Formats,
-  Locales,
-  Template,
-  Variant,
-  VariantInput,
-  VariantPatch,
-  VariantSwitch,
-  Vars,
-} from "../../domain/Template.ts"
+import { Formats, Locales, Template, Variant, VariantInput, VariantPatch, Vars } from "../../domain/Template.ts"
+import { VariantSwitch } from "../../domain/TemplateSwitches.ts"
 import { SourceFault } from "../../text/TextFaults.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
