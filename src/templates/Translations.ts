@@ -76,9 +76,10 @@ interface Translated {
 }
 
 /**
- * Reads a file of strings, CSV or XLIFF 1.2 or 2.0, and applies its translations to a template. Empty translations change
- * nothing. Line ends become those of the text in the default locale. Returns every fault, up to 1,000: a file that cannot be read, an unknown variant or variable, a locale that does
- * not exist, a text that has changed since the export, and a text that is translated twice.
+ * Reads a file of strings, CSV or XLIFF 1.2 or 2.0, and applies its translations to a template. Empty translations
+ * change nothing. Line ends become the line ends of the text in the default locale. Returns every fault, up to 1,000: a
+ * file that cannot be read, an unknown variant or variable, a locale that does not exist, a text that has changed since
+ * the export, and a text that is translated twice.
  */
 export const applyTranslations = (
   template: Template,

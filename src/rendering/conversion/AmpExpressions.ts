@@ -153,7 +153,7 @@ export class AmpReader {
     throw new NoEquivalent(`Write this part in Liquid: it is not understood at ${rest}`)
   }
 
-  /** Returns the name of a variable in Liquid, which must not be that of a field. */
+  /** Returns the name of a variable in Liquid, which must differ from all names of fields. */
   variable(name: string): string | undefined {
     return this.variables.names.get(name.toLowerCase())
   }

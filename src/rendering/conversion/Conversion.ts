@@ -48,7 +48,7 @@ const checkResult = (result: Result, format: Format, family: CopyFacts["family"]
     const segment = segments.findLast((one) => one.offset <= offset)
     return Math.min(segment?.at ?? 0, result.source.length)
   }
-  // Liquid in MJML is that of HTML. MJML itself is compiled when the variant is saved.
+  // Liquid in MJML has the rules of HTML. MJML itself is compiled when the variant is saved.
   const checkedAs = format === "text" ? "text" : "html"
   const { faults, warnings } = checkSources({
     vars: { text: checked },

@@ -144,7 +144,7 @@ const cannot = (name: string): CopyOperation => () => {
 
 const isOne = (input: Value) => compare(input, "==", literal(1))
 
-/** Operations whose meaning in other languages is not that of one of our filters. Names in lower case without `_`. */
+/** Operations that mean something else in other languages than our filters do. Names in lower case without `_`. */
 const exact: Readonly<Record<string, CopyOperation>> = {
   default: (input, [otherwise = literal("")], { truth }) => orDefault(input, otherwise, truth),
   defaultifnone: (input, [otherwise = literal("")]) => ({
