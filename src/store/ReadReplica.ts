@@ -7,10 +7,10 @@ import { innermost } from "./innermost.ts"
 import { Store, type StorePlace } from "./Store.ts"
 
 // A replica shows a commit some time after the primary. To find out whether it shows everything, a read stores a mark
-// with the primary and waits until the replica shows that mark. The mark says more than a position in the write-ahead
-// log: a replica of another database, or one that follows a replaced primary, never shows it.
+// with the primary and waits until the replica shows that mark. The replica must also have the signing keys of this
+// installation, because another database can show a later mark.
 
-/** Time for a read on the replica, including the wait for the mark. Unit: milliseconds. */
+/** Time for a read on the replica, including the time until the replica shows the mark. Unit: milliseconds. */
 const patienceMillis = 10_000
 
 /** Pause before the replica is used again after it was unreachable or behind. Unit: milliseconds. */
@@ -41,24 +41,35 @@ interface ReplicaOptions {
   readonly place: StorePlace
   readonly primary: SqlClient.SqlClient
   readonly replica: PgClient.PgClient
-  /** Maximum time that a read waits for its mark. */
+  /** Maximum time until the replica shows the mark of a read. */
   readonly maxLag: Duration.Duration
 }
 
 const monotonicMillis = Effect.map(Clock.Clock, (clock) => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
 
+interface Mark {
+  readonly markedAt: string
+  /** Digest of the random keys of the installation. */
+  readonly keys: string | null
+}
+
+const digestOfKeys = "(SELECT md5(string_agg(k.key, ' ' ORDER BY k.name)) FROM signing_keys k)"
+
 /** Stores a mark with the primary. Marks increase, also after a failover to a server whose clock is behind. */
 const storeMark = (primary: SqlClient.SqlClient) =>
   Effect.map(
-    primary<{ mark: string }>`
+    primary<Mark>`
       UPDATE read_mark AS m SET marked_at = greatest(clock_timestamp(), m.marked_at + interval '1 microsecond')
-      RETURNING m.marked_at::text AS mark`,
-    ([row]) => row!.mark,
+      RETURNING m.marked_at::text AS marked_at, ${primary.literal(digestOfKeys)} AS keys`,
+    ([row]) => row!,
   )
 
-const showsMark = (replica: SqlClient.SqlClient, mark: string) =>
+const showsMark = (replica: SqlClient.SqlClient, { keys, markedAt }: Mark) =>
   Effect.map(
-    replica<{ shown: boolean }>`SELECT m.marked_at >= ${mark}::timestamptz AS shown FROM read_mark m`,
+    replica<{ shown: boolean }>`
+      SELECT m.marked_at >= ${markedAt}::timestamptz
+        AND ${replica.literal(digestOfKeys)} IS NOT DISTINCT FROM ${keys}::text AS shown
+      FROM read_mark m`,
     ([row]) => row?.shown === true,
   )
 
@@ -66,7 +77,7 @@ const showsMark = (replica: SqlClient.SqlClient, mark: string) =>
  * Waits until the replica shows a mark. Fails with `NotRead` after `maxLag`. Call it outside a transaction: when the
  * replica removes row versions, it may wait for the end of open transactions before it shows the mark.
  */
-const awaitMark = Effect.fnUntraced(function* ({ maxLag, replica }: ReplicaOptions, mark: string) {
+const awaitMark = Effect.fnUntraced(function* ({ maxLag, replica }: ReplicaOptions, mark: Mark) {
   const began = yield* monotonicMillis
   const deadline = began + Duration.toMillis(maxLag)
   const isOver = Effect.map(monotonicMillis, (now) => now >= deadline)

@@ -192,7 +192,11 @@ layer(Replicas.layer, { excludeTestServices: true })("Reads on a replica", (it) 
       yield* Effect.promise(() => onServer(primary.url, "CREATE DATABASE bare"))
       yield* Effect.promise(() => onServer(primary.url, "CREATE DATABASE other"))
       const databaseOf = (name: string) => new URL(`/${name}`, primary.url).href
-      yield* Effect.promise(() => onServer(databaseOf("other"), "CREATE TABLE read_mark AS SELECT now() AS marked_at"))
+      const tables = [
+        "CREATE TABLE read_mark AS SELECT now() + interval '1 day' AS marked_at",
+        "CREATE TABLE signing_keys AS SELECT 'tracking' AS name, 'of another installation' AS key",
+      ]
+      for (const table of tables) yield* Effect.promise(() => onServer(databaseOf("other"), table))
       const closed = `postgres://postgres@127.0.0.1:${yield* Effect.promise(freePort)}/postgres`
       const reasons: ReadonlyArray<readonly [url: string, reason: RegExp]> = [
         [databaseOf("other"), /more than 100ms behind/],
