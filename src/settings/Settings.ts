@@ -98,7 +98,7 @@ const config = {
    */
   databaseReadUrl: secret("DATABASE_READ_URL"),
   /**
-   * `DATABASE_READ_MAX_LAG`: time that a read waits for the replica to show everything stored before the read. After it,
+   * `DATABASE_READ_MAX_LAG`: time in which the replica must show everything stored before a read. After it,
    * the primary answers. Default 1 second.
    */
   databaseReadMaxLag: duration("DATABASE_READ_MAX_LAG").pipe(Config.withDefault(Duration.seconds(1))),

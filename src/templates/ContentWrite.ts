@@ -149,7 +149,7 @@ const notifyReviewers = Effect.fnUntraced(function* (
         copy_id: null,
         review_id: String(id),
         by: nameOf(by),
-        note: more === 0 ? null : `The same change affects ${more} more templates, which wait for review as well.`,
+        note: more === 0 ? null : `The same change affects ${more} more templates, which await review as well.`,
         requested_at: now,
       },
     })),

@@ -104,7 +104,7 @@ const someoneWaits = Effect.gen(function* () {
 interface Scene {
   readonly prepare: Work
   readonly first: Work
-  /** Runs beside the first transaction. */
+  /** Runs while the first transaction is open. */
   readonly between?: Work
   readonly second: Work
   /** Runs after both. */
@@ -314,7 +314,7 @@ describe("two transactions with events of one organization", () => {
         Effect.map(play(scene), (end) => assert.strictEqual(end, "waits")))
     }
     for (const [name, scene] of Object.entries(beside)) {
-      it.effect(`run beside each other with ${name}`, () =>
+      it.effect(`run at the same time with ${name}`, () =>
         Effect.map(play(scene), (end) => assert.strictEqual(end, "runs beside")))
     }
 

@@ -30,7 +30,7 @@ const importAnswer = {
 
 /** The templates that an import changed. */
 export const ImportAnswer = Schema.Struct(importAnswer)
-/** An import that waits for approval. */
+/** An import that awaits approval. */
 export const ProposedImport = Schema.Struct({ ...importAnswer, ...WaitingChange.fields }).annotate({
   identifier: "ProposedImport",
 })

@@ -54,7 +54,7 @@ export const lockArrivals = (
   ]
   const slots = sql`greatest(1, current_setting('max_locks_per_transaction')::int
     * current_setting('max_connections')::int / ${locksPerTransaction}::int)`
-  // Uses a free slot. If all are in use, waits for a random one.
+  // Uses a free slot. If all are in use, queues for a random one.
   return sql`
     SELECT count(CASE l.class
       WHEN ${classes.organizations}::int THEN pg_advisory_xact_lock_shared(l.class, l.key)

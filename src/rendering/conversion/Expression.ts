@@ -6,7 +6,7 @@ export type Value =
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "literal"; readonly value: string | number | boolean | null }
   | { readonly kind: "filter"; readonly input: Value; readonly name: string; readonly args: ReadonlyArray<Value> }
-  /** Texts beside each other. */
+  /** Texts that are joined. */
   | { readonly kind: "joined"; readonly parts: ReadonlyArray<Value> }
   | { readonly kind: "choice"; readonly test: CopyTest; readonly yes: Value; readonly no: Value }
 

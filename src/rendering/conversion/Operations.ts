@@ -101,7 +101,7 @@ export const dated = (input: Value, pattern: Value | undefined, style: DateStyle
 
 const isNamedAsText = (value: Value): boolean => value.kind === "path" && textLike.test(value.path)
 
-/** Whether the sum of two values is their texts beside each other: one is certainly no number, or both have names of texts. */
+/** Whether the sum of two values is their texts joined: one is certainly no number, or both have names of texts. */
 export const areTexts = (one: Value, other: Value): boolean =>
   [one, other].some((value) =>
     value.kind === "joined" ||

@@ -182,7 +182,7 @@ describe("The classifier of refusals", () => {
     }
   })
 
-  it("believes the receiver's own code of a missing mailbox beside words that say nothing", () => {
+  it("believes the receiver's own code of a missing mailbox next to words that say nothing", () => {
     assert.strictEqual(classOf("550 5.1.1 unbekannte Worte"), "no-such-mailbox")
     assert.strictEqual(classOf("550 5.1.1 unbekannte Worte", "5.0.0"), "no-such-mailbox")
     assert.strictEqual(classOf("550 unbekannte Worte", "5.1.1"), "unknown")

@@ -129,7 +129,7 @@ const ProposalCard = ({ stored, visit }: { readonly stored: SnippetDetail; reado
   const { proposal } = stored
   if (proposal === null) return null
   return (
-    <Card stacked title="Proposed change" lead={`By ${proposal.author}. It waits for approval by somebody else.`}>
+    <Card stacked title="Proposed change" lead={`By ${proposal.author}. Somebody else has to approve it.`}>
       <DifferenceView changes={difference(fieldsOfSnippet(stored), fieldsOfSnippet({ ...stored, ...proposal }))} />
       <div class="buttons">
         {visit.can("approveSnippet") && (
