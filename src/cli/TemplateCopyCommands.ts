@@ -2,6 +2,7 @@ import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import process from "node:process"
 import { platformNames } from "../domain/CopyPlatform.ts"
+import { formatOf } from "../domain/Template.ts"
 import { convert as convertSource } from "../rendering/conversion/Conversion.ts"
 import { refusalOf } from "../rendering/conversion/Refusal.ts"
 import { conversionOf } from "../rendering/CopyConversion.ts"
@@ -25,7 +26,7 @@ export const convert = Command.make(
     const source = yield* readText(file)
     const refusal = refusalOf(source)
     if (refusal !== undefined) return yield* new CommandFailed({ message: `${file} ${refusal}` })
-    const written = Option.getOrElse(format, () => /<[a-z!][^>]*>/i.test(source) ? "html" : "text")
+    const written = Option.getOrElse(format, () => formatOf(source) === "text" ? "text" : "html")
     const converted = conversionOf({ body: convertSource(source, from, written) })
     yield* print(converted, converted.vars["body"]!)
     const renamed = converted.fields.filter(({ from, to }) => from !== to)

@@ -116,6 +116,10 @@ export const renderedIds = (texts: Iterable<string>): ReadonlyArray<string> => {
   return [...ids]
 }
 
+/** Returns the ids of the snippets that variants render in all their locales, each once. */
+export const renderedBy = (variants: ReadonlyArray<Parameters<typeof textsInAll>[0]>): ReadonlyArray<string> =>
+  renderedIds(variants.flatMap(textsInAll).flatMap((texts) => Object.values(texts)))
+
 /** Returns the existing snippets among `ids`, with the snippets that they render. */
 export const reachedFrom = (snippets: SnippetSources, ids: ReadonlyArray<string>): SnippetSources => {
   if (ids.length === 0) return noSnippets
@@ -135,9 +139,7 @@ export const snippetsForFile = (
   all: ReadonlyArray<Snippet>,
   templates: ReadonlyArray<{ readonly variants: ReadonlyArray<Pick<Variant, "locales" | "vars">> }>,
 ): ReadonlyArray<SnippetFileInput> => {
-  const ids = renderedIds(
-    templates.flatMap(({ variants }) => variants.flatMap(textsInAll)).flatMap((texts) => Object.values(texts)),
-  )
+  const ids = renderedBy(templates.flatMap(({ variants }) => variants))
   const reached = reachedFrom(new Map(all.map((one) => [one.id, one])), ids)
   return all.filter(({ id }) => reached.has(id)).map(({ format, id, name, text }) => ({ id, name, format, text }))
 }

@@ -20,6 +20,10 @@ import { TemplateTracking } from "./Tracking.ts"
 export const Format = Schema.Literals(["text", "html", "mjml"])
 export type Format = typeof Format.Type
 
+/** Returns the format that a text of unknown format has by its tags. */
+export const formatOf = (text: string): Format =>
+  /<mjml[\s>]/i.test(text) ? "mjml" : /<[a-z!][^>]*>/i.test(text) ? "html" : "text"
+
 /** The format of a rendered variable, or of a snippet. */
 export const RenderedFormat = Schema.Literals(["text", "html"])
 export type RenderedFormat = typeof RenderedFormat.Type

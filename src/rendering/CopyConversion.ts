@@ -27,7 +27,7 @@ export const convertCopy = Effect.fn("convertCopy")(function* (org: string, copy
       (failure) =>
         new InvalidInput({ faults: [{ pointer: "/vars", detail: `${stoppedFault(failure)}: convert it in parts` }] }),
     ),
-  ) as Effect.Effect<Readonly<Record<string, ConvertedSource>>, InvalidInput>
+  )
 })
 
 /** Combines converted variables: their Liquid, the findings with their variable, and each field once. */

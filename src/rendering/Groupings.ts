@@ -8,6 +8,11 @@ const hasBoth = (source: string): boolean => {
   return begin !== -1 && /\bor\b/.test(source.slice(begin))
 }
 
+/** The message of each finding. */
+export const groupingMessage =
+  "has or behind and, which Liquid reads from right to left: a and b or c holds if a holds, and b or c. " +
+  "To show a text if a and b hold, or c, write {% if a and b %} and {% elsif c %}"
+
 /**
  * Finds conditions such as `a and b or c`, which Liquid reads as `a and (b or c)` and other languages as
  * `(a and b) or c`.
@@ -15,11 +20,7 @@ const hasBoth = (source: string): boolean => {
 export const groupings = (source: string): ReadonlyArray<SourceFinding> => {
   if (!hasBoth(source)) return []
   try {
-    return readStrictly(source).groupings.map((begin) => ({
-      begin,
-      message: "has or behind and, which Liquid reads from right to left: a and b or c holds if a holds, and b or c. " +
-        "To show a text if a and b hold, or c, write {% if a and b %} and {% elsif c %}",
-    }))
+    return readStrictly(source).groupings.map((begin) => ({ begin, message: groupingMessage }))
   } catch (error) {
     // Reported as a fault.
     if (error instanceof Refused) return []

@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import type { CopyRow, ReadCopy } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
-import { textOfSpreadsheet } from "../text/Csv.ts"
+import { excelLength, textOfSpreadsheet } from "../text/Csv.ts"
 import { type CsvRow, csvRows } from "../text/CsvRows.ts"
 import { readLocale } from "../text/Locales.ts"
 
@@ -54,9 +54,6 @@ export const isCopyCsv = (text: string): boolean => {
 
 /** Texts that spreadsheets write in place of a value. */
 const broken = /^(?:#+|#(?:NAME|REF|VALUE|N\/A|DIV\/0|NULL|NUM)[!?]?|\d(?:[.,]\d+)?E[+-]\d+)$/i
-
-/** The length at which Excel cuts a cell. */
-const excelLength = 32_767
 
 /** Makes quotation marks and spaces within Liquid plain, as Word and Excel change them. */
 const withPlainLiquid = (text: string): string =>

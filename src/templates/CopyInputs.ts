@@ -1,7 +1,7 @@
 import type { CopyRow } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { CopyId, TemplateId } from "../domain/Ids.ts"
-import type { Format, Template, TemplateInput, VariantInput } from "../domain/Template.ts"
+import { formatOf, type Template, type TemplateInput, type VariantInput } from "../domain/Template.ts"
 import { meaningOf } from "./CopyCsv.ts"
 import { freeId, idOfName } from "./SuggestedId.ts"
 import { inputOf } from "./TemplateFile.ts"
@@ -16,9 +16,6 @@ interface CopyInputs {
 
 /** Ids under which a template may be stored that a row names. */
 export const possibleIds = (name: string): ReadonlyArray<string> => [name, idOfName(name)].filter((id) => id !== "")
-
-const formatOf = (text: string): Format =>
-  /<mjml[\s>]/i.test(text) ? "mjml" : /<[a-z!][^>]*>/i.test(text) ? "html" : "text"
 
 /** Finds what a name means among things: by id, then by name, then by the id that is made from the name. */
 const found = <A extends { readonly id: string; readonly name: string }>(all: ReadonlyArray<A>, name: string) => {

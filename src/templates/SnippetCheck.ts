@@ -9,6 +9,7 @@ import {
   maxSnippets,
   nestingFault,
   reachedFrom,
+  renderedBy,
   renderedIds,
   type SnippetFileInput,
   snippetIdRule,
@@ -17,7 +18,6 @@ import {
   type SnippetUser,
   usersOf,
 } from "../domain/Snippet.ts"
-import { textsInAll, type Vars } from "../domain/Template.ts"
 import * as Limits from "../rendering/Limits.ts"
 import { liquidLengthOf } from "../rendering/Source.ts"
 import type { SourceCheck } from "../rendering/SourceCheck.ts"
@@ -71,9 +71,6 @@ const idFaults = (inputs: ReadonlyArray<SnippetFileInput>, pointerTo: PointerTo)
   })
 }
 
-const reached = (snippets: SnippetSources, vars: Vars): SnippetSources =>
-  reachedFrom(snippets, renderedIds(Object.values(vars)))
-
 /** Returns the faults of a snippet that need no rendering. */
 const plainFaults = (
   next: SnippetSources,
@@ -126,10 +123,7 @@ export const snippetChecks = (sql: SqlClient.SqlClient, sources: SourceCheck["Se
     const checked = (all: SnippetSources) =>
       sources.checkAll(
         org,
-        users.map(({ liquid }) => ({
-          ...liquid,
-          snippets: reachedFrom(all, renderedIds(textsInAll(liquid).flatMap((texts) => Object.values(texts)))),
-        })),
+        users.map(({ liquid }) => ({ ...liquid, snippets: reachedFrom(all, renderedBy([liquid])) })),
       )
     const [before, after] = [yield* checked(now), yield* checked(next)]
     const caused = (of: "faults" | "warnings"): ReadonlyArray<Fault> =>
@@ -155,7 +149,7 @@ export const snippetChecks = (sql: SqlClient.SqlClient, sources: SourceCheck["Se
       changes.map(({ after: { format, text } }) => ({
         vars: { text },
         formats: { text: format },
-        snippets: reached(next, { text }),
+        snippets: reachedFrom(next, renderedIds([text])),
       })),
     )
     yield* tellWarnings(changes.flatMap(({ at }, index) => own[index]!.warnings.map(atText(at))))

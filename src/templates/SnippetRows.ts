@@ -5,8 +5,8 @@ import type { Author } from "../accounts/Author.ts"
 import type { Sources } from "../checking/Checks.ts"
 import { InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { noSnippets, reachedFrom, renderedIds, type SnippetSources, type SnippetUser } from "../domain/Snippet.ts"
-import { type Locales, type RenderedFormat, textsInAll, type Vars } from "../domain/Template.ts"
+import { noSnippets, reachedFrom, renderedBy, type SnippetSources, type SnippetUser } from "../domain/Snippet.ts"
+import type { Locales, RenderedFormat, Vars } from "../domain/Template.ts"
 import { lockContent } from "../organizations/OrganizationRows.ts"
 
 // The rows of snippets.
@@ -60,10 +60,9 @@ export const withSnippets = Effect.fnUntraced(function* (
   org: OrgSlug,
   variants: ReadonlyArray<Sources>,
 ): Effect.fn.Return<ReadonlyArray<Sources>, SqlError> {
-  const idsOf = (one: Sources) => renderedIds(textsInAll(one).flatMap((texts) => Object.values(texts)))
-  if (variants.every((one) => idsOf(one).length === 0)) return variants
+  if (renderedBy(variants).length === 0) return variants
   const all = sourcesOf(yield* readSnippets(sql, org))
-  return variants.map((one) => ({ ...one, snippets: reachedFrom(all, idsOf(one)) }))
+  return variants.map((one) => ({ ...one, snippets: reachedFrom(all, renderedBy([one])) }))
 })
 
 /**
@@ -75,7 +74,7 @@ export const holdSnippets = Effect.fnUntraced(function* (
   org: OrgSlug,
   variants: ReadonlyArray<{ readonly vars?: Vars | undefined; readonly locales?: Locales | undefined }>,
 ): Effect.fn.Return<void, SqlError | InvalidInput> {
-  const ids = renderedIds(variants.flatMap(textsInAll).flatMap((texts) => Object.values(texts)))
+  const ids = renderedBy(variants)
   if (ids.length === 0) return
   yield* lockContent(sql, org)
   const rows = yield* sql<{ id: string }>`

@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import { localeFault } from "../domain/Locale.ts"
-import { csvLine, spreadsheetText, textOfSpreadsheet } from "../text/Csv.ts"
+import { csvLine, excelLength, spreadsheetText, textOfSpreadsheet } from "../text/Csv.ts"
 import { csvRows } from "../text/CsvRows.ts"
 import { atLine, type ReadTranslation, type TranslationFile } from "./TranslationUnits.ts"
 
@@ -15,9 +15,6 @@ export const writeTranslationCsv = ({ defaultLocale, locales, units }: Translati
       [variant, variable, source, ...locales.map((tag) => targets.get(tag) ?? "")].map(spreadsheetText),
     )
   ).join("")
-
-/** The length at which Excel cuts a cell. */
-const excelLength = 32_767
 
 /** Reads the columns of the header, or returns its faults. */
 const columnsOf = (header: ReadonlyArray<string>, line: number, defaultLocale: string) => {

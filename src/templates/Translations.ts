@@ -52,7 +52,7 @@ export const writeTranslations = (
   return format === "csv" ? writeTranslationCsv(file) : writeXliff(file)
 }
 
-const factOf = (template: Template, one: ReadTranslation): string | undefined => {
+const faultOf = (template: Template, one: ReadTranslation): string | undefined => {
   const { locale, source, variable, variant: id } = one
   const variant = template.variants.find((variant) => variant.id === id)
   if (variant === undefined) return `the template has no variant ${JSON.stringify(id)}: export the strings again`
@@ -98,7 +98,7 @@ export const applyTranslations = (
   const changed = new Map<string, Record<string, Record<string, string>>>()
   for (const one of read.success) {
     if (one.target.trim() === "") continue
-    const detail = factOf(template, one)
+    const detail = faultOf(template, one)
     const key = JSON.stringify([one.variant, one.locale, one.variable])
     const earlier = lines.get(key)
     if (detail !== undefined) faults.push(atLine(one.line, detail))

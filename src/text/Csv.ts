@@ -1,3 +1,6 @@
+/** The length at which Excel cuts a cell. Unit: UTF-16 code units. */
+export const excelLength = 32_767
+
 const quoted = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
 /** Formats values as a line of CSV (RFC 4180). */

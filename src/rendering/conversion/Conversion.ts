@@ -2,6 +2,7 @@ import type { ConvertedSource } from "../../checking/Checks.ts"
 import { type CopyPlatform, copyPlatforms } from "../../domain/CopyPlatform.ts"
 import type { Format } from "../../domain/Template.ts"
 import { checkSources } from "../CheckSources.ts"
+import { groupingMessage } from "../Groupings.ts"
 import { AmpScript } from "./AmpScript.ts"
 import { Django, hubspotFunctions } from "./Django.ts"
 import { NoEquivalent } from "./Expression.ts"
@@ -59,7 +60,7 @@ const checkResult = (result: Result, format: Format, family: CopyFacts["family"]
   for (const [state, list] of [["mend", faults], ["check", warnings]] as const) {
     for (const { column, line, message } of list) {
       // Conditions of other languages were grouped by the conversion.
-      if (family !== "liquid" && message.startsWith("has or behind and")) continue
+      if (family !== "liquid" && message === groupingMessage) continue
       const at = sourceOf(line, column)
       result.find(state, at, result.source.slice(at, at + 80), message)
     }
@@ -79,8 +80,8 @@ const noteEscaping = (result: Result, title: string): void => {
 }
 
 /**
- * Converts a source of another platform to our Liquid. What has no equivalent remains as it was, and is a finding with
- * its remedy. The result is checked as before saving. Expects a text without a `refusalOf`.
+ * Converts a source of another platform to our Liquid. A construct without an equivalent remains as it was, and is a
+ * finding with its remedy. The result is checked as before saving. Expects a text without a `refusalOf`.
  */
 export const convert = (source: string, from: CopyPlatform, format: Format): ConvertedSource => {
   const platform: CopyFacts = platforms[from]
