@@ -11,6 +11,7 @@ import { insertClaim, type StickyChoice, type StickyChoices, type StickyClaim } 
 import type { SendTime } from "../sendtime/SendTime.ts"
 import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type { CopyId, OrgSlug } from "../domain/Ids.ts"
+import type { NoMessageReason } from "../journal/decisions/Decision.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import type { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { suppressionFor } from "../suppressions/Suppression.ts"
@@ -31,8 +32,14 @@ import {
   RecipientSuppressed,
   SendNothing,
 } from "./EnqueueErrors.ts"
-import type { ExistingRequest, RequestFacts, RequestKeys } from "./KnownRequests.ts"
-import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
+import {
+  type ExistingRequest,
+  type RequestFacts,
+  type RequestKeys,
+  unsentKeyId,
+  unsentReason,
+} from "./KnownRequests.ts"
+import { claimKeys, insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
 
 // The steps of queueing a message: refuse repetitions and suppressed recipients, plan the decision, store both.
 
@@ -69,14 +76,24 @@ class Repetition extends Schema.TaggedError<Repetition>()("Repetition", {
   result: Schema.Literals(["repeated", "reused"]),
 }) {}
 
+/** Returns the error for a request that gets no message. */
+const unsentError = (reason: NoMessageReason, templateId: string) =>
+  reason === "held-out" ? new HeldOut({ templateId }) : new SendNothing({ templateId })
+
 /**
  * Returns the id of the message with this idempotency key, if any. Fails with `KeyReused` if that request had another
- * body.
+ * body, and with its error if it got no message.
  */
-const findMessage = (found: ExistingRequest | undefined, { digest, key }: Idempotency) =>
-  found === undefined || found.digest === digest
-    ? Effect.succeed(found?.deliveryId)
-    : Effect.fail(new KeyReused({ key }))
+const findMessage = Effect.fnUntraced(function* (
+  found: ExistingRequest | undefined,
+  { digest, key }: Idempotency,
+  templateId: string,
+) {
+  if (found === undefined) return undefined
+  if (found.digest !== digest) return yield* new KeyReused({ key })
+  const reason = unsentReason(found)
+  return reason === undefined ? found.deliveryId : yield* unsentError(reason, templateId)
+})
 
 /**
  * Returns the id of the earlier message that the request repeats, or undefined. Fails if the recipient is suppressed.
@@ -98,7 +115,7 @@ const findEarlier = Effect.fnUntraced(function* (
     key: idempotency?.key,
     addressKeys: isChecked ? yield* addressKeys.of(email) : [],
   })
-  const earlier = idempotency && (yield* findMessage(found.existing, idempotency))
+  const earlier = idempotency && (yield* findMessage(found.existing, idempotency, templateId))
   if (earlier !== undefined) return earlier
   const suppression = suppressionFor(found.suppressions, view?.ignoresUnsubscribes === true)
   return suppression === undefined ? undefined : yield* new RecipientSuppressed(suppression)
@@ -179,10 +196,7 @@ const makeMessage = (
 /** Returns the error for an answer without a message. */
 const refusalOf = (request: DeliverRequest, outcome: Exclude<Answer, Chosen>) => {
   if (outcome._tag === "NotRendered") return outcome.error
-  if (outcome._tag === "NoMessage") {
-    const { templateId } = request
-    return outcome.reason === "held-out" ? new HeldOut({ templateId }) : new SendNothing({ templateId })
-  }
+  if (outcome._tag === "NoMessage") return unsentError(outcome.reason, request.templateId)
   if (outcome._tag === "Reused") throw new Error("The new tracking id of a message has a decision already")
   switch (outcome.reason) {
     case "no-candidate":
@@ -223,6 +237,21 @@ const storeClaimed = (
     Effect.catchTag("SqlError", () => Effect.fail(new GroupCommit.BufferFull())),
   )
 
+/** Claims the idempotency key of a request that gets no message. Fails with `KeyReused` if another body has it. */
+const claimUnsent = (
+  { sql }: EnqueueServices,
+  { org, request: { idempotency } }: Draft,
+  reason: NoMessageReason,
+): Effect.Effect<void, GroupCommit.BufferFull | KeyReused> => {
+  if (idempotency === undefined) return Effect.void
+  const claim = { id: unsentKeyId(reason, idempotency.digest), idempotency, org }
+  return Effect.matchEffect(claimKeys(sql, [claim]), {
+    onFailure: () => Effect.fail(new GroupCommit.BufferFull()),
+    onSuccess: (refused) =>
+      refused.get(claim) === "reused" ? Effect.fail(new KeyReused({ key: idempotency.key })) : Effect.void,
+  })
+}
+
 /** The result of queueing a message, with the warnings of its decision. */
 interface Stored extends Pick<Queued, "warnings"> {
   readonly result: StoreResult
@@ -244,6 +273,7 @@ const storePlanned: (
     // request is refused.
     return yield* storePlanned(services, draft, answerPlan(yield* services.decider.store(plan)))
   }
+  if (answer._tag === "NoMessage") yield* claimUnsent(services, draft, answer.reason)
   if (answer._tag !== "Chosen") return yield* refusalOf(draft.request, finish(answer))
   if (!answer.durable) return yield* new GroupCommit.BufferFull()
   const sendAt = yield* adviseSendAt(services, draft, answer.copyId)
@@ -258,8 +288,8 @@ const storePlanned: (
 })
 
 /**
- * The tracking id of a decision without a message, derived from the idempotency key. No message holds the key, so a repeated
- * request is recognized by this id, and its decision is recorded once.
+ * The tracking id of a decision without a message, derived from the idempotency key. A request that is repeated before its
+ * key is claimed is recognized by this id, so that its decision is recorded once.
  */
 const unsentIdOf = ({ digest, key }: Idempotency) => `held-out:${hash("sha256", JSON.stringify([key, digest]))}`
 
@@ -300,5 +330,5 @@ export const enqueue = Effect.fnUntraced(function* (
   if (result === "queued") return { id, repeated: false, warnings }
   if (result === "reused") return yield* new KeyReused({ key: idempotency!.key })
   const { existing } = yield* known({ org, key: idempotency!.key, addressKeys: [] })
-  return { id: (yield* findMessage(existing, idempotency!)) ?? id, repeated: true }
+  return { id: (yield* findMessage(existing, idempotency!, request.templateId)) ?? id, repeated: true }
 })

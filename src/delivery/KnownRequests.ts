@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { type NoMessageReason, noMessageReasons } from "../journal/decisions/Decision.ts"
 import { rowReader } from "../store/ReadRows.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { Suppression } from "../suppressions/Suppression.ts"
@@ -19,14 +20,22 @@ export interface RequestKeys {
   readonly addressKeys: ReadonlyArray<string>
 }
 
-/** The message that an idempotency key belongs to, and the digest of its request. */
+/** The answer that an idempotency key belongs to, and the digest of its request. */
 export const ExistingRequest = Schema.Struct({
   orgSlug: Schema.NonEmptyString,
   key: Schema.NonEmptyString,
   digest: Schema.NonEmptyString,
+  /** Id of the message. If the answer was to send none: the reason, a colon and the digest. */
   deliveryId: Schema.NonEmptyString,
 })
 export type ExistingRequest = typeof ExistingRequest.Type
+
+/** Returns `ExistingRequest.deliveryId` of a request that was answered without a message. */
+export const unsentKeyId = (reason: NoMessageReason, digest: string): string => `${reason}:${digest}`
+
+/** Returns why the request was answered without a message. Undefined if it has one. */
+export const unsentReason = ({ deliveryId, digest }: ExistingRequest): NoMessageReason | undefined =>
+  noMessageReasons.find((reason) => deliveryId === unsentKeyId(reason, digest))
 
 /** Reads a row of `idempotency_keys`. */
 export const readExisting = rowReader(

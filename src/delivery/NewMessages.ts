@@ -45,7 +45,7 @@ export interface NewMessage {
  */
 export type StoreResult = "queued" | "repeated" | "reused"
 
-const keyOf = ({ idempotency, org }: Pick<NewMessage, "idempotency" | "org">) => `${org}\0${idempotency!.key}`
+const keyOf = ({ idempotency, org }: Omit<KeyClaim, "id">) => `${org}\0${idempotency!.key}`
 
 /**
  * Stores messages with their decisions and aliases. Call this in a transaction. A message whose idempotency key is in
@@ -121,13 +121,16 @@ const insertDeliveries = (sql: SqlClient.SqlClient, entries: ReadonlyArray<NewMe
     FROM ${recordset(rows, deliveryColumns)}`
 }
 
-/** Claims the idempotency keys of new messages. Returns the messages whose key is in use. */
-const claimKeys = Effect.fnUntraced(function* (
+/** A message or another answer that claims an idempotency key. `id`: as `ExistingRequest.deliveryId`. */
+type KeyClaim = Pick<NewMessage, "id" | "idempotency" | "org">
+
+/** Claims the idempotency keys of new answers. Returns the answers whose key is in use. */
+export const claimKeys = Effect.fnUntraced(function* <A extends KeyClaim>(
   sql: SqlClient.SqlClient,
-  entries: ReadonlyArray<NewMessage>,
-): Effect.fn.Return<ReadonlyMap<NewMessage, StoreResult>, SqlError> {
-  const refused = new Map<NewMessage, StoreResult>()
-  const first = new Map<string, NewMessage>()
+  entries: ReadonlyArray<A>,
+): Effect.fn.Return<ReadonlyMap<A, StoreResult>, SqlError> {
+  const refused = new Map<A, StoreResult>()
+  const first = new Map<string, A>()
   for (const entry of entries) {
     if (entry.idempotency !== undefined && !first.has(keyOf(entry))) first.set(keyOf(entry), entry)
   }

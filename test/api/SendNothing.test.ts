@@ -113,6 +113,8 @@ suiteOnSending("Send nothing", (bench) => {
     const patch = await org.manage("PATCH", "/templates/t", { objective: { click: 1, negative: -0.001 } })
     assert.strictEqual(patch.status, 200, patch.text)
     for (const [key] of refused) assert.strictEqual(await deliver(key), 422, key)
+    const other = await org.deliver({ template_id: "t", email: "b@example.com" }, { "idempotency-key": refused[0]![0] })
+    assertProblem(other, 409, "idempotency-key-reused")
     assert.lengthOf((await org.decisions()).filter(({ copy_id }) => copy_id === ""), refused.length)
   })
 

@@ -19,7 +19,8 @@ export type Mode = typeof modes[number]
 export const noMessage = nothing as CopyId
 
 /** Why a decision has no message: the user is held out, or the policy chose to send nothing. */
-export type NoMessageReason = "held-out" | "send-nothing"
+export const noMessageReasons = ["held-out", "send-nothing"] as const
+export type NoMessageReason = typeof noMessageReasons[number]
 
 /** Returns the reason of a decision for `noMessage`, given whether the user is held out. */
 export const noMessageReason = (isControl: boolean): NoMessageReason => isControl ? "held-out" : "send-nothing"
