@@ -32,9 +32,6 @@ const smallestTau = 0.01
 /** Above this pooled rate, the Poisson variance is noticeably too large. */
 const highRate = 0.15
 
-/** Only variants with more expected clicks than this determine the middle of the variants. */
-const centeringClicks = 5
-
 /** The input of a fit. */
 export interface FitInput {
   /** Version of the new snapshot, such as `t:412`. */
@@ -262,7 +259,7 @@ export const fit = (input: FitInput): ModelSnapshot => {
     )
     learnShrinkage(state, ids, contexts, organization, holdShrinkage)
     if (!holdShrinkage) learnBuiltIns(state, builtInEvidence(contexts, seen, beta, expected, clicksOfPair))
-    recenter(state, seen, expected, binomial, active)
+    recenter(state, seen, active)
   }
   const levels = window.mode === "adaptive"
     ? keptLevels(input, seen, state) ?? levelsOf(seen, state, factors, binomial)
@@ -394,28 +391,19 @@ const addUncertainFatigue = (
 
 /**
  * Moves the middle of the variants' intercepts into the base rate, so that a new variant, at 0, is a draw from the
- * variants' spread. A variant without sends is treated as new, even if an earlier fit had data of it.
+ * variants' spread. A variant without sends is treated as new, even if an earlier fit had data of it. Variants with few
+ * outcomes count as well: the policy shows the variants that began well, whose mean is above the mean of all. One
+ * variant alone says nothing about the others.
  */
-const recenter = (
-  state: State,
-  { pairs, variants }: Observations,
-  expected: Float64Array,
-  binomial: number,
-  active: ReadonlySet<string> | undefined,
-): void => {
-  let sum = 0
-  const counted: Array<string> = []
-  variants.forEach(({ id }, v) => {
-    let clicks = 0
-    for (let p = pairs[v]!; p < pairs[v + 1]!; p++) clicks += expected[p]! / binomial
-    if (clicks > centeringClicks && (active === undefined || active.has(id))) {
-      sum += state.beta[v]![0]!
-      counted.push(id)
-    }
-  })
-  const mean = counted.length === 0 ? 0 : sum / counted.length
+const recenter = (state: State, { variants }: Observations, active: ReadonlySet<string> | undefined): void => {
+  const counted = [...variants.entries()]
+    .filter(([, { effectiveSends, id }]) => effectiveSends > 0 && active?.has(id) !== false)
+  let mean = 0
+  if (counted.length > 1) {
+    mean = counted.reduce((sum, [v]) => sum + state.beta[v]![0]!, 0) / counted.length
+    state.components?.recenter(counted.map(([, { id }]) => id))
+  }
   state.a0 += mean
-  state.components?.recenter(counted)
   variants.forEach(({ effectiveSends, id }, v) => {
     const beta = state.beta[v]!
     if (effectiveSends > 0) beta[0] = beta[0]! - mean

@@ -200,6 +200,14 @@ describe("a fit", () => {
     assert.isBelow(weights[3]!, 0.5)
   })
 
+  it("counts variants that were given up early in the mean of the others", () => {
+    const failed = Array.from({ length: 40 }, (_, i) => row(`failed ${i}`, 5, 60, 1))
+    const model = fitRows([row("kept", 5, 20_000, 900), row("also kept", 5, 10_000, 420), ...failed])
+    const [kept] = model.variants.filter(({ id }) => id === "kept")
+    assert.closeTo(model.variants.reduce((sum, { beta }) => sum + beta[0]!, 0), 0, 1e-9)
+    assert.isAbove(kept!.beta[0]!, 0.15)
+  })
+
   it("weights young sends by the share of clicks that are due", () => {
     const curve = delayCurve(delayCounts([], now))
     const start = Math.floor(now / hour) * hour
