@@ -1,7 +1,7 @@
 // Checks the numbers in results against the truth: deno task bench honesty [--runs 300] [--from 1] [--settings NAME,…]
-// [--refit-hours 3] [--without people]. The product decides in worlds with known rates, and its results are read once a
-// day. Prints how often 95 % intervals contain the true value, and in how many runs each verdict occurred. Settings
-// whose names contain "components" check the effects of components instead.
+// [--refit-hours 3] [--runner-up-floor 0] [--without people]. The product decides in worlds with known rates, and its
+// results are read once a day. Prints how often 95 % intervals contain the true value, and in how many runs each verdict
+// occurred. Settings whose names contain "components" check the effects of components instead.
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun } from "./simulation/Honesty.ts"
 import type { HonestyWorld } from "./simulation/HonestyWorld.ts"
@@ -21,20 +21,25 @@ const { values: flags } = parseArgs({
     from: { type: "string", default: "1" },
     settings: { type: "string", default: allNames.join() },
     "refit-hours": { type: "string", default: "3" },
+    "runner-up-floor": { type: "string", default: "0" },
     without: { type: "string", default: "" },
   },
 })
 const runs = Number(flags.runs)
 const from = Number(flags.from)
 const refitHours = Number(flags["refit-hours"])
+const runnerUpFloor = Number(flags["runner-up-floor"])
 const names = flags.settings.split(",")
 const without = features.filter((feature) => flags.without.split(",").includes(feature))
 const unknown = names.filter((name) => !allNames.includes(name))
-if (unknown.length > 0 || !(Number.isInteger(runs) && runs > 0) || !Number.isInteger(from) || !(refitHours > 0)) {
+if (
+  unknown.length > 0 || !(Number.isInteger(runs) && runs > 0) || !Number.isInteger(from) || !(refitHours > 0) ||
+  !(runnerUpFloor >= 0 && runnerUpFloor <= 0.2)
+) {
   console.error(
     unknown.length > 0
       ? `No such setting: ${unknown.join()}. There are ${allNames.join()}.`
-      : "--runs and --from are whole numbers, --refit-hours a number of hours above 0",
+      : "--runs and --from are whole numbers, --refit-hours a number of hours above 0, --runner-up-floor 0 to 0.2",
   )
   Deno.exit(1)
 }
@@ -154,7 +159,9 @@ const done: Array<readonly [string, ReadonlyArray<HonestyRun>]> = []
 for (const setting of settings.filter(({ name }) => names.includes(name))) {
   const start = performance.now()
   const all: Array<HonestyRun> = []
-  for (let i = 0; i < runs; i++) all.push(honestyRun(setting, from + i, { refitHours, estimates: true, without }))
+  for (let i = 0; i < runs; i++) {
+    all.push(honestyRun(setting, from + i, { refitHours, runnerUpFloor, estimates: true, without }))
+  }
   console.error(`${setting.name}: ${((performance.now() - start) / 1000).toFixed(0)} s`)
   console.error(
     [row(gainRow(setting.name, all)), row(verdictRow(setting.name, all)), row(leadRow(setting.name, all))].join("\n"),

@@ -293,6 +293,8 @@ export interface HonestyOptions {
   readonly refitHours?: number
   /** Parts of the model that are omitted. */
   readonly without?: ReadonlyArray<Feature>
+  /** See `Policy.runnerUpFloor`. Default: 0. */
+  readonly runnerUpFloor?: number
 }
 
 /**
@@ -302,7 +304,7 @@ export interface HonestyOptions {
 export const honestyRun = (
   setting: HonestyWorld,
   seed: number,
-  { estimates = false, refitHours = 3, without = [] }: HonestyOptions = {},
+  { estimates = false, refitHours = 3, runnerUpFloor = 0, without = [] }: HonestyOptions = {},
 ): HonestyRun => {
   const world = honestyWorld(setting, seed)
   const { arms, at, clickChance, requestOf, requests, delayHours } = world
@@ -316,7 +318,7 @@ export const honestyRun = (
   let learner: Product | undefined
   const policy: LearnerKind = {
     name: "adaptive",
-    make: (options) => learner = new Product(options, { refitHours, without }),
+    make: (options) => learner = new Product(options, { refitHours, runnerUpFloor, without }),
   }
   const look = (now: number) => {
     // Results show the verdict that the model stores.
@@ -329,7 +331,7 @@ export const honestyRun = (
     }
     const results = resultsOf(known, setting, arms, now)
     const points = verdict === "undecided" ? seriesOf(known, setting, now).points : []
-    const outlook = outlookOf({ ...results, points, now })
+    const outlook = outlookOf({ ...results, points, runnerUpFloor, now })
     looks.push({ day, verdict, winner, losers: results.winner.losers, outlook })
   }
   const worths = setting.values === undefined

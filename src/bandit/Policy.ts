@@ -22,6 +22,12 @@ const cachedNumbers = 2_000_000
 /** Cost of a cached choice in addition to its arrays. Unit: numbers. */
 const choiceOverhead = 30
 
+/**
+ * Probability of the leader to be best from which it is close to winning. Below it, a share of the runner-up would mostly
+ * cost messages in tests that cannot be decided.
+ */
+const closeToWinning = 0.8
+
 /** Default share of the traffic that is split randomly. Each organization can set its own. */
 export const defaultFloor = 0.01
 
@@ -128,7 +134,8 @@ export class Policy {
   readonly floor: number
   /**
    * Minimum share of the runner-up of a context, times the number of candidates, before the random split. 0 to 0.2.
-   * Applies until there is a verdict. A window has no verdict, so that it never applies there.
+   * Applies while there is no verdict, but a leader is the best with a probability of at least 80 %. A window has no
+   * verdict, so that it never applies there.
    */
   readonly runnerUpFloor: number
   /** Tempering of the posterior, in (0, 1]; see `kappa`. */
@@ -268,8 +275,9 @@ export class Policy {
     }
     const { floor, kappa } = this
     const { verdict, window } = this.model
-    const isOpen = window.mode === "adaptive" && (verdict === undefined || verdict.verdict === "undecided")
-    const runnerUpFloor = isOpen && this.runnerUpFloor > 0 ? this.runnerUpFloor : null
+    const isClose = window.mode === "adaptive" && verdict?.verdict === "undecided" &&
+      (verdict.leaderBest ?? 0) >= closeToWinning
+    const runnerUpFloor = isClose && this.runnerUpFloor > 0 ? this.runnerUpFloor : null
     const best = probabilitiesOfBest(parts, kappa)
     const q = runnerUpFloor === null ? best : raiseRunnerUp(best, means, runnerUpFloor / ids.length)
     return { mode: "bandit", ids, weights: mixFloor(q, floor), means, sds, kappa, floor, runnerUpFloor, epsilon: null }

@@ -28,9 +28,9 @@ export const stoppingRule = {
   /**
    * Minimum evidence against each contender for a winner. Calibrated by simulation together with the probabilities. The
    * test's own bound for 5 % requires more evidence than the policy collects, because the policy soon stops showing the
-   * weaker variant.
+   * weaker variant. With a share of the runner-up, more evidence is collected, of false winners too.
    */
-  evidence: 6,
+  evidence: { usual: 6, withShare: 10 },
   /**
    * Number of simulated runs of equally good variants with daily evaluations, and of the runs that had a winner; see
    * docs/decisions/0063.
@@ -39,6 +39,10 @@ export const stoppingRule = {
   /** Maximum probability of ever naming a firm winner among equally good variants. */
   errors: { firm_winner: 0.01 },
 } as const
+
+/** Returns the minimum evidence against each contender for a winner. `runnerUpFloor` as in `Policy`. */
+export const neededEvidence = (runnerUpFloor: number): number =>
+  stoppingRule.evidence[runnerUpFloor > 0 ? "withShare" : "usual"]
 
 const mostDraws = 1000
 const fewestDraws = 400
@@ -70,6 +74,7 @@ const find = (
   organic: Counts | undefined,
   comparison: VariantComparison,
   from: number | null,
+  needed: number,
 ): VerdictName => {
   const { leader, variants } = comparison
   const first = variants.find(({ id }) => id === leader)
@@ -83,7 +88,7 @@ const find = (
   for (const { id } of variants) if (id !== first.id) weakest = Math.min(weakest, evidence.of(first.id, id))
   // Divided by the number of variants, because any of them might be ahead by chance.
   if (weakest >= variants.length / stoppingRule.errors.firm_winner) return "firm_winner"
-  return weakest >= stoppingRule.evidence ? "winner" : "undecided"
+  return weakest >= needed ? "winner" : "undecided"
 }
 
 const isWon = (verdict: VerdictName): boolean => verdict === "winner" || verdict === "firm_winner"
@@ -109,9 +114,9 @@ const judgeWinner = (
  * After the days and sends of the stopping rule, the verdict is `no_difference` if choosing any variant loses less than
  * 1 % of the rate with a probability of 95 %. It is withdrawn if the loss reaches 2 %. Otherwise the verdict is
  * `winner` if the leader is the best with a probability of 97.5 % (99 % in the first three weeks) and the evidence
- * against each contender is at least 6. It is `firm_winner` if the evidence is so large that equally good variants ever
- * reach it with a probability of at most 1 %. A winner stays until another variant is more probably the best. From then
- * on, only later sends are evidence.
+ * against each contender is at least 6, or 10 with a share of the runner-up. It is `firm_winner` if the evidence is so
+ * large that equally good variants ever reach it with a probability of at most 1 %. A winner stays until another variant
+ * is more probably the best. From then on, only later sends are evidence.
  */
 export const look = (
   model: ModelSnapshot,
@@ -122,9 +127,11 @@ export const look = (
     readonly before: VerdictState | undefined
     /** Decisions to send nothing. Present if the template may send nothing. */
     readonly organic?: Counts | undefined
+    /** See `Policy.runnerUpFloor`. Default: 0. */
+    readonly runnerUpFloor?: number
   },
 ): VerdictState => {
-  const { objective } = options
+  const { objective, runnerUpFloor = 0 } = options
   const now = model.fittedAt
   const before = options.before?.objective === objective ? options.before : undefined
   if (before !== undefined && Math.floor(before.lookedAt / hourMillis) >= Math.floor(now / hourMillis)) return before
@@ -140,7 +147,9 @@ export const look = (
 
   const bound = before?.verdict === "no_difference" ? stoppingRule.lossAgain : stoppingRule.loss
   const isSame = contenders.length > 1 && isDue(model, comparison.leader) && comparison.worstLoss < bound
-  const found = isSame ? "no_difference" : find(model, counts, options.organic, comparison, evidenceFrom)
+  const found = isSame
+    ? "no_difference"
+    : find(model, counts, options.organic, comparison, evidenceFrom, neededEvidence(runnerUpFloor))
   const kept = fate === "stays" && found !== "no_difference" &&
     !(found === "firm_winner" && comparison.leader === before!.winner)
   const verdict = kept ? before!.verdict : found
@@ -153,6 +162,7 @@ export const look = (
     since: isNew ? now : before.since,
     evidenceFrom,
     lookedAt: now,
+    leaderBest: Math.max(0, ...comparison.variants.map(({ pBest }) => pBest)),
     objective,
   }
 }

@@ -28,6 +28,8 @@ export const VerdictState = Schema.Struct({
   evidenceFrom: Schema.NullOr(Schema.Finite),
   /** Time of the last evaluation. Unit: Unix milliseconds. 0 before the first. */
   lookedAt: Schema.Finite,
+  /** Probability of the leader to be best, at the last evaluation. Absent before seven days of data. */
+  leaderBest: Schema.optionalKey(Schema.Finite),
   /** The objective of the verdict. Evidence starts again if the objective changes. */
   objective: Schema.String,
 })

@@ -138,7 +138,8 @@ export type Objective = typeof Objective.Type
 const StickyHours = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 8760 }))
 
 /**
- * Minimum share of the runner-up until there is a verdict, divided by the number of candidates. 0 to 0.2. Default: 0.
+ * Minimum share of the runner-up while a leader is close to winning, divided by the number of candidates. 0 to 0.2.
+ * Default: 0.
  */
 const RunnerUpFloor = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.2 }))
 
@@ -297,7 +298,7 @@ export const templateSettings = {
   runner_up_floor: {
     schema: described(
       RunnerUpFloor,
-      "Minimum share of the second-best variant until there is a winner, divided by the number of candidates: 0 to 0.2. " +
+      "Minimum share of the second-best variant while a leader is close to winning, divided by the number of candidates: 0 to 0.2. " +
         "Default: 0",
     ),
     stored: Schema.Finite,

@@ -101,6 +101,8 @@ export interface FitRequest {
   readonly active: ReadonlyArray<string>
   /** Components of the template's variants. */
   readonly composition: Composition
+  /** See `Policy.runnerUpFloor`. Default: 0. */
+  readonly runnerUpFloor?: number
   /** Attributes of recent requests. Present if the fit chooses the learning attributes again. */
   readonly attributeCounts: ReadonlyArray<AttributeDay> | undefined
   /**
@@ -195,6 +197,7 @@ export const withVerdict = (
     readonly organic?: Counts | undefined
     readonly active: Iterable<string>
     readonly objective: Objective
+    readonly runnerUpFloor?: number
   },
 ): ModelSnapshot => ({
   ...model,
@@ -202,6 +205,7 @@ export const withVerdict = (
     active: evidence.active,
     organic: evidence.organic,
     objective: JSON.stringify(evidence.objective),
+    runnerUpFloor: evidence.runnerUpFloor ?? 0,
     before: before?.verdict,
   }),
 })
@@ -347,6 +351,7 @@ class Template {
         organic: this.#nothing?.organic,
         active: this.#nothing === undefined ? active : [nothing, ...active],
         objective: this.#objective,
+        runnerUpFloor: request.runnerUpFloor ?? 0,
       })
       this.#model = model
     } else {

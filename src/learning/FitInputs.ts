@@ -81,6 +81,7 @@ export const make = (
       organizationDelays: delays,
       active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
       composition: view()?.variants.map(({ components, id }) => [id, Object.entries(components)] as const) ?? [],
+      runnerUpFloor: view()?.runnerUpFloor ?? 0,
       attributeCounts,
       ...(attributeOutcomes === undefined ? {} : { attributeOutcomes }),
       ...(fatigue.cells.length === 0 ? {} : { fatigue }),

@@ -1,5 +1,5 @@
 import { Phi } from "../bandit/Normal.ts"
-import { stoppingRule } from "../bandit/Verdict.ts"
+import { neededEvidence, stoppingRule } from "../bandit/Verdict.ts"
 import { dayMillis } from "../bandit/Window.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { WinnerResults } from "./TemplateResults.ts"
@@ -106,13 +106,13 @@ interface Rival {
  * Returns the number of days until the conditions of a winner hold. Undefined if they do not hold within
  * `outlookRule.mostDays`.
  */
-const firstDay = (days: number, rivals: ReadonlyArray<Rival>): number | undefined => {
+const firstDay = (days: number, evidence: number, rivals: ReadonlyArray<Rival>): number | undefined => {
   const { firstDays, ...probability } = stoppingRule.probability
   for (let more = 1; more <= outlookRule.mostDays; more++) {
     if (days + more < stoppingRule.days) continue
     const best = 1 - rivals.reduce((sum, { error, lift }) => sum + Phi(-lift / error(more)), 0)
     const isSure = best >= (days + more < firstDays ? probability.first : probability.later) &&
-      rivals.every(({ error, lift }) => logEvidence(lift / error(more), error(more)) >= Math.log(stoppingRule.evidence))
+      rivals.every(({ error, lift }) => logEvidence(lift / error(more), error(more)) >= Math.log(evidence))
     if (isSure) return more
   }
 }
@@ -123,6 +123,8 @@ export interface OutlookInput {
   readonly winner: Pick<WinnerResults, "verdict" | "leader" | "lift" | "days">
   readonly variants: ReadonlyArray<Counted>
   readonly points: ReadonlyArray<Point>
+  /** See `Policy.runnerUpFloor`. */
+  readonly runnerUpFloor: number
   /** Present time. Unit: Unix milliseconds. */
   readonly now: number
 }
@@ -137,8 +139,11 @@ export interface OutlookInput {
  * objective of several outcomes or revenue. Also undefined if the present lifts would name a winner in 30 days, but the
  * lifts shrunk towards 0 would not. The input must cover all decisions, because the verdict does.
  */
-export const outlookOf = ({ now, objective, points, variants, winner }: OutlookInput): Outlook | undefined => {
+export const outlookOf = (
+  { now, objective, points, runnerUpFloor, variants, winner }: OutlookInput,
+): Outlook | undefined => {
   const { days, leader, lift, verdict } = winner
+  const evidence = neededEvidence(runnerUpFloor)
   if (verdict !== "undecided" || leader === null || lift === null || typeof objective !== "string") return undefined
   const { leastDifference, maturedSends } = outlookRule
   const error = (lift.difference_interval[1] - lift.difference_interval[0]) / (2 * z95)
@@ -160,7 +165,7 @@ export const outlookOf = ({ now, objective, points, variants, winner }: OutlookI
   })
   // An early difference is more often too large than too small. So the number of days comes from the cautious lifts,
   // and a long time from the present lifts.
-  const soon = firstDay(days, rivals.map(({ cautious, error }) => ({ lift: cautious, error })))
+  const soon = firstDay(days, evidence, rivals.map(({ cautious, error }) => ({ lift: cautious, error })))
   if (soon !== undefined) return { kind: "days", days: soon }
-  return firstDay(days, rivals) === undefined ? { kind: "long" } : undefined
+  return firstDay(days, evidence, rivals) === undefined ? { kind: "long" } : undefined
 }

@@ -284,6 +284,7 @@ export class Product implements Learner {
         counts: template.counts,
         active: template.active,
         objective: "click",
+        runnerUpFloor: this.#runnerUpFloor,
       })
     const contribution = contributionOf(model)
     if (contribution !== undefined) this.#contributions.set(template.id, contribution)

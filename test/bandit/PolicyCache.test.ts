@@ -48,22 +48,28 @@ describe("a policy", () => {
     weights.forEach((weight, i) => assert.closeTo(weight, 0.9 * q[i]! + 0.1 / 3, 1e-12))
   })
 
-  it("raises the runner-up to its share until there is a verdict", () => {
+  it("raises the runner-up to its share while a leader is close to winning", () => {
     const certain = fitRows(rows.map((row, i) => ({ ...row, clicks: 90 + 300 * i })), { scheme, window: adaptive })
     const state = { winner: null, contenders: [], since: now, evidenceFrom: null, lookedAt: now, objective: '"click"' }
-    const choiceWith = (verdict: VerdictName | undefined, window = certain.window) => {
-      const model = { ...certain, window, ...(verdict === undefined ? {} : { verdict: { ...state, verdict } }) }
+    const choiceWith = (verdict: VerdictName, window = certain.window, leaderBest = 0.8) => {
+      const known = leaderBest === 0 ? {} : { leaderBest }
+      const model = { ...certain, window, verdict: { ...state, verdict, ...known } }
       const policy = new Policy(model, 0.02, 0.15)
       return policy.choice(contextOf(policy, "pro"), eligibleSet(["a", "b", "c"]))
     }
-    for (const verdict of [undefined, "undecided"] as const) {
-      const { runnerUpFloor, weights } = choiceWith(verdict)
-      assert.strictEqual(runnerUpFloor, 0.15)
-      assert.closeTo(weights[1]!, 0.98 * 0.05 + 0.02 / 3, 1e-9)
-      assert.closeTo(sum(weights), 1, 1e-12)
-    }
+    const { runnerUpFloor, weights } = choiceWith("undecided")
+    assert.strictEqual(runnerUpFloor, 0.15)
+    assert.closeTo(weights[1]!, 0.98 * 0.05 + 0.02 / 3, 1e-9)
+    assert.closeTo(sum(weights), 1, 1e-12)
     const window = { mode: "window", lookbackDays: 14, offsetDays: 0 } as const
-    for (const choice of [choiceWith("winner"), choiceWith("no_difference"), choiceWith("undecided", window)]) {
+    const others = [
+      choiceWith("winner"),
+      choiceWith("no_difference"),
+      choiceWith("undecided", window),
+      choiceWith("undecided", undefined, 0.79),
+      choiceWith("undecided", undefined, 0),
+    ]
+    for (const choice of others) {
       assert.isNull(choice.runnerUpFloor)
       assert.closeTo(choice.weights[1]!, 0.02 / 3, 1e-3)
     }

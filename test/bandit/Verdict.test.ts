@@ -18,11 +18,18 @@ const rowsOf = (daily: Readonly<Record<string, readonly [sends: number, clicks: 
 
 const judge = (
   rows: ReadonlyArray<Row>,
-  options: { before?: VerdictState; active?: ReadonlyArray<string>; at?: number; objective?: string } = {},
+  options: {
+    before?: VerdictState
+    active?: ReadonlyArray<string>
+    at?: number
+    objective?: string
+    runnerUpFloor?: number
+  } = {},
 ) => {
   const model = { ...fitRows(rows), fittedAt: options.at ?? now }
   const active = options.active ?? [...new Set(rows.map(({ variant }) => variant))]
-  return look(model, countsOf(rows), { active, objective: options.objective ?? "click", before: options.before })
+  const { before, objective = "click", runnerUpFloor = 0 } = options
+  return look(model, countsOf(rows), { active, objective, before, runnerUpFloor })
 }
 
 const clear = rowsOf({ a: [2000, 60], b: [2000, 100] })
@@ -51,8 +58,25 @@ describe("the verdict", () => {
     assert.deepStrictEqual(verdicts(25), ["undecided", "winner", "winner"])
   })
 
+  it("needs more evidence with a share of the runner-up", () => {
+    const old = rowsOf({ a: [1000, 30], b: [1000, 36] }).map((row) => ({ ...row, start: row.start - 15 * day }))
+    const rows = [...old, ...rowsOf({ a: [1, 0], b: [1, 0] }, 1)]
+    assert.strictEqual(judge(rows).verdict, "winner")
+    assert.strictEqual(judge(rows, { runnerUpFloor: 0.1 }).verdict, "undecided")
+    assert.strictEqual(judge(clear, { runnerUpFloor: 0.1 }).verdict, "firm_winner")
+  })
+
   it("is undecided while the evidence is weak", () => {
     assert.strictEqual(judge(rowsOf({ a: [120, 3.6], b: [120, 5] })).verdict, "undecided")
+  })
+
+  it("has the leader's probability from 7 days of data on, which decides about the share of the runner-up", () => {
+    const weak = judge(rowsOf({ a: [1000, 30], b: [1000, 33] }))
+    assert.strictEqual(weak.verdict, "undecided")
+    assert.isAbove(weak.leaderBest!, 0.6)
+    assert.isBelow(weak.leaderBest!, 0.95)
+    assert.isUndefined(judge(clear.map((row) => ({ ...row, start: now - 5 * day }))).leaderBest)
+    assert.strictEqual(judge(clear, { active: [] }).leaderBest, 0)
   })
 
   it("is no difference if little can be lost by any choice, even after a winner", () => {

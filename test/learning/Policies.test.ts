@@ -11,7 +11,7 @@ import { layerQuiet, makeOrg, tallies } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { makeWatch } from "../support/platformServers/Watch.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
-import { ask, counted, makeTemplate, plant, type Services, settle, suiteOnServer, type Trace } from "./support.ts"
+import { ask, counted, day, makeTemplate, plant, type Services, settle, suiteOnServer, type Trace } from "./support.ts"
 
 /** The real policies, with a note of every window that is fitted, and a door that fits wait at while it is closed. */
 const observed = Effect.gen(function* () {
@@ -175,9 +175,17 @@ describe("Policies", () => {
             assert.approximately(weights[1]!, floor / 2, 1e-6)
           }
         }
-        // The runner-up has its share only where a verdict follows.
-        const changed = policies.policy(subject("floor", 0, 0.1), undefined, now)
-        assert.approximately(changed.choice(changed.contextOf(new Map(), 0), set).weights[1]!, 0.05, 1e-6)
+        yield* makeOrg("close")
+        yield* makeTemplate("close", "t", ["a", "b"])
+        yield* plant("close", { copy: "a", decisions: 1000, outcomes: { click: 48 }, ago: 9 * day })
+        yield* plant("close", { copy: "b", decisions: 1000, outcomes: { click: 30 }, ago: 9 * day })
+        yield* settle("close")
+        const share = (runnerUpFloor: number) => {
+          const policy = policies.policy(subject("close", 0, runnerUpFloor), undefined, now)
+          return policy.choice(policy.contextOf(new Map(), 0), set).weights[1]!
+        }
+        assert.approximately(share(0.1), 0.05, 1e-6)
+        assert.isBelow(share(0), 0.04)
       })))
 
     it.effect("uses the fit of each window if many windows are requested at the same time", () =>

@@ -15,6 +15,7 @@ const inputOf = (rate: number, { days = 10, perDay = 500, share = 0.5 } = {}): O
   return {
     now,
     objective: "click",
+    runnerUpFloor: 0,
     winner: {
       verdict: "undecided",
       leader: "a",
@@ -46,6 +47,8 @@ describe("the estimated days until a winner", () => {
     // After 10 days the difference has 2.1 standard errors, and half of it counts. Evidence of 6 takes about 2.6.
     const days = daysOf(inputOf(0.0395, { perDay: 650 }))!
     assert.isTrue(days > 5 && days < 20, `${days}`)
+    // With a share of the runner-up, a winner needs evidence of 10.
+    assert.isAbove(daysOf({ ...inputOf(0.0395, { perDay: 650 }), runnerUpFloor: 0.1 })!, days)
   })
 
   it("decrease with a larger difference and with more traffic", () => {

@@ -186,7 +186,9 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const { found, madeAt, over } = yield* (yield* KeptResults).of(org.slug, template, chosen)
   const isWhole = found.window.mode === "adaptive" && Object.keys(found.segment).length === 0
   const now = yield* Clock.currentTimeMillis
-  const outlook = isWhole ? outlookOf({ ...found, points: over.points, now }) : undefined
+  const outlook = isWhole
+    ? outlookOf({ ...found, points: over.points, runnerUpFloor: template.runner_up_floor, now })
+    : undefined
   const columns = chosenColumns(visit.request.cookies[columnsCookie])
   const stop = (yield* (yield* Learning).stopped(org.slug)).find(({ templateId }) => templateId === template.id)
   const shown = shownOf({ found, over }, org.time_zone)

@@ -52,7 +52,8 @@ const viewOf = Effect.fnUntraced(function* (
   query: URLSearchParams,
 ) {
   const { found, madeAt, over } = yield* kept.of(org.slug, template, {})
-  const outlook = outlookOf({ ...found, points: over.points, now: yield* Clock.currentTimeMillis })
+  const now = yield* Clock.currentTimeMillis
+  const outlook = outlookOf({ ...found, points: over.points, runnerUpFloor: template.runner_up_floor, now })
   const shown = shownOf({ found, over }, org.time_zone)
   const zone = org.time_zone
   return {
