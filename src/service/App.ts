@@ -76,6 +76,7 @@ import { ServedApi } from "../api/Api.ts"
 import { Drain } from "../api/http/Drain.ts"
 import * as Envelope from "../api/http/Envelope.ts"
 import { PublicCalls } from "../api/http/PublicCalls.ts"
+import * as AgentRoutes from "../api/agents/AgentRoutes.ts"
 import * as DelayRoutes from "../api/delay/DelayRoutes.ts"
 import * as DeliverabilityRoutes from "../api/deliveries/DeliverabilityRoutes.ts"
 import * as SnippetRoutes from "../api/templates/SnippetRoutes.ts"
@@ -394,6 +395,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.merge(TrackingRoutes.layer),
   Layer.merge(DocumentsRoutes.layer),
   Layer.merge(WellKnownRoutes.layer),
+  Layer.merge(AgentRoutes.layer),
   Layer.merge(ApiReference.layer),
   Layer.merge(ConsoleRoutes.layer),
   Layer.merge(Envelope.layer),
