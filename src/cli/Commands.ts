@@ -66,6 +66,7 @@ const loaders = {
   inbox: async () => (await import("./InboxCommand.ts")).inboxCommand.pipe(Command.provide(managed)),
   rebuild: async () => (await import("./RebuildCommand.ts")).rebuildCommand.pipe(Command.provide(managed)),
   learning: async () => (await import("./LearningCommand.ts")).learningCommand.pipe(Command.provide(managed)),
+  mcp: async () => (await import("./McpCommand.ts")).mcpCommand.pipe(Command.provide(managed)),
   // Only a replay opens a connection.
   simulate: async () => (await import("./SimulateCommand.ts")).simulateCommand.pipe(Command.provide(layerQuiet)),
 }

@@ -1,0 +1,63 @@
+import { assert, it } from "@effect/vitest"
+import { messagesIn, refusalOf, relay } from "../../src/cli/McpCommand.ts"
+import { suiteOnService } from "../api/harness.ts"
+
+const initialize = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+}
+
+suiteOnService("The command mcp", (bench) => {
+  it("passes messages on, and begins a session again that the service has forgotten", async () => {
+    const { key } = await bench.organization("mcp-relay", { scopes: ["templates:read"] })
+    const sessions = new Set<string>()
+    const pass = relay((path, init) => {
+      const session = new Headers(init.headers).get("mcp-session-id")
+      if (session !== null) sessions.add(session)
+      return bench.service.request(path, init)
+    }, key)
+    const send = async (message: object) => (await pass(JSON.stringify(message))).map((line) => JSON.parse(line))
+    const [begun] = await send(initialize)
+    assert.strictEqual(begun.result.serverInfo.name, "parlance")
+    assert.deepStrictEqual(await send({ jsonrpc: "2.0", method: "notifications/initialized" }), [])
+    const [tools] = await send({ jsonrpc: "2.0", id: 2, method: "tools/list", params: {} })
+    assert.include(tools.result.tools.map(({ name }: { name: string }) => name), "get_template")
+    for (const session of sessions) {
+      await bench.service.request("/mcp", {
+        method: "DELETE",
+        headers: { "x-api-key": key, "mcp-session-id": session },
+      })
+    }
+    const [again] = await send({ jsonrpc: "2.0", id: 3, method: "tools/list", params: {} })
+    assert.strictEqual(again.id, 3)
+    assert.strictEqual(again.result.tools.length, tools.result.tools.length)
+    assert.strictEqual(sessions.size, 2)
+  })
+
+  it("answers a refusal with the reason of the service, and a line without JSON with an error", async () => {
+    const pass = relay((path, init) => bench.service.request(path, init), "plk_wrong")
+    const [refused] = await pass(JSON.stringify(initialize))
+    assert.deepStrictEqual(JSON.parse(refused!), {
+      jsonrpc: "2.0",
+      id: 1,
+      error: { code: -32000, message: "The API key is unknown" },
+    })
+    assert.deepStrictEqual(await pass('{"jsonrpc":"2.0","method":"notifications/initialized"}'), [])
+    for (const line of ["{", "[]", '"text"', "1"]) assert.include((await pass(line))[0], "-32700")
+  })
+
+  it("reads the messages of JSON and of server-sent events", () => {
+    assert.deepStrictEqual(messagesIn("application/json", '{"id":1}\n'), ['{"id":1}'])
+    assert.deepStrictEqual(messagesIn("application/json", ""), [])
+    const events = 'event: message\r\ndata: {"id":1}\r\n\r\n: keepalive\n\ndata: {"id":\ndata: 2}\n\n'
+    assert.deepStrictEqual(messagesIn("text/event-stream; charset=utf-8", events), ['{"id":1}', '{"id":\n2}'])
+  })
+
+  it("keeps a fault that is a message of the protocol", () => {
+    const fault = '{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"no"}}'
+    assert.deepStrictEqual(refusalOf({ id: 7 }, 400, fault), [fault])
+    assert.include(refusalOf({ id: 7 }, 502, "<html>")[0], "The service answered 502")
+  })
+})
