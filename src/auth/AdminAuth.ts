@@ -1,10 +1,10 @@
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { hash, randomBytes, timingSafeEqual } from "node:crypto"
-import { readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { writeFileSync } from "node:fs"
 import { secretsIn } from "../settings/SettingReaders.ts"
 import { Settings } from "../settings/Settings.ts"
+import * as LocalService from "../store/LocalService.ts"
 import { Store } from "../store/Store.ts"
 import { AdminGuesses, type GuessLimits } from "./AdminGuesses.ts"
 
@@ -29,17 +29,6 @@ export const AdminGuessLimits = Context.Reference<GuessLimits>("parlance/auth/Ad
   defaultValue: () => ({ perNetwork: 30, total: 300, windowMillis: 60_000 }),
 })
 
-const fileOf = (dataDir: string) => join(dataDir, "admin-token")
-
-/** Reads the admin token next to an embedded store. Undefined without one. */
-const readLocalToken = (dataDir: string): Redacted.Redacted<string> | undefined => {
-  try {
-    return Redacted.make(readFileSync(fileOf(dataDir), "utf8").trim())
-  } catch {
-    return undefined
-  }
-}
-
 const digest = (text: string) => Buffer.from(hash("sha256", text, "hex"))
 
 /**
@@ -62,9 +51,9 @@ export class AdminAuth extends Context.Service<AdminAuth, {
       const { kind } = yield* Store
       const accepted = Option.match(adminToken, { onNone: () => [], onSome: secretsIn }).map(digest)
       if (kind === "embedded") {
-        const known = readLocalToken(dataDir)
-        const token = known === undefined ? randomBytes(24).toString("hex") : Redacted.value(known)
-        if (known === undefined) writeFileSync(fileOf(dataDir), token, { mode: 0o600 })
+        const known = LocalService.readToken(dataDir)
+        const token = known ?? randomBytes(24).toString("hex")
+        if (known === undefined) writeFileSync(LocalService.tokenFile(dataDir), token, { mode: 0o600 })
         accepted.push(digest(token))
       }
       return AdminAuth.of({

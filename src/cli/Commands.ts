@@ -84,9 +84,11 @@ export const commandName = (args: ReadonlyArray<string>): Name | undefined => {
   return called !== undefined && isName(called) ? called : undefined
 }
 
+const asksVersion = (args: ReadonlyArray<string>) => args.length === 1 && (args[0] === "--version" || args[0] === "-v")
+
 /** Loads the command in the arguments, or all commands if the arguments contain no command. */
 export const loadCommands = (args: ReadonlyArray<string>) => {
   const name = commandName(args)
-  const names = name === undefined ? Object.keys(loaders).filter(isName) : [name]
+  const names = name !== undefined ? [name] : asksVersion(args) ? [] : Object.keys(loaders).filter(isName)
   return Promise.all(names.map((one) => loaders[one]()))
 }

@@ -1,19 +1,26 @@
-import { Config, Effect, Option, Redacted, Result } from "effect"
+import { Config, Console, Context, Effect, Option, Redacted, Result } from "effect"
 import { CommandFailed } from "./Client.ts"
 import { profileName, profilesFile, readProfiles } from "./Profiles.ts"
 import { secretVariable } from "./Secrets.ts"
 import { secretsIn } from "../settings/SettingReaders.ts"
+import { Settings } from "../settings/Settings.ts"
+import * as LocalService from "../store/LocalService.ts"
 
-/** A service elsewhere, to which commands send their requests. */
+/** A running service, to which commands send their requests. */
 export interface RemoteService {
   /** Base URL without a trailing slash. */
   readonly url: string
   readonly token: Redacted.Redacted<string>
-  /** The variable or profile of the token, for messages. */
+  /** The variable, profile or file of the token, for messages. */
   readonly tokenFrom: string
   /** Slug of the organization for commands without `--org`. */
   readonly org: Option.Option<string>
 }
+
+/** The running service of a command, or none if the command opens the database itself. */
+export class ServiceOfCommand extends Context.Service<ServiceOfCommand, Option.Option<RemoteService>>()(
+  "parlance/cli/ServiceOfCommand",
+) {}
 
 const text = (name: string) =>
   Config.option(Config.String(name)).pipe(Config.map(Option.filter((value) => value !== "")))
@@ -71,3 +78,29 @@ export const remoteService = Effect.fnUntraced(function* (flag: Option.Option<st
     org: Option.fromUndefinedOr(profile.org),
   })
 })
+
+/**
+ * The service that runs on the embedded database of the settings. If it was killed, prints that the command opens the
+ * database itself.
+ */
+const localService = Effect.gen(function* () {
+  const { dataDir, database } = yield* Settings.pipe(Effect.provide(Settings.layer))
+  const found = Option.isNone(database) ? LocalService.find(dataDir) : undefined
+  if (found === undefined) return Option.none<RemoteService>()
+  const { file, isRunning, token, url } = found
+  if (!isRunning) {
+    yield* Console.error(
+      `parlance: the service of ${file} has ended without removing the file. The command opens the database itself.`,
+    )
+    return Option.none<RemoteService>()
+  }
+  const tokenFrom = LocalService.tokenFile(dataDir)
+  return Option.some<RemoteService>({ url, token: Redacted.make(token), tokenFrom, org: Option.none() })
+})
+
+/** The service of a command: the chosen one (see `remoteService`), or else the one that runs on this machine. */
+export const serviceOfCommand = (profile: Option.Option<string>) =>
+  Effect.flatMap(
+    remoteService(profile),
+    Option.match({ onNone: () => localService, onSome: (one) => Effect.succeedSome(one) }),
+  )

@@ -50,7 +50,8 @@ const messageOfRequest = ({ reason, request }: HttpClientError.HttpClientError):
     ? `The command failed within this process: ${firstCause(reason)}. ` +
       "Check that the database of DATABASE_URL or DATA_DIR is available, then repeat the command."
     : `The service at ${new URL(request.url).origin} did not answer: ${firstCause(reason)}. ` +
-      "Check that it runs and that PARLANCE_URL is its address."
+      "Check that it runs and that this is its address, which comes from PARLANCE_URL, a profile of `parlance login` or " +
+      "DATA_DIR/address."
 
 /** The message of an error for people: its cause, its place, and the next step. */
 export const messageOf = (error: unknown): Effect.Effect<string> => {

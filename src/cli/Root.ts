@@ -2,14 +2,13 @@ import { Console, Effect, Option } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { WaitingChange } from "../domain/Proposal.ts"
 import { CommandFailed, ManagementClient } from "./Client.ts"
-import { remoteService } from "./Remote.ts"
+import { ServiceOfCommand } from "./Remote.ts"
 import { root } from "./RootCommand.ts"
 
 /** The organization of a command: the value of `--org`, or else the only organization. */
 export const organization = Effect.gen(function* () {
-  const { org, profile } = yield* root
-  const remote = Option.isSome(org) ? Option.none() : yield* remoteService(profile)
-  const named = Option.orElse(org, () => Option.flatMap(remote, ({ org }) => org))
+  const service = yield* ServiceOfCommand
+  const named = Option.orElse((yield* root).org, () => Option.flatMap(service, ({ org }) => org))
   if (Option.isSome(named)) return named.value as OrgSlug
   const client = yield* ManagementClient
   const { organizations } = yield* client.listOrganizations()
@@ -17,7 +16,7 @@ export const organization = Effect.gen(function* () {
   return yield* new CommandFailed({
     message: organizations.length === 0
       ? `There is no organization in ${
-        Option.match(remote, {
+        Option.match(service, {
           onNone: () => "the database of DATABASE_URL or DATA_DIR",
           onSome: ({ url }) => `the service at ${url}`,
         })

@@ -6,7 +6,7 @@ import { Drain } from "../api/http/Drain.ts"
 import { isLoopback, proxyAdvice } from "../api/http/ProxyAdvice.ts"
 import * as Server from "../api/http/Server.ts"
 import { Settings } from "../settings/Settings.ts"
-import * as LocalAddress from "../store/LocalAddress.ts"
+import * as LocalService from "../store/LocalService.ts"
 import { Store } from "../store/Store.ts"
 
 /**
@@ -32,7 +32,7 @@ const announce = Effect.gen(function* () {
   }
   if (store.kind === "embedded") {
     const isEverywhere = settings.host === "0.0.0.0" || settings.host === "::"
-    yield* LocalAddress.announce(settings.dataDir, isEverywhere ? `http://127.0.0.1:${port}` : localUrl)
+    yield* LocalService.announce(settings.dataDir, isEverywhere ? `http://127.0.0.1:${port}` : localUrl)
   }
   if (store.kind === "embedded" && isLoopback(settings.host)) {
     // The service continues without the greeting, because it already serves requests.

@@ -1,11 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { Effect } from "effect"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it, onTestFinished, vi } from "vitest"
+import * as Lock from "../../src/store/bundled/Lock.ts"
+import * as LocalService from "../../src/store/LocalService.ts"
 import { runCommand, spawnCommand } from "../support/cli.ts"
 import type { Environment } from "../support/settings.ts"
+import { temporaryFolder } from "../support/stores.ts"
 
 const token = "t".repeat(40)
 
@@ -65,6 +69,38 @@ describe("parlance login", () => {
     assert.include((await run(["logout"])).output, "Removed profile staging")
     assert.notInclude(readFileSync(file, "utf8"), token)
   }, 120_000)
+})
+
+describe("a service on the embedded store of this machine", () => {
+  it("carries out commands without PARLANCE_URL, with the token in DATA_DIR", () =>
+    Effect.gen(function* () {
+      const { paths, url } = yield* Effect.promise(serveOrganizations)
+      const other = yield* Effect.promise(serveOrganizations)
+      const folder = yield* temporaryFolder
+      yield* Effect.sync(() => {
+        mkdirSync(join(folder, "postgres"))
+        writeFileSync(join(folder, "admin-token"), token)
+      })
+      assert.isTrue((yield* Lock.open(join(folder, "postgres"))).take())
+      const run = (args: ReadonlyArray<string>, environment: Environment = {}) =>
+        Effect.promise(() => commandsIn(folder, { DATA_DIR: folder, ...environment })(args))
+
+      yield* Effect.gen(function* () {
+        yield* LocalService.announce(folder, url)
+        assert.strictEqual(statSync(join(folder, "address")).mode & 0o777, 0o600)
+        const listed = yield* run(["--org", "acme", "key", "list"])
+        assert.strictEqual(listed.code, 0, listed.output)
+        assert.deepStrictEqual(paths, ["/console/api/organizations/acme/keys"])
+
+        yield* run(["--org", "acme", "key", "list"], { PARLANCE_URL: other.url, ADMIN_TOKEN: token })
+        assert.deepStrictEqual(other.paths, ["/console/api/organizations/acme/keys"])
+        assert.lengthOf(paths, 1)
+
+        writeFileSync(join(folder, "admin-token"), "wrong")
+        assert.include((yield* run(["org", "list"])).output, `read it from ${join(folder, "admin-token")}`)
+      }).pipe(Effect.scoped)
+      assert.isFalse(existsSync(join(folder, "address")))
+    }).pipe(Effect.scoped, Effect.runPromise))
 })
 
 describe("a refused token", () => {

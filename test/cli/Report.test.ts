@@ -70,7 +70,8 @@ describe("the message for an unexpected answer", () => {
       assert.strictEqual(
         yield* messageOf(failed("https://parlance.example")),
         "The service at https://parlance.example did not answer: connection refused. " +
-          "Check that it runs and that PARLANCE_URL is its address.",
+          "Check that it runs and that this is its address, which comes from PARLANCE_URL, a profile of `parlance login` " +
+          "or DATA_DIR/address.",
       )
     }))
 })

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ManagementClient } from "../../src/cli/Connection.ts"
+import { ServiceOfCommand } from "../../src/cli/Remote.ts"
 import { root } from "../../src/cli/RootCommand.ts"
 import { replayLog, simulateCommand } from "../../src/cli/SimulateCommand.ts"
 import { chance } from "../../src/simulation/Chance.ts"
@@ -28,6 +29,7 @@ const runner = (client?: ManagementClient["Service"]) => {
     () =>
       client === undefined ? Effect.void : replayLog("t", Option.none(), 10_000).pipe(
         Effect.provideService(ManagementClient, client),
+        Effect.provideService(ServiceOfCommand, Option.none()),
       ),
   )
   const program = Command.runWith(root.pipe(Command.withSubcommands([simulateCommand, replay])), { version: "0" })
