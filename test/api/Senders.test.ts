@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { gzipSync } from "node:zlib"
-import { reportedEvents, sampleBodies, signedBody, signedHeaders } from "../../src/cli/PlatformSamples.ts"
+import { reportedEvents, sampleBodies, signedBody, signedHeaders } from "../../src/intake/samples/PlatformSamples.ts"
 import { eventKinds } from "../../src/domain/EventKinds.ts"
 import { certificateUrl, confirmation, makeSigner, message, signed, topic } from "../support/snsMessages.ts"
 import { senderNames, testSenders } from "../support/testSenders.ts"

@@ -4,7 +4,7 @@ import { certificate } from "../support/platformServers/Certificate.ts"
 import { resendKey, startResend } from "../support/platformServers/EmailServers.ts"
 import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
 import { testSenders } from "../support/testSenders.ts"
-import { signedHeaders } from "../../src/cli/PlatformSamples.ts"
+import { signedHeaders } from "../../src/intake/samples/PlatformSamples.ts"
 import { organizationOf, suiteOnPlatforms } from "./platformSuite.ts"
 
 suiteOnPlatforms("Events of messages that Deliver sent", (server) => {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto"
 import type { Platform } from "../../src/domain/Source.ts"
-import { senders } from "../../src/cli/SenderSamples.ts"
+import { senders } from "../../src/intake/samples/SenderSamples.ts"
 
 /** A sender of e-mail. */
 export type SenderName = keyof typeof senders

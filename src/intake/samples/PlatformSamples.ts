@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
-import { EventName, isSuppressing } from "../domain/EventKinds.ts"
-import type { Platform } from "../domain/Source.ts"
+import { EventName, isSuppressing } from "../../domain/EventKinds.ts"
+import type { Platform } from "../../domain/Source.ts"
 import {
   each,
   hmac,

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "vitest"
 import { Buffer } from "node:buffer"
-import type { Normalized } from "../../src/domain/Event.ts"
-import { EventName } from "../../src/domain/EventKinds.ts"
-import { type Platform, platforms, sourceIdOf } from "../../src/domain/Source.ts"
-import { normalizer } from "../../src/intake/Sources.ts"
-import { type SignatureSettings, verify } from "../../src/intake/signatures/Verify.ts"
-import { type SenderName, senderNames, testSenders } from "../support/testSenders.ts"
-import { reportedEvents, sampleBodies, signedBody, signedHeaders } from "../../src/cli/PlatformSamples.ts"
+import type { Normalized } from "../../../src/domain/Event.ts"
+import { EventName } from "../../../src/domain/EventKinds.ts"
+import { type Platform, platforms, sourceIdOf } from "../../../src/domain/Source.ts"
+import { normalizer } from "../../../src/intake/Sources.ts"
+import { type SignatureSettings, verify } from "../../../src/intake/signatures/Verify.ts"
+import { type SenderName, senderNames, testSenders } from "../../support/testSenders.ts"
+import { reportedEvents, sampleBodies, signedBody, signedHeaders } from "../../../src/intake/samples/PlatformSamples.ts"
 
 const at = Date.parse("2026-05-11T09:00:00Z")
 const message = { trackingId: "trk-1", user: "u-1", email: "ann@example.com", messageId: "m-1", at }

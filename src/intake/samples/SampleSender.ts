@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { createHmac } from "node:crypto"
-import type { EventName } from "../domain/EventKinds.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 
 // Common parts of the samples of all platforms.
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer"
 import { createPrivateKey, randomBytes, sign } from "node:crypto"
-import * as Json from "../json/Json.ts"
-import type { Platform } from "../domain/Source.ts"
+import * as Json from "../../json/Json.ts"
+import type { Platform } from "../../domain/Source.ts"
 import { each, hmac, link, seconds, type Sender, standardHeaders, tokenHeader, type Unsigned } from "./SampleSender.ts"
 
 // Webhook bodies as senders of e-mail send and sign them.
