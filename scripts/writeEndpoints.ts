@@ -3,7 +3,7 @@ import type { Schema } from "effect"
 import { writeFileSync } from "node:fs"
 import { Api } from "../src/api/Api.ts"
 
-// Writes src/cli/Endpoints.ts: deno run -A --unstable-no-legacy-abort scripts/writeEndpoints.ts
+// Writes src/cli/endpoints.json: deno run -A --unstable-no-legacy-abort scripts/writeEndpoints.ts
 
 /** The words after the path of an endpoint: `json` or the media type of a body. None without a body. */
 const bodyOf = (payload: ReadonlyMap<string, unknown>): ReadonlyArray<string> =>
@@ -14,7 +14,8 @@ const queryOf = (query: Schema.Constraint | undefined): ReadonlyArray<string> =>
   query?.ast._tag === "Objects" ? query.ast.propertySignatures.map(({ name }) => String(name)) : []
 
 /**
- * Returns the operations of the management API by name. An operation with a body also names the members of its query.
+ * Returns the operations of the management API by name: method, path, and for a request with a body, its query and media
+ * type.
  */
 export const endpointsOf = (): Record<string, string> => {
   const operations: Record<string, string> = {}
@@ -34,9 +35,7 @@ export const endpointsOf = (): Record<string, string> => {
 
 if (import.meta.main) {
   writeFileSync(
-    new URL("../src/cli/Endpoints.ts", import.meta.url),
-    "// Written by scripts/writeEndpoints.ts. A test compares it with the API.\n\n" +
-      "/** Operations of the management API: method, path, and for a request with a body, its query and media type. */\n" +
-      `export const endpoints = ${JSON.stringify(endpointsOf(), null, 2)} as const\n`,
+    new URL("../src/cli/endpoints.json", import.meta.url),
+    `${JSON.stringify(endpointsOf(), null, 2)}\n`,
   )
 }

@@ -9,7 +9,7 @@ import {
 } from "effect/http"
 import type { HttpApi, HttpApiClient, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { Api } from "../api/Api.ts"
-import { endpoints } from "./Endpoints.ts"
+import endpoints from "./endpoints.json" with { type: "json" }
 import { jsonOf } from "./ResponseJson.ts"
 
 // `HttpApiClient` would load the schemas of the whole API, which takes longer than the rest of a command. In the
@@ -23,7 +23,10 @@ export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandF
 
 type Groups = typeof Api extends HttpApi.HttpApi<infer _Id, infer Groups> ? Groups : never
 
-/** The name of an operation of the management API. */
+/**
+ * The name of an operation of the management API. `endpoints.json` has its method and path, and for a request with a body,
+ * its query and media type.
+ */
 export type Operation = keyof typeof endpoints
 
 /** The response of an operation. */

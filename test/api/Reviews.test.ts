@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { accessTable } from "../../src/api/AccessTable.ts"
-import { endpoints } from "../../src/cli/Endpoints.ts"
+import endpoints from "../../src/cli/endpoints.json" with { type: "json" }
 import { adminToken } from "../support/service.ts"
 import { type Answer, assertProblem, type Json, read, suiteOnService } from "./harness.ts"
 

@@ -1,7 +1,7 @@
 import { Schema, SchemaAST } from "effect"
 import { assert, describe, it } from "vitest"
 import { Api } from "../../src/api/Api.ts"
-import { endpoints } from "../../src/cli/Endpoints.ts"
+import endpoints from "../../src/cli/endpoints.json" with { type: "json" }
 import { inputOf } from "../../src/cli/Client.ts"
 import { endpointsOf } from "../../scripts/writeEndpoints.ts"
 
