@@ -57,7 +57,7 @@ interface Parts<Values, Response, Shown> {
   readonly examples: ReadonlyArray<Command.Command.Example>
   readonly run: (values: Values) => Effect.Effect<Response, unknown, Services>
   readonly result: (response: Response, values: Values) => Shown
-  readonly failed: (response: Response, values: Values) => boolean
+  readonly statusOf: (response: Response, values: Values) => number
 }
 
 type RowOf<Shown> = Shown extends ReadonlyArray<infer Row> ? Row : Shown
@@ -94,13 +94,16 @@ export class ApiCommand<Values, Response, Shown = Response> {
     )
   }
 
-  /** Sets the exit status 1 for responses that report a failure. */
-  failsIf(failed: (response: Response, values: Values) => boolean) {
-    return new ApiCommand({ ...this.parts, failed })
+  /** Sets the exit status for responses that report a failure, or else a difference. Default: 1. */
+  failsIf(failed: (response: Response, values: Values) => boolean, status = 1) {
+    return new ApiCommand({
+      ...this.parts,
+      statusOf: (response: Response, values: Values) => failed(response, values) ? status : 0,
+    })
   }
 
   private prints(printed: (shown: Shown, values: Values, response: Response) => Effect.Effect<void, never, Services>) {
-    const { description, examples, failed, flags, result, run } = this.parts
+    const { description, examples, flags, result, run, statusOf } = this.parts
     return (name: string) =>
       Command.make(
         name,
@@ -109,9 +112,15 @@ export class ApiCommand<Values, Response, Shown = Response> {
           const values = (yield* valuesOf(given)) as Values
           const response = yield* run(values)
           yield* printed(result(response, values), values, response)
-          if (failed(response, values)) process.exitCode = 1
+          const status = statusOf(response, values)
+          if (status > 0) process.exitCode = status
         }),
       ).pipe(Command.withDescription(description), Command.withExamples(examples))
+  }
+
+  /** Prints nothing more, because the command prints while it runs. */
+  silent() {
+    return this.prints(() => Effect.void)
   }
 
   /** Prints the result as a text. */
@@ -142,7 +151,7 @@ export class ApiCommand<Values, Response, Shown = Response> {
 const commandOf = <Values, Response>(
   parts: Pick<Parts<Values, Response, Response>, "description" | "examples" | "flags">,
   run: (values: Values) => Effect.Effect<Response, unknown, Services>,
-) => new ApiCommand<Values, Response>({ ...parts, run, result: (response) => response, failed: () => false })
+) => new ApiCommand<Values, Response>({ ...parts, run, result: (response) => response, statusOf: () => 0 })
 
 /** Largest number of items of a page. */
 const pageSize = "200"
@@ -167,7 +176,7 @@ class OperationCommand<Name extends Operation, Values> extends ApiCommand<Values
       flags,
       examples: [],
       result: (response) => response,
-      failed: () => false,
+      statusOf: () => 0,
       run: (values) => this.request(values) as Effect.Effect<ResponseOf<Name>, unknown, Services>,
     })
     this.operation = operation
@@ -240,11 +249,17 @@ export const steps = <Response, const F extends Flags>(
   run: (
     client: ManagementClient["Service"],
     values: FlagValues<F>,
-  ) => Generator<Effect.Effect<unknown, unknown, Services>, Response, never>,
+  ) =>
+    | Generator<Effect.Effect<unknown, unknown, Services>, Response, never>
+    | Effect.Effect<Response, unknown, Services>,
 ) =>
   commandOf(
     { description, examples: [], flags },
-    (values: FlagValues<F>) => Effect.flatMap(ManagementClient, (client) => Effect.gen(() => run(client, values))),
+    (values: FlagValues<F>) =>
+      Effect.flatMap(ManagementClient, (client) => {
+        const running = run(client, values)
+        return Effect.isEffect(running) ? running : Effect.gen(() => running)
+      }),
   )
 
 /** A command with subcommands by name. */

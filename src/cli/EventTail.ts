@@ -1,8 +1,9 @@
-import { Console, Effect, Option } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Console, Effect } from "effect"
+import { Argument } from "effect/cli"
 import { isHttpClientError } from "effect/http/HttpClientError"
 import type { ListedEvent } from "../api/webhooks/WebhooksApi.ts"
 import { listOfSources, sourceIdOf } from "../domain/Source.ts"
+import { steps } from "./ApiCommand.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { whole } from "./Flags.ts"
 import { messageOf } from "./Report.ts"
@@ -86,8 +87,9 @@ const readRound = Effect.fnUntraced(function* (after: string | undefined) {
 const isPassing = (error: unknown): boolean => isHttpClientError(error)
 
 /** `parlance event tail` */
-export const eventTail = Command.make(
-  "tail",
+export const eventTail = steps(
+  "Follow events as they are recorded, until Ctrl+C. An event has a second line when its decision is found. With --json, " +
+    "one JSON object per line",
   {
     sourceId: Argument.String("source").pipe(
       Argument.withDescription(`Only events of this source: ${listOfSources}. Default: all`),
@@ -95,14 +97,14 @@ export const eventTail = Command.make(
     ),
     lines: whole("lines", "Events to begin with, 0 to 1,000", 10),
   },
-  Effect.fnUntraced(function* ({ lines, sourceId }) {
+  function* (_, { lines, sourceId }) {
     const { json } = yield* root
-    const only = Option.map(sourceId, (name) => sourceIdOf(name) ?? name)
-    if (Option.isSome(only) && sourceIdOf(only.value) === undefined) {
-      return yield* new CommandFailed({ message: `There is no source ${only.value}. Sources are ${listOfSources}.` })
+    const only = sourceId === undefined ? undefined : sourceIdOf(sourceId)
+    if (sourceId !== undefined && only === undefined) {
+      return yield* new CommandFailed({ message: `There is no source ${sourceId}. Sources are ${listOfSources}.` })
     }
     if (lines < 0 || lines > pageSize) return yield* new CommandFailed({ message: "--lines must be 0 to 1000." })
-    const isShown = (event: ListedEvent) => Option.isNone(only) || event.source === only.value
+    const isShown = (event: ListedEvent) => only === undefined || event.source === only
     const show = (events: ReadonlyArray<ListedEvent>) =>
       Effect.forEach(events, (event) => Console.log(json ? JSON.stringify(event) : lineOf(event)), { discard: true })
 
@@ -121,14 +123,6 @@ export const eventTail = Command.make(
         (error) => Effect.flatMap(messageOf(error), (text) => Console.error(`parlance: ${text} Trying again.`)),
       ),
     )
-    yield* Effect.forever(Effect.andThen(Effect.sleep(pause), round))
-  }),
-).pipe(
-  Command.withDescription(
-    "Follow events as they are recorded, until Ctrl+C. An event has a second line when its decision is found. With --json, " +
-      "one JSON object per line",
-  ),
-  Command.withExamples([{ command: "parlance event tail braze" }, {
-    command: "parlance event tail --json | jq .event",
-  }]),
-)
+    return yield* Effect.forever(Effect.andThen(Effect.sleep(pause), round))
+  },
+).examples("parlance event tail braze", "parlance event tail --json | jq .event").silent()

@@ -60,6 +60,9 @@ export const texts = (name: string, description: string) =>
 export const list = (name: string, description: string) =>
   texts(name, description).pipe(Flag.map((values) => values?.filter((value) => value !== "")))
 
+/** The flag with the file of an export. */
+export const out = text("out", "File to write. Default: standard output")
+
 /** The argument of most commands about templates. */
 export const template = argument("template", "The template's id")
 

@@ -1,4 +1,4 @@
-import { Context, Effect, Result, Schema } from "effect"
+import { Console, Context, Effect, Result, Schema } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Client.ts"
@@ -48,10 +48,16 @@ export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
       return fault === undefined ? Effect.succeed(textOfUtf8(bytes)!) : notUtf8(file, fault)
     }))
 
-/** Writes a file that only this user can read. */
-export const writeText = (file: string, text: string): Effect.Effect<void, CommandFailed> =>
-  Effect.try({
-    try: () => writeFileSync(file, text, { mode: 0o600 }),
+/**
+ * Writes a file and returns true, or prints the text if `file` is undefined. A `mode` of 0600 keeps a new file from other
+ * users.
+ */
+export const printOrWrite = (file: string | undefined, text: string, mode = 0o666) =>
+  file === undefined ? Effect.as(Console.log(text.trimEnd()), false) : Effect.try({
+    try: () => {
+      writeFileSync(file, text, { mode })
+      return true
+    },
     catch: (cause) =>
       new CommandFailed({
         message: `${file} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,

@@ -1,6 +1,7 @@
-import { Console, Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { Console } from "effect"
+import { Flag } from "effect/cli"
+import { steps } from "./ApiCommand.ts"
+import { CommandFailed } from "./Connection.ts"
 import { given, number, orAbsent, template, text, toggle } from "./Flags.ts"
 import { sendTimesText } from "./SendTimesText.ts"
 import { resultsText } from "./ResultsText.ts"
@@ -9,8 +10,8 @@ import { seriesText } from "./SeriesText.ts"
 import { organization, print } from "./Root.ts"
 
 /** `parlance results TEMPLATE` */
-export const resultsCommand = Command.make(
-  "results",
+export const resultsCommand = steps(
+  "Show the results of the variants of a template and the winner, if there is one",
   {
     template,
     lookbackDays: number("lookback-days", "Length of the window, 1 to 365 days. Default: adaptive"),
@@ -31,19 +32,15 @@ export const resultsCommand = Command.make(
     ),
     segments: toggle("segments", "Also print a table for each attribute value"),
   },
-  Effect.fnUntraced(function* ({ against, by, segment, template, variant, ...flags }) {
-    const client = yield* ManagementClient
-    if (!flags.compare && (Option.isSome(variant) || Option.isSome(against) || by.length > 0)) {
+  function* (client, { against, by, segment, template, variant, ...flags }) {
+    if (!flags.compare && (variant !== undefined || against !== undefined || by.length > 0)) {
       return yield* new CommandFailed({ message: "--variant, --against and --by need --compare" })
     }
     const params = { org: yield* organization, template }
     if (flags.compare) {
       const [attribute, second_attribute] = by
-      const compared = { variant: Option.getOrUndefined(variant), against: Option.getOrUndefined(against) }
-      const found = yield* client.compareSegments({
-        params,
-        query: given({ ...compared, attribute, second_attribute }),
-      })
+      const query = given({ variant, against, attribute, second_attribute })
+      const found = yield* client.compareSegments({ params, query })
       return yield* print(found, segmentsText(found))
     }
     if (flags.sendTimes) {
@@ -51,8 +48,8 @@ export const resultsCommand = Command.make(
       return yield* print(found, sendTimesText(found))
     }
     const query = given({
-      lookback_days: Option.getOrUndefined(Option.map(flags.lookbackDays, String)),
-      offset_days: Option.getOrUndefined(Option.map(flags.offsetDays, String)),
+      lookback_days: flags.lookbackDays?.toString(),
+      offset_days: flags.offsetDays?.toString(),
       segment: orAbsent(segment),
     })
     if (flags.series) {
@@ -61,16 +58,13 @@ export const resultsCommand = Command.make(
     }
     if (flags.csv) return yield* Console.log((yield* client.exportResults({ params, query })).trimEnd())
     const results = yield* client.templateResults({ params, query })
-    yield* print(results, resultsText(results, flags))
-  }),
-).pipe(
-  Command.withDescription("Show the results of the variants of a template and the winner, if there is one"),
-  Command.withExamples([
-    { command: "parlance results abandoned-cart" },
-    { command: "parlance results abandoned-cart --lookback-days 30 --segment plan=pro --segments" },
-    { command: "parlance results abandoned-cart --series" },
-    { command: "parlance results abandoned-cart --send-times" },
-    { command: "parlance results abandoned-cart --compare --by plan --by device" },
-    { command: "parlance results abandoned-cart --csv > results.csv" },
-  ]),
-)
+    return yield* print(results, resultsText(results, flags))
+  },
+).examples(
+  "parlance results abandoned-cart",
+  "parlance results abandoned-cart --lookback-days 30 --segment plan=pro --segments",
+  "parlance results abandoned-cart --series",
+  "parlance results abandoned-cart --send-times",
+  "parlance results abandoned-cart --compare --by plan --by device",
+  "parlance results abandoned-cart --csv > results.csv",
+).silent()("results")

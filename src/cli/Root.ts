@@ -42,10 +42,6 @@ export const printProposed = (waiting: WaitingChange) =>
     ].join("\n"),
   )
 
-/** Prints `text` for a live change, or a note that the change needs approval. */
-export const printChange = <A>(result: A | WaitingChange, text: (live: A) => string) =>
-  isProposed(result) ? printProposed(result) : print(result, text(result))
-
 /** Whether a change needs approval before it is live. */
 export const isProposed = (result: unknown): result is WaitingChange =>
   typeof result === "object" && result !== null && "proposals" in result

@@ -1,14 +1,12 @@
-import { Console, Effect, Option } from "effect"
-import { Command } from "effect/cli"
+import { Console, Effect } from "effect"
 import type { SuppressionResource } from "../api/suppressions/SuppressionsApi.ts"
 import { SuppressionReason } from "../domain/SuppressionReason.ts"
 import { withProgress } from "../runtime/Progress.ts"
 import { maxRows } from "../suppressions/SuppressionCsv.ts"
 import { csvRows } from "../text/CsvRows.ts"
 import { call, commandGroup, steps } from "./ApiCommand.ts"
-import { ManagementClient } from "./Connection.ts"
-import { argument, choice, text, whole } from "./Flags.ts"
-import { readText, writeText } from "./Inputs.ts"
+import { argument, choice, out, whole } from "./Flags.ts"
+import { printOrWrite, readText } from "./Inputs.ts"
 import { organization } from "./Root.ts"
 import { type TableColumns, tableOf } from "./Table.ts"
 
@@ -54,18 +52,6 @@ export const partsOf = (text: string): ReadonlyArray<string> => {
   }
   return [...parts, part]
 }
-
-const exportFile = Command.make(
-  "export",
-  { out: text("out", "File to write. Default: standard output") },
-  Effect.fnUntraced(function* ({ out }) {
-    const client = yield* ManagementClient
-    const csv = yield* client.exportSuppressions({ params: { org: yield* organization } })
-    if (Option.isNone(out)) return yield* Console.log(csv.trimEnd())
-    yield* writeText(out.value, csv)
-    yield* Console.log(`Wrote the suppression list to ${out.value}`)
-  }),
-).pipe(Command.withDescription("Write the suppression list as CSV"))
 
 /** `parlance suppression …` */
 export const suppressionCommand = commandGroup("suppression", "Addresses that get no messages", {
@@ -115,5 +101,9 @@ export const suppressionCommand = commandGroup("suppression", "Addresses that ge
   ).text(({ added, present, skipped }) =>
     `Added ${added} entries; ${present} were on the list already, ${skipped} rows have no address`
   ),
-  export: exportFile,
+
+  export: steps("Write the suppression list as CSV", { out }, function* (client, { out }) {
+    const csv = yield* client.exportSuppressions({ params: { org: yield* organization } })
+    if (yield* printOrWrite(out, csv, 0o600)) yield* Console.log(`Wrote the suppression list to ${out}`)
+  }).silent(),
 })

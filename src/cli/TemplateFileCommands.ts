@@ -1,6 +1,5 @@
-import { Console, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
-import { writeFileSync } from "node:fs"
+import { Console, Effect } from "effect"
+import { Argument, Flag } from "effect/cli"
 import type { ReadImport } from "../checking/Checks.ts"
 import { type SnippetFileInput, snippetsForFile } from "../domain/Snippet.ts"
 import type { TemplateInput } from "../domain/Template.ts"
@@ -9,11 +8,12 @@ import { doubleEncoding } from "../text/DoubleEncoding.ts"
 import type { TemplateChange } from "../templates/ImportPlan.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import { allTemplates } from "./allTemplates.ts"
+import { steps } from "./ApiCommand.ts"
 import { fieldText } from "./ChangesText.ts"
 import { CommandFailed, ManagementClient, OnWarnings } from "./Connection.ts"
-import { argument, text, toggle } from "./Flags.ts"
-import { readText } from "./Inputs.ts"
-import { organization, printChange } from "./Root.ts"
+import { argument, out, toggle } from "./Flags.ts"
+import { printOrWrite, readText } from "./Inputs.ts"
+import { organization } from "./Root.ts"
 
 type FileFault = TemplateFile.FileFault
 
@@ -147,90 +147,67 @@ export const differenceText = (
   ].join("\n")
 }
 
+/** The changes that a dry run has found. */
+export const dryRunText = (differences: Parameters<typeof differenceText>[0]) =>
+  `${differenceText(differences)}\nNothing was imported: this is a dry run`
+
+/** The flag that only checks a file. */
+export const dryRun = toggle("dry-run", "Check the file and show its changes, without making them")
+
 const fileArgument = argument("file", "YAML, JSON, or CSV with copy (.csv); - for standard input")
 
+const line = (word: string, ids: ReadonlyArray<string>) => ids.length === 0 ? [] : [`${word}: ${ids.join(", ")}`]
+
 /** `parlance template import` */
-export const importFile = Command.make(
-  "import",
-  {
-    file: fileArgument,
-    dryRun: toggle("dry-run", "Check the file and show its changes, without making them"),
-  },
-  Effect.fnUntraced(function* ({ dryRun, file }) {
-    const result = yield* sendFile(file, dryRun)
-    const line = (word: string, ids: ReadonlyArray<string>) => ids.length === 0 ? [] : [`${word}: ${ids.join(", ")}`]
-    yield* printChange(
-      result,
-      (imported) =>
-        dryRun ? `${differenceText(imported)}\nNothing was imported: this is a dry run` : [
-          ...line("Created", imported.created),
-          ...line("Updated", imported.updated),
-          ...line("Unchanged", imported.unchanged),
-          ...snippetLines("Snippets", "snippets" in imported ? imported.snippets ?? [] : []),
-        ].join("\n"),
-    )
-  }),
-).pipe(
-  Command.withDescription(
-    "Create and update templates from a file of up to 1,000 templates and 2,000 variants; imports all of it or nothing",
-  ),
-  Command.withExamples([
-    { command: "parlance template import examples/abandoned-cart.yaml" },
-    {
-      command: "parlance template import --dry-run examples/abandoned-cart.yaml",
-      description: "Check a file in a pipeline",
-    },
-  ]),
+export const importFile = steps(
+  "Create and update templates from a file of up to 1,000 templates and 2,000 variants; imports all of it or nothing",
+  { file: fileArgument, dryRun },
+  (_, { dryRun, file }) => sendFile(file, dryRun),
 )
+  .examples("parlance template import examples/abandoned-cart.yaml", {
+    command: "parlance template import --dry-run examples/abandoned-cart.yaml",
+    description: "Check a file in a pipeline",
+  })
+  .change((imported, { dryRun }) =>
+    dryRun ? dryRunText(imported) : [
+      ...line("Created", imported.created),
+      ...line("Updated", imported.updated),
+      ...line("Unchanged", imported.unchanged),
+      ...snippetLines("Snippets", "snippets" in imported ? imported.snippets ?? [] : []),
+    ].join("\n")
+  )
 
 /** `parlance template diff` */
-export const diff = Command.make(
-  "diff",
+export const diff = steps(
+  "Show what an import of the file would create, change and remove, field by field. Exit status: 0 without differences, " +
+    `${statusOfDifferences} with differences, 1 after an error, such as a faulty file`,
   { file: fileArgument },
-  Effect.fnUntraced(function* ({ file }) {
-    const compared = yield* sendFile(file, true)
-    yield* printChange(compared, differenceText)
-    const isSame = !("changes" in compared) || compared.changes.length + (compared.snippets ?? []).length === 0
-    if (!isSame) {
-      yield* Effect.sync(() => void (process.exitCode = statusOfDifferences))
-    }
-  }),
-).pipe(
-  Command.withDescription(
-    "Show what an import of the file would create, change and remove, field by field. Exit status: 0 without differences, " +
-      `${statusOfDifferences} with differences, 1 after an error, such as a faulty file`,
-  ),
-  Command.withExamples([{ command: "parlance template diff examples/abandoned-cart.yaml" }]),
+  (_, { file }) => sendFile(file, true),
 )
+  .examples("parlance template diff examples/abandoned-cart.yaml")
+  .failsIf(
+    (compared) => "changes" in compared && compared.changes.length + (compared.snippets ?? []).length > 0,
+    statusOfDifferences,
+  )
+  .change(differenceText)
 
 /** `parlance template export` */
-export const exportFile = Command.make(
-  "export",
-  {
-    ids: Argument.String("template").pipe(
-      Argument.withDescription("Ids of templates. Default: every template, including archived templates"),
-      Argument.variadic(),
-    ),
-    format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),
-    out: text("out", "File to write. Default: standard output"),
-  },
-  Effect.fnUntraced(function* ({ format, ids, out }) {
-    const client = yield* ManagementClient
-    const org = yield* organization
-    const templates = ids.length === 0
-      ? yield* allTemplates(org, "all")
-      : yield* Effect.forEach(ids, (template) => client.getTemplate({ params: { org, template } }))
-    const text = TemplateFile.format(
-      templates.map(TemplateFile.inputOf),
-      format,
-      snippetsForFile((yield* client.listSnippets({ params: { org } })).snippets, templates),
-    )
-    if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
-    const file = out.value
-    yield* Effect.try({
-      try: () => writeFileSync(file, text),
-      catch: (cause) => new CommandFailed({ message: `${file} cannot be written: ${cause}` }),
-    })
-    yield* Console.error(`Wrote ${templates.length} templates to ${file}`)
-  }),
-).pipe(Command.withDescription("Export templates in the format of `template import`"))
+export const exportFile = steps("Export templates in the format of `template import`", {
+  ids: Argument.String("template").pipe(
+    Argument.withDescription("Ids of templates. Default: every template, including archived templates"),
+    Argument.variadic(),
+  ),
+  format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),
+  out,
+}, function* (client, { format, ids, out }) {
+  const org = yield* organization
+  const templates = ids.length === 0
+    ? yield* allTemplates(org, "all")
+    : yield* Effect.forEach(ids, (template) => client.getTemplate({ params: { org, template } }))
+  const text = TemplateFile.format(
+    templates.map(TemplateFile.inputOf),
+    format,
+    snippetsForFile((yield* client.listSnippets({ params: { org } })).snippets, templates),
+  )
+  if (yield* printOrWrite(out, text)) yield* Console.error(`Wrote ${templates.length} templates to ${out}`)
+}).silent()

@@ -1,14 +1,13 @@
-import { Console, Effect, Option, Result } from "effect"
-import { Command } from "effect/cli"
-import { writeFileSync } from "node:fs"
+import { Console, Effect, Result } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import { inputOf } from "../templates/TemplateFile.ts"
 import { applyTranslations, translationFormats, writeTranslations } from "../templates/Translations.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { argument, choice, template, text, texts, toggle } from "./Flags.ts"
-import { readText } from "./Inputs.ts"
-import { organization, printChange } from "./Root.ts"
-import { differenceText } from "./TemplateFileCommands.ts"
+import { commandGroup, steps } from "./ApiCommand.ts"
+import { CommandFailed } from "./Connection.ts"
+import { argument, choice, out, template, texts } from "./Flags.ts"
+import { printOrWrite, readText } from "./Inputs.ts"
+import { organization } from "./Root.ts"
+import { dryRun, dryRunText } from "./TemplateFileCommands.ts"
 
 // The strings of a template as a file for translators.
 
@@ -20,19 +19,17 @@ const refused = (file: string, faults: ReadonlyArray<Fault>) =>
     }).join("\n"),
   })
 
-const exportStrings = Command.make(
-  "export",
-  {
+/** `parlance template strings …` */
+export const stringsCommand = commandGroup("strings", "Texts of a template for translators, as CSV or XLIFF", {
+  export: steps("Write the texts of a template and their translations for translators", {
     template,
     format: choice("format", translationFormats, "csv (default) with a column for each locale, or xliff (XLIFF 1.2)"),
     locales: texts(
       "locale",
       "A locale to translate to, such as de; repeat for several. Default: every locale with texts",
     ),
-    out: text("out", "File to write. Default: standard output"),
-  },
-  Effect.fnUntraced(function* ({ format, locales = [], out, template: id }) {
-    const client = yield* ManagementClient
+    out,
+  }, function* (client, { format = "csv", locales = [], out, template: id }) {
     const template = yield* client.getTemplate({ params: { org: yield* organization, template: id } })
     const { locale } = template
     if (locale === null) {
@@ -41,27 +38,15 @@ const exportStrings = Command.make(
           "attribute=language,default=en",
       })
     }
-    const written = writeTranslations({ ...template, locale }, locales, Option.getOrElse(format, () => "csv" as const))
-    if (Option.isNone(out)) return yield* Console.log(written.trimEnd())
-    writeFileSync(out.value, written)
-    yield* Console.log(`Wrote the strings of ${id} to ${out.value}`)
-  }),
-).pipe(
-  Command.withDescription("Write the texts of a template and their translations for translators"),
-  Command.withExamples([{
-    command: "parlance template strings export welcome --locale de --format xliff --out de.xlf",
-  }]),
-)
+    const written = writeTranslations({ ...template, locale }, locales, format)
+    if (yield* printOrWrite(out, written)) yield* Console.log(`Wrote the strings of ${id} to ${out}`)
+  }).examples("parlance template strings export welcome --locale de --format xliff --out de.xlf").silent(),
 
-const importStrings = Command.make(
-  "import",
-  {
+  import: steps("Import translations of a template; imports all of them or nothing", {
     template,
     file: argument("file", "CSV, or XLIFF 1.2 or 2.0; - for standard input"),
-    dryRun: toggle("dry-run", "Check the file and show its changes, without making them"),
-  },
-  Effect.fnUntraced(function* ({ dryRun, file, template: id }) {
-    const client = yield* ManagementClient
+    dryRun,
+  }, function* (client, { dryRun, file, template: id }) {
     const params = { org: yield* organization }
     const content = yield* readText(file)
     const template = yield* client.getTemplate({ params: { ...params, template: id } })
@@ -77,23 +62,15 @@ const importStrings = Command.make(
         error._tag === "InvalidRequest" && error.errors !== undefined ? refused(file, error.errors.map(faultAt)) : error
       ),
     )
-    yield* printChange(
-      result,
-      (imported) =>
-        dryRun
-          ? `${differenceText(imported)}\nNothing was imported: this is a dry run`
-          : imported.updated.length > 0
-          ? `Translated ${variants.length === 1 ? "1 variant" : `${variants.length} variants`} of ${id}`
-          : "The file changes nothing",
-    )
-  }),
-).pipe(
-  Command.withDescription("Import translations of a template; imports all of them or nothing"),
-  Command.withExamples([{ command: "parlance template strings import welcome de.xlf --dry-run" }]),
-)
-
-/** `parlance template strings …` */
-export const stringsCommand = Command.make("strings").pipe(
-  Command.withDescription("Texts of a template for translators, as CSV or XLIFF"),
-  Command.withSubcommands([exportStrings, importStrings]),
-)
+    return { result, variants: variants.length }
+  })
+    .result(({ result }) => result)
+    .examples("parlance template strings import welcome de.xlf --dry-run")
+    .change((imported, { dryRun, template }, { variants }) =>
+      dryRun
+        ? dryRunText(imported)
+        : imported.updated.length > 0
+        ? `Translated ${variants === 1 ? "1 variant" : `${variants} variants`} of ${template}`
+        : "The file changes nothing"
+    ),
+})

@@ -1,16 +1,15 @@
 import { Effect } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Flag } from "effect/cli"
 import { CopyId } from "../domain/Ids.ts"
 import { sourceName } from "../text/TextFaults.ts"
 import { type Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
 import { VariantSwitch } from "../domain/TemplateSwitches.ts"
 import { call, callWith, commandGroup, steps } from "./ApiCommand.ts"
-import { ManagementClient } from "./Connection.ts"
 import { differenceText } from "./DraftCommand.ts"
 import { argument, json, parsed, switchable, template, text, texts, toggle } from "./Flags.ts"
 import { readJson, readText } from "./Inputs.ts"
 import { percent } from "./ResultsText.ts"
-import { isProposed, organization, print, printProposed } from "./Root.ts"
+import { isProposed, organization } from "./Root.ts"
 import { type TableColumns, tableOf } from "./Table.ts"
 
 const variant = argument("variant", "The variant's id")
@@ -64,39 +63,6 @@ const sampleJson = (name: string) =>
   )
 
 const version = argument("version", "The version's number")
-
-const stopLosers = Command.make(
-  "stop-losers",
-  {
-    template,
-    dryRun: toggle("dry-run", "List the variants without deactivating them"),
-  },
-  Effect.fnUntraced(function* ({ dryRun, template }) {
-    const client = yield* ManagementClient
-    const params = { org: yield* organization, template }
-    const { variants, winner } = yield* client.templateResults({ params, query: {} })
-    const losers = winner.losers.map((id) => variants.find(({ copy_id }) => copy_id === id)!)
-    if (losers.length === 0) {
-      return yield* print({ losers: [] }, "No variant is surely worse than the leader. No changes.")
-    }
-    if (!dryRun) {
-      const changed = yield* client.switchVariants({
-        params,
-        payload: { deactivate: winner.losers.map((id) => CopyId.make(id)) },
-      })
-      if (isProposed(changed)) return yield* printProposed(changed)
-    }
-    const listed = tableOf({
-      variant: "copy_id",
-      "chance to be best": ({ p_best }) => percent(p_best ?? 0),
-      "loss if shipped": ({ expected_loss }) => expected_loss === null ? "–" : percent(expected_loss),
-    }, losers)
-    yield* print(
-      { losers: winner.losers, deactivated: !dryRun },
-      `${dryRun ? "Surely worse than" : "Deactivated, surely worse than"} ${winner.leader}:\n${listed}`,
-    )
-  }),
-).pipe(Command.withDescription("Deactivate the variants that are surely worse than the leader"))
 
 /** `parlance variant …` */
 export const variantCommand = commandGroup("variant", "Variants of a template", {
@@ -152,7 +118,33 @@ export const variantCommand = commandGroup("variant", "Variants of a template", 
   ).checks(VariantSwitch)
     .examples("parlance variant switch welcome --deactivate cold --deactivate long")
     .change(({ variants }) => tableOf(columns, variants)),
-  "stop-losers": stopLosers,
+
+  "stop-losers": steps("Deactivate the variants that are surely worse than the leader", {
+    template,
+    dryRun: toggle("dry-run", "List the variants without deactivating them"),
+  }, function* (client, { dryRun, template }) {
+    const params = { org: yield* organization, template }
+    const { variants, winner } = yield* client.templateResults({ params, query: {} })
+    const losers = winner.losers.map((id) => variants.find(({ copy_id }) => copy_id === id)!)
+    const deactivate = winner.losers.map((id) => CopyId.make(id))
+    const changed = dryRun || losers.length === 0
+      ? undefined
+      : yield* client.switchVariants({ params, payload: { deactivate } })
+    const shown = losers.length === 0 ? { losers: [] } : { losers: winner.losers, deactivated: !dryRun }
+    return { leader: winner.leader, losers, shown: isProposed(changed) ? changed : shown }
+  })
+    .result(({ shown }) => shown)
+    .change((_, { dryRun }, { leader, losers }) =>
+      losers.length === 0
+        ? "No variant is surely worse than the leader. No changes."
+        : `${dryRun ? "Surely worse than" : "Deactivated, surely worse than"} ${leader}:\n${
+          tableOf({
+            variant: "copy_id",
+            "chance to be best": ({ p_best }) => percent(p_best ?? 0),
+            "loss if shipped": ({ expected_loss }) => expected_loss === null ? "–" : percent(expected_loss),
+          }, losers)
+        }`
+    ),
 
   delete: call("deleteVariant", "Delete a variant", { template, variant })
     .result((proposed, { variant }) => proposed ?? { id: variant, deleted: true })
