@@ -535,6 +535,20 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
+CREATE TABLE images (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  name text NOT NULL,
+  type text NOT NULL,
+  width integer NOT NULL,
+  height integer NOT NULL,
+  size integer NOT NULL,
+  file bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE inbox (
   id bigint NOT NULL DEFAULT nextval('inbox_ids'::regclass),
   org_slug text NOT NULL,

@@ -127,6 +127,7 @@ const proposeAction = "change proposed"
 export const recordActions = {
   account: { created: "account created", changed: "own account changed", removed: "account removed" },
   connection: { created: "connection changed", changed: "connection changed", removed: "connection removed" },
+  image: { created: "image uploaded", changed: "image uploaded", removed: "image deleted" },
   organization: {
     created: "organization created",
     changed: "organization changed",

@@ -31,6 +31,7 @@ import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
 import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
 import { TestGroupsGroup } from "./deliveries/TestGroupsApi.ts"
+import { ImagesGroup } from "./images/ImagesApi.ts"
 import { SnippetsGroup } from "./templates/SnippetsApi.ts"
 import { SamplePeopleGroup } from "./templates/SamplePeopleApi.ts"
 import { CopyGroup } from "./templates/CopyApi.ts"
@@ -371,6 +372,7 @@ const servedGroups = [
   CopyGroup,
   SamplePeopleGroup,
   SnippetsGroup,
+  ImagesGroup,
   ReviewsGroup,
   CommentsGroup,
   ResultsGroup,

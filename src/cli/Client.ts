@@ -133,6 +133,7 @@ const requestOf = (endpoint: string, { headers = {}, params = {}, payload, query
     HttpClientRequest.setHeaders(headers),
   )
   if (payload === undefined) return request
+  if (payload instanceof Uint8Array) return HttpClientRequest.bodyUint8Array(request, payload, media)
   return media === "json"
     ? HttpClientRequest.bodyJsonUnsafe(request, payload)
     : HttpClientRequest.bodyText(request, String(payload), media)

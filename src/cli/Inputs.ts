@@ -31,11 +31,8 @@ const notUtf8 = (file: string, fault: EncodingFault) =>
     message: `${file}:${fault.line}:${fault.column}: the file is not UTF-8${guessText(fault)}. Save it as UTF-8`,
   })
 
-/**
- * Reads a file in UTF-8, or standard input for `-`. Fails with `CommandFailed`, which names the place of the first byte
- * in another encoding. Removes a byte order mark.
- */
-export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
+/** Reads a file, or standard input for `-`. Fails with `CommandFailed`. */
+export const readBytes = (file: string): Effect.Effect<Uint8Array, CommandFailed> =>
   Effect.flatMap(StandardInput, (readInput) =>
     Effect.try({
       try: () => file === "-" ? readInput() : readFileSync(file),
@@ -43,10 +40,17 @@ export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
         new CommandFailed({
           message: `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
         }),
-    })).pipe(Effect.flatMap((bytes) => {
-      const fault = encodingFault(bytes)
-      return fault === undefined ? Effect.succeed(textOfUtf8(bytes)!) : notUtf8(file, fault)
     }))
+
+/**
+ * Reads a file in UTF-8, or standard input for `-`. Fails with `CommandFailed`, which names the place of the first byte
+ * in another encoding. Removes a byte order mark.
+ */
+export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
+  Effect.flatMap(readBytes(file), (bytes) => {
+    const fault = encodingFault(bytes)
+    return fault === undefined ? Effect.succeed(textOfUtf8(bytes)!) : notUtf8(file, fault)
+  })
 
 /**
  * Writes a file and returns true, or prints the text if `file` is undefined. A `mode` of 0600 keeps a new file from other

@@ -248,6 +248,29 @@ export class SnippetChanged extends Schema.TaggedError<SnippetChanged>()("Snippe
   }
 }
 
+/** There is no image by that id. */
+export class ImageNotFound extends Schema.TaggedError<ImageNotFound>()("ImageNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no image ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** Content shows the image, so only a deletion by force deletes it. */
+export class ImageInUse extends Schema.TaggedError<ImageInUse>()("ImageInUse", {
+  name: Schema.String,
+  /** Where it is used, such as `the variant "warm" of the template "welcome"`. */
+  places: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    const shown = this.places.slice(0, 10)
+    const others = this.places.length > shown.length ? ` and ${this.places.length - shown.length} more` : ""
+    return `The image ${JSON.stringify(this.name)} is used by ${
+      shown.join(", ")
+    }${others}. New messages and messages that were ` +
+      "sent would show a gap. Replace it there first, or delete it with force (`--force`, `?force=true`)."
+  }
+}
+
 /** There is no proposed change by that id. */
 export class ProposalNotFound
   extends Schema.TaggedError<ProposalNotFound>()("ProposalNotFound", { id: Schema.String }) {

@@ -79,6 +79,7 @@ import { PublicCalls } from "../api/http/PublicCalls.ts"
 import * as AgentRoutes from "../api/agents/AgentRoutes.ts"
 import * as DelayRoutes from "../api/delay/DelayRoutes.ts"
 import * as DeliverabilityRoutes from "../api/deliveries/DeliverabilityRoutes.ts"
+import * as ImageRoutes from "../api/images/ImageRoutes.ts"
 import * as SnippetRoutes from "../api/templates/SnippetRoutes.ts"
 import * as SamplePeopleRoutes from "../api/templates/SamplePeopleRoutes.ts"
 import * as TestGroupsRoutes from "../api/deliveries/TestGroupsRoutes.ts"
@@ -153,6 +154,7 @@ import * as OperatorRefusals from "./OperatorRefusals.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import * as LoopWatch from "../telemetry/LoopWatch.ts"
 import { Reactions } from "../tracking/Reactions.ts"
+import { Images } from "../tracking/Images.ts"
 import { Targets } from "../tracking/Targets.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import { Drafts } from "../templates/Drafts.ts"
@@ -198,7 +200,12 @@ const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => Addr
 /** Delivery: the queue and its connections. */
 const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
   Layer.provideMerge(DeliveryQueue.layer),
-  Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer.pipe(Layer.provide(layerStoredTargets)))),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Images.layer.pipe(Layer.provideMerge(Tracking.layer)),
+      Targets.layer.pipe(Layer.provide(layerStoredTargets)),
+    ),
+  ),
   Layer.provideMerge(DkimKeys.layer),
   Layer.provideMerge(DnsRecords.layer),
   Layer.provideMerge(
@@ -377,6 +384,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     DeliverabilityRoutes.layer,
     SamplePeopleRoutes.layer,
     SnippetRoutes.layer,
+    ImageRoutes.layer,
     TestGroupsRoutes.layer,
     BulkActionsRoutes.layer,
     SuppressionsRoutes.layer,
@@ -393,6 +401,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.merge(DeliveriesRoutes.layer),
   Layer.merge(WebhookRoutes.layer),
   Layer.merge(TrackingRoutes.layer),
+  Layer.merge(ImageRoutes.layerFiles),
   Layer.merge(DocumentsRoutes.layer),
   Layer.merge(WellKnownRoutes.layer),
   Layer.merge(AgentRoutes.layer),

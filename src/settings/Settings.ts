@@ -267,6 +267,17 @@ const config = {
    */
   webhookDailyBytes: bytes("WEBHOOK_DAILY_BYTES", "10 GiB"),
   /**
+   * `IMAGE_BYTES`: maximum size of an image that an organization uploads, such as `500 kB`, at most 8 MiB. Default
+   * `2 MiB`.
+   */
+  imageBytes: bytes("IMAGE_BYTES", "2 MiB").pipe(
+    Config.map((limit) => Math.min(Option.getOrElse(limit, () => Infinity), 8 * 1024 * 1024)),
+  ),
+  /** `IMAGE_PIXELS`: maximum width times height of an image. Default 16,000,000. */
+  imagePixels: atLeast(1, "IMAGE_PIXELS").pipe(Config.withDefault(16_000_000)),
+  /** `IMAGE_TOTAL_BYTES`: maximum size of all images of an organization, or `none`. Default `200 MiB`. */
+  imageTotalBytes: bytes("IMAGE_TOTAL_BYTES", "200 MiB"),
+  /**
    * `TRUSTED_PROXIES`: address ranges of load balancers whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted,
    * such as `10.0.0.0/8`. Default: no ranges.
    */

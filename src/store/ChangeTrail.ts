@@ -5,6 +5,7 @@ import { type Difference, difference, type RecordFields } from "../domain/Differ
 export type RecordKind =
   | "account"
   | "connection"
+  | "image"
   | "organization"
   | "proposal"
   | "snippet"

@@ -92,19 +92,22 @@ interface UseRow {
   readonly isServed: boolean
 }
 
-/** The texts are JSON, in which a quotation mark and white space are escaped. Ids have no signs of a pattern. */
-const patternOf = (ids: ReadonlyArray<string>) => String.raw`render(\s|\\[ntr])*(\\"|')(${ids.join("|")})(\\"|')`
+/**
+ * Returns the pattern of tags that render one of these snippets. The texts are JSON, in which a quotation mark and white
+ * space are escaped. Ids have no signs of a pattern.
+ */
+export const renderPattern = (ids: ReadonlyArray<string>) =>
+  String.raw`render(\s|\\[ntr])*(\\"|')(${ids.join("|")})(\\"|')`
 
 /**
- * Finds the variants whose texts render one of these snippets. The database searches, because the texts of an
+ * Finds the variants whose texts match a pattern, by template. The database searches, because the texts of an
  * organization can have hundreds of megabytes.
  */
-export const findUses = Effect.fnUntraced(function* (
+export const findMatches = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
-  ids: ReadonlyArray<string>,
+  pattern: string,
 ): Effect.fn.Return<ReadonlyArray<SnippetUser>, SqlError> {
-  const pattern = patternOf(ids)
   const rows = yield* sql<UseRow>`
     SELECT v.template_id, t.name, v.id AS variant_id,
       t.archived_at IS NULL AND (v.active OR v.id = (t.holdout->>'copy_id')) IS TRUE AS is_served
@@ -118,12 +121,16 @@ export const findUses = Effect.fnUntraced(function* (
   }))
 })
 
-/** Returns the ids of the proposed changes of templates that render a snippet. */
-export const findProposedUses = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
+/** Finds the variants whose texts render one of these snippets. */
+export const findUses = (sql: SqlClient.SqlClient, org: OrgSlug, ids: ReadonlyArray<string>) =>
+  findMatches(sql, org, renderPattern(ids))
+
+/** Returns the ids of the proposed changes of templates whose texts match a pattern. */
+export const findProposedMatches = (sql: SqlClient.SqlClient, org: OrgSlug, pattern: string) =>
   Effect.map(
     sql<{ id: number }>`
       SELECT p.id::float8 AS id FROM template_proposals p
-      WHERE p.org_slug = ${org} AND p.state = 'requested' AND p.proposed::text ~ ${patternOf([id])} ORDER BY p.id`,
+      WHERE p.org_slug = ${org} AND p.state = 'requested' AND p.proposed::text ~ ${pattern} ORDER BY p.id`,
     (rows) => rows.map(({ id }) => id),
   )
 

@@ -38,11 +38,12 @@ import { reviewRefusal } from "./Proposals.ts"
 import { type CheckedSnippet, type CheckedSnippets, snippetChecks } from "./SnippetCheck.ts"
 import {
   deleteSnippetProposal,
-  findProposedUses,
+  findProposedMatches,
   findUses,
   readSnippetProposal,
   readSnippets,
   readSnippetStamp,
+  renderPattern,
   type SnippetRow,
   sourcesOf,
   withSnippets,
@@ -299,7 +300,9 @@ const makeRemovals = (sql: SqlClient.SqlClient, write: Write, { one }: Reads) =>
             ...uses.flatMap(({ copy_ids, template_id }) =>
               copy_ids.map((copy) => `the variant ${shown(copy)} of the template ${shown(template_id)}`)
             ),
-            ...(yield* findProposedUses(sql, org, id)).map((proposal) => `the proposed change ${proposal}`),
+            ...(yield* findProposedMatches(sql, org, renderPattern([id]))).map((proposal) =>
+              `the proposed change ${proposal}`
+            ),
             ...others.map((other) => `the snippet ${shown(other)}`),
           ]
           if (places.length > 0) return yield* new SnippetInUse({ id, places })

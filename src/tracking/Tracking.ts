@@ -59,6 +59,8 @@ export class Tracking extends Context.Service<Tracking, {
    * respond.
    */
   readonly forMessage: (org: OrgSlug, id: string) => Effect.Effect<MessageTracking, SqlError>
+  /** Returns the base address of an organization's links and images, without a slash at its end. */
+  readonly baseOf: (org: OrgSlug) => string
   /** Returns a function from the id of an organization's message to its unsubscribe link. Fails like `forMessage`. */
   readonly unsubscribeUrls: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
   /**
@@ -161,6 +163,7 @@ export class Tracking extends Context.Service<Tracking, {
       const openMailbox = (localPart: string) => Effect.map(key.get, (secret) => readMailbox(secret, localPart, orgsOf))
 
       return Tracking.of({
+        baseOf,
         forMessage,
         unsubscribeUrls,
         returnPaths,

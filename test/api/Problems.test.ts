@@ -16,6 +16,7 @@ const problems = {
   "tracking-id-reused": 409,
   "sample-person-not-found": 404,
   "snippet-not-found": 404,
+  "image-not-found": 404,
   "proposal-not-found": 404,
   "proposal-conflict": 409,
   "comment-not-found": 404,

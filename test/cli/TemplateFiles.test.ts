@@ -1,9 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { hash } from "node:crypto"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { runCommand } from "../support/cli.ts"
 import { makeOrganization, scopedProcess, type ServiceProcess } from "../support/service.ts"
+import { images } from "../support/testImages.ts"
 import { temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 class Place extends Context.Service<Place, { readonly folder: string; readonly service: ServiceProcess }>()(
@@ -220,5 +222,44 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       const wrong = yield* run("import", "template,variant,subject\nWelcome,,Hello\n")
       assert.strictEqual(wrong.code, 1)
       assert.include(wrong.output, "copy.csv: row 2, column B (variant): is empty")
+    }))
+
+  it.effect("show images that were uploaded before", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const key = yield* Effect.promise(() => makeOrganization(service, "pictures", ["templates:write"]))
+      const run = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() =>
+          runCommand(["image", ...args], {
+            PARLANCE_URL: service.url,
+            PARLANCE_KEY: key,
+            DATA_DIR: join(folder, "unused"),
+          })
+        )
+      const [logo, vector] = [join(folder, "logo.png"), join(folder, "vector.png")]
+      writeFileSync(logo, images.png)
+      writeFileSync(vector, "<svg>")
+      const refused = yield* run("upload", vector)
+      assert.strictEqual(refused.code, 1)
+      assert.include(refused.output, "The file is an SVG")
+      const { output: url } = yield* run("upload", logo)
+      const id = hash("sha256", images.png, "hex")
+      assert.isTrue(url.trim().endsWith(`/i/pictures/${id}.png`), url)
+      assert.match((yield* run("list")).output, /logo\.png +6 × 4 +101/)
+      const path = join(folder, "logo.yaml")
+      writeFileSync(path, file("Logo").replace("Soon", `'<img src="${url.trim()}">'`))
+      yield* Effect.promise(() =>
+        runCommand(["template", "import", path], {
+          PARLANCE_URL: service.url,
+          PARLANCE_KEY: key,
+          DATA_DIR: join(folder, "unused"),
+        })
+      )
+      assert.match((yield* run("show", id)).output, /spring +story/)
+      const used = yield* run("delete", id)
+      assert.strictEqual(used.code, 1)
+      assert.include(used.output, 'the variant "story" of the template "spring"')
+      assert.include((yield* run("delete", id, "--force")).output, `Deleted ${id}`)
+      assert.include((yield* run("list")).output, "No images")
     }))
 })

@@ -60,6 +60,7 @@ const bounds: Readonly<Record<string, number>> = {
   "test_groups.id": id,
   "sample_people.id": id,
   "snippets.id": 64,
+  "images.id": 64,
   snippet_id: 64,
   // `immediate` or `digest`.
   "notifications.mail": 20,

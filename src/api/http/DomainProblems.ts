@@ -58,6 +58,8 @@ const problems = [
   [Errors.SnippetNotFound, Problems.SnippetNotFound],
   [Errors.SnippetInUse, Problems.Conflict],
   [Errors.SnippetChanged, Problems.VersionConflict],
+  [Errors.ImageNotFound, Problems.ImageNotFound],
+  [Errors.ImageInUse, Problems.Conflict],
   [Errors.CommentNotFound, Problems.CommentNotFound],
   [Errors.ShareNotFound, Problems.ShareNotFound],
   [Errors.NotAllowed, Problems.Forbidden],

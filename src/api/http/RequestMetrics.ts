@@ -43,6 +43,7 @@ const prefixes: ReadonlyArray<readonly [string, RouteKind]> = [
   ["/o/", "tracking"],
   ["/c/", "tracking"],
   ["/u/", "tracking"],
+  ["/i/", "tracking"],
   ["/console/api/", "management"],
   ["/console", "console"],
 ]

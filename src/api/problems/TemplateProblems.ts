@@ -126,6 +126,17 @@ export class SnippetNotFound extends HttpApiError.Problem<SnippetNotFound>()(
   ),
 ) {}
 
+/** 404: the organization has no such image. */
+export class ImageNotFound extends HttpApiError.Problem<ImageNotFound>()(
+  "ImageNotFound",
+  declare(
+    "image-not-found",
+    404,
+    "There is no such image",
+    "`parlance image list` lists the images of an organization.",
+  ),
+) {}
+
 /** 404: the organization has no such sample person. */
 export class SamplePersonNotFound extends HttpApiError.Problem<SamplePersonNotFound>()(
   "SamplePersonNotFound",

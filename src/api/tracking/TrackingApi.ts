@@ -16,7 +16,7 @@ const pages = (...statuses: ReadonlyArray<number>) => statuses.map((code) => Htm
 const describe = (summary: string, description: string) =>
   OpenApi.annotations({ summary, description, override: { security: [] } })
 
-/** Addresses in messages that Deliver sends. Plain routes serve them (TrackingRoutes.ts). */
+/** Addresses in messages. Plain routes serve them (TrackingRoutes.ts, ImageRoutes.ts). */
 export class TrackingGroup extends HttpApiGroup.make("tracking")
   .add(
     HttpApiEndpoint.get("openPixel", "/o/:token", {
@@ -46,5 +46,17 @@ export class TrackingGroup extends HttpApiGroup.make("tracking")
           "without a redirect: 200 once the opt-out is stored and no message to the person begins on any node, or 503 while the " +
           "database does not respond.",
       )),
+    HttpApiEndpoint.get("imageFile", "/i/:org/:file", {
+      params: {
+        org: Schema.String,
+        file: Schema.String.annotate({ description: "The id of the image with .png, .jpg, .gif or .webp" }),
+      },
+      success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "image/*" })),
+      error: [HttpApiSchema.Empty(404)],
+    })
+      .annotateMerge(describe(
+        "An image of an organization",
+        "The file as it was uploaded, with headers that let every cache keep it for good.",
+      )),
   )
-  .annotate(OpenApi.Description, "Opens, clicks and unsubscribes of messages that Deliver sends") {}
+  .annotate(OpenApi.Description, "Addresses in messages: opens, clicks, unsubscribes and images") {}

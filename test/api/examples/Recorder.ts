@@ -75,7 +75,11 @@ export const recorder = (service: Service, document: OpenApi.OpenAPISpec) => {
     const { auth, body, contentType = "application/json", headers = {}, query = {} } = options
     const { shownBody = body, unrecorded = false, unshown = false } = options
     const search = Object.keys(query).length === 0 ? "" : `?${new URLSearchParams(query)}`
-    const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body)
+    const text = body === undefined
+      ? undefined
+      : typeof body === "string" || body instanceof Uint8Array
+      ? body
+      : JSON.stringify(body)
     const response = await service.request(path + search, {
       method,
       redirect: "manual",
@@ -84,7 +88,7 @@ export const recorder = (service: Service, document: OpenApi.OpenAPISpec) => {
         ...(text === undefined ? {} : { "content-type": contentType }),
         ...headers,
       },
-      ...(text === undefined ? {} : { body: text }),
+      ...(text === undefined ? {} : { body: text as BodyInit }),
     })
     const received = Buffer.from(await response.arrayBuffer()).toString("utf8")
     const type = response.headers.get("content-type") ?? ""

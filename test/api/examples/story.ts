@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 import { waitUntil } from "../../support/service.ts"
 import type { Json } from "../harness.ts"
 import { accounts } from "./accounts.ts"
@@ -91,6 +92,16 @@ const templates = async ({ call }: Stage) => {
   await call("GET", `${snippets}/legal`)
   const { versions: [{ id: snippetVersion }] } = await call("GET", `${snippets}/legal/versions`)
   await call("GET", `${snippets}/legal/versions/${snippetVersion}`)
+  const pixel = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")
+  const { id: image } = await call("POST", `${org}/images`, {
+    query: { name: "banner.gif" },
+    body: pixel,
+    shownBody: "The bytes of banner.gif",
+    contentType: "application/octet-stream",
+  })
+  await call("GET", `${org}/images`)
+  await call("GET", `${org}/images/${image}`)
+  await call("DELETE", `${org}/images/${image}`)
   await call("POST", `${org}/templates/cart/preview`, {
     body: { vars: { subject: "{{ name }}, you left {{ item }}!" }, fields: { name: "Ann" }, attrs: { tier: "silver" } },
   })

@@ -1,0 +1,30 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { ImageDetail } from "../domain/Image.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { usersOf } from "../domain/Snippet.ts"
+import { findMatches, findProposedMatches, readSnippets, renderPattern, sourcesOf } from "./SnippetRows.ts"
+
+/** The content that shows an image. */
+export interface ImageUses extends Pick<ImageDetail, "snippets" | "templates"> {
+  /** Ids of the open proposals whose content shows it. */
+  readonly proposals: ReadonlyArray<number>
+}
+
+/** Finds the content of an organization that contains the id of an image, also through snippets. */
+export const findImageUses = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  id: string,
+): Effect.fn.Return<ImageUses, SqlError> {
+  const all = sourcesOf(yield* readSnippets(sql, org))
+  const snippets = [...all].filter(([, { text }]) => text.includes(id)).map(([snippet]) => snippet)
+  const rendered = [...new Set(snippets.flatMap((snippet) => usersOf(all, snippet)))]
+  const pattern = rendered.length === 0 ? id : `${id}|${renderPattern(rendered)}`
+  return {
+    templates: yield* findMatches(sql, org, pattern),
+    snippets,
+    proposals: yield* findProposedMatches(sql, org, pattern),
+  }
+})
