@@ -13,6 +13,7 @@ export interface ConsoleCommand {
 /** Actions by the path of their form below an organization, and the endpoint that one must be allowed to use. */
 const actions: ReadonlyArray<readonly [label: string, path: string, endpoint: string]> = [
   ["Create a template", "/templates/-/new", "createTemplate"],
+  ["Upload an image", "/images", "uploadImage"],
   ["Create a snippet", "/snippets/-/new", "saveSnippet"],
   ["Import templates", "/templates/-/import", "importTemplates"],
   ["Retry failed messages", "/deliveries/-/retry", "retryDeliveries"],

@@ -27,6 +27,7 @@ import * as SourcePages from "./pages/sources/SourcePages.tsx"
 import * as ExplorePages from "./pages/results/ExplorePages.tsx"
 import * as SharePages from "./pages/results/SharePages.tsx"
 import * as SharedPages from "./pages/results/SharedPages.tsx"
+import * as ImagePages from "./pages/images/ImagePages.tsx"
 import * as SnippetPages from "./pages/snippets/SnippetPages.tsx"
 import * as SnippetPreview from "./pages/snippets/SnippetPreview.tsx"
 import * as CommentPages from "./pages/team/CommentPages.tsx"
@@ -55,6 +56,7 @@ export const layer = Layer.mergeAll(
   AuditPages.layer,
   NotificationPages.layer,
   TemplatesPages.layer,
+  ImagePages.layer,
   SnippetPages.layer,
   SnippetPreview.layer,
   ReviewPages.layer,

@@ -63,6 +63,8 @@ export const flashes: Readonly<Record<string, string>> = {
   "settings-saved": "The settings have been saved.",
   "sign-in-expired": "Your sign-in has expired. Enter your e-mail address and password again.",
   "signed-out": "You have signed out.",
+  "image-deleted": "The image has been deleted.",
+  "image-uploaded": "The image has been uploaded.",
   "snippet-approved": "The change is live. Messages follow within 5 seconds.",
   "snippet-deleted": "The snippet has been deleted.",
   "snippet-dismissed": "The proposed change has been dismissed.",

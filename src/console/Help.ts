@@ -9,6 +9,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/templates\/[^/]+\/audience/, "guide/marketers#audience-and-schedule"],
   [/^\/templates\/[^/]+\/variants/, "guide/templates#liquid"],
   [/^\/templates/, "guide/marketers#your-first-template"],
+  [/^\/images/, "guide/marketers#images"],
   [/^\/snippets/, "guide/templates#snippets"],
   [/^\/people/, "guide/marketers#finding-one-person-or-message"],
   [/^\/deliveries/, "guide/marketers#sending-and-deliverability"],

@@ -38,6 +38,7 @@ export const navigation: ReadonlyArray<NavigationPart> = [
       { path: "", label: "Overview", icon: "home", needs: "viewer" },
       { path: "/templates", label: "Templates", icon: "template", needs: "viewer" },
       { path: "/snippets", label: "Snippets", icon: "snippet", needs: "viewer" },
+      { path: "/images", label: "Images", icon: "image", needs: "viewer" },
       { path: "/reviews", label: "Reviews", icon: "review", needs: "viewer" },
       { path: "/notifications", label: "Notifications", icon: "bell", needs: "viewer" },
     ],

@@ -43,14 +43,15 @@ const common = {
  * The policy of a message: it may load pictures and style itself, and nothing else. It has an origin of its own, in which
  * no script runs.
  */
-const messagePolicy = "default-src 'none'; img-src data: https:; style-src 'unsafe-inline'; sandbox; " +
+const messagePolicy = "default-src 'none'; img-src 'self' data: https:; style-src 'unsafe-inline'; sandbox; " +
   "frame-ancestors 'self'"
 
 /**
  * The policy of the console's own text around a message: no script runs. The frame has the origin of the console, so that
  * the surrounding page can read error messages in it. The messages themselves are inner frames with another origin.
  */
-const framePolicy = "default-src 'none'; img-src data: https:; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
+const framePolicy =
+  "default-src 'none'; img-src 'self' data: https:; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
 
 /** Answers with the unchanged HTML of a message. */

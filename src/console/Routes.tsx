@@ -44,6 +44,8 @@ export interface Visit {
   /** Of the path, such as can be looked up (see `lookedUp`). */
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: URLSearchParams
+  /** Files of the sent form. */
+  readonly files: ReadonlyArray<File>
   /** Whether the visitor may use this endpoint here, so that no button leads to a refusal. */
   readonly can: (endpoint: string) => boolean
 }
@@ -176,6 +178,33 @@ export const fieldsOf = (request: Request, maxBytes = maxFormBytes) =>
     return Effect.succeed(fields)
   })
 
+/** A posted form. */
+interface SentForm {
+  readonly fields: Fields
+  readonly files: ReadonlyArray<File>
+}
+
+/** Reads a posted form, with its files if it has any. Fails like `fieldsOf`. */
+const sentForm = (request: Request) => {
+  const type = request.headers["content-type"] ?? ""
+  if (!type.startsWith("multipart/form-data")) {
+    return Effect.map(fieldsOf(request), (fields): SentForm => ({ fields, files: [] }))
+  }
+  return Effect.flatMap(Body.raw(request, maxFormBytes), (bytes) =>
+    Effect.tryPromise({
+      try: async (): Promise<SentForm> => {
+        const entries = [...await new Response(bytes as BodyInit, { headers: { "content-type": type } }).formData()]
+        const texts = entries.flatMap(([name, value]) => typeof value === "string" ? [[name, value] as const] : [])
+        return {
+          fields: Object.assign(Object.create(null), Object.fromEntries(texts)),
+          // A browser sends an empty file without a name for a field without a file.
+          files: entries.flatMap(([, value]) => typeof value === "string" || value.name === "" ? [] : [value]),
+        }
+      },
+      catch: () => new UnreadableForm(),
+    }))
+}
+
 /** Decodes what a form sent, or fails with every fault for `again`. */
 export const decoded = <A,>(result: Result.Result<A, ReadonlyArray<Fault>>): Effect.Effect<A, InvalidInput> =>
   Result.isSuccess(result) ? Effect.succeed(result.success) : new InvalidInput({ faults: result.failure })
@@ -287,13 +316,13 @@ const signedIn = ({ cookie, sessions }: ConsoleServices, request: Request) => {
   return token === undefined ? Effect.succeed(undefined) : sessions.resolve(token)
 }
 
-/** The fields of a posted form. Undefined if the form is too large. */
-const readableFields = (request: Request) => Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
+/** The posted form. Undefined if it is too large. */
+const readableForm = (request: Request) => Effect.catch(sentForm(request), () => Effect.succeed(undefined))
 
 /** Redirects to the sign-in page, or keeps the fields of a form until its author has signed in again. */
 const toSignIn = Effect.fnUntraced(function* (request: Request, isWrite: boolean, keepsForm: boolean) {
-  const fields = keepsForm ? yield* readableFields(request) : undefined
-  if (fields !== undefined) return kept(request, fields)
+  const form = keepsForm ? yield* readableForm(request) : undefined
+  if (form !== undefined) return kept(request, form.fields)
   const next = isWrite ? "" : `?next=${encodeURIComponent(request.url)}`
   return redirect({ to: `/console/sign-in${next}` })
 })
@@ -325,7 +354,8 @@ const handle = <E, R, E2 = never, R2 = never>(
         to: `/console/account/second-factor?required=${encodeURIComponent(params["org"] ?? "")}${next}`,
       })
     }
-    const fields = isWrite ? yield* readableFields(request) : Object.create(null) as Fields
+    const form = isWrite ? yield* readableForm(request) : { fields: Object.create(null) as Fields, files: [] }
+    const fields = form?.fields
     const isOwn = cookie.isSameOrigin(request) && sameCsrfToken(fields?.["_csrf"], session.csrfToken)
     const writer = fields?.[accountField]
     const resumes = isWrite && !isOwn && writer !== undefined && cookie.isSameOrigin(request) ? resume : undefined
@@ -353,6 +383,7 @@ const handle = <E, R, E2 = never, R2 = never>(
       role: org === undefined ? undefined : roleIn(actor, org.slug),
       params,
       query: new URLSearchParams(request.url.split("?")[1] ?? ""),
+      files: form?.files ?? [],
       can: (name) => refusal(actor, accessTable.get(name), params) === undefined,
     }
     if (fields === undefined) return yield* show(org, tooLarge())

@@ -1,9 +1,11 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"
 import { it } from "vitest"
 import { password } from "../console/furnished.ts"
 import { faultsByAxe, type Page, screenshot } from "../support/browser.ts"
+import { images } from "../support/testImages.ts"
 import { startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser, editorsOf } from "./describeInBrowser.ts"
@@ -64,6 +66,23 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await preview(page).locator("pre").getByText("For Ann <3").waitFor()
     await page.getByLabel("HTML", { exact: true }).check()
     await preview(page).getByText("No unsubscribe link was found").waitFor()
+
+    await page.getByRole("link", { name: "Insert an image" }).click()
+    const dialog = page.getByRole("dialog", { name: "Images" })
+    const files = dialog.getByLabel("Image files")
+    await files.setInputFiles({ name: "icon.png", mimeType: "image/png", buffer: Buffer.from("<svg>") })
+    await dialog.getByRole("button", { name: "Upload" }).click()
+    await dialog.getByText("icon.png: The file is an SVG").waitFor()
+    await files.setInputFiles({ name: "logo.png", mimeType: "image/png", buffer: images.png })
+    await dialog.getByRole("button", { name: "Upload" }).click()
+    await dialog.getByRole("button", { name: "Insert logo.png" }).click()
+    // The cursor is in `alt`.
+    await page.keyboard.type("Our logo")
+    await body.getByRole("img", { name: "Our logo" }).waitFor()
+    assert.strictEqual(
+      await body.getByRole("img", { name: "Our logo" }).evaluate((one) => (one as HTMLImageElement).naturalWidth),
+      6,
+    )
 
     const subject = page.getByLabel("Subject", { exact: true })
     await subject.fill("Hello\n{{ first_name | shout }}")

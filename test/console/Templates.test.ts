@@ -315,7 +315,7 @@ describeShop("Templates in the console", (shop) => {
     assert.strictEqual(message.text, `<p>&lt;i&gt;</p>${script}`)
     assert.match(
       message.headers.get("content-security-policy")!,
-      /default-src 'none'; img-src data: https:; style-src 'unsafe-inline'; sandbox;/,
+      /default-src 'none'; img-src 'self' data: https:; style-src 'unsafe-inline'; sandbox;/,
     )
     assert.strictEqual((await viewer.get(`${base}/seen/variants/a/message?name=subject`)).status, 404)
 

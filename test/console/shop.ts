@@ -25,6 +25,13 @@ export const signInTo = async (service: Service, email: string) => {
   })
   return {
     get: async (path: string) => read(await service.request(path, { headers: { cookie }, redirect: "manual" })),
+    upload: async (path: string, files: ReadonlyArray<File>) => {
+      const body = new FormData()
+      body.append("_csrf", csrf)
+      for (const file of files) body.append("image", file)
+      const headers = { cookie, origin: service.url }
+      return read(await service.request(path, { method: "POST", redirect: "manual", headers, body }))
+    },
     post: async (path: string, fields: Record<string, string>, more: Record<string, string> = {}) =>
       read(
         await service.request(path, {

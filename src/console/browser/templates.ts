@@ -3,6 +3,7 @@
 
 import { textOf, valueAt, valueOf, withValue } from "../pages/templates/SampleValues.ts"
 import { all, controlOf, controlsOf, need } from "./dom.ts"
+import { offerImages } from "./insertImage.ts"
 
 /** A fault or warning of the preview at a field. */
 interface Finding {
@@ -194,6 +195,7 @@ if (form !== null) {
     event.preventDefault()
     form.requestSubmit(need(form, ".save-bar [type=submit]"))
   })
+  offerImages(form)
   fitLater(frame)
   if (frame.hasAttribute("src")) onArrival(frame, () => fit(frame))
   else preview()

@@ -1,6 +1,7 @@
 // Replaces the text areas of Liquid sources by CodeMirror. A text area stays the control of the form: it has the text at
-// any time, and its `input` events tell of changes. Two events of the text area come the other way: `faults` (detail: faults
-// and warnings such as `{detail: 'line 2, column 5: there is no filter "x"', isWarning: false}`) and `replaced`, after a script has set its value.
+// any time, and its `input` events tell of changes. Three events of the text area come the other way: `faults` (detail: faults
+// and warnings such as `{detail: 'line 2, column 5: there is no filter "x"', isWarning: false}`), `replaced`, after a script has set its value,
+// and `inserted`, whose text comes to the cursor.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionStatus } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
 import { html } from "@codemirror/lang-html"
@@ -12,6 +13,7 @@ import { Compartment, EditorState, Prec } from "@codemirror/state"
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view"
 import { classHighlighter } from "@lezer/highlight"
 import { all, controlOf, need } from "../browser/dom.ts"
+import type { InsertedText } from "../browser/insertImage.ts"
 import { completeLiquid, type SuggestedNames } from "./complete.ts"
 import { diagnosticOf, type ShownFault } from "./faults.ts"
 
@@ -20,6 +22,7 @@ type Settings = SuggestedNames & { readonly nonce: string }
 declare global {
   interface HTMLElementEventMap {
     faults: CustomEvent<ReadonlyArray<ShownFault>>
+    inserted: CustomEvent<InsertedText>
   }
 }
 
@@ -129,6 +132,17 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
   show(shownFaults(id))
   label.addEventListener("click", () => view.focus())
   area.addEventListener("faults", ({ detail }) => show(detail))
+  area.addEventListener("inserted", (event) => {
+    event.preventDefault()
+    const { cursor, text } = event.detail
+    const { from, to } = view.state.selection.main
+    view.dispatch({
+      changes: { from, to, insert: text },
+      selection: { anchor: from + cursor },
+      scrollIntoView: true,
+    })
+    view.focus()
+  })
   area.addEventListener("replaced", () => {
     isSilent = true
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } })

@@ -233,6 +233,7 @@ export const editor = Effect.fnUntraced(function* (
       save={path}
       again={`${path}/draft`}
       preview={`${home(visit)}/preview`}
+      images={`/console/o/${visit.org.slug}/images`}
       back={home(visit)}
       test={visit.can("sendVariantTest")
         ? {

@@ -80,6 +80,8 @@ interface EditorProps {
   readonly save: string
   readonly again: string
   readonly preview: string
+  /** The path of the images of the organization. */
+  readonly images: string
   readonly back: string
   /** The recipients of a test message. Undefined if the visitor may not send one. */
   readonly test: TestChoice | undefined
@@ -200,7 +202,8 @@ const SampleJson = ({ faults, sample }: Pick<EditorProps, "faults" | "sample">) 
   </>
 )
 
-const ContentCard = ({ again, button, draft, faults, remove }: {
+const ContentCard = ({ again, button, draft, faults, images, remove }: {
+  readonly images: string
   readonly again: string
   readonly button: (value: string, at: string, word: string, label: string, kind: string) => VNode
   readonly draft: Draft
@@ -215,6 +218,7 @@ const ContentCard = ({ again, button, draft, faults, remove }: {
           at={at}
           row={row}
           faults={faults}
+          images={images}
           remove={remove("var", at, row.name.trim() || `variable ${at + 1}`, "variables")}
         />
       ))}
@@ -358,7 +362,14 @@ export const VariantEditor = (props: EditorProps) => {
               <span>Served as soon as you save, within its audience and schedule.</span>
             </div>
           </Card>
-          <ContentCard again={again} button={button} draft={draft} faults={faults} remove={remove} />
+          <ContentCard
+            again={again}
+            button={button}
+            draft={draft}
+            faults={faults}
+            images={props.images}
+            remove={remove}
+          />
           <LocalesCard button={button} draft={draft} faults={faults} remove={remove} locale={props.locale} />
           <SampleCard {...props} />
           <AudienceCard button={button} draft={draft} faults={faults} remove={remove} />

@@ -25,8 +25,10 @@ const labels: ReadonlyMap<string, string> = new Map([
 export const variableLabel = (name: string): string => labels.get(name) ?? name
 
 /** The fields of a variable. */
-export const Variable = ({ at, faults, remove, row }: {
+export const Variable = ({ at, faults, images, remove, row }: {
   readonly at: number
+  /** The path of the images of the organization. */
+  readonly images: string
   readonly row: VariableDraft
   readonly faults: ReadonlyArray<Fault>
   readonly remove: ComponentChildren
@@ -88,6 +90,11 @@ export const Variable = ({ at, faults, remove, row }: {
           {content(row.source)}
         </textarea>
       </Labelled>
+      {(row.format === "html" || row.format === "mjml") && (
+        <div>
+          <a class="button compact" href={images} target="_blank" data-insert-image={id}>Insert an image</a>
+        </div>
+      )}
     </fieldset>
   )
 }

@@ -1,0 +1,222 @@
+import { Effect } from "effect"
+import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { type Image, imageName, imagePath, maxImages } from "../../../domain/Image.ts"
+import { Settings } from "../../../settings/Settings.ts"
+import { Images } from "../../../tracking/Images.ts"
+import { askFirst } from "../../components/AskFirst.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Facts } from "../../components/Facts.tsx"
+import { CsrfField, Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { RowMenu } from "../../components/RowMenu.tsx"
+import { Time } from "../../components/Time.tsx"
+import { counted } from "../../Format.ts"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import { SnippetUsers } from "../snippets/SnippetUsers.tsx"
+
+const base = ({ org }: Visit) => `/console/o/${org.slug}/images`
+const idOf = ({ params }: Visit) => params["image"] ?? ""
+const at = (visit: Visit) => `${base(visit)}/${encodeURIComponent(idOf(visit))}`
+
+/** The width that most messages have. Unit: pixels. */
+const messageWidth = 600
+
+/** The tag of an image in HTML. It shrinks on narrow screens. */
+const htmlTag = ({ url, width }: Image) =>
+  `<img src="${url}" width="${Math.min(width, messageWidth)}" alt="" style="max-width:100%;height:auto">`
+
+/** The tag of an image in MJML. */
+const mjmlTag = ({ url, width }: Image) => `<mj-image src="${url}" width="${Math.min(width, messageWidth)}px" alt="" />`
+
+/** The size of a file in words. */
+const sizeText = (bytes: number) =>
+  bytes < 1024 * 1024
+    ? `${Math.max(1, Math.round(bytes / 1024))} kB`
+    : `${(bytes / 1024 / 1024).toLocaleString("en-US", { maximumFractionDigits: 1 })} MB`
+
+const factsOf = ({ height, size, width }: Image) => `${width} × ${height} px, ${sizeText(size)}`
+
+const UploadForm = ({ maxBytes, to }: { readonly maxBytes: number; readonly to: string }) => (
+  <form method="post" action={to} encType="multipart/form-data" class="image-upload">
+    <CsrfField />
+    <div class="field">
+      <label for="image-file">Image files</label>
+      <p class="hint" id="image-file-hint">
+        PNG, JPEG, GIF or WebP, at most {sizeText(maxBytes)} each. Outlook for Windows does not show WebP.
+      </p>
+      <input
+        type="file"
+        id="image-file"
+        name="image"
+        multiple
+        required
+        accept="image/png,image/jpeg,image/gif,image/webp"
+        aria-describedby="image-file-hint"
+      />
+    </div>
+    <Submit>Upload</Submit>
+  </form>
+)
+
+const ImageCard = ({ image, visit }: { readonly image: Image; readonly visit: Visit }) => (
+  <li>
+    <a href={`${base(visit)}/${image.id}`} class="image-thumb">
+      <img src={imagePath(visit.org.slug, image)} alt="" loading="lazy" />
+      <span class="image-name">
+        <bdi>{image.name}</bdi>
+      </span>
+    </a>
+    <span class="small muted">{factsOf(image)}</span>
+    <button
+      type="button"
+      class="button compact"
+      hidden
+      data-in-dialog
+      data-html={htmlTag(image)}
+      data-mjml={mjmlTag(image)}
+      aria-label={`Insert ${image.name}`}
+    >
+      Insert
+    </button>
+  </li>
+)
+
+/** The images, with the form to upload more. The editor shows the part `data-images` in a dialog. */
+const list = Effect.fnUntraced(function* (visit: Visit, _?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const all = yield* (yield* Images).list(visit.org.slug)
+  const { imageBytes } = yield* Settings
+  return view(
+    { title: "Images", lead: "Images for your messages. Everybody who has the address of an image can see it." },
+    <div class="stack" data-images>
+      <form method="dialog" class="image-dialog-head" hidden data-in-dialog>
+        <h2>Insert an image</h2>
+        <button class="button compact" type="submit">Close</button>
+      </form>
+      <ErrorSummary faults={faults} />
+      {visit.can("uploadImage") && (
+        <Card>
+          <UploadForm maxBytes={imageBytes} to={base(visit)} />
+        </Card>
+      )}
+      <Card>
+        {all.length === 0
+          ? <Empty title="No images yet">Upload a logo or a photo, and insert it in variants.</Empty>
+          : (
+            <>
+              <ul class="image-grid">{all.map((image) => <ImageCard image={image} visit={visit} />)}</ul>
+              <p class="small muted">{counted(all.length, "image")} of {maxImages}</p>
+            </>
+          )}
+      </Card>
+    </div>,
+  )
+})
+
+/** Stores the files of the form. A file that is refused does not stop the others. */
+const upload = Effect.fnUntraced(function* (visit: Visit) {
+  const images = yield* Images
+  const { files } = visit
+  if (files.length === 0) {
+    return yield* new InvalidInput({ faults: [{ pointer: "", detail: "Choose a file to upload" }] })
+  }
+  const results = yield* Effect.forEach(
+    files,
+    (file) =>
+      Effect.flatMap(
+        Effect.promise(() => file.bytes()),
+        (bytes) => images.upload(visit.org.slug, { name: file.name, bytes }),
+      ).pipe(
+        Effect.as([]),
+        Effect.catchTag(
+          "InvalidInput",
+          ({ faults }) =>
+            Effect.succeed(faults.map(({ detail }) => ({ pointer: "", detail: `${imageName(file.name)}: ${detail}` }))),
+        ),
+      ),
+  )
+  const faults = results.flat()
+  if (faults.length > 0) return yield* new InvalidInput({ faults })
+  return { to: base(visit), done: "image-uploaded" }
+})
+
+const show = Effect.fnUntraced(function* (visit: Visit) {
+  const image = yield* (yield* Images).get(visit.org.slug, idOf(visit))
+  return view(
+    {
+      title: image.name,
+      back: { href: base(visit), label: "Images" },
+      actions: !visit.can("deleteImage") ? undefined : (
+        <RowMenu label={`More for ${image.name}`}>
+          <li>
+            <a href={`${at(visit)}/delete`}>Delete</a>
+          </li>
+        </RowMenu>
+      ),
+    },
+    <Card stacked>
+      <div class="image-shown">
+        <img src={imagePath(visit.org.slug, image)} alt="" width={image.width} height={image.height} />
+      </div>
+      <Facts
+        rows={[
+          ["Size", factsOf(image)],
+          ["Uploaded", <Time at={image.created_at} zone={visit.org.time_zone} />],
+          ["Address", <code class="image-tag">{image.url}</code>],
+          ["HTML", <code class="image-tag">{htmlTag(image)}</code>],
+          ["MJML", <code class="image-tag">{mjmlTag(image)}</code>],
+        ]}
+      />
+      <p class="small muted">
+        Describe the image in alt. Many readers see this text, because their program blocks images.
+      </p>
+    </Card>,
+    <SnippetUsers base={`/console/o/${visit.org.slug}`} snippet={image} />,
+  )
+})
+
+const removePage = Effect.fnUntraced(function* (visit: Visit) {
+  const { name, snippets, templates } = yield* (yield* Images).get(visit.org.slug, idOf(visit))
+  const isUsed = templates.length + snippets.length > 0
+  return askFirst({
+    title: `Delete ${name}`,
+    question: `Delete ${name}?`,
+    back: { href: at(visit), label: name },
+    button: isUsed ? "Delete the image anyway" : "Delete the image",
+    text: (
+      <>
+        <p>Messages that were sent with it show a gap from then on. This cannot be undone.</p>
+        {isUsed && (
+          <Note kind="warn">
+            <p>
+              New messages show a gap as well: {counted(templates.length, "template")} and{" "}
+              {counted(snippets.length, "snippet")} contain it. Replace it there first.
+            </p>
+            <ul>
+              {templates.map(({ name, served }) => <li>{`${name}${served ? " (live)" : ""}`}</li>)}
+              {snippets.map((id) => <li>Snippet {id}</li>)}
+            </ul>
+          </Note>
+        )}
+      </>
+    ),
+  })
+})
+
+const remove = (visit: Visit) =>
+  Images.use((images) => images.remove(visit.org.slug, idOf(visit), { force: true })).pipe(
+    Effect.as({ to: base(visit), done: "image-deleted" }),
+  )
+
+/** Images. */
+export const layer = pages(({ action, asks, page }) => {
+  const path = "/console/o/:org/images" as const
+  return [
+    page(path, "listImages", (visit) => list(visit)),
+    action(path, "uploadImage", upload, list),
+    page(`${path}/:image`, "getImage", show),
+    ...asks(`${path}/:image/delete`, "deleteImage", removePage, remove),
+  ]
+})

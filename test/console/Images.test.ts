@@ -1,0 +1,74 @@
+import { assert } from "@effect/vitest"
+import { it } from "vitest"
+import { images } from "../support/testImages.ts"
+import { base, describeShop, variantForm } from "./shop.ts"
+
+const path = "/console/o/shop/images"
+
+const fileOf = (name: string, content: Uint8Array | string) =>
+  new File([content as BlobPart], name, { type: "image/png" })
+
+describeShop("Pages of images", (shop) => {
+  it("upload, show and delete images, and warn before an image in use is deleted", async () => {
+    const editor = await shop.signIn("editor@example.com")
+    assert.include((await editor.get(path)).text, "No images yet")
+    const uploaded = await editor.upload(path, [fileOf("a&b.png", images.png), fileOf("x/logo.gif", images.gif)])
+    assert.strictEqual(uploaded.headers.get("location"), `${path}?done=image-uploaded`)
+    const { images: [, { id, url }] } = await shop.manage("GET", "/organizations/shop/images")
+    const list = (await editor.get(path)).text
+    for (const text of ["a&amp;b.png", "logo.gif", "6 × 4 px, 1 kB", "2 images of 500", `src="/i/shop/${id}.`]) {
+      assert.include(list, text)
+    }
+    assert.include((await editor.get(`${path}/${id}`)).text, "Nothing uses it yet.")
+
+    await shop.manage("POST", "/organizations/shop/templates", {
+      id: "sale",
+      name: "Summer sale",
+      variants: [{ id: "a", vars: { body: `<img src="${url}">` }, formats: { body: "html" } }],
+    })
+    assert.include((await editor.get(`${path}/${id}`)).text, ">Summer sale</a>")
+    assert.include((await editor.get(`${path}/${id}/delete`)).text, "<li>Summer sale (live)</li>")
+    const deleted = await editor.post(`${path}/${id}/delete`, {})
+    assert.strictEqual(deleted.headers.get("location"), `${path}?done=image-deleted`)
+    assert.strictEqual((await editor.get(`${path}/${id}`)).status, 404)
+  })
+
+  it("show every refused file with its reason, and store the others", async () => {
+    const editor = await shop.signIn("editor@example.com")
+    const refused = await editor.upload(path, [
+      fileOf("\u202Egnp.svg", "<svg onload=alert(1)>"),
+      fileOf("page.gif", "<html><script>alert(1)</script>"),
+      fileOf("photo.jpg", images.jpeg),
+      fileOf("empty.png", ""),
+    ])
+    assert.strictEqual(refused.status, 400)
+    assert.include(refused.text, "3 things need to be corrected")
+    for (const reason of ["The file is an SVG", "page.gif: The file is an HTML page", "empty.png: The file is empty"]) {
+      assert.include(refused.text, reason)
+    }
+    assert.include(refused.text, "photo.jpg")
+    assert.notInclude(refused.text, "\u202E")
+    assert.include((await editor.upload(path, [fileOf("", "")])).text, "Choose a file to upload")
+    assert.strictEqual((await editor.upload(path, [fileOf("big.png", new Uint8Array(13 * 2 ** 20))])).status, 413)
+  })
+
+  it("are read by viewers, uploaded by editors, and closed to others", async () => {
+    const viewer = await shop.signIn("viewer@example.com")
+    const list = await viewer.get(path)
+    assert.strictEqual(list.status, 200)
+    assert.notInclude(list.text, "Upload</button>")
+    const refused = await viewer.upload(path, [fileOf("a.webp", images.webp)])
+    assert.include(refused.text, "This request requires the role editor")
+    assert.strictEqual((await (await shop.signIn("stranger@example.com")).get(path)).status, 403)
+  })
+
+  it("are offered next to variables in HTML and MJML", async () => {
+    const editor = await shop.signIn("editor@example.com")
+    await shop.manage("POST", "/organizations/shop/templates", { id: "new", name: "New" })
+    const page = await editor.post(
+      `${base}/new/new-variant/draft`,
+      variantForm({ var_1_name: "body", var_1_format: "mjml", var_1_source: "" }),
+    )
+    assert.deepStrictEqual(page.text.match(/data-insert-image="[^"]+"/g), ['data-insert-image="var_1"'])
+  })
+})
