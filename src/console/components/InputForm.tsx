@@ -12,7 +12,7 @@ import { TextAreaField } from "./TextAreaField.tsx"
 
 // Forms for inputs of the API. A member is listed once, with its words, its look and how it is read.
 
-type Look = "text" | "email" | "number" | "password" | "lines" | "code" | "select" | "radio" | "checkboxes"
+type Look = "text" | "email" | "number" | "password" | "time" | "lines" | "code" | "select" | "radio" | "checkboxes"
 
 /** The field of a member. */
 export interface InputField {
@@ -35,6 +35,10 @@ export interface InputField {
   /** Texts to choose from or to type over. */
   readonly suggested?: ReadonlyArray<string>
   readonly autocomplete?: string
+  /** Rows of a text area. Default: 4 of code, else 6. */
+  readonly rows?: number
+  /** Whether choices are in one row, for short labels. Default: false. */
+  readonly short?: boolean
   /** Default: by the look. */
   readonly read?: Reader
 }
@@ -44,6 +48,7 @@ const readers: { readonly [look in Look]: Reader } = {
   email: text,
   number,
   password: typed,
+  time: text,
   lines: list(),
   code: typed,
   select: ifSent(typed),
@@ -58,15 +63,18 @@ const InputFieldView = ({ faults, field, name, value }: {
   readonly faults: ReadonlyArray<Fault>
 }) => {
   const { as = "text", autocomplete, hint, options = [], required = true, saysOptional = false, suggested } = field
+  const { rows = as === "code" ? 4 : 6, short = false } = field
   const label = saysOptional ? `${field.label} (optional)` : field.label
   const common = { name, label, faults, ...(hint === undefined ? {} : { hint }) }
   if (as === "select") {
     return <SelectField {...common} value={value} options={options.map(([one, words]) => [one, words] as const)} />
   }
-  if (as === "lines") return <TextAreaField {...common} value={value} required={required} />
-  if (as === "code") return <TextAreaField {...common} value={value} required={required} rows={4} code />
+  if (as === "lines" || as === "code") {
+    return <TextAreaField {...common} value={value} required={required} rows={rows} code={as === "code"} />
+  }
   if (as === "radio" || as === "checkboxes") {
-    return <Choices {...common} type={as === "radio" ? as : "checkbox"} values={value.split("\n")} options={options} />
+    const type = as === "radio" ? as : "checkbox"
+    return <Choices {...common} type={type} short={short} values={value.split("\n")} options={options} />
   }
   return (
     <Field
@@ -81,7 +89,7 @@ const InputFieldView = ({ faults, field, name, value }: {
 }
 
 /** A form as it was sent; undefined for a new one. */
-interface Shown {
+export interface Shown {
   readonly values: Fields | undefined
   readonly faults: ReadonlyArray<Fault>
 }

@@ -1,4 +1,4 @@
-import { Effect, Result } from "effect"
+import { Effect, Record, Result } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { type Organization, OrganizationPatch } from "../../domain/Organization.ts"
@@ -6,28 +6,12 @@ import { DayOfWeek } from "../../domain/Season.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
-import { ifSent, list, orNull, readForm, text, typed } from "../FormReaders.ts"
-import { percentText, shareOf } from "../FieldShare.ts"
+import { text } from "../FormReaders.ts"
+import { percentText } from "../FieldShare.ts"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import { decoded, type Fields, type Visit } from "../Routes.tsx"
-import {
-  About,
-  ApprovalFields,
-  chosenDays,
-  ConversionFields,
-  days,
-  HoldoutFields,
-  labels,
-  NotificationFields,
-  OrganizationFields,
-  pageTexts,
-  RetentionFields,
-  SendTimeFields,
-  SuppressionFields,
-  TrackingFields,
-  UnsubscribeFields,
-} from "./SettingsCards.tsx"
+import { About, CardFields, cards, chosenDays, days, pageTexts, settingsForm } from "./SettingsCards.tsx"
 
 const decodePatch = decoder(OrganizationPatch)
 
@@ -56,80 +40,50 @@ const fieldsOf = (org: Organization): Fields => ({
   inbox_retention_days: String(org.inbox_retention_days),
 })
 
-/** Settings of tracking and of the unsubscribe page, as the API takes them. No text at all is the page of the service. */
-const trackingOf = (fields: Fields) => {
-  const { tracking = "", tracking_url: url = "" } = fields
-  const measured = tracking.split("\n")
-  const texts = pageTexts.map((name) => [name, text(fields[`unsubscribe_page_${name}`])] as const)
-  return {
-    tracking: {
-      opens: measured.includes("opens"),
-      clicks: measured.includes("clicks"),
-      url: url.trim() === "" ? null : url.trim(),
-    },
-    unsubscribe_page: texts.every(([, text]) => text === "") ? null : Object.fromEntries(texts),
-  }
+/** The input of the form, of which some members are sent as others. */
+interface SettingsInput extends Readonly<Record<string, unknown>> {
+  readonly holdout?: unknown
+  readonly quiet_hours: object
+  readonly tracking?: unknown
 }
 
-/** An empty text is no number, though JavaScript takes it for 0. */
-const numberOf = (sent = "") => sent.trim() === "" ? sent : Number(sent)
-
-const share = (sent = "") => shareOf(sent)
-
-/** The fields that are read as the member of their name. */
-const readers = {
-  name: text,
-  time_zone: text,
-  exploration_floor: share,
-  conversion_events: ifSent(list()),
-  currency: ifSent(orNull((sent = "") => sent.trim().toUpperCase())),
-  template_approval: ifSent(typed),
-  delivery_failure_threshold: ifSent(share),
-  delay_horizon_hours: numberOf,
-  suppression: ifSent((sent) => sent === "true"),
-  soft_bounce_limit: ifSent(orNull(numberOf)),
-  group_opt_outs: ifSent(list()),
-  retention_days: numberOf,
-  inbox_retention_days: numberOf,
+/** Faults of shares, which are in percent in the form. */
+const ranges: Readonly<Record<string, string>> = {
+  "/exploration_floor": "must be a number from 0 to 20",
+  "/holdout_share": "must be a number from 0 to 50",
+  "/delivery_failure_threshold": "must be a number from 0.1 to 100",
 }
 
 /** The settings in a form as API input: no times of day are no quiet hours, all days are no limit. */
 export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, ReadonlyArray<Fault>> => {
-  const { allowed_days: allowed = "", holdout_content: content, holdout_share: heldOut, tracking_url: url } = fields
-  const { "quiet_hours-from": from = "", "quiet_hours-to": to = "" } = fields
-  const chosen = chosenDays(allowed)
+  const { tracking_url: url } = fields
+  const { holdout, quiet_hours: quiet, tracking, ...read } = settingsForm.read(fields) as SettingsInput
+  const chosen = chosenDays(fields["allowed_days"] ?? "")
   const isEveryDay = days.every(([day]) => chosen.includes(day)) && chosen.length === days.length
+  const texts = pageTexts.map((name) => [name, text(fields[`unsubscribe_page_${name}`])] as const)
   return Result.mapError(
     decodePatch({
-      ...readForm(readers, fields),
-      ...(heldOut === undefined ? {} : { holdout: { share: share(heldOut), content } }),
-      ...(url === undefined ? {} : trackingOf(fields)),
-      quiet_hours: from.trim() === "" && to.trim() === "" ? null : { from: from.trim(), to: to.trim() },
+      ...Record.filter(read, (_, name) => !name.startsWith("unsubscribe_page_")),
+      ...(fields["holdout_share"] === undefined ? {} : { holdout }),
+      ...(url === undefined ? {} : {
+        tracking,
+        unsubscribe_page: texts.every(([, text]) => text === "") ? null : Object.fromEntries(texts),
+      }),
+      quiet_hours: Object.values(quiet).every((time) => time === "") ? null : quiet,
       allowed_days: isEveryDay ? null : chosen,
     }),
     (faults) =>
-      faults.map((fault) =>
-        fault.pointer.startsWith("/quiet_hours/")
-          ? { ...fault, pointer: fault.pointer.replace("/quiet_hours/", "/quiet_hours-") }
-          : fault.pointer === "/exploration_floor"
-          ? { ...fault, detail: "must be a number from 0 to 20" }
-          : fault.pointer === "/holdout/share"
-          ? { pointer: "/holdout_share", detail: "must be a number from 0 to 50" }
-          : fault.pointer.startsWith("/holdout/")
-          ? { ...fault, pointer: fault.pointer.replace("/holdout/", "/holdout_") }
-          : /^\/(?:conversion_events|group_opt_outs)\//.test(fault.pointer)
-          ? {
-            pointer: `/${fault.pointer.split("/")[1]}`,
-            detail: `line ${Number(fault.pointer.split("/")[2]) + 1} ${fault.detail}`,
-          }
-          : fault.pointer.startsWith("/tracking/") || fault.pointer.startsWith("/unsubscribe_page/")
-          ? { ...fault, pointer: fault.pointer.replace(/^(\/\w+)\//, "$1_") }
-          : fault.pointer === "/delivery_failure_threshold"
-          ? { ...fault, detail: "must be a number from 0.1 to 100" }
-          : fault.pointer.startsWith("/allowed_days") && chosen.length === 0
-          ? { pointer: "/allowed_days", detail: "choose at least one day" }
-          : fault
-      ),
+      settingsForm.placed(faults).map(({ detail, pointer }, at) => {
+        const line = /^\/(?:conversion_events|group_opt_outs)\/(\d+)/.exec(faults[at]!.pointer)?.[1]
+        return {
+          pointer: pointer.replace(/^(\/unsubscribe_page)\//, "$1_"),
+          detail: pointer === "/allowed_days" && chosen.length === 0
+            ? "choose at least one day"
+            : line !== undefined
+            ? `line ${Number(line) + 1} ${detail}`
+            : ranges[pointer] ?? detail,
+        }
+      }),
   )
 }
 
@@ -137,24 +91,14 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
   const { org } = visit
   const mayChange = visit.can("updateOrganization")
   const fields = typed ?? fieldsOf(org)
-  const field = (name: keyof typeof labels) => ({ name, label: labels[name], value: fields[name] ?? "", faults })
   return Effect.succeed(view(
     { document: "Settings", title: "General settings", lead: org.name },
-    <ErrorSummary faults={faults} labels={labels} />,
+    <ErrorSummary faults={faults} labels={settingsForm.labels} />,
     mayChange
       ? (
         <Form submit="Save settings" action={`/console/o/${org.slug}/settings`}>
           <div class="card-columns">
-            <OrganizationFields field={field} />
-            <ApprovalFields field={field} />
-            <HoldoutFields field={field} />
-            <ConversionFields field={field} />
-            <TrackingFields faults={faults} field={field} fields={fields} />
-            <UnsubscribeFields field={field} />
-            <NotificationFields field={field} />
-            <SendTimeFields faults={faults} field={field} fields={fields} />
-            <SuppressionFields field={field} />
-            <RetentionFields field={field} />
+            {cards.map((card) => <CardFields card={card} faults={faults} values={fields} />)}
           </div>
         </Form>
       )
