@@ -846,6 +846,25 @@ CREATE TABLE repeat_tallies (
   PRIMARY KEY (org_slug, template_id, copy_id, bucket_start, outcome)
 );
 
+CREATE TABLE report_subscriptions (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  account_id text NOT NULL,
+  channel text NOT NULL,
+  url text,
+  created_at timestamp with time zone NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  sent_at timestamp with time zone,
+  failure text,
+  PRIMARY KEY (org_slug, template_id, account_id, channel),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug),
+  FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
+);
+CREATE INDEX report_subscriptions_by_account ON public.report_subscriptions USING btree (account_id);
+CREATE INDEX report_subscriptions_due ON public.report_subscriptions USING btree (due_at);
+
 CREATE TABLE request_notices (
   org_slug text NOT NULL,
   template_id text NOT NULL,

@@ -40,6 +40,7 @@ const loaders = {
   org: async () => (await import("./OrgCommand.ts")).orgCommand.pipe(Command.provide(managed)),
   account: async () => (await import("./AccountCommand.ts")).accountCommand.pipe(Command.provide(managed)),
   audit: async () => (await import("./AuditCommand.ts")).auditCommand.pipe(Command.provide(managed)),
+  report: async () => (await import("./ReportCommand.ts")).reportCommand.pipe(Command.provide(managed)),
   notification: async () =>
     (await import("./NotificationCommand.ts")).notificationCommand.pipe(Command.provide(managed)),
   key: async () => (await import("./KeyCommand.ts")).keyCommand.pipe(Command.provide(managed)),

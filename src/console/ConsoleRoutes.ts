@@ -19,6 +19,7 @@ import * as SignInPages from "./pages/SignInPages.tsx"
 import * as TestGroupPages from "./pages/TestGroupPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as SuppressionPages from "./pages/people/SuppressionPages.tsx"
+import * as ReportPages from "./pages/results/ReportPages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
 import * as SendTimePages from "./pages/results/SendTimePages.tsx"
 import * as SwitchPages from "./pages/results/SwitchPages.tsx"
@@ -64,6 +65,7 @@ export const layer = Layer.mergeAll(
   SharePages.layer,
   ExplorePages.layer,
   SharedPages.layer,
+  ReportPages.layer,
   ResultsPages.layer,
   SendTimePages.layer,
   SwitchPages.layer,

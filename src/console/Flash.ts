@@ -55,6 +55,8 @@ export const flashes: Readonly<Record<string, string>> = {
   "recovery-code-used":
     "You signed in with a recovery code, which no longer works. Your account shows how many are left.",
   "sandbox-cleared": "All messages of the sandbox have been removed.",
+  "report-ended": "You get no more reports here.",
+  "report-subscribed": "You get the first report on the next Monday. Send one now to try it.",
   "second-factor-off": "Your second factor is off.",
   "second-factor-optional": "Members may sign in without a second factor.",
   "second-factor-required": "Members who sign in with a password now need a second factor.",

@@ -1,6 +1,7 @@
 /** The section of the documentation for pages below an organization, by the beginning of their path. The first match counts. */
 const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/templates\/[^/]+\/results\/share/, "guide/results#sharing"],
+  [/^\/templates\/[^/]+\/results\/report/, "guide/results#monday-report"],
   [/^\/templates\/[^/]+\/results\/explore/, "guide/results#segment-explorer"],
   [/^\/templates\/[^/]+\/results/, "guide/results"],
   [/^\/templates\/[^/]+\/send-times/, "guide/results#send-times"],

@@ -303,6 +303,13 @@ export class ShareNotFound extends Schema.TaggedError<ShareNotFound>()("ShareNot
   }
 }
 
+/** The member does not get this report. */
+export class ReportNotFound extends Schema.TaggedError<ReportNotFound>()("ReportNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no subscription to the report ${JSON.stringify(this.id)}.`
+  }
+}
+
 /** The template has no comment by that id. */
 export class CommentNotFound extends Schema.TaggedError<CommentNotFound>()("CommentNotFound", { id: Schema.String }) {
   override get message() {

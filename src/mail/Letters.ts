@@ -33,7 +33,8 @@ const htmlOf = (part: Part): string => {
   return `<p dir="auto"><a href="${href}">${escapeHtml(part.title)}</a><br>${escapeHtml(part.text)}</p>`
 }
 
-const letterOf = (
+/** A letter of parts, as text and as HTML. `foot` is set in small type below a line. */
+export const letterOf = (
   { foot = [], parts, subject, unsubscribe }: {
     readonly subject: string
     readonly parts: ReadonlyArray<Part>

@@ -14,6 +14,7 @@ import { Checking } from "../checking/Checking.ts"
 import * as Nodes from "../cluster/Nodes.ts"
 import * as SingleProcess from "../cluster/SingleProcess.ts"
 import * as ConsoleRoutes from "../console/ConsoleRoutes.ts"
+import { layerReportWriter } from "../console/pages/results/ReportWords.ts"
 import { Decider } from "../decide/Decider.ts"
 import { Projections } from "../journal/Projection.ts"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
@@ -59,6 +60,7 @@ import { KnownEvents } from "../journal/events/KnownEvents.ts"
 import { UntimelyEvents } from "../journal/events/UntimelyEvents.ts"
 import { MailQueue } from "../mail/MailQueue.ts"
 import { NotificationMail } from "../mailing/NotificationMail.ts"
+import { WeeklyReports } from "../mailing/WeeklyReports.ts"
 import { NotificationTexts } from "../mailing/NotificationTexts.ts"
 import { ServiceMail } from "../mailing/ServiceMail.ts"
 import { Notifications } from "../accounts/notifications/Notifications.ts"
@@ -224,6 +226,13 @@ const layerDisabledSources = Layer.effect(
   Effect.map(WebhookSources, ({ isDisabled }) => isDisabled),
 )
 
+/** Results, as pages show them. */
+const layerResults = KeptResults.layer.pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
+  ),
+)
+
 /** Projections derived from the journal in the transactions that write it. */
 const layerProjections = Layer.succeed(Projections, [historyProjection])
 
@@ -273,14 +282,9 @@ const servicesOver = (layerActors: LayerActors) =>
     OperatorRefusals.layer,
     Alerts.layer.pipe(Layer.provide([SourceRhythms.layer, layerDelivery, layerDisabledSources])),
     Layer.mergeAll(ChangeHistory.layer, ServiceMail.layer),
-    NotificationMail.layer.pipe(
-      Layer.provideMerge(Layer.mergeAll(Notifications.layer, NotificationTexts.layer)),
-      Layer.provide([Organizations.layer, TemplateIndex.layer]),
-    ),
-    KeptResults.layer.pipe(
-      Layer.provideMerge(
-        Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
-      ),
+    Layer.mergeAll(NotificationMail.layer, WeeklyReports.layer).pipe(
+      Layer.provideMerge(Layer.mergeAll(Notifications.layer, NotificationTexts.layer, layerResults)),
+      Layer.provide([Organizations.layer, TemplateIndex.layer, Templates.layer, layerGuard, layerReportWriter]),
     ),
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
     Keys.layer,
@@ -359,6 +363,7 @@ export const layerJobs = Layer.mergeAll(
   Notifications.layerRunning,
   ServiceMail.layerRunning,
   NotificationMail.layerRunning,
+  WeeklyReports.layerRunning,
   BounceListener.layer,
 )
 

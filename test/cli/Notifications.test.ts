@@ -28,11 +28,9 @@ describe("notifications in commands and in the console", () => {
 
   const manage = (method: string, path: string, body?: unknown) => managed(started.service)(method, path, body)
 
-  const command = (...args: ReadonlyArray<string>) =>
-    runCommand(["notification", ...args, "--org", "shop"], {
-      PARLANCE_URL: started.service.url,
-      ADMIN_TOKEN: adminToken,
-    })
+  const run = (...args: ReadonlyArray<string>) =>
+    runCommand([...args, "--org", "shop"], { PARLANCE_URL: started.service.url, ADMIN_TOKEN: adminToken })
+  const command = (...args: ReadonlyArray<string>) => run("notification", ...args)
   const text = async (...args: ReadonlyArray<string>) => {
     const { code, output } = await command(...args)
     assert.strictEqual(code, 0, output)
@@ -103,6 +101,18 @@ describe("notifications in commands and in the console", () => {
     const wrong = await command("preferences", ...of, "--mail", "winner.found=often")
     assert.strictEqual(wrong.code, 1)
     assert.include(wrong.output, "the modes are immediate, digest, off")
+  })
+
+  it("have commands for the reports that a member gets on Mondays", async () => {
+    const report = async (...args: ReadonlyArray<string>) =>
+      (await run("report", ...args, "--member", "eve@example.com")).output
+    assert.include(await report("list"), "No reports.")
+    assert.match(await report("subscribe", "welcome", "mail"), /The next report is sent at \d{4}-\d\d-\d\dT/)
+    assert.match(await report("list"), /welcome +mail/)
+    assert.include(await report("send", "welcome", "mail"), "Not sent: This installation has no mail server")
+    assert.include(await report("subscribe", "welcome", "slack"), "is required: the URL of the incoming webhook")
+    assert.include(await report("subscribe", "welcome", "fax"), "There is no subscription")
+    assert.include(await report("unsubscribe", "welcome", "mail"), "Unsubscribed.")
   })
 
   it("have pages of 25 in the console with filters and links to their subject", async () => {

@@ -207,4 +207,25 @@ describeShop("The list of templates in the console", (shop) => {
     assert.match(await parlance("audit", "list", "--limit", "1"), /Admin token +template restored +told +archived/)
     assert.include(await parlance("audit", "list", "--installation"), "account created")
   })
+
+  it("subscribe members to reports on Mondays, and keep the URLs secret", async () => {
+    await shop.manage("POST", "/organizations/shop/templates", { id: "reported", name: "Reported" })
+    const { get, post } = await shop.signIn("viewer@example.com")
+    const path = `${base}/reported/results/report`
+    assert.include((await get(`${base}/reported/results`)).text, `href="${path}"`)
+    const faulty = await post(`${path}/slack`, { url_slack: "hooks.slack.com" })
+    assert.strictEqual(faulty.status, 400)
+    assert.include(faulty.text, '<a href="#url_slack">Webhook URL: must be a URL such as')
+    const secret = "https://127.0.0.1:1/services/secret"
+    const done = await post(`${path}/slack`, { url_slack: secret })
+    assert.include(done.headers.get("location"), "done=report-subscribed")
+    const subscribed = await get(path)
+    assert.include(subscribed.text, `action="${path}/slack/end"`)
+    assert.notInclude(subscribed.text, "services/secret")
+    const sent = await post(`${path}/slack/send`, {})
+    assert.match(sent.text, /class="note bad" role="status">The report was not sent\. /)
+    assert.include((await post(`${path}/slack/end`, {})).headers.get("location"), "done=report-ended")
+    assert.include((await get(path)).text, "Subscribe by Slack")
+    assert.strictEqual((await shop.service.request("/console/report-mail?token=x")).status, 404)
+  })
 })

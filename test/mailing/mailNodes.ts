@@ -15,6 +15,7 @@ export class MailNodes extends Context.Service<MailNodes, {
 /** Settings of a service that sends mail to `server`. */
 export const mailSettings = (server: SmtpReceiver) => ({
   SECRET_KEY: "5e".repeat(32),
+  OUTBOUND_ALLOW: "127.0.0.1/32",
   PUBLIC_URL: "https://parlance.example/base",
   MAIL_URL: `smtp://localhost:${server.port}`,
   MAIL_FROM: "Parlance <parlance@parlance.example>",

@@ -62,6 +62,7 @@ const problems = [
   [Errors.ImageInUse, Problems.Conflict],
   [Errors.CommentNotFound, Problems.CommentNotFound],
   [Errors.ShareNotFound, Problems.ShareNotFound],
+  [Errors.ReportNotFound, Problems.ReportNotFound],
   [Errors.NotAllowed, Problems.Forbidden],
   [AccountErrors.AccountNotFound, Problems.AccountNotFound],
   [AccountErrors.InvitationNotFound, Problems.InvitationNotFound],

@@ -1,7 +1,9 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { MailMode, NotificationKind, notificationKinds } from "../../accounts/notifications/Kinds.ts"
+import { HttpUrl } from "../../delivery/connections/Entry.ts"
 import { described } from "../../domain/described.ts"
+import { ReportSubscription } from "../../domain/ReportSubscription.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
@@ -57,6 +59,24 @@ const Preferences = Schema.Struct({
   mail_server: Schema.Boolean.annotate({ description: "Whether mail is sent at all: `MAIL_URL` is set" }),
 }).annotate({ identifier: "NotificationPreferences" })
 
+/** A subscription to the report of a template. */
+export const ReportBody = Schema.Struct({
+  member: Member,
+  url: Schema.optionalKey(
+    HttpUrl.annotate({
+      description:
+        "URL of the incoming webhook of Slack, or of the workflow of Teams. Absent for `mail`. Stored encrypted, and " +
+        "never returned",
+    }),
+  ),
+})
+
+const reportPath = {
+  ...path,
+  template: Schema.String,
+  channel: Schema.String.annotate({ description: "`mail`, `slack` or `teams`" }),
+}
+
 const ofMember = [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Forbidden]
 
 /** Endpoints of notifications. */
@@ -69,6 +89,10 @@ export class NotificationsGroup extends managementGroup(
     readNotifications: reads("viewer", "admin"),
     getNotificationPreferences: reads("viewer", "admin"),
     updateNotificationPreferences: writes("viewer", "notification preferences changed", "admin", { isPrivate: true }),
+    listReports: reads("viewer", "admin"),
+    putReport: writes("viewer", "report subscribed", "admin", { isPrivate: true }),
+    deleteReport: writes("viewer", "report unsubscribed", "admin"),
+    sendReport: writes("viewer", "report sent", "admin"),
   },
   HttpApiEndpoint.get("listNotifications", "/organizations/:org/notifications", {
     params: path,
@@ -110,4 +134,41 @@ export class NotificationsGroup extends managementGroup(
     success: Preferences,
     error: [...Problems.ofBody, ...ofMember],
   }).annotate(OpenApi.Summary, "Changes the notifications that a member gets by mail"),
+  HttpApiEndpoint.get("listReports", "/organizations/:org/reports", {
+    params: path,
+    query: { member: memberQuery },
+    success: Schema.Struct({ reports: Schema.Array(ReportSubscription) }),
+    error: ofMember,
+  }).annotate(OpenApi.Summary, "The reports that a member gets on Mondays"),
+  HttpApiEndpoint.put("putReport", "/organizations/:org/templates/:template/reports/:channel", {
+    params: reportPath,
+    payload: ReportBody,
+    success: ReportSubscription,
+    error: [
+      ...Problems.ofBody,
+      ...ofMember,
+      Problems.ReportNotFound,
+      Problems.TemplateNotFound,
+      Problems.Unprocessable,
+    ],
+  }).annotate(OpenApi.Summary, "Subscribes a member to the report of a template").annotate(
+    OpenApi.Description,
+    "A report is sent each Monday at 08:00 in the organization's time zone: by `mail`, to an incoming webhook of `slack`, or to " +
+      'a workflow of `teams` with the trigger "When a Teams webhook request is received".',
+  ),
+  HttpApiEndpoint.delete("deleteReport", "/organizations/:org/templates/:template/reports/:channel", {
+    params: reportPath,
+    query: { member: memberQuery },
+    success: HttpApiSchema.NoContent,
+    error: [...ofMember, Problems.ReportNotFound],
+  }).annotate(OpenApi.Summary, "Ends a member's subscription to the report of a template"),
+  HttpApiEndpoint.post("sendReport", "/organizations/:org/templates/:template/reports/:channel/send", {
+    params: reportPath,
+    payload: Schema.Struct({ member: Member }),
+    success: Schema.Struct({
+      sent: Schema.Boolean.annotate({ description: "Whether the report arrived, or its mail is queued" }),
+      failure: Schema.NullOr(Schema.String).annotate({ description: "Why it did not arrive" }),
+    }),
+    error: [...Problems.ofBody, ...ofMember, Problems.ReportNotFound],
+  }).annotate(OpenApi.Summary, "Sends a report now, in addition to those of Mondays"),
 ) {}

@@ -2,8 +2,11 @@ import { Effect } from "effect"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
 import type { Actor } from "../../accounts/Actor.ts"
+import { ReportNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
+import { ReportChannel } from "../../domain/ReportSubscription.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
+import { WeeklyReports } from "../../mailing/WeeklyReports.ts"
 import { NotificationTexts } from "../../mailing/NotificationTexts.ts"
 import { Notifications } from "../../accounts/notifications/Notifications.ts"
 import * as Problems from "../Problems.ts"
@@ -18,6 +21,7 @@ export const layer = managed(
     const accounts = yield* Accounts
     const mail = yield* MailQueue
     const notifications = yield* Notifications
+    const reports = yield* WeeklyReports
     const texts = yield* NotificationTexts
 
     /** Finds the account of a request: the caller's own account, or the named account if the caller has no account. */
@@ -42,6 +46,18 @@ export const layer = managed(
         notifications.preferences(org, account),
         (chosen) => ({ mail: { ...chosen }, mail_server: mail.isOn }),
       )
+
+    /** Finds the report that a path names for the member. */
+    const reportOf = Effect.fnUntraced(function* (
+      org: OrgSlug,
+      actor: Actor,
+      { channel: name, template }: { readonly channel: string; readonly template: string },
+      member: string | undefined,
+    ) {
+      const channel = ReportChannel.literals.find((one) => one === name)
+      if (channel === undefined) return yield* new ReportNotFound({ id: `${template}/${name}`.slice(0, 300) })
+      return { org, template: lookedUp(template), account: yield* accountOf(org, actor, member), channel }
+    })
 
     return {
       listNotifications: Effect.fnUntraced(function* ({ actor, org, query }) {
@@ -70,6 +86,19 @@ export const layer = managed(
         const account = yield* accountOf(org, actor, body.member)
         yield* notifications.prefer(org, account, body.mail)
         return yield* preferencesOf(org, account)
+      }),
+      listReports: Effect.fnUntraced(function* ({ actor, org, query }) {
+        return { reports: yield* reports.list(org, yield* accountOf(org, actor, query.member)) }
+      }),
+      putReport: Effect.fnUntraced(function* ({ actor, body, org, params }) {
+        return yield* reports.subscribe(yield* reportOf(org, actor, params, body.member), body.url)
+      }),
+      deleteReport: Effect.fnUntraced(function* ({ actor, org, params, query }) {
+        yield* reports.unsubscribe(yield* reportOf(org, actor, params, query.member))
+      }),
+      sendReport: Effect.fnUntraced(function* ({ actor, body, org, params }) {
+        const failure = yield* reports.send(yield* reportOf(org, actor, params, body.member))
+        return { sent: failure === undefined, failure: failure ?? null }
       }),
     }
   }),

@@ -80,6 +80,18 @@ export class ShareNotFound extends HttpApiError.Problem<ShareNotFound>()(
   ),
 ) {}
 
+/** 404: the member does not get this report. */
+export class ReportNotFound extends HttpApiError.Problem<ReportNotFound>()(
+  "ReportNotFound",
+  declare(
+    "report-not-found",
+    404,
+    "There is no such report",
+    "The member is not subscribed to it, or the channel is none of mail, slack and teams. `parlance report list` lists the " +
+      "reports of a member.",
+  ),
+) {}
+
 /** 409: the variant or the draft has changed since the version that the request was made from. */
 export class VersionConflict extends HttpApiError.Problem<VersionConflict>()(
   "VersionConflict",

@@ -89,7 +89,7 @@ const InputFieldView = ({ faults, field, name, value }: {
 }
 
 /** A form as it was sent; undefined for a new one. */
-export interface Shown {
+export interface ShownForm {
   readonly values: Fields | undefined
   readonly faults: ReadonlyArray<Fault>
 }
@@ -132,7 +132,7 @@ export const inputFields = (fields: Readonly<Record<string, InputField>>) => {
   const paths = Object.entries(fields).map(([name, { at = [name] }]) => [name, `/${at.join("/")}`] as const)
   const valueOf = (name: string, { as, initial = "" }: InputField, values: Fields | undefined) =>
     values?.[name] ?? (values === undefined || as !== "checkboxes" ? initial : "")
-  const viewsOf = (shown: ReadonlyArray<readonly [string, InputField]>, { faults, values }: Shown) =>
+  const viewsOf = (shown: ReadonlyArray<readonly [string, InputField]>, { faults, values }: ShownForm) =>
     shown.map(([name, field]) => (
       <InputFieldView name={name} field={field} value={valueOf(name, field, values)} faults={faults} />
     ))
@@ -155,11 +155,11 @@ export const inputFields = (fields: Readonly<Record<string, InputField>>) => {
         return name === undefined ? fault : { ...fault, pointer: `/${name}` }
       }),
     /** Shows the fields with the texts that were sent, or with the initial texts of a new form. */
-    Fields: (shown: Shown) => (
+    Fields: (shown: ShownForm) => (
       <>{viewsOf(Object.entries(fields).filter(([, { isFurther = false }]) => !isFurther), shown)}</>
     ),
     /** Shows the fields that are rarely needed. They are folded unless one of them has a text or a fault. */
-    FurtherFields: (shown: Shown) =>
+    FurtherFields: (shown: ShownForm) =>
       further.length === 0 ? null : (
         <details
           class="why"
@@ -187,7 +187,7 @@ export const inputForm = <S extends Schema.ConstraintDecoder<unknown>>(
     decode: (sent: Fields, more: object = {}): Effect.Effect<S["Type"], InvalidInput> =>
       decoded(decode({ ...form.read(sent), ...more })),
     /** A card with the form, below the summary of its faults. */
-    Card: ({ action, children, faults, submit, values }: Shown & {
+    Card: ({ action, children, faults, submit, values }: ShownForm & {
       readonly action: string
       readonly submit?: string
       readonly children?: ComponentChildren

@@ -5,7 +5,7 @@ import { dayNames } from "../charts/HeatMap.tsx"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Facts } from "../components/Facts.tsx"
-import { type InputField, inputFields, type Shown } from "../components/InputForm.tsx"
+import { type InputField, inputFields, type ShownForm } from "../components/InputForm.tsx"
 import { Time } from "../components/Time.tsx"
 import { shareOf } from "../FieldShare.ts"
 import { ifSent, list, orNull } from "../FormReaders.ts"
@@ -40,7 +40,7 @@ interface SettingsCard {
   readonly lead?: string
   readonly fields: Readonly<Record<string, InputField>>
   /** How the card shows its fields. Default: one below the other. */
-  readonly Body?: (shown: Shown) => ComponentChildren
+  readonly Body?: (shown: ShownForm) => ComponentChildren
 }
 
 /** Texts of the unsubscribe page, in the order of the form. */
@@ -289,7 +289,7 @@ export const settingsForm = inputFields(Object.assign({}, ...cards.map(({ fields
 
 /** The fields of a card. */
 export const CardFields = (
-  { card: { Body, fields, lead, title }, ...shown }: Shown & { readonly card: SettingsCard },
+  { card: { Body, fields, lead, title }, ...shown }: ShownForm & { readonly card: SettingsCard },
 ) => {
   const { Fields } = inputFields(fields)
   return (

@@ -43,6 +43,11 @@ export const accounts = async (stage: Stage) => {
   const preferences = `${org}/notification-preferences`
   await call("PATCH", preferences, { body: { member, mail: { "winner.found": "digest", "comment.added": "off" } } })
   await call("GET", preferences, { query: { member } })
+  const report = `${org}/templates/cart/reports/mail`
+  await call("PUT", report, { body: { member } })
+  await call("GET", `${org}/reports`, { query: { member } })
+  await call("POST", `${report}/send`, { body: { member } })
+  await call("DELETE", report, { query: { member } })
   await call("GET", `${org}/members`)
   await call("DELETE", `${org}/members/${ben.id}`)
   const invited = await call("POST", `${org}/invitations`, { body: { email: "cleo@acme.example", role: "viewer" } })

@@ -211,6 +211,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
           <a class="button" href={`${path}/export${faults.length > 0 ? "" : windowIn(given)}`} download>
             Export CSV
           </a>
+          {visit.can("listReports") && <a class="button" href={`${path}/report`}>Monday report</a>}
           {visit.can("createResultShare") && <a class="button" href={`${path}/share`}>Share</a>}
           <Live />
         </>

@@ -1,0 +1,209 @@
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { lookedUp } from "../../../api/http/Requests.ts"
+import { ReportBody } from "../../../api/notifications/NotificationsApi.ts"
+import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { ReportChannel } from "../../../domain/ReportSubscription.ts"
+import { MailQueue } from "../../../mail/MailQueue.ts"
+import { WeeklyReports } from "../../../mailing/WeeklyReports.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { Card } from "../../components/Card.tsx"
+import { Form, PostButton, Submit } from "../../components/Form.tsx"
+import { inputForm } from "../../components/InputForm.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { Time } from "../../components/Time.tsx"
+import { ifFilled, text } from "../../FormReaders.ts"
+import { pages } from "../../Pages.ts"
+import { alone, type Fields, problem, type Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import { queryOf, signedOutPages, Title } from "../SignedOut.tsx"
+import { templatePath } from "../templates/Paths.ts"
+
+// The reports of a template that the visitor gets on Mondays.
+
+const channels: { readonly [channel in ReportChannel]: { readonly title: string; readonly hint: string } } = {
+  mail: { title: "E-mail", hint: "To the address of your account." },
+  slack: { title: "Slack", hint: "URL of an incoming webhook: https://hooks.slack.com/services/…" },
+  teams: {
+    title: "Microsoft Teams",
+    hint: "URL of a workflow with the trigger “When a Teams webhook request is received”.",
+  },
+}
+
+const forms = (channel: ReportChannel) =>
+  inputForm(ReportBody, {
+    ...(channel === "mail" ? {} : {
+      [`url_${channel}`]: {
+        label: "Webhook URL",
+        at: ["url"],
+        as: "password" as const,
+        read: ifFilled(text),
+        hint: channels[channel].hint,
+      },
+    }),
+  })
+
+const keyOf = ({ org, params, session }: Visit, channel: ReportChannel) => ({
+  org: org.slug,
+  template: lookedUp(params["template"] ?? ""),
+  account: session.account.id,
+  channel,
+})
+
+const show = Effect.fnUntraced(function* (
+  visit: Visit,
+  { at, faults = [], result }: {
+    /** The channel of a form with faults. */
+    readonly at?: ReportChannel
+    readonly faults?: ReadonlyArray<Fault>
+    readonly result?: { readonly failure: string | undefined }
+  } = {},
+) {
+  const { org } = visit
+  const template = yield* (yield* Templates).outline(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const mine = yield* (yield* WeeklyReports).list(org.slug, visit.session.account.id, template.id)
+  const path = `${templatePath(org.slug, template.id)}/results/report`
+  return view(
+    {
+      title: `${template.name} · Monday report`,
+      back: { href: templatePath(org.slug, template.id), label: template.name },
+      lead:
+        `The verdict, the rates and the gain, each Monday at 08:00 (${org.time_zone}). Only you get what you subscribe to here.`,
+    },
+    result !== undefined && (
+      <Note kind={result.failure === undefined ? "good" : "bad"} live>
+        {result.failure === undefined ? "The report has been sent." : `The report was not sent. ${result.failure}.`}
+      </Note>
+    ),
+    <ErrorSummary faults={faults} labels={at === undefined ? {} : forms(at).labels} />,
+    ...ReportChannel.literals.map((channel) => {
+      const subscribed = mine.find((one) => one.channel === channel)
+      const form = forms(channel)
+      return (
+        <Card stacked title={channels[channel].title} {...(channel === "mail" ? { lead: channels.mail.hint } : {})}>
+          {subscribed?.failure != null && <Note kind="bad">The last report was not sent. {subscribed.failure}.</Note>}
+          {subscribed === undefined
+            ? (
+              <Form action={`${path}/${channel}`} submit={`Subscribe by ${channels[channel].title}`}>
+                <form.Fields values={undefined} faults={channel === at ? faults : []} />
+              </Form>
+            )
+            : (
+              <>
+                <p>
+                  Next report: <Time at={subscribed.due_at} zone={org.time_zone} />. Last report:{" "}
+                  <Time at={subscribed.sent_at} zone={org.time_zone} none="none yet" />.
+                </p>
+                <div class="buttons">
+                  <PostButton to={`${path}/${channel}/send`} label={`Send now by ${channels[channel].title}`}>
+                    Send now
+                  </PostButton>
+                  <PostButton
+                    to={`${path}/${channel}/end`}
+                    kind="danger"
+                    label={`Unsubscribe from ${channels[channel].title}`}
+                  >
+                    Unsubscribe
+                  </PostButton>
+                </div>
+              </>
+            )}
+        </Card>
+      )
+    }),
+    !(yield* MailQueue).isOn && <Note kind="warn">No mail is sent: this installation has no mail server.</Note>,
+  )
+})
+
+const back = ({ org, params }: Visit, done: string) => ({
+  to: `${templatePath(org.slug, lookedUp(params["template"] ?? ""))}/results/report`,
+  done,
+})
+
+const subscribe = (channel: ReportChannel) =>
+  Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+    const form = forms(channel)
+    const placed = ({ faults }: InvalidInput) =>
+      new InvalidInput({
+        faults: faults.map(({ detail }) => ({ pointer: `/url_${channel}`, detail: detail.replace(/^URL: /, "") })),
+      })
+    const { url } = yield* Effect.mapError(form.decode(fields), placed)
+    yield* (yield* WeeklyReports).subscribe(keyOf(visit, channel), url).pipe(
+      Effect.catchTag("InvalidInput", (error) => placed(error)),
+    )
+    return back(visit, "report-subscribed")
+  })
+
+const end = (channel: ReportChannel) =>
+  Effect.fnUntraced(function* (visit: Visit) {
+    yield* (yield* WeeklyReports).unsubscribe(keyOf(visit, channel))
+    return back(visit, "report-ended")
+  })
+
+const send = (channel: ReportChannel) =>
+  Effect.fnUntraced(function* (visit: Visit) {
+    return yield* show(visit, { result: { failure: yield* (yield* WeeklyReports).send(keyOf(visit, channel)) } })
+  })
+
+/** The page of the link in a mail, for people who may not be signed in. */
+const mailRoutes = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter) {
+  const { get } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
+  const reports = yield* WeeklyReports
+  const path = "/console/report-mail"
+  const dead = problem(404, "This link does not work", "Sign in and open the Monday report of the template.")
+  const named = (template: string) => `You get no more reports of ${template} by mail.`
+
+  yield* get(path, (request) =>
+    Effect.map(reports.keyOf(queryOf(request).get("token") ?? ""), (key) =>
+      alone(
+        request,
+        key === undefined ? dead : {
+          title: "Monday report",
+          body: (
+            <Card>
+              <Title lead={`Reports of ${key.template}, of the organization ${key.org}.`}>Monday report</Title>
+              <form method="post" action={`${path}?${queryOf(request)}`}>
+                <Submit wide>Unsubscribe</Submit>
+              </form>
+            </Card>
+          ),
+        },
+      )))
+
+  // Mail programs post here without a session or a page of ours (RFC 8058): the signed link is the permission.
+  yield* router.add("POST", path, (request) =>
+    Effect.gen(function* () {
+      const key = yield* reports.keyOf(queryOf(request).get("token") ?? "")
+      if (key === undefined) return alone(request, dead)
+      yield* Effect.ignore(reports.unsubscribe(key))
+      return alone(request, {
+        title: "Unsubscribed",
+        body: (
+          <Card>
+            <Title lead={named(key.template)}>Unsubscribed</Title>
+          </Card>
+        ),
+      })
+    }))
+})
+
+/** The page of Monday reports, and the page that a link in a mail opens. */
+export const layer = Layer.merge(
+  HttpRouter.use(mailRoutes),
+  pages(({ action, page }) => {
+    const path = "/console/o/:org/templates/:template/results/report" as const
+    return [
+      page(path, "listReports", (visit) => show(visit)),
+      ...ReportChannel.literals.flatMap((channel) => [
+        action(
+          `${path}/${channel}`,
+          "putReport",
+          subscribe(channel),
+          (visit, _, faults) => show(visit, { at: channel, faults }),
+        ),
+        action(`${path}/${channel}/end`, "deleteReport", end(channel)),
+        action(`${path}/${channel}/send`, "sendReport", send(channel)),
+      ]),
+    ]
+  }),
+)
