@@ -7,28 +7,11 @@ import { adminToken, freePort, makeOrganization, serviceAt } from "../test/suppo
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { type Allocations, allocationsDuring } from "./support/Allocations.ts"
 import { printColumns, runLoad, startServer } from "./support/Bench.ts"
+import { offer, person } from "./support/offer.ts"
 
 const places = Number(/--places[ =](\d+)/.exec(Deno.args.join(" "))?.[1] ?? 0)
 const seconds = 3
-const body = {
-  template_id: "welcome",
-  user_id: "u1",
-  fields: { name: "Ann", city: "Oslo", product: "boots" },
-  attrs: { tier: "gold", country: "NO" },
-}
-const template = {
-  id: "welcome",
-  name: "Welcome",
-  variants: Array.from({ length: 5 }, (_, i) => ({
-    id: `v${i}`,
-    vars: {
-      subject: `Hi {{ name }}, offer ${i} for you`,
-      preheader: "Only in {{ city | upcase }} today",
-      body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
-    },
-    ...(i % 2 === 0 ? { targeting: [{ attribute: "tier", op: "in", values: ["gold", "silver"] }] } : {}),
-  })),
-}
+const body = { template_id: "welcome", user_id: "u1", ...person }
 
 /** Measures the bytes that a request allocates and the bytes that survive, by place in the sources. */
 const measure = async (
@@ -70,7 +53,7 @@ const generate = await measure(
   async (url) => {
     const service = serviceAt(url)
     const key = await makeOrganization(service, "bench")
-    await service.manage("POST", "/organizations/bench/templates", template)
+    await service.manage("POST", "/organizations/bench/templates", offer("welcome"))
     return { "X-Api-Key": key }
   },
 )

@@ -8,29 +8,13 @@ import * as StoreFromSettings from "../src/store/StoreFromSettings.ts"
 import { layerSettings } from "../test/support/settings.ts"
 import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { measure, type Measured, printTable, startServer } from "./support/Bench.ts"
+import { offer, person } from "./support/offer.ts"
 
-const fields = { name: "Ann", city: "Oslo", product: "boots" }
-const attrs = { tier: "gold", country: "NO" }
-const ask = { template_id: "welcome", user_id: "u1", fields, attrs }
-
-/** Returns a template with 5 variants, each with three Liquid variables. Three variants have targeting. */
-const template = (id: string) => ({
-  id,
-  name: id,
-  variants: Array.from({ length: 5 }, (_, i) => ({
-    id: `v${i}`,
-    vars: {
-      subject: `Hi {{ name }}, offer ${i} for you`,
-      preheader: "Only in {{ city | upcase }} today",
-      body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
-    },
-    ...(i % 2 === 0 ? { targeting: [{ attribute: "tier", op: "in", values: ["gold", "silver"] }] } : {}),
-  })),
-})
+const ask = { template_id: "welcome", user_id: "u1", ...person }
 
 const importTemplates = async (service: Service, count: number) => {
   for (let at = 0; at < count; at += 400) {
-    const templates = Array.from({ length: Math.min(400, count - at) }, (_, i) => template(`t${at + i}`))
+    const templates = Array.from({ length: Math.min(400, count - at) }, (_, i) => offer(`t${at + i}`))
     const { status } = await service.manage("POST", "/organizations/bench/templates/import", { templates })
     if (status !== 200) throw new Error(`Import answered ${status}`)
   }
@@ -88,7 +72,7 @@ for (const [store, environment] of stores) {
   })
   const service = serviceAt(server.url)
   const key = await makeOrganization(service, "bench")
-  await service.manage("POST", "/organizations/bench/templates", template("welcome"))
+  await service.manage("POST", "/organizations/bench/templates", offer("welcome"))
   const request = { url: `${server.url}/api/generate/bench`, headers: { "X-Api-Key": key }, body: ask }
   rows.push(await measure(`Generate, ${store}`, server, request, { seconds }))
   more.push(await measure(`Generate, ${store}`, server, request, { seconds, rate: 2000 }))
@@ -100,8 +84,7 @@ for (const [store, environment] of stores) {
     body: {
       requests: Array.from({ length: 20 }, (_, i) => ({ template_id: `t${i}` })),
       user_id: "u1",
-      fields,
-      attrs,
+      ...person,
     },
   }
   batches.push(await measure(`Generate, ${store}`, server, request, { seconds }))

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util"
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
 import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { cpuMicrosOf, measure, printColumns, runLoad, startServer } from "./support/Bench.ts"
+import { offer, person } from "./support/offer.ts"
 
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),
@@ -40,20 +41,6 @@ interface Seen {
   readonly statuses: Readonly<Record<string, number>>
 }
 
-const fields = { name: "Ann", city: "Oslo", product: "boots" }
-const template = (id: string) => ({
-  id,
-  name: id,
-  variants: Array.from({ length: 5 }, (_, i) => ({
-    id: `v${i}`,
-    vars: {
-      subject: `Hi {{ name }}, offer ${i} for you`,
-      preheader: "Only in {{ city | upcase }} today",
-      body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
-    },
-  })),
-})
-
 const folder = openFolder("parlance-bench-")
 const postgres = flags.only === "embedded" ? undefined : await startPostgres()
 const stores: Array<readonly [string, Readonly<Record<string, string>>]> = []
@@ -68,10 +55,10 @@ for (const [store, environment] of stores) {
   const service = serviceAt(server.url)
   const key = await makeOrganization(service, "bench")
   for (let n = 0; n < Math.max(...sizes); n++) {
-    await service.manage("POST", "/organizations/bench/templates", template(`t${n}`))
+    await service.manage("POST", "/organizations/bench/templates", offer(`t${n}`, false))
   }
   const requestOf = (size: number) => {
-    const shared = { user_id: "u1", fields, attrs: { tier: "gold", country: "NO" } }
+    const shared = { user_id: "u1", ...person }
     const requests = Array.from({ length: size }, (_, n) => ({ template_id: `t${n}` }))
     return {
       url: `${server.url}/api/${size === 1 ? "generate" : "batch-generate"}/bench`,

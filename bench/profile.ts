@@ -5,6 +5,7 @@ import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { runLoad, startServer } from "./support/Bench.ts"
 import { awaitArrivals, connectPaused, fillQueue, startPlatform } from "./support/deliverSend.ts"
 import { connect, environmentOf, org, setUp } from "./support/deliverStore.ts"
+import { offer, person } from "./support/offer.ts"
 import { profileDuring } from "./support/Profile.ts"
 
 const flag = (name: string, otherwise: string) =>
@@ -14,21 +15,6 @@ const places = Number(flag("places", "45"))
 const sessions = Number(flag("sessions", "20"))
 /** A platform that receives no messages. */
 const nowhere = { kind: "smtp", port: 9 } as const
-const fields = { name: "Ann", city: "Oslo", product: "boots" }
-const attrs = { tier: "gold", country: "NO" }
-const template = (id: string) => ({
-  id,
-  name: id,
-  variants: Array.from({ length: 5 }, (_, i) => ({
-    id: `v${i}`,
-    vars: {
-      subject: `Hi {{ name }}, offer ${i} for you`,
-      preheader: "Only in {{ city | upcase }} today",
-      body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
-    },
-    ...(i % 2 === 0 ? { targeting: [{ attribute: "tier", op: "in", values: ["gold", "silver"] }] } : {}),
-  })),
-})
 const postgres = await startPostgres()
 const inspector = await freePort()
 const server = await startServer([`--inspect=127.0.0.1:${inspector}`, "src/main.ts", "serve"], await freePort(), {
@@ -37,7 +23,7 @@ const server = await startServer([`--inspect=127.0.0.1:${inspector}`, "src/main.
 })
 const service = serviceAt(server.url)
 const key = await makeOrganization(service, "bench")
-for (let i = 0; i < 20; i++) await service.manage("POST", "/organizations/bench/templates", template(`t${i}`))
+for (let i = 0; i < 20; i++) await service.manage("POST", "/organizations/bench/templates", offer(`t${i}`))
 const requests = Array.from({ length: 20 }, (_, i) => ({ template_id: `t${i}` }))
 const url = `${server.url}/api`
 const closed = { connections: 64, rate: 0 }
@@ -46,8 +32,8 @@ const posted = (path: string, body: unknown) => ({
   options: { ...closed, url: `${url}/${path}/bench`, headers: { "X-Api-Key": key }, body: JSON.stringify(body) },
 })
 const loads: Readonly<Record<string, () => Promise<{ readonly file: string; readonly options: object }>>> = {
-  generate: () => Promise.resolve(posted("generate", { template_id: "t0", user_id: "u1", fields, attrs })),
-  batch: () => Promise.resolve(posted("batch-generate", { requests, user_id: "u1", fields, attrs })),
+  generate: () => Promise.resolve(posted("generate", { template_id: "t0", user_id: "u1", ...person })),
+  batch: () => Promise.resolve(posted("batch-generate", { requests, user_id: "u1", ...person })),
   delay: () =>
     Promise.resolve({
       file: "delayLoad",

@@ -11,6 +11,7 @@ import { layerSettings } from "../../test/support/settings.ts"
 import { makeOrganization, serviceAt } from "../../test/support/service.ts"
 import type { Environment } from "./Databases.ts"
 import { deliverBody } from "./deliverBody.ts"
+import { offer } from "./offer.ts"
 
 // Shared parts of bench/deliver.ts: an organization with messages, and the services without HTTP.
 
@@ -43,18 +44,7 @@ export const connect = async (url: string, name: string, change: object) => {
 export const setUp = async (url: string, sink: Pick<Sink, "kind" | "port">): Promise<string> => {
   const service = serviceAt(url)
   const key = await makeOrganization(service, org, ["deliver"])
-  const made = await service.manage("POST", `/organizations/${org}/templates`, {
-    id: templateId,
-    name: "Welcome",
-    variants: Array.from({ length: 5 }, (_, i) => ({
-      id: `v${i}`,
-      vars: {
-        subject: `Hi {{ name }}, offer ${i} for you`,
-        preheader: "Only in {{ city | upcase }} today",
-        body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
-      },
-    })),
-  })
+  const made = await service.manage("POST", `/organizations/${org}/templates`, offer(templateId, false))
   if (made.status > 201) throw new Error(`The template was answered ${made.status}`)
   await connect(url, sink.kind, { ...connectionTo(sink), paused: true })
   return key
