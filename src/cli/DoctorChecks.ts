@@ -14,6 +14,7 @@ export interface Diagnosis {
     | "configuration"
     | "service"
     | "store"
+    | "replica"
     | "clock"
     | "source"
     | "connection"
@@ -51,6 +52,7 @@ export const about = (check: Diagnosis["check"], subject = "") => {
 
 const clock = about("clock")
 const store = about("store")
+const replica = about("replica")
 const mail = about("mail")
 
 /** The differences between two clocks at which a warning and a fault begin. Unit: milliseconds. */
@@ -85,6 +87,15 @@ export const schemaDiagnosis = (
       "Use the release that migrated the database.",
     )
 }
+
+/** Judges the replica of `DATABASE_READ_URL`: the time until it shows a commit, or the reason why it cannot be read. */
+export const replicaDiagnosis = (address: string, lag: number | { readonly reason: string }): Diagnosis =>
+  typeof lag === "number"
+    ? replica.ok(`The replica at ${address} shows a commit after ${Math.round(lag)} ms.`)
+    : replica.warning(
+      `The primary answers in place of the replica at ${address}: ${lag.reason}.`,
+      "Check DATABASE_READ_URL and the replication. docs/operations/database.md describes when the replica answers.",
+    )
 
 /** A warning begins at this age of the oldest queued mail of the service. Unit: seconds. */
 const longMailWait = 300

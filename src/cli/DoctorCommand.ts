@@ -28,6 +28,7 @@ import {
   placeholderDiagnoses,
   recordDiagnosis,
   refusedBySource,
+  replicaDiagnosis,
   schemaDiagnosis,
   sourceDiagnoses,
   trackingIdDiagnoses,
@@ -75,10 +76,17 @@ const checkSettings = Effect.gen(function* () {
   }
 })
 
+/** Checks the replica of the settings. Stores a mark with the primary. */
+const checkReplica = ({ address, lag }: NonNullable<Store["Service"]["replica"]>) =>
+  Effect.map(
+    Effect.catchTag(lag, "ReplicaNotRead", Effect.succeed),
+    (lag) => replicaDiagnosis(address, lag),
+  )
+
 /** Checks the database of the settings. It is not migrated. */
 const checkStore = (settings: Settings["Service"]) =>
   Effect.gen(function* () {
-    const { address } = yield* Store
+    const { address, replica } = yield* Store
     const sql = yield* SqlClient.SqlClient
     const version = yield* schemaVersion
     const before = yield* Clock.currentTimeMillis
@@ -89,6 +97,7 @@ const checkStore = (settings: Settings["Service"]) =>
       schema,
       clockDiagnosis("the database", row!.at.getTime() - (before + after) / 2),
       ...(schema.status === "ok" ? mailBacklogDiagnoses(yield* mailBacklog(sql)) : []),
+      ...(schema.status === "ok" && replica !== undefined ? [yield* checkReplica(replica)] : []),
     ]
   }).pipe(
     Effect.provide(StoreFromSettings.layer.pipe(Layer.provide(Layer.succeed(Settings, settings)))),
@@ -298,7 +307,7 @@ export const doctorCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Check settings, the database or service, clocks, mail, sources, connections and DNS records, and say what to do. Exits " +
+    "Check settings, the database and its replica, or the service, clocks, mail, sources, connections and DNS records, and say what to do. Exits " +
       "with 1 if there are faults",
   ),
 )

@@ -109,6 +109,7 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
         setting: "DATA_DIR",
         direct: undefined,
         read: (effect) => effect,
+        replica: undefined,
         address: dataDir,
         answers,
         look: undefined,

@@ -114,12 +114,14 @@ const openDirect = Effect.fnUntraced(
 )
 
 /**
- * Opens a pool for the server of `DATABASE_READ_URL`, which connects with the first read. Returns the function
- * `Store.read` for a client of the primary.
+ * Opens a pool for the server of `DATABASE_READ_URL`, which connects with the first read. Returns `read` and `replica`
+ * of `Store` for a client of the primary.
  */
 const openReplica = Effect.fnUntraced(function* (read: Option.Option<DatabaseTarget>) {
   const { databasePoolSize, databaseReadMaxLag } = yield* Settings
-  if (Option.isNone(read)) return () => <A, E, R>(effect: Effect.Effect<A, E, R>) => effect
+  if (Option.isNone(read)) {
+    return () => ({ read: <A, E, R>(effect: Effect.Effect<A, E, R>) => effect, replica: undefined })
+  }
   const replica = yield* PgClient.make({
     ...connectionTo(read.value),
     ...clientOptions,
@@ -129,7 +131,10 @@ const openReplica = Effect.fnUntraced(function* (read: Option.Option<DatabaseTar
     maxConnections: databasePoolSize,
   })
   const place = placeOf("DATABASE_READ_URL", read.value, databasePoolSize)
-  return (primary: SqlClient.SqlClient) => ReadReplica.make({ place, primary, replica, maxLag: databaseReadMaxLag })
+  return (primary: SqlClient.SqlClient) => {
+    const options = { place, primary, replica, maxLag: databaseReadMaxLag }
+    return { read: ReadReplica.make(options), replica: ReadReplica.stateOf(options) }
+  }
 })
 
 /**
@@ -177,7 +182,7 @@ export const layer = (
           ...place,
           kind: "postgres",
           direct: own,
-          read: readWith(sql),
+          ...readWith(sql),
           answers,
           look: watch?.look,
           listen: (channel) => Effect.flatMap(listening, (session) => session.listen(channel)),

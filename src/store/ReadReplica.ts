@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { isSqlError } from "effect/sql/SqlError"
 import { bounded } from "./bounded.ts"
 import { innermost } from "./innermost.ts"
+import { ReplicaNotRead } from "./ReplicaNotRead.ts"
 import { Store, type StorePlace } from "./Store.ts"
 
 // A replica shows a commit some time after the primary. To find out whether it shows everything, a read stores a mark
@@ -16,9 +17,7 @@ const patienceMillis = 10_000
 /** Pause before the replica is used again after it was unreachable or behind. Unit: milliseconds. */
 const pauseMillis = 5_000
 
-type Outcome = "replica" | "behind" | "unreachable" | "failed"
-
-const reads = (outcome: Outcome) =>
+const reads = (outcome: "replica" | ReplicaNotRead["outcome"]) =>
   Metric.counter("parlance_replica_reads_total", { incremental: true, attributes: { outcome } })
 
 /** Time that the last read waited for the replica. */
@@ -26,16 +25,6 @@ const lag = Metric.gauge("parlance_replica_lag_seconds")
 
 /** Whether the current fiber is in a read on the replica. */
 const IsReading = Context.Reference<boolean>("parlance/store/IsReading", { defaultValue: () => false })
-
-/** A read that the primary has to answer, and the reason. */
-class NotRead {
-  readonly outcome: Exclude<Outcome, "replica">
-  readonly reason: string
-  constructor(outcome: NotRead["outcome"], reason: string) {
-    this.outcome = outcome
-    this.reason = reason
-  }
-}
 
 interface ReplicaOptions {
   readonly place: StorePlace
@@ -64,17 +53,20 @@ const storeMark = (primary: SqlClient.SqlClient) =>
     ([row]) => row!,
   )
 
+/** What the replica shows of a mark, which another database may have stored, too. */
+type Shown = "mark" | "nothing" | "other database"
+
 const showsMark = (replica: SqlClient.SqlClient, { keys, markedAt }: Mark) =>
   Effect.map(
-    replica<{ shown: boolean }>`
-      SELECT m.marked_at >= ${markedAt}::timestamptz
-        AND ${replica.literal(digestOfKeys)} IS NOT DISTINCT FROM ${keys}::text AS shown
+    replica<{ shown: Shown }>`
+      SELECT CASE WHEN ${replica.literal(digestOfKeys)} IS DISTINCT FROM ${keys}::text THEN 'other database'
+        WHEN m.marked_at >= ${markedAt}::timestamptz THEN 'mark' ELSE 'nothing' END AS shown
       FROM read_mark m`,
-    ([row]) => row?.shown === true,
+    ([row]): Shown => row?.shown ?? "nothing",
   )
 
 /**
- * Waits until the replica shows a mark. Fails with `NotRead` after `maxLag`. Call it outside a transaction: when the
+ * Waits until the replica shows a mark. Returns the time. Unit: milliseconds. Fails with `ReplicaNotRead` after `maxLag`. Call it outside a transaction: when the
  * replica removes row versions, it may wait for the end of open transactions before it shows the mark.
  */
 const awaitMark = Effect.fnUntraced(function* ({ maxLag, replica }: ReplicaOptions, mark: Mark) {
@@ -82,11 +74,18 @@ const awaitMark = Effect.fnUntraced(function* ({ maxLag, replica }: ReplicaOptio
   const deadline = began + Duration.toMillis(maxLag)
   const isOver = Effect.map(monotonicMillis, (now) => now >= deadline)
   const shown = yield* Effect.repeat(showsMark(replica, mark), {
-    until: (shown) => Effect.map(isOver, (over) => shown || over),
+    until: (shown) => Effect.map(isOver, (over) => shown === "mark" || over),
     schedule: Schedule.spaced("10 millis"),
   })
-  yield* Metric.update(lag, ((yield* monotonicMillis) - began) / 1000)
-  if (!shown) return yield* Effect.fail(new NotRead("behind", `it is more than ${Duration.format(maxLag)} behind`))
+  const lasted = (yield* monotonicMillis) - began
+  yield* Metric.update(lag, lasted / 1000)
+  if (shown === "mark") return lasted
+  return yield* new ReplicaNotRead({
+    outcome: "behind",
+    reason: shown === "nothing"
+      ? `it is more than ${Duration.format(maxLag)} behind`
+      : "it is not a replica of the database of DATABASE_URL: its signing keys differ",
+  })
 })
 
 /** Makes transactions within a read join the transaction of the read. */
@@ -106,11 +105,27 @@ const unreadable = (place: StorePlace, error: unknown) =>
   Effect.map(
     isSqlError(error) ? place.explain(error) : Effect.undefined,
     (reason) =>
-      new NotRead(
-        "unreachable",
-        reason ?? (Cause.isTimeoutError(error) ? "it did not answer in time" : innermost(error)),
-      ),
+      new ReplicaNotRead({
+        outcome: "unreachable",
+        reason: reason ?? (Cause.isTimeoutError(error) ? "it did not answer in time" : innermost(error)),
+      }),
   )
+
+/** Limits the time of an attempt to read, and turns its failure into `ReplicaNotRead`. */
+const explained = (place: StorePlace) => <A, E, R>(attempt: Effect.Effect<A, E, R>) =>
+  attempt.pipe(
+    bounded(patienceMillis),
+    Effect.catchDefect(Effect.fail),
+    Effect.catch((error) =>
+      Effect.flatMap(error instanceof ReplicaNotRead ? Effect.succeed(error) : unreadable(place, error), Effect.fail)
+    ),
+  )
+
+/** Returns `Store.replica`. */
+export const stateOf = (options: ReplicaOptions): NonNullable<Store["Service"]["replica"]> => ({
+  address: options.place.address,
+  lag: Effect.flatMap(storeMark(options.primary), (mark) => explained(options.place)(awaitMark(options, mark))),
+})
 
 /**
  * Returns the function `Store.read`. An effect runs in one transaction of the replica that shows everything that was
@@ -137,7 +152,7 @@ export const make = (options: ReplicaOptions) => {
     Effect.flatMap(storeMark(primary), (mark) =>
       replica.withTransaction(Effect.gen(function* () {
         // A balancer of replicas may have chosen another one.
-        if (!(yield* showsMark(replica, mark))) return undefined
+        if ((yield* showsMark(replica, mark)) !== "mark") return undefined
         const context = yield* Effect.context<never>()
         const connection = Context.getUnsafe(context, replica.transactionService)
         const exit = yield* effect.pipe(
@@ -146,16 +161,12 @@ export const make = (options: ReplicaOptions) => {
           Effect.exit,
         )
         const broken = Exit.isFailure(exit) ? exit.cause.reasons.flatMap(brokenBy) : []
-        return broken.length > 0 ? yield* Effect.fail(new NotRead("failed", innermost(broken[0]))) : exit
+        return broken.length > 0 ? yield* new ReplicaNotRead({ outcome: "failed", reason: innermost(broken[0]) }) : exit
       })).pipe(
         (attempt) => Effect.andThen(awaitMark(options, mark), attempt),
         Effect.repeat({ until: (exit) => exit !== undefined }),
         Effect.provideService(SqlClient.BeginTransaction, "BEGIN READ ONLY"),
-        bounded(patienceMillis),
-        Effect.catchDefect(Effect.fail),
-        Effect.catch((error) =>
-          Effect.flatMap(error instanceof NotRead ? Effect.succeed(error) : unreadable(place, error), Effect.fail)
-        ),
+        explained(place),
       ))
 
   return <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -169,7 +180,7 @@ export const make = (options: ReplicaOptions) => {
         return yield* read.success!
       }
       // Without a mark, the primary does not answer either, and the effect fails with its error.
-      if (!(read.failure instanceof NotRead)) return yield* effect
+      if (!(read.failure instanceof ReplicaNotRead)) return yield* effect
       const { outcome, reason } = read.failure
       yield* Metric.update(reads(outcome), 1)
       if (outcome === "failed") yield* Effect.logInfo(`A read of ${place.address} failed: ${reason}`)

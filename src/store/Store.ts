@@ -2,6 +2,7 @@ import type { PgConnection } from "@effect/sql-pg"
 import { Context, type Effect, type Queue, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import type { ReplicaNotRead } from "./ReplicaNotRead.ts"
 
 /** An address of a database, and the setting that determines it. */
 export interface StorePlace {
@@ -25,6 +26,16 @@ export class Store extends Context.Service<
      * may run twice, and must not fork statements that outlive it.
      */
     readonly read: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** The server of `DATABASE_READ_URL`. Undefined if it is not set. */
+    readonly replica: {
+      readonly address: string
+      /**
+       * Stores a mark with the primary, and returns the time until the replica shows it. Unit: milliseconds. Fails with
+       * `ReplicaNotRead` if the replica is behind, unreachable or another database, and with `SqlError` if the primary
+       * does not respond.
+       */
+      readonly lag: Effect.Effect<number, ReplicaNotRead | SqlError>
+    } | undefined
     /**
      * Whether the database answers within 2 seconds. Uses its own connection, so that it neither waits for the connection
      * pool nor takes a connection from it.

@@ -7,10 +7,12 @@ import {
   placeholderDiagnoses,
   recordDiagnosis,
   refusedBySource,
+  replicaDiagnosis,
   schemaDiagnosis,
   sourceDiagnoses,
   trackingIdDiagnoses,
 } from "../../src/cli/DoctorChecks.ts"
+import { ReplicaNotRead } from "../../src/store/ReplicaNotRead.ts"
 
 const source: WebhookSource = {
   segment: "provider_a",
@@ -45,6 +47,19 @@ describe("conclusions of the doctor", () => {
       ],
     )
     assert.include(clockDiagnosis("the service", -90_000).detail, "90 s behind")
+  })
+
+  it("warn about a replica that cannot be read, with the reason", () => {
+    assert.deepInclude(replicaDiagnosis("replica:5432/parlance", 12.4), {
+      check: "replica",
+      status: "ok",
+      detail: "The replica at replica:5432/parlance shows a commit after 12 ms.",
+    })
+    const behind = new ReplicaNotRead({ outcome: "behind", reason: "it is more than 1s behind" })
+    assert.deepInclude(replicaDiagnosis("replica:5432/parlance", behind), {
+      status: "warning",
+      detail: "The primary answers in place of the replica at replica:5432/parlance: it is more than 1s behind.",
+    })
   })
 
   it("warn about templates whose callers used one tracking id for several people", () => {

@@ -81,6 +81,7 @@ const layerStore = Layer.succeed(
     setting: "DATABASE_URL",
     direct: undefined,
     read: (effect) => effect,
+    replica: undefined,
     address: "db:5432/shop",
     answers: Effect.succeed(false),
     look: undefined,

@@ -39,7 +39,7 @@ const storeOf = Effect.fnUntraced(function* (environment: Environment) {
   }).pipe(
     Effect.provide(Logger.layer([Logger.make(({ message }) => void logs.push(String(message)))])),
   )
-  return { logs, read: Context.get(context, Store).read, sql, writeAndRead }
+  return { logs, ...Context.get(context, Store), sql, writeAndRead }
 })
 
 /** A clock that a test can move ahead. */
@@ -69,6 +69,7 @@ layer(Replicas.layer, { excludeTestServices: true })("Reads on a replica", (it) 
       })
       const answered = yield* Effect.replicateEffect(store.writeAndRead, 20)
       assert.deepStrictEqual(answered, new Array<boolean>(20).fill(true))
+      assert.isAtLeast(yield* store.replica!.lag, 0)
       assert.deepStrictEqual(store.logs, [])
     }))
 
@@ -199,18 +200,19 @@ layer(Replicas.layer, { excludeTestServices: true })("Reads on a replica", (it) 
       for (const table of tables) yield* Effect.promise(() => onServer(databaseOf("other"), table))
       const closed = `postgres://postgres@127.0.0.1:${yield* Effect.promise(freePort)}/postgres`
       const reasons: ReadonlyArray<readonly [url: string, reason: RegExp]> = [
-        [databaseOf("other"), /more than 100ms behind/],
+        [databaseOf("other"), /not a replica of the database of DATABASE_URL: its signing keys differ/],
         [databaseOf("bare"), /relation "read_mark" does not exist/],
         [closed, /nothing accepts connections at port/],
       ]
       for (const [url, reason] of reasons) {
-        const { logs, writeAndRead } = yield* storeOf({
+        const { logs, replica, writeAndRead } = yield* storeOf({
           DATABASE_URL: primary.url,
           DATABASE_READ_URL: url,
           DATABASE_READ_MAX_LAG: "100 millis",
         })
         assert.isFalse(yield* writeAndRead)
         assert.match(logs.join(), reason)
+        assert.match((yield* Effect.flip(replica!.lag)).message, reason)
       }
     }))
 
