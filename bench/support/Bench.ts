@@ -42,12 +42,15 @@ export interface ServerProcess {
   readonly stop: () => Promise<void>
 }
 
-/** Starts `deno run FILE …` on core 0. Resolves when the server responds at `path`. */
+/**
+ * Starts `deno run FILE …` on core 0. Resolves when the server responds at `path`. `folder` is the checkout to run.
+ * Default: this one.
+ */
 export const startServer = async (
   args: ReadonlyArray<string>,
   port: number,
   environment: Readonly<Record<string, string>>,
-  path = "/healthz",
+  { folder = root, path = "/healthz" }: { readonly folder?: string | undefined; readonly path?: string } = {},
 ): Promise<ServerProcess> => {
   const [command, ...rest] = pinned(0, [
     Deno.execPath(),
@@ -56,7 +59,7 @@ export const startServer = async (
     ...args,
   ])
   const child = spawn(command!, rest, {
-    cwd: root,
+    cwd: folder,
     env: { ...process.env, PORT: String(port), ...unlimited, ...environment } as Record<string, string>,
     stdio: ["ignore", "ignore", "inherit"],
   })
@@ -125,6 +128,21 @@ export const treeMicrosOf = (pid: number): number => {
 export const loopMicrosOf = (pid: number): number => {
   try {
     return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1000
+  } catch {
+    return NaN
+  }
+}
+
+/**
+ * Returns the processor time of all threads of a process so far, more exactly than `cpuMicrosOf`. NaN if the system
+ * does not report it. Unit: microseconds.
+ */
+export const threadMicrosOf = (pid: number): number => {
+  try {
+    return readdirSync(`/proc/${pid}/task`).reduce(
+      (sum, task) => sum + Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]) / 1000,
+      0,
+    )
   } catch {
     return NaN
   }

@@ -133,14 +133,18 @@ const bounded = (values: Map<string, number>): Map<string, number> | undefined =
   return values.size > fewValues && values.keys().some((value) => value.length > longestOfMany) ? undefined : values
 }
 
+/** Returns the counts of a key, which it adds to the day. Undefined if the day has too many keys. */
+const keyIn = ({ keys }: MutableDay, name: string): MutableKey | undefined => {
+  let key = keys.get(name)
+  if (key === undefined && keys.size < countedKeys) keys.set(name, key = { present: 0, values: new Map() })
+  return key
+}
+
 const addTo = (into: MutableDay, sends: number, keys: Iterable<readonly [string, KeyCount]>): void => {
   into.sends += sends
   for (const [name, { present, values }] of keys) {
-    let key = into.keys.get(name)
-    if (key === undefined) {
-      if (into.keys.size >= countedKeys) continue
-      into.keys.set(name, key = { present: 0, values: new Map() })
-    }
+    const key = keyIn(into, name)
+    if (key === undefined) continue
     key.present += present
     if (values === undefined) key.values = undefined
     else if (key.values !== undefined) {
@@ -160,12 +164,19 @@ export class AttributeCounts {
 
   /** Counts one send at `sentAt` (Unix milliseconds). */
   add(attrs: Attributes, sentAt: number): void {
-    const keys: Array<readonly [string, KeyCount]> = []
-    for (const [name, [value]] of attrs) {
-      if (value === undefined || name.length > longestText) continue
-      keys.push([name, { present: 1, values: value.length > longestText ? undefined : new Map([[value, 1]]) }])
-    }
-    addTo(this.#day(sentAt), 1, keys)
+    const day = this.#day(sentAt)
+    day.sends++
+    // `forEach` allocates no object for each pair.
+    attrs.forEach(([value], name) => {
+      if (value === undefined || name.length > longestText) return
+      const key = keyIn(day, name)
+      if (key === undefined) return
+      key.present++
+      if (value.length > longestText) key.values = undefined
+      const count = key.values?.get(value)
+      key.values?.set(value, (count ?? 0) + 1)
+      if (count === undefined && key.values !== undefined) key.values = bounded(key.values)
+    })
   }
 
   /** Adds counts, such as the stored counts of all nodes. */

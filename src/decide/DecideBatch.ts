@@ -30,14 +30,21 @@ const requestsOf = (
   batch: BatchRequest,
   attrs: Attributes,
 ): ReadonlyArray<PreparedRequest> => {
-  const { items, ...shared } = batch
+  const { attrs: ownAttrs, epsilon, fields, items, placeholders, trace, useCache, userId, window } = batch
+  // Named members instead of a spread, which takes longer for each item.
   return items.map(({ copyId, templateId, trackingId }) => ({
-    ...shared,
-    attrs,
-    ownAttrs: batch.attrs,
-    copyId,
     templateId,
     trackingId,
+    copyId,
+    userId,
+    fields,
+    attrs,
+    ownAttrs,
+    placeholders,
+    window,
+    epsilon,
+    useCache,
+    trace,
     budget: makeBudget(services, items.length),
   }))
 }

@@ -7,7 +7,14 @@ import { currentSpan, step } from "../../telemetry/Tracing.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { charge } from "../admission/RateLimits.ts"
 import type { Refusals } from "../admission/Refusals.ts"
-import type { InvalidRequest, PayloadTooLarge, Unauthorized, Unavailable, UnsupportedMediaType } from "../Problems.ts"
+import type {
+  InvalidRequest,
+  PayloadTooLarge,
+  RateLimited,
+  Unauthorized,
+  Unavailable,
+  UnsupportedMediaType,
+} from "../Problems.ts"
 import * as Body from "./Body.ts"
 import type { RequestHeaders } from "./RequestArrival.ts"
 import { warn } from "./Warnings.ts"
@@ -96,16 +103,28 @@ const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E,
       onSuccess: (answer) => responseTo(request, call.respond(answer, input)),
     })
 
-  const decoded = (request: Request, grant: Grant, { input, warnings }: Decoded<A, P>) => {
-    if (Result.isFailure(input)) return responseTo(request, { body: input, warnings })
-    const answering = Effect.suspend(() =>
-      answered(request, grant, input.success, call.answer(grant.dataOrg, input.success))
-    )
-    // `authorize` has counted one request.
-    const more = (call.requestsIn?.(input.success) ?? 1) - 1
-    const counted = more === 0 ? answering : Effect.andThen(charge(request, grant, more), answering)
-    return Effect.flatMapEager(warn(request, warnings), () => counted)
+  /** Counts the requests in `input` that `authorize` has not counted. */
+  const counting = (request: Request, grant: Grant, input: A) => {
+    const more = (call.requestsIn?.(input) ?? 1) - 1
+    return more === 0 ? Effect.void : charge(request, grant, more)
   }
+
+  const counted = (
+    request: Request,
+    grant: Grant,
+    input: A,
+    warnings: ReadonlyArray<string>,
+    counting: Effect.Effect<void, RateLimited, Refusals>,
+  ) =>
+    Effect.flatMapEager(
+      Effect.andThen(warn(request, warnings), counting),
+      () => answered(request, grant, input, call.answer(grant.dataOrg, input)),
+    )
+
+  const decoded = (request: Request, grant: Grant, { input, warnings }: Decoded<A, P>) =>
+    Result.isFailure(input)
+      ? responseTo(request, { body: input, warnings })
+      : counted(request, grant, input.success, warnings, counting(request, grant, input.success))
 
   const authorized = <F>(request: Request, grant: Effect.Effect<Grant, F, Refusals>) =>
     Effect.flatMapEager(
@@ -120,6 +139,8 @@ const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E,
   return {
     call,
     answered,
+    counted,
+    counting,
     decoded,
     authorized,
     grantOf: (request: Request, org: string) => authorize(keys, request, org, call.scope),

@@ -97,7 +97,7 @@ const makeWays = Effect.gen(function* () {
    * effect runs as with `whole`.
    */
   const shortly = (steps: Steps, route: PublicRoute) => {
-    const { answered, authorized, call, decoded, grantOf } = steps
+    const { answered, authorized, call, counted, counting, decoded, grantOf } = steps
     const wholly = whole(route)
 
     const respond = async (called: Called): Promise<Response> => {
@@ -116,9 +116,10 @@ const makeWays = Effect.gen(function* () {
       if (!("json" in body)) return wholly(called, Effect.fail(body))
       const decoding = call.decode({ url, headers, bytes: body.bytes, json: body.json })
       const { input, warnings } = decoding
-      if (Result.isFailure(input) || (call.requestsIn?.(input.success) ?? 1) > 1) {
-        return wholly(called, decoded(request, grant, decoding))
-      }
+      if (Result.isFailure(input)) return wholly(called, decoded(request, grant, decoding))
+      const count = counting(request, grant, input.success)
+      // Not yet done if the key has reached its limit.
+      if (!Exit.isExit(count)) return wholly(called, counted(request, grant, input.success, warnings, count))
       const exit = await exitOf(arrival, call.answer(grant.dataOrg, input.success))
       const responded = Exit.isSuccess(exit) ? call.respond(exit.value, input.success) : undefined
       if (responded === undefined || Result.isFailure(responded.body)) {

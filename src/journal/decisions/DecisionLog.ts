@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Metric, Queue } from "effect"
+import { Context, Effect, Exit, Layer, Metric, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hash } from "node:crypto"
@@ -425,8 +425,14 @@ export class DecisionLog extends Context.Service<DecisionLog, {
           writes.push(write)
         }
         const recorded: Array<StoredDecision> = []
-        // All were submitted together and are committed together, so only the first wait takes long.
-        for (const write of writes) recorded.push(recordedAs(write, yield* step("commit")(commit.settled(write))))
+        // All were submitted together and are committed together, so only the first has to be awaited.
+        for (const write of writes) {
+          const { answer } = write
+          const committed = answer !== undefined && Exit.isSuccess(answer)
+            ? answer.value
+            : yield* step("commit")(commit.settled(write))
+          recorded.push(recordedAs(write, committed))
+        }
         return recorded
       })
 
