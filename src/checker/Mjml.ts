@@ -126,7 +126,11 @@ const compile = (source: string): CompiledMjml => {
   try {
     rendered = render(marked.text)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = error instanceof RangeError
+      ? "its HTML elements are in one another too deeply. Close them, or do not inline styles"
+      : error instanceof Error
+      ? error.message
+      : String(error)
     return refused(source, [{ begin: 0, message: `MJML cannot compile this source: ${reason.slice(0, 200)}` }])
   }
   // Liquid as a color is no color for MJML, which copies it as it is.

@@ -2,6 +2,7 @@ import { eachLiquid } from "../rendering/Places.ts"
 import { placeOf } from "../rendering/Source.ts"
 import type { SourceFinding } from "../rendering/SourceFinding.ts"
 import { MjmlBlocks, type OpenElement } from "./MjmlBlocks.ts"
+import { tooCostly } from "./MjmlCost.ts"
 
 // Replaces the Liquid of an MJML source by marks that MJML keeps, because MJML drops Liquid in several places without
 // an error. Pure.
@@ -190,6 +191,8 @@ class Marker {
     } while (this.#open.length > 0)
     if (!this.#seen.has("mj-body")) this.#stop(this.#begin, "has no <mj-body>")
     this.#end = at
+    const costly = tooCostly(this.#text)
+    if (costly !== undefined) this.#stop(costly.begin, costly.message)
   }
 
   #unfinished(at: number): never {

@@ -185,6 +185,52 @@ describe("MJML", () => {
     assert.match(only(mail(column("<!--".repeat(100_000)))), /is not an element of MJML/)
   })
 
+  it("with styles that MJML would inline for seconds is refused", () => {
+    const inlined = (css: string, tags: number, html = "<i></i>") =>
+      mail(column(`<mj-text>${html.repeat(tags)}</mj-text>`), `<mj-style inline="inline">\n${css}</mj-style>`)
+    const rules = (count: number) => Array.from({ length: count }, (_, index) => `i{a${index}:b}`).join(" ")
+    assert.include(htmlOf(inlined(rules(50), 500)), 'style="a0: b;')
+    const bombs: ReadonlyArray<readonly [source: string, fault: RegExp]> = [
+      [
+        inlined(rules(2_000), 4_000),
+        /^1:\d+ \d+ characters of inlined styles cannot be written into about 40\d\d HTML/,
+      ],
+      [inlined(`i{${"a:b;".repeat(3_000)}}`, 500), /characters of inlined styles/],
+      [inlined("p:nth-child(odd){a:b}".repeat(20), 5_000), /characters of inlined styles/],
+      [inlined("q ~ i ~ i ~ i {a:b}", 60), /^2:3 Inlined styles cannot select the later siblings of an element \(~\)/],
+      [inlined("div:has(div:has(q)){a:b}", 60), /^2:4 Inlined styles cannot select an element by its content/],
+      [inlined(`i{a:${"x".repeat(900)}}`, 60), /^2:5 Inlined styles cannot contain a word of more than 100/],
+      [inlined("b{a:b}", 5_000, "<b>"), /more than 1000 HTML elements in one another/],
+      [
+        mail(
+          column(`<mj-raw>${"<p></p>".repeat(5_000)}</mj-raw>`),
+          `<mj-html-attributes><mj-selector path="p"><mj-html-attribute name="x">${"y".repeat(2_000)}` +
+            "</mj-html-attribute></mj-selector></mj-html-attributes>",
+        ),
+        /characters of inlined styles/,
+      ],
+    ]
+    for (const [source, fault] of bombs) assert.match(only(source), fault)
+    assert.include(htmlOf(inlined('[class~="a"]{a:b}', 1, '<i class="a"></i>')), 'style="a: b;"')
+  })
+
+  it("with defaults, classes, fonts or nested HTML that would need seconds is refused", () => {
+    const classes = (count: number, uses: number) =>
+      mail(
+        column(`<mj-text mj-class="${"a ".repeat(uses)}" />`.repeat(20)),
+        `<mj-attributes><mj-class name="a" ${Array.from({ length: count }, (_, at) => `b${at}="1"`).join(" ")} />` +
+          "</mj-attributes>",
+      )
+    assert.isString(compileMjml(classes(90, 20)).html)
+    assert.match(only(classes(90, 800)), /^1:\d+ has 91 defaults for 160\d\d elements and classes/)
+    const fonts = (name: string, count: number) => mail("", `<mj-font name="${name}" href="a" />`.repeat(count))
+    assert.isString(compileMjml(fonts("Open Sans", 10)).html)
+    assert.match(only(fonts("a", 31)), /more than 30 fonts/)
+    assert.match(only(fonts("(a+)+$", 1)), /name of a font can contain letters/)
+    assert.match(only(mail(column(`<mj-text>${"<b>".repeat(100_000)}</mj-text>`))), /more than 1000 HTML elements/)
+    assert.isString(compileMjml(mail(column(`<mj-table>${"<tr><td>x".repeat(5_000)}</mj-table>`))).html)
+  })
+
   it("gives faults of its HTML the place in the source", () => {
     const source = mail(
       `\n ${column('<mj-text>{{ first }}</mj-text>\n  <mj-button href="{{ second }}">Go</mj-button>')}`,
