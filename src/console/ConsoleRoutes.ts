@@ -31,6 +31,7 @@ import * as SharedPages from "./pages/results/SharedPages.tsx"
 import * as ImagePages from "./pages/images/ImagePages.tsx"
 import * as SnippetPages from "./pages/snippets/SnippetPages.tsx"
 import * as SnippetPreview from "./pages/snippets/SnippetPreview.tsx"
+import * as SnippetReviewPages from "./pages/snippets/SnippetReviewPages.tsx"
 import * as CommentPages from "./pages/team/CommentPages.tsx"
 import * as ReviewPages from "./pages/team/ReviewPages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
@@ -60,6 +61,7 @@ export const layer = Layer.mergeAll(
   ImagePages.layer,
   SnippetPages.layer,
   SnippetPreview.layer,
+  SnippetReviewPages.layer,
   ReviewPages.layer,
   CommentPages.layer,
   SharePages.layer,

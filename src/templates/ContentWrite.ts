@@ -2,18 +2,18 @@ import { DateTime, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { isDeepStrictEqual } from "node:util"
-import { type Actor, nameOf } from "../accounts/Actor.ts"
-import { accountOf, type Author, authorOf, currentActor } from "../accounts/Author.ts"
+import type { Actor } from "../accounts/Actor.ts"
+import { type Author, authorOf, currentActor } from "../accounts/Author.ts"
 import { ChangeProposed } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Changes } from "../organizations/Changes.ts"
 import type { TemplateApproval } from "../domain/Organization.ts"
-import { notify } from "../accounts/notifications/Notify.ts"
 import { lockContent, readTemplateApproval } from "../organizations/OrganizationRows.ts"
 import { ChangeTrail, currentAuthor, emptyTrail, tell, tellAll, tellApart } from "../store/ChangeTrail.ts"
 import { changesServed, combineContent, contentOf, type WholeContent } from "./Content.ts"
 import { putContent } from "./ImportRows.ts"
 import { closeProposal, insertProposal, type ProposalRow, readOpen, replaceContent } from "./ProposalRows.ts"
+import { notifyReviewers } from "./ReviewNotices.ts"
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
@@ -125,7 +125,7 @@ const storeProposals = Effect.fnUntraced(function* (
 })
 
 /** Notifies reviewers of waiting changes: of each change, or with one notification for a change of many templates. */
-const notifyReviewers = Effect.fnUntraced(function* (
+const notifyOfStored = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
   approval: TemplateApproval,
@@ -133,27 +133,10 @@ const notifyReviewers = Effect.fnUntraced(function* (
   stored: ReadonlyArray<Stored>,
 ) {
   const requested = stored.filter(({ isNew }) => isNew)
-  const account = accountOf(authorOf(by))
-  const now = (yield* DateTime.nowAsDate).toISOString()
   const told = requested.length > mostToldApart ? requested.slice(0, 1) : requested
   const more = requested.length - told.length
-  yield* notify(
-    sql,
-    told.map(({ id, templateId }) => ({
-      kind: "review.requested",
-      to: { role: approval === "admin" ? "admin" : "editor" },
-      except: account === undefined ? [] : [account],
-      data: {
-        org,
-        template_id: templateId,
-        copy_id: null,
-        review_id: String(id),
-        by: nameOf(by),
-        note: more === 0 ? null : `The same change affects ${more} more templates, which await review as well.`,
-        requested_at: now,
-      },
-    })),
-  )
+  const note = more === 0 ? null : `The same change affects ${more} more templates, which await review as well.`
+  yield* notifyReviewers(sql, org, approval, by, told, { note, now: yield* DateTime.nowAsDate })
 })
 
 /** The outcome of a change while approval is on. */
@@ -245,7 +228,7 @@ export const contentWriter = (sql: SqlClient.SqlClient, changes: Changes["Servic
       Effect.gen(function* () {
         yield* lockContent(sql, org)
         const outcome = yield* attempt(sql, org, author, ids, effect, onLive)
-        if (!outcome.isLive) yield* notifyReviewers(sql, org, approval, actor, outcome.stored)
+        if (!outcome.isLive) yield* notifyOfStored(sql, org, approval, actor, outcome.stored)
         return outcome
       }),
     )

@@ -2,14 +2,13 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { isDeepStrictEqual } from "node:util"
 import { reaches } from "../accounts/Account.ts"
-import { type Actor, nameOf, roleIn } from "../accounts/Actor.ts"
-import { accountOf, type Author, authorOf } from "../accounts/Author.ts"
+import { type Actor, roleIn } from "../accounts/Actor.ts"
+import { type Author, authorOf } from "../accounts/Author.ts"
 import { templateFaults } from "../domain/TemplateFaults.ts"
 import { NotAllowed, ProposalConflict, ProposalNotFound, TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { TemplateApproval } from "../domain/Organization.ts"
 import type { Template } from "../domain/Template.ts"
-import { notify } from "../accounts/notifications/Notify.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { readTemplateApproval } from "../organizations/OrganizationRows.ts"
 import { tell, tellApart, tellSubject } from "../store/ChangeTrail.ts"
@@ -26,6 +25,7 @@ import {
   readProposal,
   replaceContent,
 } from "./ProposalRows.ts"
+import { notifyAuthor } from "./ReviewNotices.ts"
 import { holdSnippets } from "./SnippetRows.ts"
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 import { readTemplates } from "./TemplateRows.ts"
@@ -150,7 +150,8 @@ const makeReads = (sql: SqlClient.SqlClient, { found, live }: Rows) => {
 
   const countOpen = Effect.fn("Proposals.countOpen")(function* (org: OrgSlug) {
     const [row] = yield* Effect.orDie(sql<{ count: number }>`
-      SELECT count(*)::int AS count FROM template_proposals p WHERE p.org_slug = ${org} AND p.state = 'requested'`)
+      SELECT (SELECT count(*) FROM template_proposals p WHERE p.org_slug = ${org} AND p.state = 'requested')::int
+        + (SELECT count(*) FROM snippet_proposals s WHERE s.org_slug = ${org})::int AS count`)
     return row!.count
   })
 
@@ -179,32 +180,6 @@ const makeDecisions = (
   write: ReturnType<typeof approvedWriter>,
   { held, live, mayReview }: Rows,
 ) => {
-  /** Notifies the author of a decision, within its transaction. */
-  const notifyAuthor = Effect.fnUntraced(function* (
-    org: OrgSlug,
-    { author, id, templateId }: ProposalRow,
-    state: "approved" | "rejected",
-    comment: string,
-    by: Actor,
-    now: Date,
-  ) {
-    const account = accountOf(author)
-    const data = {
-      org,
-      template_id: templateId,
-      copy_id: null,
-      review_id: String(id),
-      by: nameOf(by),
-      note: comment === "" ? null : comment,
-    }
-    const to = { accounts: account === undefined ? [] : [account] }
-    yield* notify(sql, [
-      state === "approved"
-        ? { kind: "review.approved", to, data: { ...data, approved_at: now.toISOString() } }
-        : { kind: "review.rejected", to, data: { ...data, rejected_at: now.toISOString() } },
-    ])
-  })
-
   const approve = Effect.fn("Proposals.approve")(function* (
     org: OrgSlug,
     id: number,
@@ -244,7 +219,7 @@ const makeDecisions = (
         )
         const relearns = before !== undefined && after !== undefined &&
           !isDeepStrictEqual(before.objective, after.objective)
-        yield* notifyAuthor(org, row, "approved", comment, by, now)
+        yield* notifyAuthor(sql, org, row.author, row, { state: "approved", comment, by, now })
         return { proposal: row, relearns }
       }),
     )
@@ -257,7 +232,7 @@ const makeDecisions = (
         const row = yield* held(org, id)
         yield* mayReview(org, row, by)
         yield* closeProposal(sql, org, id, { state: "rejected", by: authorOf(by), comment: comment || null, now })
-        yield* notifyAuthor(org, row, "rejected", comment, by, now)
+        yield* notifyAuthor(sql, org, row.author, row, { state: "rejected", comment, by, now })
         return row
       }))
     },
@@ -329,7 +304,7 @@ export class Proposals extends Context.Service<Proposals, {
     org: OrgSlug,
     page: ProposalFilter & { readonly cursor?: number | undefined; readonly limit: number },
   ) => Effect.Effect<ReadonlyArray<ProposalHead>>
-  /** Returns the number of proposals that await approval. */
+  /** Returns the number of changes of templates and snippets that await approval. */
   readonly countOpen: (org: OrgSlug) => Effect.Effect<number>
   /** Returns a proposal. Fails with `ProposalNotFound` for an unknown proposal, like all methods below. */
   readonly get: (org: OrgSlug, id: number) => Effect.Effect<ProposalView, ProposalNotFound>

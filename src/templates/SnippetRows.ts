@@ -143,6 +143,12 @@ export const readSnippetProposal = (sql: SqlClient.SqlClient, org: OrgSlug, id: 
     ([row]) => row,
   )
 
+/** Reads the changes of snippets that await approval, newest first. At most one for each snippet. */
+export const readSnippetProposals = (sql: SqlClient.SqlClient, org: OrgSlug) =>
+  sql<Pick<SnippetProposalRow, "author" | "name" | "updatedAt"> & { readonly id: string }>`
+    SELECT p.snippet_id AS id, p.name, p.author, p.updated_at FROM snippet_proposals p
+    WHERE p.org_slug = ${org} ORDER BY p.updated_at DESC, p.snippet_id`
+
 /** Number of versions kept of a snippet. Older ones are removed. */
 const keptVersions = 200
 

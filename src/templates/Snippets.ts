@@ -35,12 +35,14 @@ import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { currentAuthor, tell } from "../store/ChangeTrail.ts"
 import { reviewedAuthor } from "./ContentWrite.ts"
 import { reviewRefusal } from "./Proposals.ts"
+import { notifyAuthor, notifyReviewers } from "./ReviewNotices.ts"
 import { type CheckedSnippet, type CheckedSnippets, snippetChecks } from "./SnippetCheck.ts"
 import {
   deleteSnippetProposal,
   findProposedMatches,
   findUses,
   readSnippetProposal,
+  readSnippetProposals,
   readSnippets,
   readSnippetStamp,
   renderPattern,
@@ -56,6 +58,24 @@ export interface SavedSnippet {
   readonly snippet: SnippetDetail
   /** Whether the change awaits approval. */
   readonly isProposed: boolean
+}
+
+/** A change of a snippet that awaits approval, without its text. */
+export interface SnippetProposalHead {
+  /** Id of the snippet. */
+  readonly id: string
+  /** Name of the snippet in the change. */
+  readonly name: string
+  readonly author: string
+  readonly updatedAt: Date
+}
+
+/** The approval of a change. */
+export interface SnippetDecision {
+  /** The version that was reviewed. */
+  readonly version: number
+  /** For the author. */
+  readonly comment?: string
 }
 
 /** Another snippet was changed between the check and the write of one. */
@@ -130,6 +150,15 @@ const makeReads = (sql: SqlClient.SqlClient, names: MemberNames["Service"]) => {
     Effect.catchTag("SqlError", Effect.die),
   )
 
+  const proposals = Effect.fn("Snippets.proposals")(
+    function* (org: OrgSlug) {
+      const rows = yield* readSnippetProposals(sql, org)
+      const members = yield* names.of(org)
+      return rows.map(({ author, ...row }) => ({ ...row, author: nameOfAuthor(author, members) }))
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
   const version = Effect.fn("Snippets.version")(function* (org: OrgSlug, id: string, number: string) {
     const found = (yield* versions(org, id)).find((version) => String(version.id) === number)
     return found ?? (yield* new VersionNotFound({ id: number.slice(0, 100) }))
@@ -140,7 +169,7 @@ const makeReads = (sql: SqlClient.SqlClient, names: MemberNames["Service"]) => {
     Effect.catchTag("SqlError", Effect.die),
   )
 
-  return { one, detail, reads: { list, get, versions, version, attach } }
+  return { one, detail, reads: { list, get, proposals, versions, version, attach } }
 }
 
 type Reads = ReturnType<typeof makeReads>
@@ -196,6 +225,13 @@ const makeSave = (
       })
     }
     yield* writeSnippetProposal(sql, org, row, { ...after, author }, now)
+    if (open === undefined) {
+      const approval = yield* readTemplateApproval(sql, org)
+      const by = yield* currentActor
+      if (by !== undefined) {
+        yield* notifyReviewers(sql, org, approval, by, [{ snippetId: after.id }], { note: null, now })
+      }
+    }
     yield* tell("proposal", `snippet ${after.id}`, fieldsOfSnippet({ ...row, ...open }), fieldsOfSnippet(after))
   })
 
@@ -249,7 +285,7 @@ const makeSave = (
   )
 
   const approve = Effect.fn("Snippets.approve")(
-    function* (org: OrgSlug, id: string, version: number, by: Actor) {
+    function* (org: OrgSlug, id: string, { comment = "", version }: SnippetDecision, by: Actor) {
       const now = yield* DateTime.nowAsDate
       const { row } = yield* one(org, id)
       const proposal = (yield* readSnippetProposal(sql, org, id)) ?? (yield* new ProposalNotFound({ id }))
@@ -276,6 +312,7 @@ const makeSave = (
           yield* stillChecked(org, checked)
           yield* deleteSnippetProposal(sql, org, id)
           for (const change of checked.changes) yield* store(org, change, now)
+          yield* notifyAuthor(sql, org, proposal.author, { snippetId: id }, { state: "approved", comment, by, now })
         }),
       ).pipe(Effect.catchTag("Moved", () => outdated("Another snippet has changed in the meantime")))
       return yield* detail(org, id)
@@ -314,14 +351,20 @@ const makeRemovals = (sql: SqlClient.SqlClient, write: Write, { one }: Reads) =>
   )
 
   const dismiss = Effect.fn("Snippets.dismiss")(
-    function* (org: OrgSlug, id: string, by: Actor) {
+    function* (org: OrgSlug, id: string, by: Actor, comment = "") {
+      const now = yield* DateTime.nowAsDate
       yield* one(org, id)
       const proposal = (yield* readSnippetProposal(sql, org, id)) ?? (yield* new ProposalNotFound({ id }))
       const refused = reviewRefusal(by, org, proposal.author, yield* readTemplateApproval(sql, org))
-      if (authorOf(by) !== proposal.author && refused !== undefined && !reaches(roleIn(by, org), "admin")) {
+      const isOwn = authorOf(by) === proposal.author
+      if (!isOwn && refused !== undefined && !reaches(roleIn(by, org), "admin")) {
         return yield* new NotAllowed({ detail: refused })
       }
-      yield* deleteSnippetProposal(sql, org, id)
+      yield* sql.withTransaction(Effect.gen(function* () {
+        yield* deleteSnippetProposal(sql, org, id)
+        if (isOwn) return
+        yield* notifyAuthor(sql, org, proposal.author, { snippetId: id }, { state: "rejected", comment, by, now })
+      }))
     },
     Effect.catchTag("SqlError", Effect.die),
   )
@@ -375,24 +418,28 @@ export class Snippets extends Context.Service<Snippets, {
     ReadonlyArray<{ readonly id: string; readonly isProposed: boolean }>,
     InvalidInput | ChecksBusy | SnippetChanged | ProposalConflict | OrganizationNotFound
   >
+  /** Returns the changes that await approval, newest first. At most one for each snippet. */
+  readonly proposals: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SnippetProposalHead>>
   /**
-   * Makes a proposed change live. Fails with `ProposalNotFound` without one, `NotAllowed` for its author and for roles
-   * that do not approve, and `ProposalConflict` for another `version` or if the snippet has changed in the meantime.
+   * Makes a proposed change live, and notifies its author. Fails with `ProposalNotFound` without one, `NotAllowed` for its
+   * author and for roles that do not approve, and `ProposalConflict` for another `version` or if the snippet has changed
+   * in the meantime.
    */
   readonly approve: (
     org: OrgSlug,
     id: string,
-    version: number,
+    decision: SnippetDecision,
     by: Actor,
   ) => Effect.Effect<SnippetDetail, SnippetNotFound | ProposalNotFound | ProposalConflict | NotAllowed | ChecksBusy>
   /**
-   * Deletes a proposed change: withdraws the caller's own, or rejects another author's. Fails with `ProposalNotFound`
-   * without one, and `NotAllowed` for roles that do not approve.
+   * Deletes a proposed change: withdraws the caller's own, or rejects another author's, who is notified with `comment`.
+   * Fails with `ProposalNotFound` without one, and `NotAllowed` for roles that do not approve.
    */
   readonly dismiss: (
     org: OrgSlug,
     id: string,
     by: Actor,
+    comment?: string,
   ) => Effect.Effect<void, SnippetNotFound | ProposalNotFound | NotAllowed>
   /** Deletes a snippet. Fails with `SnippetNotFound` for an unknown id, and `SnippetInUse` if something renders it. */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, SnippetNotFound | SnippetInUse>

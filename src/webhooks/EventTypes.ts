@@ -16,7 +16,9 @@ const template = {
 
 const review = {
   ...template,
-  review_id: Schema.String,
+  template_id: Schema.String.annotate({ description: "The template. Empty for a snippet" }),
+  snippet_id: Schema.optionalKey(Schema.String).annotate({ description: "The snippet. Absent for a template" }),
+  review_id: Schema.String.annotate({ description: "The proposed change of the template, or the id of the snippet" }),
   by: Schema.String.annotate({ description: "The person who did it, by e-mail address" }),
   note: Schema.NullOr(Schema.String).annotate({ description: "What the person wrote" }),
 }

@@ -19,7 +19,11 @@ const sourceName = (source: string): string =>
 const templatePath = (template: string, copy: string | null = null): string =>
   `/templates/${encodeURIComponent(template)}${copy === null ? "" : `/variants/${encodeURIComponent(copy)}`}`
 
-const reviewPath = (id: string): string => `/reviews/${encodeURIComponent(id)}`
+const reviewPath = (id: string, snippet: string | undefined): string =>
+  `/reviews/${snippet === undefined ? "" : "-/snippets/"}${encodeURIComponent(id)}`
+
+const reviewedName = (snippet: string | undefined, template: string): string =>
+  snippet === undefined ? template : `the snippet ${snippet}`
 
 const noteOf = (note: string | null, otherwise: string): string => note === null || note === "" ? otherwise : note
 
@@ -88,21 +92,25 @@ export const describe = (
       }
     }
     case "review.requested": {
-      const { by, note, review_id, template_id } = event.data
+      const { by, note, review_id, snippet_id, template_id } = event.data
       return {
-        title: `${by} asks for a review of ${templateName(template_id)}`,
+        title: `${by} asks for a review of ${reviewedName(snippet_id, templateName(template_id))}`,
         text: noteOf(note, "Compare the change with the live version, then approve or reject it."),
-        path: reviewPath(review_id),
+        path: reviewPath(review_id, snippet_id),
       }
     }
     case "review.approved":
     case "review.rejected": {
-      const { by, note, review_id, template_id } = event.data
+      const { by, note, review_id, snippet_id, template_id } = event.data
       const isApproved = event.kind === "review.approved"
       return {
-        title: `${by} ${isApproved ? "approved" : "rejected"} your change of ${templateName(template_id)}`,
+        title: `${by} ${isApproved ? "approved" : "rejected"} your change of ${
+          reviewedName(snippet_id, templateName(template_id))
+        }`,
         text: noteOf(note, isApproved ? "The change was approved." : "The change was rejected without a note."),
-        path: reviewPath(review_id),
+        path: snippet_id === undefined
+          ? reviewPath(review_id, undefined)
+          : `/snippets/${encodeURIComponent(snippet_id)}`,
       }
     }
     case "comment.mention":

@@ -23,7 +23,7 @@ export const layer = managed(
       listSnippetVersions: ({ org, params }) =>
         Effect.map(snippets.versions(org, params.snippet), (versions) => ({ versions })),
       getSnippetVersion: ({ org, params }) => snippets.version(org, params.snippet, params.version),
-      approveSnippet: ({ actor, body, org, params }) => snippets.approve(org, params.snippet, body.version, actor),
+      approveSnippet: ({ actor, body, org, params }) => snippets.approve(org, params.snippet, body, actor),
       dismissSnippet: ({ actor, org, params }) => snippets.dismiss(org, params.snippet, actor),
     }
   }),

@@ -124,24 +124,18 @@ const SnippetFields = ({ faults, fields, stored }: {
   )
 }
 
-/** The change that awaits approval, with its buttons. */
-const ProposalCard = ({ stored, visit }: { readonly stored: SnippetDetail; readonly visit: Visit }) => {
-  const { proposal } = stored
-  if (proposal === null) return null
-  return (
-    <Card stacked title="Proposed change" lead={`By ${proposal.author}. Somebody else has to approve it.`}>
-      <DifferenceView changes={difference(fieldsOfSnippet(stored), fieldsOfSnippet({ ...stored, ...proposal }))} />
-      <div class="buttons">
-        {visit.can("approveSnippet") && (
-          <PostButton to={`${at(visit)}/approve`} fields={{ version: String(proposal.version) }} kind="primary">
-            Approve and make live
-          </PostButton>
-        )}
-        {visit.can("dismissSnippet") && <PostButton to={`${at(visit)}/dismiss`}>Dismiss</PostButton>}
+/** Leads to the change that awaits approval. */
+const Proposed = ({ stored: { id, proposal }, visit }: { readonly stored: SnippetDetail; readonly visit: Visit }) =>
+  proposal === null ? null : (
+    <Note kind="warn">
+      <div class="note-row">
+        <p>
+          <b>A change waits for approval.</b> <bdi>{proposal.author}</bdi> proposed it.
+        </p>
+        <a class="button" href={`/console/o/${visit.org.slug}/reviews/-/snippets/${id}`}>Review the change</a>
       </div>
-    </Card>
+    </Note>
   )
-}
 
 const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
   const stored = idOf(visit) === "" ? undefined : yield* (yield* Snippets).get(visit.org.slug, idOf(visit))
@@ -168,7 +162,7 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
       }),
     },
     <ErrorSummary faults={faults} labels={labels} />,
-    stored !== undefined && <ProposalCard stored={stored} visit={visit} />,
+    stored !== undefined && <Proposed stored={stored} visit={visit} />,
     <Form action={action}>
       <Card stacked>
         <SnippetFields stored={stored} fields={fields} faults={faults} />
@@ -280,29 +274,6 @@ const remove = Effect.fnUntraced(function* (visit: Visit) {
   return { to: base(visit), done: "snippet-deleted" }
 })
 
-const approve = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const version = Number(fields["version"])
-  yield* (yield* Snippets).approve(visit.org.slug, idOf(visit), version, visit.actor).pipe(
-    Effect.catchTags({
-      ProposalConflict: asFault,
-      NotAllowed: asFault,
-      ChecksBusy: asFault,
-      ProposalNotFound: asFault,
-    }),
-  )
-  return { to: at(visit), done: "snippet-approved" }
-})
-
-const dismiss = Effect.fnUntraced(function* (visit: Visit) {
-  yield* (yield* Snippets).dismiss(visit.org.slug, idOf(visit), visit.actor).pipe(
-    Effect.catchTags({ NotAllowed: asFault, ProposalNotFound: asFault }),
-  )
-  return { to: at(visit), done: "snippet-dismissed" }
-})
-
-/** The form again with the stored text, and why an action was refused. */
-const again = (visit: Visit, _: Fields | undefined, faults?: ReadonlyArray<Fault>) => edit(visit, undefined, faults)
-
 /** Snippets. */
 export const layer = pages(({ action, asks, form, page }) => {
   const path = "/console/o/:org/snippets" as const
@@ -313,8 +284,6 @@ export const layer = pages(({ action, asks, form, page }) => {
     page(one, "getSnippet", (visit) => edit(visit)),
     action(one, "saveSnippet", save, edit),
     page(`${one}/versions`, "listSnippetVersions", versions),
-    action(`${one}/approve`, "approveSnippet", approve, again),
-    action(`${one}/dismiss`, "dismissSnippet", dismiss, again),
     ...asks(`${one}/delete`, "deleteSnippet", removePage, remove),
   ]
 })

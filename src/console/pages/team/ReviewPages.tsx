@@ -10,6 +10,7 @@ import { decoder } from "../../../domain/Faults.ts"
 import type { Proposal, ProposalDetail } from "../../../domain/Proposal.ts"
 import { Proposals, reviewRefusal } from "../../../templates/Proposals.ts"
 import type { ProposalState } from "../../../templates/ProposalRows.ts"
+import { Snippets } from "../../../templates/Snippets.ts"
 import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -67,6 +68,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const members = yield* (yield* MemberNames).of(org.slug)
   const waiting = yield* proposals.countOpen(org.slug)
   const shown = page.map((row) => proposalOf(row, members))
+  const ofSnippets = state === "requested" && cursor === undefined ? yield* (yield* Snippets).proposals(org.slug) : []
   const here = (state: ProposalState) => state === "requested" ? at(visit) : `${at(visit)}?state=${state}`
   return view(
     {
@@ -89,7 +91,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       }))}
     />,
     <Card kind="flush">
-      {shown.length === 0
+      {shown.length + ofSnippets.length === 0
         ? (
           <Empty title={state === "requested" ? "No change waits for approval" : "No such changes"}>
             {state !== "requested"
@@ -103,14 +105,25 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           <Table
             cards="line"
             caption={`${stateWords[state].list} changes, newest first`}
-            headings={["Template", "What", "Author", "Proposed", ...(state === "requested" ? [] : ["Decided by"])]}
-            rows={shown.map((proposal) => [
-              <Row proposal={proposal} visit={visit} />,
-              kindWords[proposal.kind],
-              <bdi>{proposal.author}</bdi>,
-              { kind: "nowrap" as const, content: <Time at={proposal.created_at} zone={org.time_zone} /> },
-              ...(state === "requested" ? [] : [<bdi>{proposal.decided_by ?? ""}</bdi>]),
-            ])}
+            headings={["Content", "What", "Author", "Proposed", ...(state === "requested" ? [] : ["Decided by"])]}
+            rows={[
+              ...ofSnippets.map(({ author, id, name, updatedAt }) => [
+                <span>
+                  <a href={`${at(visit)}/-/snippets/${id}`} dir="auto">{name}</a>
+                  <span class="sub mono">{id}</span>
+                </span>,
+                "change of a snippet",
+                <bdi>{author}</bdi>,
+                { kind: "nowrap" as const, content: <Time at={updatedAt.toISOString()} zone={org.time_zone} /> },
+              ]),
+              ...shown.map((proposal) => [
+                <Row proposal={proposal} visit={visit} />,
+                kindWords[proposal.kind],
+                <bdi>{proposal.author}</bdi>,
+                { kind: "nowrap" as const, content: <Time at={proposal.created_at} zone={org.time_zone} /> },
+                ...(state === "requested" ? [] : [<bdi>{proposal.decided_by ?? ""}</bdi>]),
+              ]),
+            ]}
           />
         )}
       <Pagination
@@ -318,6 +331,9 @@ const noteOf = (fields: Fields, name: string) =>
     ),
   )
 
+/** Returns the comment of a decision. */
+export const reviewComment = (fields: Fields) => noteOf(fields, "comment")
+
 /** Runs an action on the proposal of the path, which leads back to its page. */
 const acting = <E, R>(
   done: string,
@@ -338,7 +354,7 @@ const acting = <E, R>(
 const approve = acting(
   "change-approved",
   Effect.fnUntraced(function* ({ actor, org }, id, fields) {
-    const comment = yield* noteOf(fields, "comment")
+    const comment = yield* reviewComment(fields)
     const version = Number(fields["version"] ?? "")
     const { proposal, relearns } = yield* (yield* Proposals).approve(org.slug, id, { version, comment }, actor)
     if (relearns) yield* (yield* Learning).relearn(org.slug, proposal.templateId)
@@ -348,7 +364,7 @@ const approve = acting(
 const reject = acting(
   "change-rejected",
   Effect.fnUntraced(function* ({ actor, org }, id, fields) {
-    yield* (yield* Proposals).reject(org.slug, id, yield* noteOf(fields, "comment"), actor)
+    yield* (yield* Proposals).reject(org.slug, id, yield* reviewComment(fields), actor)
   }),
 )
 
