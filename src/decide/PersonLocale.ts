@@ -1,5 +1,5 @@
 import { type Attributes } from "../domain/Attributes.ts"
-import { fallbackChain, type LocaleTexts, readPersonLocale, type TemplateLocale, textsFor } from "../domain/Locale.ts"
+import { fallbackChain, type LocaleTexts, readPersonLocales, type TemplateLocale, textsFor } from "../domain/Locale.ts"
 import { named } from "../domain/WarningText.ts"
 import { SeededMap } from "../json/SeededMap.ts"
 import type { VariantView } from "../templates/TemplateCache.ts"
@@ -21,8 +21,8 @@ const chains = new SeededMap<string, ReadonlyArray<string> | null>()
 const chainOf = (written: string): ReadonlyArray<string> | null => {
   let chain = chains.get(written)
   if (chain === undefined) {
-    const read = readPersonLocale(written)
-    chain = "wrong" in read ? null : fallbackChain(read.value)
+    const locales = readPersonLocales(written)
+    chain = locales.length === 0 ? null : [...new Set(locales.flatMap(fallbackChain))]
     if (chains.size >= keptChains) chains.clear()
     chains.set(written, chain)
   }

@@ -76,7 +76,7 @@ const otherLanguage = (written: string): string | undefined => {
 
 /**
  * Reads a person's locale as platforms write it: a tag such as `de-AT`, `de_AT` or `DE-at`, a language, a country
- * (`AT` is `de-AT`), or a header `Accept-Language`, of which the first entry counts. Two letters are a language if
+ * (`AT` is `de-AT`), or the first entry of a header `Accept-Language`. Two letters are a language if
  * there is one, otherwise a country.
  */
 export const readPersonLocale = (text: string): ReadValue<string> => {
@@ -87,6 +87,19 @@ export const readPersonLocale = (text: string): ReadValue<string> => {
   if (!("wrong" in read)) return { value: new Intl.Locale(read.value).baseName }
   const other = otherLanguage(written)
   return other === undefined ? read : { value: other }
+}
+
+/**
+ * Returns the locales of a person, preferred first: all entries of a header `Accept-Language` by their weights, otherwise
+ * the one of `readPersonLocale`. Empty for a text without a locale.
+ */
+export const readPersonLocales = (text: string): ReadonlyArray<string> => {
+  const entries = text.split(",").flatMap((entry) => {
+    const read = readPersonLocale(entry)
+    const weight = Number(/;\s*q\s*=\s*([\d.]+)/i.exec(entry)?.[1] ?? 1)
+    return "wrong" in read || !(weight > 0) ? [] : [{ locale: read.value, weight }]
+  })
+  return entries.toSorted((a, b) => b.weight - a.weight).map(({ locale }) => locale)
 }
 
 /** Languages that are written alike, by language. */

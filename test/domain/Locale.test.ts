@@ -6,6 +6,7 @@ import {
   LocaleTag,
   missingTexts,
   readPersonLocale,
+  readPersonLocales,
   textsFor,
   untranslated,
 } from "../../src/domain/Locale.ts"
@@ -42,6 +43,16 @@ describe("readPersonLocale", () => {
     for (const text of ["", "xx", "german", "zh-cht", "de--AT", "tlh", "*", "12", "a".repeat(100), "{{ lang }}"]) {
       assert.isUndefined(localeOf(text), text)
     }
+  })
+})
+
+describe("readPersonLocales", () => {
+  it("returns all entries of Accept-Language that name a locale, by weight", () => {
+    const read = (text: string) => readPersonLocales(text).join(" ")
+    assert.strictEqual(read("de_AT"), "de-AT")
+    assert.strictEqual(read("fr-CH, fr;q=0.9, en;q=0.8, *;q=0.5"), "fr-CH fr en")
+    assert.strictEqual(read("xx, en;q=0.4, de; q=0.7, it;q=0"), "de en")
+    assert.strictEqual(read("*"), "")
   })
 })
 
