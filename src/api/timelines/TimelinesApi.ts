@@ -49,6 +49,10 @@ const TimelineDecisionResource = Schema.Struct({
     "Attributes recorded with the decision: `name=value` pairs, percent-encoded, sorted and joined by `&`. The model that " +
       "decided may have used fewer",
   ),
+  locale: described(
+    Schema.NullOr(Schema.String),
+    "Locale of the texts that were sent. Null for a template in one locale, and without a message",
+  ),
   mode: DecisionMode,
   propensity: Schema.NullOr(Schema.Finite),
   weights: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)),

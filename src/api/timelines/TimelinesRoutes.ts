@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
 import { sourceIdOf } from "../../domain/Source.ts"
+import { localeIn } from "../../journal/decisions/DecisionLocale.ts"
 import { type Timeline, Timelines } from "../../people/Timelines.ts"
 import { addressKey } from "../../suppressions/AddressKey.ts"
 import type { SuppressionEntry } from "../../suppressions/Suppression.ts"
@@ -21,6 +22,7 @@ const shown = (
   foundAs,
   decisions: timeline.decisions.map(({ failed, mode, user, ...decision }) => ({
     ...decision,
+    locale: localeIn(decision.segment) ?? null,
     userId: user,
     mode: mode as "bandit",
     ...(failed === null ? {} : { failed }),

@@ -1,6 +1,7 @@
 import { candidateName } from "../../../domain/SendNothing.ts"
 import { noMessage } from "../../../journal/decisions/Decision.ts"
-import { decodeContext } from "../../../bandit/Contexts.ts"
+import { copyLocale, decodeContext } from "../../../bandit/Contexts.ts"
+import { localeIn } from "../../../journal/decisions/DecisionLocale.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import { sourceIdOf, sourceTitle } from "../../../domain/Source.ts"
 import type { Organization } from "../../../domain/Organization.ts"
@@ -76,7 +77,7 @@ const titleOf = (source: string) => {
 
 /** The attributes of a segment, in words. */
 const Segment = ({ segment }: { readonly segment: string }) => {
-  const values = [...decodeContext(segment)]
+  const values = [...decodeContext(segment)].filter(([name]) => name !== copyLocale)
   return values.length === 0
     ? <>everybody</>
     : <span class="tags">{values.map(([name, value]) => <span class="tag">{name}: {value}</span>)}</span>
@@ -102,6 +103,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
             decision.failed !== null &&
             ["Could not be rendered", decision.failed.map(({ copy_id }) => copy_id).join(", ")],
             ["Segment", <Segment segment={decision.segment} />],
+            localeIn(decision.segment) !== undefined && ["Locale", localeIn(decision.segment)!],
             [
               decision.copyId === noMessage ? "Chance to send nothing" : "Chance of this variant",
               decision.propensity === null ? "none: it was not a random choice" : percent(decision.propensity),
