@@ -1,8 +1,8 @@
 import type { VNode } from "preact"
-import { directionOf, LocaleTag } from "../../../domain/Locale.ts"
+import { directionOf, LocaleTag, missingTexts } from "../../../domain/Locale.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
-import type { Draft, LocaleDraft } from "../../../templates/VariantForm.ts"
+import { type Draft, type LocaleDraft, sourcesOf } from "../../../templates/VariantForm.ts"
 import { Schema } from "effect"
 import { Card } from "../../components/Card.tsx"
 import { isAtFault, Labelled, RowTitle, tied } from "./EditorParts.tsx"
@@ -20,8 +20,17 @@ export const localeName = (tag: string): string => isTag(tag) ? `${names.of(tag)
 export const localesIn = (locale: Template["locale"], { locales = [] }: Draft): ReadonlyArray<string> =>
   locale === null ? [] : [locale.default, ...locales.map((one) => one.locale).filter((tag) => isTag(tag))]
 
-const Translation = ({ at, draft, faults, isOpen, remove, row }: {
+/** Returns the number of texts that are missing in a locale and in its fallback chain. */
+const missingIn = (draft: Draft, { locale, texts }: LocaleDraft, defaultLocale: string | undefined): number => {
+  const { locales, vars } = sourcesOf(draft)
+  return isTag(locale)
+    ? missingTexts({ vars, locales }, locale, defaultLocale).length
+    : Object.keys(vars).length - texts.filter(({ source }) => source !== "").length
+}
+
+const Translation = ({ at, defaultLocale, draft, faults, isOpen, remove, row }: {
   readonly at: number
+  readonly defaultLocale: string | undefined
   readonly draft: Draft
   readonly faults: ReadonlyArray<Fault>
   readonly isOpen: boolean
@@ -32,7 +41,7 @@ const Translation = ({ at, draft, faults, isOpen, remove, row }: {
   const dir = isTag(row.locale) ? directionOf(row.locale) : "auto"
   const shown = row.locale === "" ? `locale ${at + 1}` : localeName(row.locale)
   const sourceOf = (name: string) => row.texts.find((text) => text.name === name)?.source ?? ""
-  const missing = draft.variables.filter(({ name, source }) => source !== "" && sourceOf(name.trim()) === "").length
+  const missing = missingIn(draft, row, defaultLocale)
   return (
     <details class="translation" name="translation" open={isOpen}>
       <summary>
@@ -101,6 +110,7 @@ export const LocalesCard = ({ button, draft, faults, locale, remove }: {
         {locales.map((row, at) => (
           <Translation
             at={at}
+            defaultLocale={locale?.default}
             draft={draft}
             faults={faults}
             isOpen={at === opened}
