@@ -45,16 +45,18 @@ const excerptAt = (source: string, detail: string): string | undefined => {
 }
 
 /** A control with its label, its hint and its faults. */
-export const Labelled = ({ children, excerptOf, faults, hint, id, label }: {
+export const Labelled = ({ children, excerptOf, faults, hint, id, isTitled = false, label }: {
   readonly id: string
   readonly label: string
   readonly hint?: ComponentChildren
   readonly faults: ReadonlyArray<Fault>
   readonly excerptOf?: string
+  /** Whether a title above shows the label. Default: false. */
+  readonly isTitled?: boolean
   readonly children: ComponentChildren
 }) => (
   <div class="field">
-    <label for={id}>{label}</label>
+    <label for={id} {...(isTitled ? { class: "visually-hidden" } : {})}>{label}</label>
     {hint !== undefined && <p class="hint" id={`${id}-hint`}>{hint}</p>}
     {children}
     <Wrong faults={faults} id={id} {...(excerptOf === undefined ? {} : { excerptOf })} />

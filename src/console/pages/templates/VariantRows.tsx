@@ -79,6 +79,7 @@ export const Variable = ({ at, faults, images, remove, row }: {
         label={shown === name ? `Liquid of ${shown}` : shown}
         faults={faults}
         excerptOf={row.source}
+        isTitled
       >
         <textarea
           class="mono source"
