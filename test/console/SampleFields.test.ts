@@ -35,6 +35,17 @@ describe("sampleFields", () => {
     )
   })
 
+  it("returns a number for a field that is counted, calculated with or compared with a number", () => {
+    assert.deepStrictEqual(
+      sampleFields([{
+        body: '{{ guests | plural: one: "guest", other: "guests" }} {{ limit | default: 10 | minus: used }}' +
+          "{% assign rest = seats | minus: taken %}{{ rest }}{% if level >= 2 %}{% endif %}{{ user | plus: 1 }}" +
+          '{{ title | append: "" }}',
+      }]),
+      { guests: 3, limit: 49.9, seats: 49.9, user: 49.9, title: "Title", used: 3, taken: 3, level: 3 },
+    )
+  })
+
   it("takes linear time for text that is nearly Liquid", () => {
     assert.deepStrictEqual(
       sampleFields([{

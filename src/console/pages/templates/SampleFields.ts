@@ -14,7 +14,7 @@ const examples: ReadonlyArray<readonly [RegExp, unknown]> = [
   [/country$/i, "Germany"],
 ]
 
-/** Examples by the first filter of an output, for names that say nothing. */
+/** Examples by the first of these filters, for names that say nothing. A filter of numbers needs a number. */
 const examplesByFilter: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ...["date", "time_zone"].map((filter) => [filter, "2026-11-15"] as const),
   ...[
@@ -31,12 +31,13 @@ const examplesByFilter: ReadonlyMap<string, unknown> = new Map<string, unknown>(
     "number_with_delimiter",
   ]
     .map((filter) => [filter, 49.9] as const),
+  ...["plural", "pluralize", "at_least", "at_most"].map((filter) => [filter, 3] as const),
 ])
 
 const exampleOf = (name: string, filter: string | undefined): unknown => {
   const found = examples.find(([pattern]) => pattern.test(name))
-  if (found !== undefined) return found[1]
   const fitting = examplesByFilter.get(filter ?? "")
+  if (found !== undefined && (typeof fitting !== "number" || typeof found[1] === "number")) return found[1]
   if (fitting !== undefined) return fitting
   const words = name.replaceAll(/[_-]+/g, " ").trim()
   return words === "" ? "example" : words[0]!.toUpperCase() + words.slice(1)
@@ -47,7 +48,15 @@ type Node = { readonly members: Map<string, Node>; isList: boolean; filter?: str
 const node = (): Node => ({ members: new Map(), isList: false })
 
 const path = String.raw`[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*`
-const output = new RegExp(String.raw`\{\{-?\s*(${path})(?:\s*\|\s*(\w+))?`, "g")
+const output = new RegExp(
+  String.raw`\{(?:\{-?|%-?\s*assign\s+[\w-]+\s*=)\s*(${path})((?:\s*\|[^|}]*)*)`,
+  "g",
+)
+/** A value that a filter of numbers takes, or that is compared with a number. */
+const counted = new RegExp(
+  String.raw`\|\s*(?:plus|minus|times|divided_by|modulo|at_least|at_most)\s*:\s*(${path})|(${path})\s*[<>]=?\s*\d`,
+  "g",
+)
 const loop = new RegExp(String.raw`\{%-?\s*(?:for|tablerow)\s+([A-Za-z_][\w-]*)\s+in\s+(${path})`, "g")
 const made = /\{%-?\s*(?:assign|capture|increment|decrement)\s+([A-Za-z_][\w-]*)/g
 /** A tag that renders a snippet, and a value that it passes. */
@@ -111,18 +120,18 @@ export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<stri
         items.set(name!, segments)
       }
     }
-    for (const pattern of [output, tested]) {
-      for (const [, text, filter] of source.matchAll(pattern)) {
-        const segments = resolve(text!)
-        if (segments !== undefined) put(segments, false, filter)
-      }
+    const find = (text: string, filter?: string) => {
+      const segments = resolve(text)
+      if (segments !== undefined) put(segments, false, filter)
     }
-    for (const [tag] of source.matchAll(renderTag)) {
-      for (const [, text] of tag.matchAll(passed)) {
-        const segments = resolve(text!)
-        if (segments !== undefined) put(segments, false)
-      }
+    for (const [, text, filters = ""] of source.matchAll(output)) {
+      find(text!, [...filters.matchAll(/\|\s*(\w+)/g)].find(([, name]) => examplesByFilter.has(name!))?.[1])
     }
+    for (const [tag] of source.matchAll(/\{[{%][^}]{0,2000}\}/g)) {
+      for (const [, argument, compared] of tag.matchAll(counted)) find((argument ?? compared)!, "plural")
+    }
+    for (const [, text] of source.matchAll(tested)) find(text!)
+    for (const [tag] of source.matchAll(renderTag)) for (const [, text] of tag.matchAll(passed)) find(text!)
   }
   const valueOf = (name: string, { filter, isList, members }: Node): unknown => {
     const one = members.size === 0
