@@ -9,6 +9,7 @@ import type { Reading } from "../intake/Sources.ts"
 import { decode as decodeMapping, dryRun } from "../intake/mapping/Mapping.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import { readCopy } from "../templates/CopyCsv.ts"
+import { applyTranslations } from "../templates/Translations.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import type { CheckKind, CheckRequest, Checks } from "../checking/Checks.ts"
 import { checkFile, checkJson } from "./Imports.ts"
@@ -48,6 +49,10 @@ const handlers: Handlers = {
       Object.entries(vars).map(([name, source]) => [name, convert(source, from, formats[name] ?? "text")]),
     ),
   copy: ({ text }) => readCopy(text),
+  strings: ({ template, text }) => {
+    const applied = applyTranslations(template, text)
+    return Result.isFailure(applied) ? { faults: applied.failure } : applied.success
+  },
   format: ({ as, snippets, templates }) => TemplateFile.format(templates, as, snippets),
   mapping: ({ body, headers, mapping, receivedAt }) => {
     const json = parsed(mapping, "")

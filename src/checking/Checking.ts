@@ -14,6 +14,7 @@ const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
   file: "5 seconds",
   convert: "2 seconds",
   copy: "2 seconds",
+  strings: "2 seconds",
   format: "5 seconds",
 }
 

@@ -1,5 +1,5 @@
 import type { Fault } from "../domain/Errors.ts"
-import type { Formats, Locales, TemplateInput, Vars } from "../domain/Template.ts"
+import type { Formats, Locales, Template, TemplateInput, Variant, Vars } from "../domain/Template.ts"
 import type { DryRun } from "../domain/DryRun.ts"
 import type { CopyPlatform } from "../domain/CopyPlatform.ts"
 import type { SourceId } from "../domain/Source.ts"
@@ -125,6 +125,13 @@ export interface CheckedImport<F> extends ReadImport<F> {
   readonly compiled: ReadonlyArray<CompiledSource>
 }
 
+/** The variants of a template that a file of strings changes. */
+export interface Translated {
+  readonly variants: ReadonlyArray<Variant>
+  /** The line of each translation in the file, by variant, locale and variable as JSON. */
+  readonly lines: ReadonlyMap<string, number>
+}
+
 /** The work of the checking process, by kind. */
 export interface Checks {
   /** Parses and renders the Liquid of variants, without fields. Returns faults and warnings by variant. */
@@ -150,6 +157,11 @@ export interface Checks {
   }
   /** Reads copy as CSV. */
   readonly copy: { readonly request: { readonly text: string }; readonly answer: ReadCopy }
+  /** Applies a file of strings to a template. */
+  readonly strings: {
+    readonly request: { readonly template: Template; readonly text: string }
+    readonly answer: { readonly faults: ReadonlyArray<Fault> } | Translated
+  }
   /** Writes templates as a file. */
   readonly format: {
     readonly request: {

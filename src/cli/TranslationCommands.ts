@@ -1,7 +1,6 @@
-import { Console, Effect, Result } from "effect"
+import { Console, Effect } from "effect"
 import type { Fault } from "../domain/Errors.ts"
-import { inputOf } from "../templates/TemplateFile.ts"
-import { applyTranslations, translationFormats, writeTranslations } from "../templates/Translations.ts"
+import { translationFormats } from "../templates/Translations.ts"
 import { commandGroup, steps } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
 import { argument, choice, out, template, texts } from "./Flags.ts"
@@ -30,15 +29,10 @@ export const stringsCommand = commandGroup("strings", "Texts of a template for t
     ),
     out,
   }, function* (client, { format = "csv", locales = [], out, template: id }) {
-    const template = yield* client.getTemplate({ params: { org: yield* organization, template: id } })
-    const { locale } = template
-    if (locale === null) {
-      return yield* new CommandFailed({
-        message: `The template ${id} has one locale. Set its locale first: parlance template update ${id} --locale ` +
-          "attribute=language,default=en",
-      })
-    }
-    const written = writeTranslations({ ...template, locale }, locales, format)
+    const { text: written } = yield* client.exportStrings({
+      params: { org: yield* organization, template: id },
+      query: { format, ...(locales.length === 0 ? {} : { locales: locales.join(",") }) },
+    })
     if (yield* printOrWrite(out, written)) yield* Console.log(`Wrote the strings of ${id} to ${out}`)
   }).examples("parlance template strings export welcome --locale de --format xliff --out de.xlf").silent(),
 
@@ -47,30 +41,22 @@ export const stringsCommand = commandGroup("strings", "Texts of a template for t
     file: argument("file", "CSV, or XLIFF 1.2 or 2.0; - for standard input"),
     dryRun,
   }, function* (client, { dryRun, file, template: id }) {
-    const params = { org: yield* organization }
-    const content = yield* readText(file)
-    const template = yield* client.getTemplate({ params: { ...params, template: id } })
-    const applied = applyTranslations(template, content)
-    if (Result.isFailure(applied)) return yield* refused(file, applied.failure)
-    const { faultAt, variants } = applied.success
-    const result = yield* client.importTemplates({
-      params,
+    return yield* client.importStrings({
+      params: { org: yield* organization, template: id },
       query: dryRun ? { dry_run: "true" } : {},
-      payload: { templates: [inputOf({ ...template, variants })] },
+      payload: { text: yield* readText(file) },
     }).pipe(
       Effect.mapError((error) =>
-        error._tag === "InvalidRequest" && error.errors !== undefined ? refused(file, error.errors.map(faultAt)) : error
+        error._tag === "InvalidRequest" && error.errors !== undefined ? refused(file, error.errors) : error
       ),
     )
-    return { result, variants: variants.length }
   })
-    .result(({ result }) => result)
     .examples("parlance template strings import welcome de.xlf --dry-run")
-    .change((imported, { dryRun, template }, { variants }) =>
+    .change((imported, { dryRun, template }) =>
       dryRun
         ? dryRunText(imported)
-        : imported.updated.length > 0
-        ? `Translated ${variants === 1 ? "1 variant" : `${variants} variants`} of ${template}`
+        : "variants" in imported && imported.variants > 0
+        ? `Translated ${imported.variants === 1 ? "1 variant" : `${imported.variants} variants`} of ${template}`
         : "The file changes nothing"
     ),
 })

@@ -72,6 +72,8 @@ export const flashes: Readonly<Record<string, string>> = {
   "snippet-dismissed": "The proposed change has been dismissed.",
   "snippet-proposed": "The change has been proposed. It goes live once somebody else approves it.",
   "snippet-saved": "The snippet has been saved. Messages follow within 5 seconds.",
+  "strings-imported": "The translations have been imported.",
+  "strings-unchanged": "The file changes nothing.",
   "source-disabled": "The source has been disabled. Its webhooks are refused.",
   "share-revoked": "The link no longer works.",
   "source-enabled": "The source has been enabled.",

@@ -7,6 +7,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/templates\/[^/]+\/send-times/, "guide/results#send-times"],
   [/^\/templates\/[^/]+\/comments/, "guide/team#comments"],
   [/^\/reviews/, "guide/team#approval"],
+  [/^\/templates\/[^/]+\/strings/, "guide/templates#strings-for-translators"],
   [/^\/templates\/[^/]+\/audience/, "guide/marketers#audience-and-schedule"],
   [/^\/templates\/[^/]+\/variants/, "guide/templates#liquid"],
   [/^\/templates/, "guide/marketers#your-first-template"],

@@ -3,7 +3,14 @@ import { SqlClient } from "effect/sql"
 import { memberEmails } from "../accounts/MemberEmails.ts"
 import { Checking, type CheckStopped, stoppedFault } from "../checking/Checking.ts"
 import type { Checks, Sources } from "../checking/Checks.ts"
-import { ChangeProposed, ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
+import {
+  ChangeProposed,
+  ChecksBusy,
+  type Fault,
+  InvalidInput,
+  type OrganizationNotFound,
+  TemplateNotFound,
+} from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { SnippetFileInput } from "../domain/Snippet.ts"
 import type { Template, TemplateInput } from "../domain/Template.ts"
@@ -31,7 +38,9 @@ import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./
 import type { FileFault } from "../text/TextFaults.ts"
 import { Snippets } from "./Snippets.ts"
 import { holdSnippets, readSnippetsIn, withSnippets } from "./SnippetRows.ts"
+import { inputOf } from "./TemplateFile.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
+import { atTranslation } from "./Translations.ts"
 
 /** Result of an import, by template id. A template that equals its import is `unchanged`. */
 export interface Imported {
@@ -242,6 +251,27 @@ const copyImporter = (sql: SqlClient.SqlClient, checking: Checking["Service"], i
     Effect.catchTag("SqlError", Effect.die),
   )
 
+/** Imports the strings of a template. */
+const stringsImporter = (sql: SqlClient.SqlClient, checking: Checking["Service"], importPlaced: ImportPlaced) =>
+  Effect.fn("TemplateImports.importStrings")(
+    function* (org: OrgSlug, id: string, text: string, { dryRun = false }: ImportOptions = {}) {
+      const template = (yield* readTemplates(sql, org, [id]))[0] ?? (yield* new TemplateNotFound({ id }))
+      const translated = yield* checking.run(org, "strings", { template, text }).pipe(
+        Effect.catchTag(
+          "WorkFailed",
+          (failure) =>
+            Effect.succeed({ faults: [{ pointer: "", detail: `${stoppedFault(failure)}: send fewer locales` }] }),
+        ),
+      )
+      if ("faults" in translated) return yield* new InvalidInput({ faults: translated.faults })
+      const { variants } = translated
+      const templates = [inputOf({ ...template, variants })]
+      const imported = yield* importPlaced(org, { templates }, dryRun, (fault) => atTranslation(translated, fault))
+      return { ...imported, variants: imported.changes.length === 0 ? 0 : variants.length }
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
 /**
  * Brings templates to the state that an import describes, all or nothing: missing templates are created, existing ones
  * changed, and variants that the import does not name stay unchanged. Limits: 1,000 templates and 2,000 variants. An
@@ -270,6 +300,20 @@ export class TemplateImports extends Context.Service<TemplateImports, {
     csv: string,
     options?: ImportOptions,
   ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy | ChangeProposed>
+  /**
+   * Imports the translations of a template as CSV or XLIFF: see `applyTranslations`. Returns also the number of variants
+   * with translations. Fails with `TemplateNotFound`, with `InvalidInput` and every fault at its line, and with
+   * `ChecksBusy` if too many checks are waiting.
+   */
+  readonly importStrings: (
+    org: OrgSlug,
+    template: string,
+    text: string,
+    options?: ImportOptions,
+  ) => Effect.Effect<
+    Imported & { readonly variants: number },
+    OrganizationNotFound | TemplateNotFound | InvalidInput | ChecksBusy | ChangeProposed
+  >
   /**
    * Imports a template file: see `TemplateFile.readFile`. Fails with `OrganizationNotFound` for an unknown
    * organization, `FileRefused` with every fault of an invalid file, and `ChecksBusy` if too many checks are waiting.
@@ -396,8 +440,8 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         (org: OrgSlug, json: unknown, { dryRun = false }: ImportOptions = {}) =>
           importPlaced(org, json, dryRun, (fault) => fault),
       )
-
       const importCopy = copyImporter(sql, checking, importPlaced)
+      const importStrings = stringsImporter(sql, checking, importPlaced)
 
       const importFile = Effect.fn("TemplateImports.importFile")(function* (
         org: OrgSlug,
@@ -438,7 +482,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         },
       )
 
-      return TemplateImports.of({ importJson, importCopy, importFile, importAll })
+      return TemplateImports.of({ importJson, importCopy, importStrings, importFile, importAll })
     }),
   )
 }

@@ -3,18 +3,26 @@ import type { Fault } from "../domain/Errors.ts"
 import { localeFault } from "../domain/Locale.ts"
 import { csvLine, excelLength, spreadsheetText, textOfSpreadsheet } from "../text/Csv.ts"
 import { csvRows } from "../text/CsvRows.ts"
-import { atLine, type ReadTranslation, type TranslationFile } from "./TranslationUnits.ts"
+import { atLine, type ReadTranslation, stampOf, type TranslationFile } from "./TranslationUnits.ts"
 
 // Strings as CSV: a row for each text, and a column for each locale.
 
+/** The last column: what each translation was when the file was exported, such as `de:x7Fb2Qk1 fr:-`. */
+const stamps = "exported"
+
 /** Writes strings for a spreadsheet: texts that would run as a formula begin with an apostrophe. */
 export const writeTranslationCsv = ({ defaultLocale, locales, units }: TranslationFile): string =>
-  csvLine(["variant", "variable", defaultLocale, ...locales]) +
+  csvLine(["variant", "variable", defaultLocale, ...locales, stamps]) +
   units.map(({ source, targets, variable, variant }) =>
-    csvLine(
-      [variant, variable, source, ...locales.map((tag) => targets.get(tag) ?? "")].map(spreadsheetText),
-    )
+    csvLine([
+      ...[variant, variable, source, ...locales.map((tag) => targets.get(tag) ?? "")].map(spreadsheetText),
+      locales.map((tag) => `${tag}:${stampOf(targets.get(tag))}`).join(" "),
+    ])
   ).join("")
+
+/** Whether a column has no translations. */
+const isFixed = (name: string, defaultLocale: string): boolean =>
+  ["", "variant", "variable", stamps, defaultLocale].includes(name)
 
 /** Reads the columns of the header, or returns its faults. */
 const columnsOf = (header: ReadonlyArray<string>, line: number, defaultLocale: string) => {
@@ -28,7 +36,7 @@ const columnsOf = (header: ReadonlyArray<string>, line: number, defaultLocale: s
   names.forEach((name, at) => {
     if (name === "" && header.slice(at).every((rest) => rest.trim() === "")) return
     if (names.indexOf(name) < at) faults.push(atLine(line, `the column ${JSON.stringify(name)} occurs twice`))
-    if (name === "variant" || name === "variable" || name === defaultLocale) return
+    if (isFixed(name, defaultLocale)) return
     const fault = localeFault(name)
     if (fault !== undefined) faults.push(atLine(line, `the column ${JSON.stringify(name)} ${fault}`))
   })
@@ -58,8 +66,10 @@ export const readTranslationCsv = (
         atLine(line, `the column ${names[cut]} has ${excelLength} characters, where Excel cuts a cell: use XLIFF`),
       )
     }
-    return names.filter((name) => name !== "" && name !== "variant" && name !== "variable" && name !== defaultLocale)
+    const exported = new Map(valueOf(values, stamps).split(" ").map((one) => one.split(":") as [string, string]))
+    return names.filter((name) => !isFixed(name, defaultLocale))
       .map((locale) => ({
+        stamp: exported.get(locale),
         line,
         locale,
         variant: valueOf(values, "variant").trim(),

@@ -1,4 +1,5 @@
 import type { Fault } from "../domain/Errors.ts"
+import { sha256 } from "../text/Sha256.ts"
 
 // The texts and translations of a file of strings.
 
@@ -22,7 +23,13 @@ export interface ReadTranslation {
   /** The text in the default locale when the file was exported. */
   readonly source: string
   readonly target: string
+  /** The stamp of the translation when the file was exported. Undefined if the file has none. */
+  readonly stamp: string | undefined
 }
+
+/** Returns a text that differs for another translation: 8 letters and digits, or `-` for none. */
+export const stampOf = (target: string | undefined): string =>
+  target === undefined ? "-" : sha256(target.replaceAll("\r\n", "\n").trim()).slice(0, 8)
 
 /** The file of a template. */
 export interface TranslationFile {

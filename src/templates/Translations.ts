@@ -1,9 +1,10 @@
 import { Result } from "effect"
+import type { Translated } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
-import { isTranslatable } from "../domain/Locale.ts"
+import { isTranslatable, missingTexts } from "../domain/Locale.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 import { pointerParts } from "../domain/Difference.ts"
-import { atLine, type ReadTranslation, type TranslationUnit } from "./TranslationUnits.ts"
+import { atLine, type ReadTranslation, stampOf, type TranslationUnit } from "./TranslationUnits.ts"
 import { readTranslationCsv, writeTranslationCsv } from "./TranslationCsv.ts"
 import { readXliff, writeXliff } from "./Xliff.ts"
 
@@ -52,6 +53,71 @@ export const writeTranslations = (
   return format === "csv" ? writeTranslationCsv(file) : writeXliff(file)
 }
 
+/** A text without a translation, not even by fallback. */
+export interface MissingTranslation {
+  readonly copy_id: string
+  readonly variable: string
+}
+
+/** The translations of a template to one locale. */
+export interface LocaleProgress {
+  readonly locale: string
+  /** Number of texts with words. */
+  readonly texts: number
+  readonly missing: ReadonlyArray<MissingTranslation>
+}
+
+/** Returns the missing translations of a template by locale. */
+export const progressOf = (
+  { locale, variants }: Template,
+  locales: ReadonlyArray<string>,
+): ReadonlyArray<LocaleProgress> => {
+  const texts = variants.reduce((sum, { vars }) => sum + Object.values(vars).filter(isTranslatable).length, 0)
+  return locales.map((tag) => ({
+    locale: tag,
+    texts,
+    missing: variants.flatMap((variant) =>
+      missingTexts(variant, tag, locale?.default).map((variable) => ({ copy_id: variant.id, variable }))
+    ),
+  }))
+}
+
+const normal = (text: string) => text.replaceAll("\r\n", "\n").trim()
+
+/** Maximum number of characters of a stored translation in a fault. */
+const shownLength = 200
+
+/** Returns the reason why a file would overwrite a translation that is newer than the file. */
+const changedSince = ({ locales }: Variant, { locale, stamp, target, variable }: ReadTranslation) => {
+  const stored = locales[locale]?.[variable]
+  if (stamp === undefined || stamp === stampOf(stored) || normal(stored ?? "") === normal(target)) return undefined
+  return `the translation of ${variable} to ${locale} has changed since the strings were exported: it is ${
+    stored === undefined ? "removed" : `now ${JSON.stringify(stored.slice(0, shownLength))}`
+  }. Write this text into the file to keep it, or export the strings again`
+}
+
+/** The strings of a template as a file. */
+interface ExportedStrings {
+  readonly text: string
+  readonly locales: ReadonlyArray<LocaleProgress>
+}
+
+/** Writes the strings of a template. Default of `locales`: every locale with texts. Fails without a locale. */
+export const exportStrings = (
+  template: Template,
+  locales: ReadonlyArray<string>,
+  format: TranslationFormat,
+): Result.Result<ExportedStrings, Fault> => {
+  const { locale } = template
+  if (locale === null) {
+    const detail = "The template has one locale: set where a request has the person's locale first, in its settings"
+    return Result.fail({ pointer: "", detail })
+  }
+  const tags = locales.length > 0 ? locales : localesOfTemplate(template)
+  const text = writeTranslations({ ...template, locale }, tags, format)
+  return Result.succeed({ text, locales: progressOf(template, tags) })
+}
+
 const faultOf = (template: Template, one: ReadTranslation): string | undefined => {
   const { locale, source, variable, variant: id } = one
   const variant = template.variants.find((variant) => variant.id === id)
@@ -62,24 +128,23 @@ const faultOf = (template: Template, one: ReadTranslation): string | undefined =
   if (locale === template.locale?.default) {
     return `"${locale}" is the default locale, whose texts are changed in the editor`
   }
-  return variant.vars[variable]!.replaceAll("\r\n", "\n").trim() === source.replaceAll("\r\n", "\n").trim()
-    ? undefined
+  return normal(variant.vars[variable]!) === normal(source)
+    ? changedSince(variant, one)
     : `the text of ${variable} has changed since the strings were exported: export them again, and translate the new text`
 }
 
-/** The variants of a template with the translations of a file. */
-interface Translated {
-  /** The variants that the file changes. */
-  readonly variants: ReadonlyArray<Variant>
-  /** Returns a fault of these variants at its line in the file. */
-  readonly faultAt: (fault: Fault) => Fault
+/** Returns a fault of the variants of an import at its line in the file of strings. */
+export const atTranslation = ({ lines, variants }: Translated, fault: Fault): Fault => {
+  const [, , , at = "", , locale = "", variable = ""] = pointerParts(fault.pointer)
+  const line = lines.get(JSON.stringify([variants[Number(at)]?.id, locale, variable]))
+  return line === undefined ? fault : atLine(line, `${variable} (${locale}): ${fault.detail}`)
 }
 
 /**
  * Reads a file of strings, CSV or XLIFF 1.2 or 2.0, and applies its translations to a template. Empty translations
  * change nothing. Line ends become the line ends of the text in the default locale. Returns every fault, up to 1,000: a
- * file that cannot be read, an unknown variant or variable, a locale that does not exist, a text that has changed since
- * the export, and a text that is translated twice.
+ * file that cannot be read, an unknown variant or variable, a locale that does not exist, a text or a translation that has
+ * changed since the export, and a text that is translated twice.
  */
 export const applyTranslations = (
   template: Template,
@@ -119,13 +184,5 @@ export const applyTranslations = (
     for (const [tag, texts] of Object.entries(added)) locales[tag] = { ...locales[tag], ...texts }
     return [{ ...variant, locales }]
   })
-  return Result.succeed({
-    variants,
-    faultAt: (fault) => {
-      const [, , , at = "", , locale = "", variable = ""] = pointerParts(fault.pointer)
-      const variant = variants[Number(at)]?.id
-      const line = lines.get(JSON.stringify([variant, locale, variable]))
-      return line === undefined ? fault : atLine(line, `${variable} (${locale}): ${fault.detail}`)
-    },
-  })
+  return Result.succeed({ variants, lines })
 }

@@ -2,7 +2,7 @@ import { Result } from "effect"
 import { Parser } from "htmlparser2"
 import type { Fault } from "../domain/Errors.ts"
 import { localeFault } from "../domain/Locale.ts"
-import { atLine, type ReadTranslation, type TranslationFile } from "./TranslationUnits.ts"
+import { atLine, type ReadTranslation, stampOf, type TranslationFile } from "./TranslationUnits.ts"
 
 // Strings as XLIFF. Version 1.2 is written, because translation tools read it most widely. Versions 1.2 and 2 are read.
 
@@ -23,6 +23,7 @@ export const writeXliff = ({ defaultLocale, locales, template, units }: Translat
     return `      <trans-unit id="${escaped(variable)}" xml:space="preserve"${isHtml ? ' datatype="html"' : ""}>\n` +
       `        <source>${escaped(source)}</source>\n` +
       (target === undefined ? "" : `        <target state="translated">${escaped(target)}</target>\n`) +
+      `        <note from="parlance">exported:${stampOf(target)}</note>\n` +
       "      </trans-unit>\n"
   }
   const files = locales.flatMap((tag) =>
@@ -51,6 +52,7 @@ interface Unit {
   readonly id: string
   source: string
   target: string
+  note: string
   segments: number
   targets: number
   /** The state of the last segment or target. */
@@ -67,7 +69,7 @@ class Reader {
   #target = ""
   #variant = ""
   #unit: Unit | undefined
-  #into: "source" | "target" | undefined
+  #into: "note" | "source" | "target" | undefined
 
   constructor(readonly lineNow: () => number) {}
 
@@ -107,6 +109,7 @@ class Reader {
           id: attributes["id"] ?? "",
           source: "",
           target: "",
+          note: "",
           segments: 0,
           targets: 0,
           state: "",
@@ -118,6 +121,7 @@ class Reader {
           this.#unit.state = attributes["state"] ?? ""
         }
         return
+      case "note":
       case "source":
       case "target":
         if (this.#open.includes("alt-trans")) return
@@ -150,9 +154,9 @@ class Reader {
   close(name: string, isCut: boolean): void {
     if (isCut) this.fault(`the element <${name}> is not closed: the file may be cut`)
     this.#open.pop()
-    if (name === "source" || name === "target") this.#into = undefined
+    if (name === "note" || name === "source" || name === "target") this.#into = undefined
     if ((name !== "trans-unit" && name !== "unit") || this.#unit === undefined) return
-    const { id, line, segments, source, state, target, targets } = this.#unit
+    const { id, line, note, segments, source, state, target, targets } = this.#unit
     if (targets > 0 && targets < segments) {
       this.fault(`the unit ${JSON.stringify(id)} is translated in part: translate all of its segments, or none`)
     }
@@ -164,6 +168,7 @@ class Reader {
       locale: this.#target,
       source,
       target: isCopy ? "" : target,
+      stamp: /\bexported:(\S+)/.exec(note)?.[1],
     })
     this.#unit = undefined
   }

@@ -10,6 +10,7 @@ const password = "four unrelated words here"
 const welcome = {
   id: "welcome",
   name: "Welcome",
+  locale: { attribute: "language", default: "en" },
   variants: [
     { id: "a", vars: { subject: "Hello" } },
     { id: "b", vars: { subject: "Welcome" } },
@@ -32,6 +33,10 @@ const samples: Readonly<Record<string, { readonly path: string; readonly body?: 
   importCopy: {
     path: "/organizations/ORG/templates/import-copy",
     body: { csv: "template,variant,subject\nwelcome,a,Imported\n" },
+  },
+  importStrings: {
+    path: `${at}/strings`,
+    body: { text: "variant,variable,en,de\na,subject,Hello,Hallo\n" },
   },
   changeTemplates: { path: "/organizations/ORG/templates/batch", body: { ids: ["welcome"], active: false } },
   updateTemplate: { path: at, body: { objective: "conversion" } },

@@ -20,6 +20,7 @@ const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
     "createTemplate",
     "importTemplates",
     "importCopy",
+    "importStrings",
     "changeTemplates",
     "updateTemplate",
     "deleteTemplate",

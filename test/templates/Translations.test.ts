@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import type { Template } from "../../src/domain/Template.ts"
-import { applyTranslations, writeTranslations } from "../../src/templates/Translations.ts"
+import { applyTranslations, atTranslation, exportStrings, writeTranslations } from "../../src/templates/Translations.ts"
+import { stampOf } from "../../src/templates/TranslationUnits.ts"
 import { variant } from "../results/Samples.ts"
 
 const template = {
@@ -33,8 +34,10 @@ describe("strings as CSV", () => {
   it("have a row for each text with words, and a column for each locale", () => {
     assert.strictEqual(
       csv,
-      'variant,variable,en,de,fr\r\nwarm,subject,"Hello & ""bye"" <b>",Hallo,\r\n' +
-        'warm,body,"<p>Hi {{ name }},\nall</p>",,\r\ncold,subject,\'=SUM(A1) now,,\r\n',
+      `variant,variable,en,de,fr,exported\r\nwarm,subject,"Hello & ""bye"" <b>",Hallo,,de:${
+        stampOf("Hallo")
+      } fr:-\r\n` +
+        'warm,body,"<p>Hi {{ name }},\nall</p>",,,de:- fr:-\r\ncold,subject,\'=SUM(A1) now,,,de:- fr:-\r\n',
     )
   })
 
@@ -48,8 +51,9 @@ describe("strings as CSV", () => {
   })
 
   it("have the lines of faults that are found in the translated variants", () => {
-    const { faultAt } = Result.getOrThrow(applyTranslations(template, csv))
-    assert.deepStrictEqual(faultAt({ pointer: "/templates/0/variants/0/locales/de/subject", detail: "is wrong" }), {
+    const translated = Result.getOrThrow(applyTranslations(template, csv))
+    const fault = { pointer: "/templates/0/variants/0/locales/de/subject", detail: "is wrong" }
+    assert.deepStrictEqual(atTranslation(translated, fault), {
       pointer: "/line/2",
       detail: "subject (de): is wrong",
     })
@@ -74,6 +78,42 @@ describe("strings as CSV", () => {
       [`${csv}${csv.split("\r\n")[1]}\r\n`, /repeats the translation of line 2/],
     ]
     for (const [text, fault] of refused) assert.match(faultsOf(text).join("\n"), fault)
+  })
+})
+
+describe("strings that were exported before another change", () => {
+  const since = (de: Record<string, string>) =>
+    ({ ...template, variants: [{ ...template.variants[0]!, locales: { de } }, template.variants[1]!] }) as Template
+  const applied = (changed: Template, text: string) => applyTranslations(changed, text)
+  const newer = /the translation of subject to de has changed since the strings were exported: it is now "Servus"/
+
+  it.each(["csv", "xliff"] as const)("are refused in %s where they would overwrite a newer translation", (format) => {
+    const file = writeTranslations(template, ["de"], format)
+    const refused = applied(since({ subject: "Servus" }), file)
+    assert.match(Result.isFailure(refused) ? refused.failure.map(({ detail }) => detail).join() : "", newer)
+    const removed = applied(since({}), file)
+    assert.match(Result.isFailure(removed) ? removed.failure[0]!.detail : "", /it is removed/)
+    const merged = applied(since({ subject: "Servus" }), file.replace("Hallo", "Servus"))
+    assert.isTrue(Result.isSuccess(merged))
+    const other = applied(since({ subject: "Hallo", body: "<p>Neu</p>" }), file.replace("Hallo", "Grüezi"))
+    assert.deepStrictEqual(Result.getOrThrow(other).variants[0]!.locales, {
+      de: { subject: "Grüezi", body: "<p>Neu</p>" },
+    })
+  })
+
+  it("are imported without a check if the file has no stamps", () => {
+    const file = "variant,variable,en,de\ncold,subject,'=SUM(A1) now,Jetzt\n"
+    assert.deepStrictEqual(localesOf(file), { cold: { de: { subject: "Jetzt" } } })
+  })
+
+  it("name the missing translations of each locale", () => {
+    const { locales } = Result.getOrThrow(exportStrings(template, ["de", "de-AT"], "csv"))
+    assert.deepStrictEqual(locales.map(({ locale, missing, texts }) => [locale, texts, missing.length]), [
+      ["de", 3, 2],
+      ["de-AT", 3, 2],
+    ])
+    assert.deepStrictEqual(locales[0]!.missing[0], { copy_id: "warm", variable: "body" })
+    assert.isTrue(Result.isFailure(exportStrings({ ...template, locale: null }, [], "csv")))
   })
 })
 

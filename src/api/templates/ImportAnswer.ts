@@ -30,6 +30,11 @@ const importAnswer = {
 
 /** The templates that an import changed. */
 export const ImportAnswer = Schema.Struct(importAnswer)
+/** The translations that an import changed. */
+export const StringsAnswer = Schema.Struct({
+  ...importAnswer,
+  variants: described(Schema.Int, "Number of variants with translations in the file. 0 if the file changes nothing"),
+}).annotate({ identifier: "StringsImport" })
 /** An import that awaits approval. */
 export const ProposedImport = Schema.Struct({ ...importAnswer, ...WaitingChange.fields }).annotate({
   identifier: "ProposedImport",

@@ -50,6 +50,12 @@ const templates = async ({ call }: Stage) => {
   })
   await call("GET", `${org}/templates/cart`)
   await call("PATCH", `${org}/templates/cart`, { body: { name: "Cart reminder, autumn" } })
+  const locale = { attribute: "language", default: "en" }
+  await call("PATCH", `${org}/templates/cart`, { body: { locale }, unrecorded: true })
+  const strings = `${org}/templates/cart/strings`
+  const { text } = await call("GET", strings, { query: { locales: "de" } })
+  await call("POST", strings, { query: { dry_run: "true" }, body: { text } })
+  await call("PATCH", `${org}/templates/cart`, { body: { locale: null }, unrecorded: true })
   const variants = `${org}/templates/cart/variants`
   await call("POST", variants, {
     body: {

@@ -388,6 +388,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
       actions: (
         <>
           {template.variants.length !== 0 && create}
+          {template.locale !== null && <a class="button" href={`${here}/strings`}>Translations</a>}
           <a class="button" href={`${here}/export`}>Export</a>
           {can("createTemplate") && <PostButton to={`${here}/duplicate`}>Duplicate</PostButton>}
         </>

@@ -8,6 +8,7 @@ import * as TemplateHistoryPages from "./TemplateHistoryPages.tsx"
 import * as TemplateListPages from "./TemplateListPages.tsx"
 import * as TemplatePages from "./TemplatePages.tsx"
 import * as TemplateSettingsPages from "./TemplateSettingsPages.tsx"
+import * as TranslationPages from "./TranslationPages.tsx"
 import * as VariantPages from "./VariantPages.tsx"
 import * as VersionPages from "./VersionPages.tsx"
 
@@ -20,6 +21,7 @@ export const layer = Layer.mergeAll(
   AudiencePages.layer,
   TemplateHistoryPages.layer,
   TemplateSettingsPages.layer,
+  TranslationPages.layer,
   VariantPages.layer,
   DraftPages.layer,
   VersionPages.layer,
