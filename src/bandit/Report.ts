@@ -2,6 +2,8 @@ import { contextsOf } from "./Contexts.ts"
 import { type ComponentEffect, componentEffects } from "./ComponentReport.ts"
 import { type ModelSnapshot, possible, possibleInterval } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
+import { nothing } from "../domain/SendNothing.ts"
+import { type Choices, personalPlaces, type PersonalReport, personalReport } from "./Personal.ts"
 import { reportModels } from "./ReportModels.ts"
 import { drawValues } from "./SendNothing.ts"
 import { seededNormal } from "./SeededNormal.ts"
@@ -58,6 +60,8 @@ export interface ReportAnswer {
   /** In the order of the request. */
   readonly groups: ReadonlyArray<{ readonly name: string; readonly variants: ReadonlyArray<SharedVariant> }>
   readonly components: ReadonlyArray<ComponentEffect>
+  /** Absent without traffic, with fewer than two eligible variants, and if nothing is one of them. */
+  readonly personal?: PersonalReport
 }
 
 const mostDraws = 4000
@@ -75,28 +79,36 @@ const keptNumbers = 1_000_000
 const weightBudget = 40_000
 const fewestContexts = 20
 
-/** Average share of each variant over the contexts of a group, weighted by their traffic. */
-const sharesOf = ({ eligible, floor, ids, model, narrowed = [], runnerUpFloor }: ReportRequest) => {
+/** Returns the function that finds the choices in the contexts with traffic: most traffic first, within the budget. */
+const choicesOf = ({ eligible, floor, ids, model, narrowed = [], runnerUpFloor }: ReportRequest) => {
   const policy = new Policy(model, floor, runnerUpFloor)
-  const index = new Map(ids.map((id, v) => [id, v]))
   const everywhere = eligibleSet(eligible)
   const sets = new Map<string, EligibleSet>(narrowed.map(({ context, eligible }) => [context, eligibleSet(eligible)]))
   const most = Math.max(fewestContexts, Math.floor(weightBudget / Math.max(1, ids.length)))
-  return (parts: ReadonlyArray<ContextTraffic>): Float64Array => {
-    const shares = new Float64Array(ids.length)
+  return (parts: ReadonlyArray<ContextTraffic>): Choices => {
     const traffic = parts.filter(({ sends }) => sends > 0).sort((a, b) => b.sends - a.sends).slice(0, most)
-    let total = 0
-    for (const { cell, sends } of traffic.length > 0 ? traffic : [{ cell: "", sends: 1 }]) {
-      const choice = policy.choice(policy.contexts.parse(cell), sets.get(cell) ?? everywhere)
-      if (choice.ids.length === 0) continue
-      total += sends
-      choice.ids.forEach((id, i) => {
-        const v = index.get(id)
-        if (v !== undefined) shares[v] = shares[v]! + sends * choice.weights[i]!
-      })
-    }
-    return total > 0 ? shares.map((share) => share / total) : shares
+    const choices = (traffic.length > 0 ? traffic : [{ cell: "", sends: 1 }]).map(({ cell }) =>
+      policy.choice(policy.contexts.parse(cell), sets.get(cell) ?? everywhere)
+    )
+    return { traffic, choices }
   }
+}
+
+/** Average share of each variant over the contexts, weighted by their traffic. */
+const sharesIn = (ids: ReadonlyArray<string>, { choices, traffic }: Choices): Float64Array => {
+  const index = new Map(ids.map((id, v) => [id, v]))
+  const shares = new Float64Array(ids.length)
+  let total = 0
+  choices.forEach((choice, at) => {
+    if (choice.ids.length === 0) return
+    const sends = traffic[at]?.sends ?? 1
+    total += sends
+    choice.ids.forEach((id, i) => {
+      const v = index.get(id)
+      if (v !== undefined) shares[v] = shares[v]! + sends * choice.weights[i]!
+    })
+  })
+  return total > 0 ? shares.map((share) => share / total) : shares
 }
 
 /** Returns the numbers of draws for the whole and for each group, within the budgets of time and memory. */
@@ -147,15 +159,18 @@ export const report = (request: ReportRequest): ReportAnswer => {
   const { eligible, groups, ids, model, seed } = request
   const contexts = request.contexts ?? model.traffic
   const draws = drawsOf(request, contexts.length)
+  const contenders = new Set(eligible)
+  const choices = choicesOf(request)
+  const present = choices(contexts)
+  const isPersonal = contenders.size > 1 && present.traffic.length > 0 && !contenders.has(nothing)
   const [whole, ...parts] = drawAll(model, ids, seed, [
     { traffic: contexts, draws: draws.whole },
     ...groups.map((group) => ({ traffic: group.contexts, draws: draws.group })),
+    ...isPersonal ? personalPlaces(present, Math.min(draws.whole, groupDraws)) : [],
   ])
-  const contenders = new Set(eligible)
-  const shares = sharesOf(request)
   const posteriors = new Map(model.variants.map((variant) => [variant.id, variant]))
-  const shared = (variants: ReadonlyArray<VariantReport>, traffic: ReadonlyArray<ContextTraffic>) => {
-    const share = shares(traffic)
+  const shared = (variants: ReadonlyArray<VariantReport>, choices: Choices) => {
+    const share = sharesIn(ids, choices)
     return variants.map((variant, v): SharedVariant => ({
       ...variant,
       rate: possible(model, variant.rate),
@@ -167,12 +182,13 @@ export const report = (request: ReportRequest): ReportAnswer => {
   return {
     overall: {
       ...comparison,
-      variants: shared(variants, contexts),
+      variants: shared(variants, present),
     },
     groups: groups.map(({ contexts, name }, g) => ({
       name,
-      variants: shared(estimateRates(ids, parts[g]!, contenders), contexts),
+      variants: shared(estimateRates(ids, parts[g]!, contenders), choices(contexts)),
     })),
     components: componentEffects(model),
+    ...isPersonal ? { personal: personalReport(ids, contenders, parts.slice(groups.length)) } : {},
   }
 }

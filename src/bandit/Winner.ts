@@ -74,6 +74,11 @@ export interface ContextTraffic {
 export interface Place {
   readonly traffic: ReadonlyArray<ContextTraffic>
   readonly draws: number
+  /**
+   * By variant, the part of its rate that counts in each context of `traffic`, 0 to 1. A missing variant counts nowhere.
+   * Default: all of it.
+   */
+  readonly parts?: ReadonlyMap<string, Float64Array>
 }
 
 /** Places over one list of distinct contexts, laid out for a loop over the draws. */
@@ -83,10 +88,15 @@ interface Layout {
    */
   readonly coefficients: Int32Array
   readonly starts: Int32Array
-  /** For each place, its contexts, each with its share of the traffic times its base rate, and the number of draws. */
-  readonly places: ReadonlyArray<
-    { readonly contexts: Int32Array; readonly shares: Float64Array; readonly draws: number }
-  >
+  /**
+   * For each place, its contexts and the number of draws. `sharesOf` returns the share of each context in the traffic,
+   * times its base rate and the part of it that counts for the variant.
+   */
+  readonly places: ReadonlyArray<{
+    readonly contexts: Int32Array
+    readonly draws: number
+    readonly sharesOf: (id: string) => Float64Array
+  }>
 }
 
 const layOut = (contexts: Contexts, model: ModelSnapshot, places: ReadonlyArray<Place>): Layout => {
@@ -114,15 +124,26 @@ const layOut = (contexts: Contexts, model: ModelSnapshot, places: ReadonlyArray<
     }
     return number
   }
-  const laidOut = places.map(({ draws, traffic }) => {
+  const laidOut = places.map(({ draws, parts, traffic }) => {
     const total = traffic.reduce((sum, { sends }) => sum + sends, 0)
-    const shares = new Map<number, number>()
     // Without traffic, uses the rate of a context without known attributes.
-    for (const { cell, sends } of total > 0 ? traffic : [{ cell: "", sends: 1 }]) {
-      const number = numberOf(cell)
-      shares.set(number, (shares.get(number) ?? 0) + sends / (total > 0 ? total : 1) * baseRates[number]!)
+    const list = total > 0 ? traffic : [{ cell: "", sends: 1 }]
+    const numbers = list.map(({ cell }) => numberOf(cell))
+    const at = new Map([...new Set(numbers)].map((number, i) => [number, i]))
+    const sharesWith = (part: Float64Array | undefined) => {
+      const shares = new Float64Array(at.size)
+      list.forEach(({ sends }, i) =>
+        shares[at.get(numbers[i]!)!]! += sends / (total > 0 ? total : 1) * baseRates[numbers[i]!]! * (part?.[i] ?? 1)
+      )
+      return shares
     }
-    return { draws, contexts: Int32Array.from(shares.keys()), shares: Float64Array.from(shares.values()) }
+    const whole = sharesWith(undefined)
+    const none = new Float64Array(at.size)
+    const sharesOf = (id: string) => {
+      const part = parts?.get(id)
+      return parts === undefined ? whole : part === undefined ? none : sharesWith(part)
+    }
+    return { draws, contexts: Int32Array.from(at.keys()), sharesOf }
   })
   return { coefficients: Int32Array.from(coefficients), starts: Int32Array.from(starts), places: laidOut }
 }
@@ -156,6 +177,7 @@ const drawRates = (
     }
   }
   const rates = places.map(({ draws }) => new Float64Array(draws))
+  const shares = places.map(({ sharesOf }) => sharesOf(id))
   const z = new Float64Array(size)
   const effects = new Float64Array(size)
   const products = new Float64Array(starts.length - 1)
@@ -175,10 +197,11 @@ const drawRates = (
       products[c] = product
     }
     for (let p = 0; p < places.length; p++) {
-      const { contexts: list, draws, shares } = places[p]!
+      const { contexts: list, draws } = places[p]!
       if (d >= draws) continue
+      const own = shares[p]!
       let rate = 0
-      for (let c = 0; c < list.length; c++) rate += shares[c]! * products[list[c]!]!
+      for (let c = 0; c < list.length; c++) rate += own[c]! * products[list[c]!]!
       rates[p]![d] = rate
     }
   }
@@ -238,7 +261,8 @@ const summarize = (draws: Float64Array): { readonly mean: number; readonly inter
 const lossShare = (highest: number, rate: number): number =>
   highest <= rate ? 0 : rate > 0 ? (highest - rate) / rate : Infinity
 
-const liftOf = (ours: Float64Array, theirs: Float64Array): RateLift => {
+/** Returns how much better the rates `ours` are than `theirs`, by draws of both. */
+export const liftOf = (ours: Float64Array, theirs: Float64Array): RateLift => {
   const ratio = summarize(ours.map((rate, d) => theirs[d]! > 0 ? rate / theirs[d]! - 1 : 0))
   const difference = summarize(ours.map((rate, d) => rate - theirs[d]!))
   return {
