@@ -238,6 +238,32 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
   }
 }
 
+/** Lines with the answer that different people prefer different variants. Empty for other answers. */
+export const personalLines = (
+  { answer, objective }: Pick<TemplateResults, "answer" | "objective">,
+): ReadonlyArray<string> => {
+  const { gain_over_best: overBest, gain_over_split: overSplit, kind, segments } = answer
+  if (kind !== "different_people") return []
+  const rate = rateFormat(objective, Math.max(...segments.map((one) => Math.max(one.rate, one.instead.rate))))
+  const range = ([low, high]: readonly [number, number], format: (value: number) => string) =>
+    `(${format(low)} to ${format(high)})`
+  const signed = (value: number) => `${value < 0 ? "-" : "+"}${percent(Math.abs(value))}`
+  const gain = (one: typeof overBest, what: string) =>
+    one === null ? [] : [`${signed(one.value)} ${range(one.interval, signed)} over ${what}`]
+  return [
+    "Different people prefer different variants. Keep personalizing:",
+    ...segments.map(({ copy_id, instead, interval, rate: own, segment }) =>
+      `  Where ${segmentText(segment).replaceAll("=", " is ")}: ${candidateName(copy_id)} with ${rate(own)} ${
+        range(interval, rate)
+      } instead of ${rate(instead.rate)} ${range(instead.interval, rate)} for ${candidateName(instead.copy_id)}.`
+    ),
+    `Personalizing gains ${
+      list([...gain(overBest, "the best single variant"), ...gain(overSplit, "a random split")])
+    }.`,
+    "Over all people:",
+  ]
+}
+
 const windowText = (
   { first_decision: first, from, half_life_days, lookback_days, mode, to }: TemplateResults["window"],
 ): string => {
@@ -408,6 +434,7 @@ export const resultsText = (
     ...(decisions === 0 && restricted
       ? ["There are no decisions in this segment. List the segments with --segments, without --segment."]
       : []),
+    ...personalLines(results),
     ...(variants.length === 0 ? [] : [winnerSentence(results)]),
     ...(unsent === undefined ? [] : [unsent]),
     ...(results.without_model === undefined

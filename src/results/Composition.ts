@@ -24,6 +24,7 @@ import type { Condition } from "../domain/Targeting.ts"
 import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
 import { losersOf } from "./Losers.ts"
+import { answerOf } from "./Preferences.ts"
 import { overNothingOf } from "./OverNothing.ts"
 import {
   type CountedContext,
@@ -374,7 +375,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       // Constant, so that a repeated request returns equal digits unless the model has changed.
       seed: 1,
     },
-    compose: ({ components, groups, overall }) => {
+    compose: ({ components, groups, overall, personal }) => {
       const totals = whole.total()
       const hasOutcomes = hasOutcomesIn(totals.learned)
       const days = daysOfData(model)
@@ -387,10 +388,17 @@ export const prepare = (input: ResultsInput): Prepared => {
       const { window } = model
       const bounds = windowBounds(window, nowMillis)
       const { first_decision, rate_days } = daysOf(model, bounds)
+      const winner = winnerOf(overall, shown, {
+        contenders: running.length,
+        hasOutcomes,
+        days,
+        maturedSends: hasOutcomes && overall.leader !== null ? matured(overall.leader) : 0,
+        ...verdictNow(input.verdict, running),
+      }, restricted ? undefined : segments)
+      const about = { segment: Object.fromEntries(segment), segments, variants: shown, winner }
       return {
         template_id: template.id,
         objective: template.objective,
-        segment: Object.fromEntries(segment),
         window: {
           mode: window.mode,
           lookback_days: window.mode === "window" ? window.lookbackDays : null,
@@ -405,15 +413,8 @@ export const prepare = (input: ResultsInput): Prepared => {
         fitted_at: iso(model.fittedAt),
         ...countsOnWire(totals, hasRevenue),
         set_aside: setAsideOf(totals),
-        variants: shown,
-        segments,
-        winner: winnerOf(overall, shown, {
-          contenders: running.length,
-          hasOutcomes,
-          days,
-          maturedSends: hasOutcomes && overall.leader !== null ? matured(overall.leader) : 0,
-          ...verdictNow(input.verdict, running),
-        }, restricted ? undefined : segments),
+        ...about,
+        answer: answerOf(about, hasOutcomes ? personal : undefined),
         ...(hasOutcomes && overall.overNothing !== undefined
           ? { send_nothing: overNothingOf(overall.overNothing, shown) }
           : {}),

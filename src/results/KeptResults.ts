@@ -106,8 +106,8 @@ const storedAnswers = (sql: SqlClient.SqlClient) => {
         SELECT k.answer, k.made_at FROM kept_results k
         WHERE k.org_slug = ${org} AND k.template_id = ${template} AND k.revision = ${revision} AND k.release = ${version}`,
       ([row]): KeptAnswer | undefined =>
-        // An answer of an earlier build of this release may lack the health of the test.
-        row?.answer.found.health === undefined ? undefined : { ...row.answer, madeAt: row.madeAt.getTime() },
+        // Results of an earlier build of this release may lack their answer.
+        row?.answer.found.answer === undefined ? undefined : { ...row.answer, madeAt: row.madeAt.getTime() },
     )
 
   const write = ({ org, revision, template }: PageRequest, { found, madeAt, over }: KeptAnswer) =>

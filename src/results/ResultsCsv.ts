@@ -30,6 +30,11 @@ const columns = [
   "chance_to_be_best",
   "expected_loss",
   "traffic_share",
+  "answer",
+  "preferred_where",
+  "shipping_loss",
+  "shipping_loss_low",
+  "shipping_loss_high",
   "lift_baseline",
   "lift",
   "lift_low",
@@ -59,6 +64,17 @@ const liftsOf = ({ copy_id: id }: VariantResults, { winner }: TemplateResults): 
   ]
 }
 
+/** The answer, the segments that prefer the variant, and what it costs to ship it. */
+const answerOf = ({ copy_id: id }: VariantResults, { answer }: TemplateResults): ReadonlyArray<string> => {
+  const cost = answer.shipping.find(({ copy_id }) => copy_id === id)
+  const where = answer.segments.filter(({ copy_id }) => copy_id === id).map(({ segment }) => segmentText(segment))
+  return [
+    answer.kind,
+    spreadsheetText(where.join(" ")),
+    ...[cost?.loss, cost?.interval[0], cost?.interval[1]].map(number),
+  ]
+}
+
 const lineOf = (results: TemplateResults, one: VariantResults): string => {
   const trials = one.decisions - one.voided
   return csvLine([
@@ -82,6 +98,7 @@ const lineOf = (results: TemplateResults, one: VariantResults): string => {
       one.expected_loss,
       one.status === "active" ? one.share : null,
     ].map(number),
+    ...answerOf(one, results),
     ...liftsOf(one, results),
   ])
 }

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { stoppingRule } from "../bandit/Verdict.ts"
+import { ResultsAnswer } from "./Answer.ts"
 import { ExposureEffect } from "./ExposureEffects.ts"
 import { Health } from "./Health.ts"
 import { HoldoutResults } from "./HoldoutResults.ts"
@@ -323,6 +324,7 @@ export const TemplateResults = Schema.Struct({
     "One entry for each value of each learning attribute, most decisions first, at most 100",
   ),
   winner: WinnerResults,
+  answer: described(ResultsAnswer, "Which variant people should get, in one of four answers"),
   send_nothing: Schema.optionalKey(OverNothing),
   components: described(
     Schema.Array(ComponentResults),

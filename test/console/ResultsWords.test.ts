@@ -7,20 +7,31 @@ import { leadOf } from "../../src/console/pages/results/Lead.ts"
 import { placesOf } from "../../src/console/pages/results/OverTime.tsx"
 import { sureText } from "../../src/console/pages/results/SwitchPages.tsx"
 import { Variants } from "../../src/console/pages/results/Variants.tsx"
-import { preferenceTexts, shipLabel, waitText } from "../../src/console/pages/results/Words.ts"
+import {
+  preferenceTexts,
+  shipLabel,
+  shippingText,
+  shownVerdict,
+  waitText,
+} from "../../src/console/pages/results/Words.ts"
 import { prepare } from "../../src/results/Composition.ts"
 import { winnerSentence } from "../../src/cli/ResultsText.ts"
+import { answerOf } from "../../src/results/Preferences.ts"
 import { overNothingOf } from "../../src/results/OverNothing.ts"
 import { sendNothingText } from "../../src/results/SendNothingText.ts"
 import { input, won } from "../results/Samples.ts"
 
-const results = (more: Parameters<typeof input>[0] = {}) => {
+/** Results in which the plans prefer different variants. */
+const divided = (more: Parameters<typeof input>[0] = {}) => {
   const { compose, request } = prepare(input(more))
   return compose(report(request))
 }
 
-/** Results in which all segments prefer one variant. */
-const alike = () => ({ ...results(), segments: [] })
+/** Results in which no segment prefers another variant than all people. */
+const results = (more: Parameters<typeof input>[0] = {}) => {
+  const found = divided(more)
+  return { ...found, segments: [], answer: answerOf({ ...found, segments: [] }, undefined) }
+}
 
 describe("sending nothing in results", () => {
   const found = results({ verdict: won("a") })
@@ -82,8 +93,6 @@ describe("sending nothing in results", () => {
 
 describe("the first line of results", () => {
   it("names the leader, its lead, and the advice", () => {
-    // Without the segment that prefers the other variant.
-    const results = () => alike()
     const lead = leadOf(results(), [], { kind: "days", days: 6 })
     assert.strictEqual(lead.headline, "The a leads, but it is too early to name a winner")
     assert.strictEqual(lead.advice, "Keep running about 6 days")
@@ -100,20 +109,38 @@ describe("the first line of results", () => {
   })
 
   it("says that different people prefer different variants, which ones, and what shipping costs", () => {
-    const found = results()
+    const found = divided()
     const lead = leadOf(found, [], { kind: "long" })
     assert.strictEqual(lead.headline, "Different people prefer different variants")
     assert.strictEqual(lead.advice, "Keep personalizing")
     const pro =
       /Where plan is pro, The b does better: 5\.\d\d\u00a0% \(.* to .*\) instead of 2\.\d\d\u00a0% .* for The a\./
-    assert.match(lead.reason, pro)
+    const free = /Where plan is free, The a does better/
+    assert.match(lead.preferences[0]!, pro)
+    assert.match(lead.preferences[1]!, free)
+    assert.deepStrictEqual(lead.figures.map(({ label }) => label), [
+      "Personalizing over the best single variant",
+      "Personalizing over a random split",
+    ])
+    assert.match(lead.figures[0]!.value, /^\+\d/)
+    assert.match(lead.detail, /^The a is the best single variant/)
     assert.match(preferenceTexts(found, "a").join(), pro)
-    assert.match(preferenceTexts(found, "b").join(), /Where plan is free, The a does better/)
-    assert.deepStrictEqual(preferenceTexts(alike(), "a"), [])
-    const early = { ...found, winner: { ...found.winner, days: 6.5 } }
-    assert.include(leadOf(early, [], undefined).headline, "too early")
+    assert.match(preferenceTexts(found, "b").join(), free)
+    assert.deepStrictEqual(preferenceTexts(results(), "a"), [])
+    const cost = /^Shipping it costs about \d.* clicks per 1,000 decisions \(.* to .*\), .*\u00a0% of the present rate/
+    assert.match(shippingText(found, "a"), cost)
+    assert.match(shippingText(found, "b"), cost)
+    assert.strictEqual(shippingText(results(), "a"), "")
+  })
+
+  it("advises to keep personalizing even where one variant is the best over all people", () => {
+    const found = divided({ verdict: won("a") })
+    const lead = leadOf(found, [], undefined)
+    assert.strictEqual(lead.headline, "Different people prefer different variants")
+    assert.strictEqual(lead.advice, "Keep personalizing")
+    assert.strictEqual(shipLabel(shownVerdict(found)), "Give one variant all traffic")
     assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined).headline, "The a wins")
-    const segment = leadOf({ ...found, segment: { plan: "pro" } }, [], undefined)
+    const segment = leadOf(divided({ segment: new Map([["plan", "pro"]]) }), [], undefined)
     assert.notInclude(segment.headline, "Different people")
   })
 
@@ -156,7 +183,7 @@ describe("the first line of results", () => {
     )
     assert.include(lead(0.93).reason, "kept until the evidence turns")
     assert.notInclude(lead(0.99).reason, "when the chance")
-    assert.strictEqual(leadOf(alike(), [], undefined).reason, "")
+    assert.strictEqual(leadOf(results(), [], undefined).reason, "")
     assert.notInclude(lead(0.93).reason, "figures below")
     const other = leadOf(results({ verdict: won("a"), segment: new Map([["plan", "pro"]]) }), [], undefined)
     assert.include(

@@ -2,9 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { report } from "../../src/bandit/Report.ts"
 import { prepare } from "../../src/results/Composition.ts"
-import { preferencesOf } from "../../src/results/Preferences.ts"
+import type { PersonalReport } from "../../src/bandit/Personal.ts"
+import { answerOf, preferencesOf } from "../../src/results/Preferences.ts"
 import { day, fitRows, now, uniform } from "../bandit/Samples.ts"
-import { input, row, variant } from "./Samples.ts"
+import { input, row, variant, won } from "./Samples.ts"
 
 const plans = ["free", "pro", "team"]
 const tiers = ["gold", "silver", "none"]
@@ -78,5 +79,90 @@ describe("segments that prefer another variant", () => {
         assert.include(["free a", "pro b"], `${segment["plan"]} ${id}`)
       }
     }
+  })
+})
+
+describe("the answer of results", () => {
+  const resultsOf = (more: Parameters<typeof input>[0] = {}) => {
+    const { compose, request } = prepare(input(more))
+    return compose(report(request))
+  }
+  const found = resultsOf()
+  const lift = (value: number) => ({
+    value,
+    interval: [value - 0.02, value + 0.02] as const,
+    difference: value / 10,
+    differenceInterval: [value / 10 - 0.002, value / 10 + 0.002] as const,
+  })
+  const personal = (more: Partial<PersonalReport> = {}): PersonalReport => ({
+    probability: 0.97,
+    overBest: lift(0.1),
+    overSplit: lift(0.3),
+    over: [{ id: "b", ...lift(0.25) }, { id: "a", ...lift(0.1) }],
+    ...more,
+  })
+
+  it("is that different people prefer different variants, with the segments and what personalizing gains", () => {
+    const { answer } = found
+    assert.strictEqual(answer.kind, "different_people")
+    assert.isNull(answer.waits_for)
+    assert.deepStrictEqual(
+      answer.segments.map(({ copy_id, instead, segment }) => [segment, copy_id, instead.copy_id]),
+      [
+        [{ plan: "pro" }, "b", "a"],
+        [{ plan: "free" }, "a", "b"],
+      ],
+    )
+    assert.isAbove(answer.gain_over_best!.interval[0], 0)
+    assert.isAbove(answer.gain_over_split!.value, answer.gain_over_best!.value)
+    assert.deepStrictEqual(answer.shipping.map(({ copy_id }) => copy_id), ["a", "b"])
+    assert.isAbove(answer.shipping[1]!.loss, answer.shipping[0]!.loss)
+  })
+
+  it("stays the same with a winner over all people", () => {
+    const { answer } = resultsOf({ verdict: won("a") })
+    assert.strictEqual(answer.kind, "different_people")
+    assert.strictEqual(resultsOf({ verdict: won("a"), segment: new Map([["plan", "pro"]]) }).answer.kind, "one_for_all")
+  })
+
+  it("requires seven days, certainty, a gain of 1 %, a segment and all people", () => {
+    const kindOf = (more: Partial<typeof found>, report: PersonalReport | undefined = personal()) =>
+      answerOf({ ...found, ...more }, report).kind
+    assert.strictEqual(kindOf({}), "different_people")
+    assert.strictEqual(kindOf({ winner: { ...found.winner, days: 6.9 } }), "undecided")
+    assert.strictEqual(kindOf({}, personal({ probability: 0.94 })), "undecided")
+    assert.strictEqual(kindOf({}, personal({ overBest: lift(0.009) })), "undecided")
+    assert.strictEqual(kindOf({ segments: [] }), "undecided")
+    assert.strictEqual(kindOf({ segment: { plan: "pro" } }), "undecided")
+    assert.strictEqual(answerOf(found, undefined).kind, "undecided")
+  })
+
+  it("names at most five segments, of which one prefers the best variant over all people", () => {
+    const [pro, free] = found.answer.segments.map(({ segment }) =>
+      found.segments.find((one) => one.segment["plan"] === segment["plan"])!
+    )
+    const many = Array.from({ length: 9 }, (_, i) => ({ ...pro!, segment: { plan: `pro ${i}` } }))
+    const { segments } = answerOf({ ...found, segments: [...many, free!] }, personal())
+    assert.lengthOf(segments, 5)
+    assert.deepStrictEqual(segments.map(({ copy_id }) => copy_id), ["b", "b", "b", "b", "a"])
+  })
+
+  it("follows the verdict otherwise, and says what an undecided one waits for", () => {
+    const kindOf = (verdict: typeof found.winner.verdict) =>
+      answerOf({ ...found, winner: { ...found.winner, verdict } }, undefined).kind
+    assert.strictEqual(kindOf("winner"), "one_for_all")
+    assert.strictEqual(kindOf("firm_winner"), "one_for_all")
+    assert.strictEqual(kindOf("no_difference"), "no_difference")
+    const variants = found.variants.map((one) => ({ ...one, share: one.copy_id === "a" ? 0.25 : 0.75 }))
+    const winner = { ...found.winner, days: 2.3, matured_sends: 60 }
+    const answer = answerOf({ ...found, variants, winner }, undefined)
+    assert.deepStrictEqual(answer.waits_for, { day: 3, of_days: 7, decisions: 160 })
+    assert.deepStrictEqual(answer.shipping, [])
+    assert.isNull(answer.gain_over_best)
+  })
+
+  it("has no gains before the first outcome, and if sending nothing is a candidate", () => {
+    assert.isNull(resultsOf({ rows: [] }).answer.gain_over_best)
+    assert.isNull(resultsOf({ eligible: new Set(["a"]) }).answer.gain_over_best)
   })
 })

@@ -43,6 +43,9 @@ describe("results as CSV", () => {
         lift: isLeader ? String(results.winner.lift!.value) : "",
         lift_low: isLeader ? String(results.winner.lift!.interval[0]) : "",
         lift_over_split_high: isLeader ? String(results.winner.lift_over_split!.interval[1]) : "",
+        answer: "different_people",
+        preferred_where: isLeader ? "plan=free" : "plan=pro",
+        shipping_loss: String(results.answer.shipping.find(({ copy_id }) => copy_id === one.copy_id)!.loss),
       })
     }
   })

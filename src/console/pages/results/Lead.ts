@@ -1,11 +1,12 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
+import type { ChoiceGain } from "../../../results/Answer.ts"
 import { type Outlook, outlookRule } from "../../../results/Outlook.ts"
 import { unitName } from "../../../results/ObjectiveText.ts"
 import { nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import type { TemplateResults, TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { counted, date, percent, signedCount, signedPercent } from "../../Format.ts"
-import { isPersonal, preferenceTexts, verdictOf, type VerdictWords, waitText, withoutModelText } from "./Words.ts"
+import { answerTexts, isPersonal, verdictOf, type VerdictWords, waitText, withoutModelText } from "./Words.ts"
 
 // The first line of the results: who leads, by how much, and what to do. Pure.
 
@@ -22,6 +23,8 @@ export interface Lead extends VerdictWords {
   readonly advice: string
   /** The period in which the verdict applies. Empty without a verdict. */
   readonly reason: string
+  /** Who prefers which variant, in sentences. Empty unless different people prefer different variants. */
+  readonly preferences: ReadonlyArray<string>
   readonly figures: ReadonlyArray<LeadFigure>
   /** The comparison without a model. Empty without one. */
   readonly withoutModel: string
@@ -75,6 +78,31 @@ const reasonOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winn
   return `${reached}${below}. It is kept until the evidence turns: another variant becomes more probably the best.${ahead}`
 }
 
+/** A gain of the present choices with its interval. Empty without one. */
+const gainFigure = (label: string, gain: ChoiceGain | null): ReadonlyArray<LeadFigure> =>
+  gain === null ? [] : [{ label, value: signedPercent(gain.value), detail: range(gain.interval, signedPercent) }]
+
+/** The gains of personalizing. */
+const personalFigures = (
+  { answer, objective }: Pick<TemplateResults, "answer" | "objective">,
+  gain: TemplateSeries["points"][number]["gain"],
+): ReadonlyArray<LeadFigure> => [
+  ...gainFigure("Personalizing over the best single variant", answer.gain_over_best),
+  ...gainFigure("Personalizing over a random split", answer.gain_over_split),
+  ...soFar(objective, gain),
+]
+
+/** The gain since the start of the window. */
+const soFar = (
+  objective: TemplateResults["objective"],
+  gain: TemplateSeries["points"][number]["gain"],
+): ReadonlyArray<LeadFigure> =>
+  gain === null ? [] : [{
+    label: `Additional ${unitName(objective)} so far`,
+    value: signedCount(gain.gained),
+    detail: countRange(gain.interval),
+  }]
+
 /** Lifts of the leader, the gain so far, and the leader's chance to be best. */
 const figuresOf = (
   { objective, variants, winner }: Pick<TemplateResults, "objective" | "variants" | "winner">,
@@ -93,11 +121,7 @@ const figuresOf = (
       value: signedPercent(overSplit.value),
       detail: range(overSplit.interval, signedPercent),
     }]),
-    ...(gain === null ? [] : [{
-      label: `Additional ${unitName(objective)} so far`,
-      value: signedCount(gain.gained),
-      detail: countRange(gain.interval),
-    }]),
+    ...soFar(objective, gain),
     ...(best === null ? [] : [{ label: "Chance to be best", value: percent(best), detail: "of all active variants" }]),
   ]
 }
@@ -112,7 +136,8 @@ export const leadOf = (
   const { window, winner } = results
   const isWhole = window.mode === "adaptive" && Object.keys(results.segment).length === 0
   const active = results.variants.filter(({ status }) => status === "active").length
-  const figures = active < 2 ? [] : figuresOf(results, points.at(-1)?.gain ?? null)
+  const gain = points.at(-1)?.gain ?? null
+  const figures = active < 2 ? [] : isPersonal(results) ? personalFigures(results, gain) : figuresOf(results, gain)
   const advice = active < 2
     ? ""
     : isPersonal(results)
@@ -127,11 +152,8 @@ export const leadOf = (
   return {
     ...verdict,
     advice: capital(advice || " ").trim(),
-    reason: isPersonal(results)
-      ? preferenceTexts(results, winner.leader).join(" ")
-      : active < 2
-      ? ""
-      : reasonOf(results, isWhole),
+    reason: active < 2 || isPersonal(results) ? "" : reasonOf(results, isWhole),
+    preferences: answerTexts(results),
     figures,
     withoutModel: active < 2 ? "" : withoutModelText(results, results.without_model ?? null),
   }

@@ -22,6 +22,11 @@ export const LeadCard = ({ actions, health, lead }: {
         {lead.advice !== "" && <span class="advice">{lead.advice}</span>}
       </p>
       {lead.reason !== "" && <p class="small muted">{lead.reason}</p>}
+      {lead.preferences.length !== 0 && (
+        <ul class="preferences">
+          {lead.preferences.map((text) => <li dir="auto">{text}</li>)}
+        </ul>
+      )}
       {lead.figures.length !== 0 && (
         <dl class="figures">
           {lead.figures.map(({ detail, label, value }) => (

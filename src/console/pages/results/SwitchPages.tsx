@@ -22,7 +22,7 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { decoded, type Fields, type Goto, type Visit } from "../../Routes.tsx"
 import { sortedVariants } from "./Variants.tsx"
-import { list, preferenceTexts, shipLabel, waitText } from "./Words.ts"
+import { list, preferenceTexts, shipLabel, shippingText, shownVerdict, waitText } from "./Words.ts"
 
 // Giving all traffic to one variant and stopping losers: each asks once, says what will happen, and can be undone on the results page.
 
@@ -121,6 +121,7 @@ const Consequences = ({ id, results, template }: {
   return (
     <ul>
       <li>{sureText(results, id)}</li>
+      {shippingText(results, id) !== "" && <li>{shippingText(results, id)}</li>}
       {preferenceTexts(results, id).map((text) => <li dir="auto">{text}</li>)}
       <li dir="auto">
         {others.length === 0
@@ -165,7 +166,7 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
   )
   const wanted = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
   const chosen = candidates.find(({ copy_id }) => copy_id === wanted) ?? candidates[0]
-  const title = `${template.name} · ${shipLabel(results.winner)}`
+  const title = `${template.name} · ${shipLabel(shownVerdict(results))}`
   return view(
     {
       title,

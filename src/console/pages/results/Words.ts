@@ -1,7 +1,8 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
-import { rateName } from "../../../results/ObjectiveText.ts"
+import { rateName, unitName } from "../../../results/ObjectiveText.ts"
 import { choiceText, nameIn, nothingWins } from "../../../results/SendNothingText.ts"
-import { preferencesOf } from "../../../results/Preferences.ts"
+import { answerRule } from "../../../results/Answer.ts"
+import { preferencesOf, waitsOf } from "../../../results/Preferences.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import type { WithoutModel } from "../../../results/WithoutModel.ts"
 import { count, date, percent, rateFormat, signedPercent } from "../../Format.ts"
@@ -23,6 +24,11 @@ export const shipLabel = ({ verdict }: Pick<TemplateResults["winner"], "verdict"
     : verdict === "no_difference"
     ? "Ship one variant"
     : "Ship winner"
+
+/** The verdict that labels and advice follow. Without one variant for all people, none is shipped as the winner. */
+export const shownVerdict = (
+  results: Pick<TemplateResults, "answer" | "winner">,
+): Pick<TemplateResults["winner"], "verdict"> => isPersonal(results) ? { verdict: "undecided" } : results.winner
 
 /** A segment as the query names it. */
 export const segmentQuery = (segment: Readonly<Record<string, string>>): string =>
@@ -79,7 +85,7 @@ const liftText = (
     } (${signedPercent(lift.interval[0])} to ${signedPercent(lift.interval[1])}).`
 }
 
-type Judged = Pick<TemplateResults, "objective" | "segment" | "segments" | "variants" | "winner">
+type Judged = Pick<TemplateResults, "answer" | "objective" | "segment" | "segments" | "variants" | "winner">
 
 /** A number of decisions with one significant digit, such as `900`. */
 const rounded = (decisions: number): string => count(Number(decisions.toPrecision(1)))
@@ -88,36 +94,74 @@ const rounded = (decisions: number): string => count(Number(decisions.toPrecisio
  * The days and decisions that a winner still requires, such as `day 1 of at least 7; about 900 more decisions`. Empty if only
  * evidence is missing. Decisions of all variants count, at the leader's current share of the traffic.
  */
-export const waitText = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">): string => {
-  const { days, leader, matured_sends: matured, waiting_for: missing } = winner
-  const share = variants.find(({ copy_id }) => copy_id === leader)?.share ?? 0
-  const more = (stoppingRule.maturedSends - matured) / share
+export const waitText = (results: Pick<TemplateResults, "variants" | "winner">): string => {
+  const { day, decisions, of_days: days } = waitsOf(results)
+  const missing = results.winner.waiting_for
   return [
-    ...(missing.includes("days") ? [`day ${Math.floor(days) + 1} of at least ${stoppingRule.days}`] : []),
-    ...(missing.includes("sends") && share > 0 ? [`about ${rounded(Math.max(1, more))} more decisions`] : []),
+    ...(missing.includes("days") ? [`day ${day} of at least ${days}`] : []),
+    ...(missing.includes("sends") && decisions !== null
+      ? [`about ${rounded(Math.max(1, decisions))} more decisions`]
+      : []),
   ].join("; ")
+}
+
+/** A rate with its interval, and the rate of another variant with its interval, in a sentence about a segment. */
+const preferenceText = (
+  objective: TemplateResults["objective"],
+  segment: Readonly<Record<string, string>>,
+  preferred: { readonly name: string; readonly rate: number; readonly interval: readonly [number, number] },
+  instead: typeof preferred,
+): string => {
+  const rate = rateFormat(typeof objective === "string", Math.max(Math.abs(preferred.rate), Math.abs(instead.rate)))
+  const range = ([low, high]: readonly [number, number]) => `${rate(low)} to ${rate(high)}`
+  return `Where ${segmentText(segment)}, ${preferred.name} does better: ${rate(preferred.rate)} (${
+    range(preferred.interval)
+  }) instead of ${rate(instead.rate)} (${range(instead.interval)}) for ${instead.name}.`
 }
 
 /** The segments that prefer another variant than `id`, each in a sentence with both rates. */
 export const preferenceTexts = (
-  results: Pick<TemplateResults, "objective" | "segments">,
+  results: Pick<TemplateResults, "answer" | "objective" | "segments">,
   id: string | null,
 ): ReadonlyArray<string> =>
-  preferencesOf(results, id).map(({ instead, preferred, segment }) => {
-    const rate = rateFormat(
-      typeof results.objective === "string",
-      Math.max(Math.abs(preferred.rate), Math.abs(instead.rate)),
-    )
-    const range = ([low, high]: readonly [number, number]) => `${rate(low)} to ${rate(high)}`
-    return `Where ${segmentText(segment)}, ${preferred.name} does better: ${rate(preferred.rate)} (${
-      range(preferred.interval)
-    }) instead of ${rate(instead.rate)} (${range(instead.interval)}) for ${instead.name}.`
-  })
+  preferencesOf(results, id, isPersonal(results) ? answerRule.inSegment : undefined).map((
+    { instead, preferred, segment },
+  ) => preferenceText(results.objective, segment, preferred, instead))
 
-/** Whether an undecided verdict has its answer: different people prefer different variants. */
-export const isPersonal = (results: Pick<TemplateResults, "objective" | "segment" | "segments" | "winner">): boolean =>
-  Object.keys(results.segment).length === 0 && results.winner.verdict === "undecided" &&
-  results.winner.days >= stoppingRule.days && preferencesOf(results, results.winner.leader).length > 0
+/** Who prefers which variant: a sentence for each segment of the answer. */
+export const answerTexts = (
+  results: Pick<TemplateResults, "answer" | "objective" | "variants">,
+): ReadonlyArray<string> =>
+  results.answer.segments.map(({ copy_id: id, instead, interval, rate, segment }) =>
+    preferenceText(results.objective, segment, { name: nameIn(results, id), rate, interval }, {
+      ...instead,
+      name: nameIn(results, instead.copy_id),
+    })
+  )
+
+/** The loss from giving all people one variant, in outcomes per 1,000 decisions. Empty without a comparison. */
+export const shippingText = (
+  { answer, objective }: Pick<TemplateResults, "answer" | "objective">,
+  id: string,
+): string => {
+  const cost = answer.shipping.find(({ copy_id }) => copy_id === id)
+  if (cost === undefined) return ""
+  const { interval: [low, high], loss, share } = cost
+  const number = (value: number) => {
+    const size = Math.abs(1000 * value)
+    return size >= 10 ? count(size) : size.toPrecision(2)
+  }
+  const signed = (value: number) => `${value < 0 ? "−" : ""}${number(value)}`
+  const change = loss < 0
+    ? `gains about ${number(loss)} ${unitName(objective)} per 1,000 decisions (${signed(-high)} to ${signed(-low)})`
+    : `costs about ${number(loss)} ${unitName(objective)} per 1,000 decisions (${signed(low)} to ${signed(high)})`
+  const part = `${percent(Math.abs(share))} of the present rate`
+  const chance = low <= 0 && high >= 0 ? "; the difference may be chance" : ""
+  return `Shipping it ${change}, ${part}, compared with the present choices${chance}.`
+}
+
+/** Whether different people prefer different variants. */
+export const isPersonal = ({ answer }: Pick<TemplateResults, "answer">): boolean => answer.kind === "different_people"
 
 /** Conditions that an undecided verdict does not meet yet. */
 const openVerdict = (results: Judged, name: string): VerdictWords => {
@@ -145,15 +189,6 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
       detail: "Every variant has the same chance until the first outcomes arrive.",
     }
   }
-  if (isPersonal(results)) {
-    return {
-      kind: "good",
-      badge: "Personalized",
-      headline: "Different people prefer different variants",
-      detail: `${name} leads over all people. Each segment gets the variant that works better there more often.`,
-      steps: [],
-    }
-  }
   const wait = Object.keys(segment).length === 0 ? waitText(results) : ""
   const sure = winner.p_best === null ? "" : `It is the best with a probability of ${percent(winner.p_best)}. `
   return {
@@ -176,9 +211,24 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
   }
 }
 
+/** The words of a template whose variants suit different people. */
+const personalVerdict = ({ answer, variants }: Judged): VerdictWords => ({
+  kind: "good",
+  badge: "Personalized",
+  headline: "Different people prefer different variants",
+  detail:
+    `${
+      nameIn({ variants }, answer.shipping[0]?.copy_id ?? "")
+    } is the best single variant for all people. The present ` +
+    `choices are better than any single variant with a probability of ${percent(answer.p_better ?? 0)}. Each segment ` +
+    "gets the variant that works better there more often. Gains compare the present choices, with their share for exploration.",
+  steps: [],
+})
+
 /** The verdict in words, with how sure it is and since when; without one, the missing conditions. */
 export const verdictOf = (results: Judged): VerdictWords => {
   const { winner } = results
+  if (isPersonal(results)) return personalVerdict(results)
   const nameOf = (id: string | null) => id === null ? "" : nameIn(results, id)
   const since = winner.since === null ? "" : ` since ${date(new Date(winner.since), "UTC")}`
   switch (winner.verdict) {
