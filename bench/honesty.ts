@@ -1,18 +1,23 @@
 // Checks the numbers in results against the truth: deno task bench honesty [--runs 300] [--from 1] [--settings NAME,…]
 // [--refit-hours 3] [--runner-up-floor 0] [--without people]. The product decides in worlds with known rates, and its
 // results are read once a day. Prints how often 95 % intervals contain the true value, and in how many runs each verdict
-// occurred. Settings whose names contain "components" check the effects of components instead.
+// occurred. Settings whose names contain "components" check the effects of components instead, and settings that begin
+// with "answer" the answers.
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun } from "./simulation/Honesty.ts"
 import type { HonestyWorld } from "./simulation/HonestyWorld.ts"
 import { coverage as coverageOf, crowds } from "./simulation/PropensityCrowds.ts"
-import { componentSettings, failingWorlds, settings } from "./simulation/HonestySettings.ts"
+import { answerHeadings, answerRow } from "./simulation/AnswerTable.ts"
+import { answerWorlds, componentSettings, failingWorlds, settings } from "./simulation/HonestySettings.ts"
 import { componentRun } from "./simulation/ComponentHonesty.ts"
 import { features } from "../src/simulation/Product.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
 /** The gain by propensities is also checked in crowds, where each person has several decisions. */
-const allNames = [...[...settings, ...failingWorlds, ...componentSettings].map(({ name }) => name), "crowds"]
+const allNames = [
+  ...[...settings, ...failingWorlds, ...componentSettings, ...answerWorlds].map(({ name }) => name),
+  "crowds",
+]
 
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),
@@ -197,6 +202,17 @@ const failingRows = failingWorlds.filter(({ name }) => names.includes(name)).map
   return cells
 })
 
+/** The answers of results in worlds with a known right one. */
+const answerRows = answerWorlds.filter(({ name }) => names.includes(name)).map((world) => {
+  const runsOf = Array.from(
+    { length: runs },
+    (_, i) => honestyRun(world, from + i, { refitHours, runnerUpFloor, answers: true }),
+  )
+  const cells = answerRow(world, runsOf)
+  console.error(row(cells))
+  return cells
+})
+
 const effects = componentSettings.filter(({ name }) => names.includes(name)).map((setting) => {
   const all = Array.from({ length: runs }, (_, i) => componentRun(setting, from + i, refitHours))
   const cells = [
@@ -215,6 +231,10 @@ if (failingRows.length > 0) {
   )
   const headings = ["setting", "rates", "lift", "a failing variant above its fair share at the end", "ever the winner"]
   console.log([...header(headings), ...failingRows.map(row)].join("\n"))
+}
+if (answerRows.length > 0) {
+  console.log(`\n${runs} runs from seed ${from}. Answers on the last day, and coverage of 95 % intervals, in percent\n`)
+  console.log([...header(answerHeadings), ...answerRows.map(row)].join("\n"))
 }
 if (effects.length > 0) {
   console.log(`\n${runs} runs from seed ${from}. Coverage of 95 % intervals in percent\n`)

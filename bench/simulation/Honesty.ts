@@ -1,4 +1,5 @@
 import { exposureEffects } from "../../src/results/ExposureEffects.ts"
+import type { ResultsAnswer } from "../../src/results/Answer.ts"
 import { report } from "../../src/bandit/Report.ts"
 import { revenueUnit, squareUnit } from "../../src/bandit/Revenue.ts"
 import { measures } from "../../src/bandit/Tally.ts"
@@ -44,6 +45,8 @@ export interface Look {
   readonly day: number
   readonly verdict: TemplateResults["winner"]["verdict"]
   readonly winner: string | null
+  /** The answer of the results. Undefined if the run does not read them. */
+  readonly answer: ResultsAnswer["kind"] | undefined
   /** The losing variants in the results. Empty if the run does not read them. */
   readonly losers: ReadonlyArray<string>
   /** The estimate of the days until a winner. Undefined without an estimate, and if the run does not read estimates. */
@@ -70,6 +73,10 @@ export interface HonestyRun {
   readonly lift: Checked | null
   /** The lift of the leader over a random split. Null if the results show no lift. */
   readonly liftOverSplit: Checked | null
+  /** The gain of the last choices over the best single variant and over a random split, and the losses of each variant. */
+  readonly gainOverBest: Checked | null
+  readonly gainOverSplit: Checked | null
+  readonly shipping: ReadonlyArray<Checked>
   /** One per variant with a rate. */
   readonly rates: ReadonlyArray<Checked>
   /** The last rates of the series. */
@@ -245,6 +252,13 @@ class Truth {
     return this.#days.reduce((sum, { decisions, freshGain, freshness }) => sum + freshGain * freshness / decisions, 0)
   }
 
+  /** The values of the attribute with their share of the decisions. Without an attribute, one empty value. */
+  get people(): ReadonlyArray<{ readonly value: string; readonly share: number }> {
+    const all = this.#sums.get("")!.count
+    return [...this.#sums].filter(([value]) => value !== "" || this.#sums.size === 1)
+      .map(([value, { count }]) => ({ value, share: count / all }))
+  }
+
   /** `halfLifeDays` is the half-life of the model. */
   rate(halfLifeDays: number, arm: number, value = ""): number {
     const { count, rates } = this.#sums.get(value)!
@@ -286,9 +300,50 @@ const checkLifts = (
   }
 }
 
+/** Returns the gains of the last choices and the losses of each variant, with the true ones. */
+const checkChoices = (
+  { answer, segments, variants }: TemplateResults,
+  arms: ReadonlyArray<string>,
+  attribute: string | undefined,
+  people: ReadonlyArray<{ readonly value: string; readonly share: number; readonly rates: ReadonlyArray<number> }>,
+): Pick<HonestyRun, "gainOverBest" | "gainOverSplit" | "shipping"> => {
+  const { gain_over_best: overBest, gain_over_split: overSplit, shipping } = answer
+  if (overBest === null || overSplit === null) return { gainOverBest: null, gainOverSplit: null, shipping: [] }
+  const valueOf = (weightOf: (arm: string, value: string) => number) =>
+    people.reduce(
+      (sum, { rates, share, value }) =>
+        sum + share * arms.reduce((all, id, arm) => all + weightOf(id, value) * rates[arm]!, 0),
+      0,
+    )
+  // An attribute that is not learned does not change the choices.
+  const choices = valueOf((id, value) =>
+    (segments.find(({ segment }) => attribute !== undefined && segment[attribute] === value)?.variants ?? variants)
+      .find(({ copy_id }) => copy_id === id)!.share
+  )
+  const single = new Map(arms.map((id) => [id, valueOf((one) => one === id ? 1 : 0)]))
+  const best = Math.max(...single.values())
+  const split = valueOf(() => 1 / arms.length)
+  const check = ({ interval, value }: NonNullable<typeof overBest>, truth: number) => ({
+    shown: value,
+    interval,
+    truth,
+  })
+  return {
+    gainOverBest: check(overBest, choices / best - 1),
+    gainOverSplit: check(overSplit, choices / split - 1),
+    shipping: shipping.map(({ copy_id, interval, loss }) => ({
+      shown: loss,
+      interval,
+      truth: choices - single.get(copy_id)!,
+    })),
+  }
+}
+
 /** Options of a run. */
 export interface HonestyOptions {
   readonly estimates?: boolean
+  /** Whether the run reads the answer each day. Default: only with `estimates`. */
+  readonly answers?: boolean
   /** Minimum simulated time between two fits. Unit: hours. */
   readonly refitHours?: number
   /** Parts of the model that are omitted. */
@@ -304,7 +359,7 @@ export interface HonestyOptions {
 export const honestyRun = (
   setting: HonestyWorld,
   seed: number,
-  { estimates = false, refitHours = 3, runnerUpFloor = 0, without = [] }: HonestyOptions = {},
+  { estimates = false, answers = estimates, refitHours = 3, runnerUpFloor = 0, without = [] }: HonestyOptions = {},
 ): HonestyRun => {
   const world = honestyWorld(setting, seed)
   const { arms, at, clickChance, requestOf, requests, delayHours } = world
@@ -325,14 +380,21 @@ export const honestyRun = (
     const known = learner!.knowledge(0, now)
     const { verdict = "undecided", winner = null } = known.model.verdict ?? {}
     const day = looks.length + 1
-    if (!estimates || day < firstEstimate) {
-      looks.push({ day, verdict, winner, losers: [], outlook: undefined })
+    if (!answers || day < firstEstimate) {
+      looks.push({ day, verdict, winner, answer: undefined, losers: [], outlook: undefined })
       return
     }
     const results = resultsOf(known, setting, arms, now)
-    const points = verdict === "undecided" ? seriesOf(known, setting, now).points : []
+    const points = estimates && verdict === "undecided" ? seriesOf(known, setting, now).points : []
     const outlook = outlookOf({ ...results, points, runnerUpFloor, now })
-    looks.push({ day, verdict, winner, losers: results.winner.losers, outlook })
+    looks.push({
+      day,
+      verdict,
+      winner,
+      answer: results.answer.kind,
+      losers: results.winner.losers,
+      outlook,
+    })
   }
   const worths = setting.values === undefined
     ? undefined
@@ -375,6 +437,16 @@ export const honestyRun = (
     gainAsSeen: gainAgainst(truth.gainAsSeen),
     weightedGain,
     ...checkLifts(results.winner, arms, (id) => rateOf(id)),
+    ...checkChoices(
+      results,
+      arms,
+      attribute,
+      truth.people.map(({ share, value }) => ({
+        value,
+        share,
+        rates: arms.map((id) => rateOf(id, value)),
+      })),
+    ),
     rates: checkRates(results.variants, (id) => rateOf(id)),
     // The truth about people who tire uses the exposures of all days, but the series uses the exposures of its own
     // days, so it is not checked.

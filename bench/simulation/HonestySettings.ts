@@ -1,3 +1,4 @@
+import type { ResultsAnswer } from "../../src/results/Answer.ts"
 import type { ComponentSetting } from "./ComponentHonesty.ts"
 import { failingSettings } from "./FailingVariants.ts"
 import { curvedAges, hiddenPlans, type HonestyWorld } from "./HonestyWorld.ts"
@@ -71,6 +72,14 @@ export const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "revenue", values: { median: 40, sigma: 1, cap: 300, sd: 0 } },
   { ...base, name: "revenue sd 0.25", sd: 0.1, values: { median: 40, sigma: 1, cap: 300, sd: 0.25 } },
   { ...base, name: "revenue skewed", sd: 0.1, values: { median: 40, sigma: 1.5, cap: 1000, sd: 0.25 } },
+]
+const people = { ...base, variants: 3, segmentSd: 0, rate: 0.06, decisionsPerDay: 1000 }
+/** Worlds of the four answers of results, each with its right answer. */
+export const answerWorlds: ReadonlyArray<HonestyWorld & { readonly right: ResultsAnswer["kind"] }> = [
+  { ...people, name: "answer undecided", right: "undecided", days: 14, sd: 0.05, segmentSd: 0.05 },
+  { ...people, name: "answer one", right: "one_for_all", lift: 0.5, decisionsPerDay: 2000 },
+  { ...people, name: "answer different", right: "different_people", fans: Math.log(1.5), decisionsPerDay: 2000 },
+  { ...people, name: "answer none", right: "no_difference", variants: 2, rate: 0.5, decisionsPerDay: 15_000 },
 ]
 /**
  * Intervals are checked at 700 outcomes, as in the other settings. Shares are checked at six times as many outcomes,

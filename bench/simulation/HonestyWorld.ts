@@ -44,6 +44,8 @@ export interface HonestyWorld {
   readonly moves?: Moves
   /** Another attribute in place of the one of `segmentSd`. */
   readonly attribute?: AttributeEffects
+  /** Effect on the log rate of the first variant for the first value of the attribute, of the second for the second, and so on. */
+  readonly fans?: number
   /** Log-normal delay of outcomes. Default: a median of 5 hours and a standard deviation of 1.6 of the log. */
   readonly delay?: { readonly medianHours: number; readonly sigma: number }
 }
@@ -243,7 +245,8 @@ export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
       const byDay = movesOf(setting, effects, normal)
       return {
         byValues: ([value = 0], arm) =>
-          Math.log(setting.rate) + effects[arm]! + (attribute?.logs?.[value] ?? 0) + effectOf(value, arm),
+          Math.log(setting.rate) + effects[arm]! + (attribute?.logs?.[value] ?? 0) + effectOf(value, arm) +
+          (value === arm ? setting.fans ?? 0 : 0),
         byDay: (day, arm) => byDay[day]![arm]!,
       }
     },

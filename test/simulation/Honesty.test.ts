@@ -37,6 +37,29 @@ describe("figures in results", () => {
     assert.isTrue(rates.every(({ shown }) => shown > 0.5 && shown < 6))
   }, 60_000)
 
+  it(
+    "answer that different people prefer different variants only where they do, with gains that contain the true ones",
+    () => {
+      const world = { variants: 2, decisionsPerDay: 1000, days: 9, rate: 0.15, sd: 0, segmentSd: 0 }
+      const of = (more: Partial<HonestyWorld>) =>
+        Array.from(
+          { length: 3 },
+          (_, i) => honestyRun({ ...world, name: "answers", ...more }, 1 + i, { answers: true, refitHours: 24 }),
+        )
+      const divided = of({ fans: Math.log(1.8) })
+      const alike = [...of({}), ...of({ lift: 0.4 })]
+      const answersOf = (runs: typeof alike) => runs.map(({ looks }) => looks.flatMap(({ answer }) => answer ?? []))
+      assert.isTrue(answersOf(divided).every((answers) => answers.at(-1) === "different_people"))
+      assert.isTrue(answersOf(alike).flat().every((answer) => answer !== "different_people"))
+      for (const runs of [divided, alike]) {
+        assert.isAtLeast(coverage(runs.flatMap(({ gainOverBest }) => gainOverBest ?? [])), 2 / 3)
+        assert.isAtLeast(coverage(runs.flatMap(({ shipping }) => shipping)), 2 / 3)
+      }
+      assert.isTrue(divided.every(({ gainOverBest }) => gainOverBest!.interval[0] > 0))
+    },
+    60_000,
+  )
+
   it("have intervals that contain the effects of components and the variants' rates", () => {
     const setting = { name: "components", days: 8, decisionsPerDay: 1000, effects: 0.15, variants: 0.05 }
     const runs = Array.from({ length: 5 }, (_, i) => componentRun(setting, 1 + i, 24))

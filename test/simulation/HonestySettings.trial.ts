@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Checked, coverage, type HonestyRun, honestyRun } from "../../bench/simulation/Honesty.ts"
-import { failingWorlds, settings } from "../../bench/simulation/HonestySettings.ts"
+import { answerWorlds, failingWorlds, settings } from "../../bench/simulation/HonestySettings.ts"
 import { mostOf } from "../support/mostOf.ts"
 
 // The coverage of 95 % intervals where rates move, people and values differ much, reactions are slow or fast, variants
@@ -59,6 +59,30 @@ describe("95 % intervals of results", () => {
         // Intervals of one run depend on each other, so the bound is for as many intervals as runs.
         const most = mostOf(runs, 1 - (known[world.name]?.[figure] ?? aim)) / runs
         assert.isAtMost(missed, most, `${figure}: ${intervals.length} intervals`)
+      }
+    })
+  }
+})
+
+/** Share of the runs of a world that may ever have another answer than the right one or none, where it is above 5 %. */
+const mistaken: { readonly [setting: string]: number } = { "answer different": 0.1, "answer none": 0.2 }
+
+describe("the four answers of results", () => {
+  for (const world of answerWorlds) {
+    it(`are right: ${world.name}`, () => {
+      const all = Array.from({ length: runs }, (_, i) => honestyRun(world, 1 + i, { refitHours: 24, answers: true }))
+      const isWrong = ({ looks }: HonestyRun) =>
+        looks.some(({ answer }) => answer !== undefined && answer !== "undecided" && answer !== world.right)
+      assert.isAtMost(all.filter(isWrong).length, mostOf(runs, mistaken[world.name] ?? 0.05))
+      const isDivided = ({ looks }: HonestyRun) => looks.some(({ answer }) => answer === "different_people")
+      if (world.right !== "different_people") assert.isAtMost(all.filter(isDivided).length, mostOf(runs, 0.01))
+      for (
+        const figure of [
+          all.flatMap(({ gainOverBest }) => gainOverBest ?? []),
+          all.flatMap(({ shipping }) => shipping),
+        ]
+      ) {
+        assert.isAtMost(1 - coverage(figure), mostOf(runs, 0.1) / runs, world.name)
       }
     })
   }
