@@ -15,6 +15,20 @@ const actions = [recordActions.template, recordActions.variant, archiveActions].
   Object.values(actions)
 )
 
+/** One changed field of a template, a variant or the organization that can explain a change of results. */
+export interface ServedChange {
+  readonly at: Date
+  readonly subject: string
+  /** A JSON pointer: `/active`, `/variants/ID/active`, or a pointer that begins with `/holdout`. */
+  readonly field: string
+  /** Null if the field did not exist. */
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** Maximum number of changed fields that are read. */
+const mostServed = 500
+
 /** Changes of one template and its variants, with their authors: its part of the audit log. */
 export class ChangeHistory extends Context.Service<ChangeHistory, {
   /** Returns changes older than `before`, newest first. Includes changes of a deleted template with this id. */
@@ -23,6 +37,8 @@ export class ChangeHistory extends Context.Service<ChangeHistory, {
     template: string,
     page: Page,
   ) => Effect.Effect<ReadonlyArray<AuditEntry>>
+  /** Returns changes since `since` of the variants that are served and of the holdout, also of the organization, newest first. */
+  readonly ofServed: (org: string, template: string, since: Date) => Effect.Effect<ReadonlyArray<ServedChange>>
 }>()("parlance/accounts/ChangeHistory") {
   static readonly layer = Layer.effect(
     ChangeHistory,
@@ -43,7 +59,19 @@ export class ChangeHistory extends Context.Service<ChangeHistory, {
         return rows.map(entryOf)
       })
 
-      return ChangeHistory.of({ ofTemplate })
+      const ofServed = Effect.fn("ChangeHistory.ofServed")(function* (org: string, template: string, since: Date) {
+        return yield* Effect.orDie(sql<ServedChange>`
+          SELECT e.at, e.subject, f->>'field' AS field, f->'before' AS before, f->'after' AS after
+          FROM audit_entries e, json_array_elements(e.changes->'fields') f
+          WHERE e.org_slug = ${org} AND e.at >= ${since}::timestamptz
+            AND (e.action = ${recordActions.organization.changed} AND starts_with(f->>'field', '/holdout')
+              OR e.action = ANY(${actions}::text[]) AND split_part(e.subject, ' / ', 1) = split_part(${template}::text, ' / ', 1)
+                AND (e.subject = ${template} OR starts_with(e.subject, ${`${template} / `}::text))
+                AND f->>'field' ~ '^(/active|/variants/[^/]+/active|/holdout.*)$')
+          ORDER BY e.id DESC LIMIT ${mostServed}`)
+      })
+
+      return ChangeHistory.of({ ofServed, ofTemplate })
     }),
   )
 }

@@ -123,12 +123,16 @@ const kept = (request: Request, fields: Fields, signedInAs?: string) =>
     body: <KeptForm action={pathOf(request)} fields={fields} {...(signedInAs === undefined ? {} : { signedInAs })} />,
   })
 
-/** Answers a page that a link opens without signing in. `name`: the organization that it is of. */
-export const shared = (request: Request, { body, title }: View, name: string) =>
+/** Answers a page that a link opens without signing in. `name`: the organization. `date`: of the results, in words. */
+export const shared = (
+  request: Request,
+  { body, title }: View,
+  { date, name }: { readonly name: string; readonly date: string },
+) =>
   HttpServerResponse.text(
     toHtml(
       <Document title={`${title} · ${name}`} theme={themeOf(request)}>
-        <Shared name={name}>{body}</Shared>
+        <Shared name={name} date={date}>{body}</Shared>
       </Document>,
     ),
     { contentType: "text/html; charset=utf-8", headers: { ...headers, ...sharedHeaders } },

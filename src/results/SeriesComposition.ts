@@ -1,7 +1,7 @@
 import { type ContextKey, contextsOf, decodeContext } from "../bandit/Contexts.ts"
 import { delayCurve, delayEdges, type DelayRow, Delays, delaySpan, maturity } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
-import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
+import { revenueIn, revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import * as Clocks from "../sendtime/Clocks.ts"
 import { isTimed, learnedOutcomes, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
@@ -239,6 +239,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
           copy_id,
           decisions: mine,
           value: own[v]!.reduce((sum, row) => sum + valueOf(row, 1), 0),
+          ...(worths.revenueCap > 0 ? { revenue: revenueIn(own[v]!.reduce((sum, row) => sum + row.revenue, 0)) } : {}),
           share: decisions > 0 ? mine / decisions : null,
           rate: bestOf.has(v) ? meanOf(posteriors[v]!) : null,
           interval: bestOf.has(v) ? intervalOf(posteriors[v]!) : null,

@@ -12,6 +12,11 @@ const SeriesVariant = Schema.Struct({
   copy_id: Schema.String,
   decisions: described(Schema.Finite, "Decisions in the period, without forced decisions"),
   value: described(Schema.Finite, "Outcomes of these decisions by the objective"),
+  revenue: Schema.optionalKey(described(
+    Schema.Finite,
+    "Value of the conversions of these decisions, at most `revenue_cap` for each decision. Absent unless the objective has a " +
+      "`revenue_cap`",
+  )),
   share: described(Schema.NullOr(Schema.Finite), "Share of the period's decisions. Null without decisions"),
   rate: described(
     Schema.NullOr(Schema.Finite),

@@ -54,6 +54,8 @@ suiteOnServer("Links to results", (server) => {
     const made = await editor.post(path, { expires_in_days: "7" })
     assert.strictEqual(made.status, 200)
     const page = await visit(linkOn(made.text))
+    assert.match(page.text, /<header><span class="brand"><span class="monogram" aria-hidden="true">\w<\/span><bdi>/)
+    assert.match(page.text, /<span class="muted">\d+ \w+ 20\d\d · /)
     assert.strictEqual(page.status, 200)
     for (
       const told of ["Cart reminder · Results", "warm", "Click rate over time", "Chance to be best", "Harbour Books"]

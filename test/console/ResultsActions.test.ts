@@ -75,7 +75,10 @@ suiteOnServer("Actions of the results page", (server) => {
     await manage("PATCH", "/organizations/acts/templates/t", { send_nothing: false, objective: "click" })
     const shipped = await editor.post(`${path}/ship`, { variant: "good" })
     assert.deepStrictEqual(await activeOf(), ["good"])
-    assert.include((await editor.get(shipped.location)).text, `${path}/undo`)
+    const afterwards = (await editor.get(shipped.location)).text
+    assert.include(afterwards, `${path}/undo`)
+    const marked = afterwards.slice(afterwards.indexOf("What changed"))
+    assert.match(marked, /<bdi>&lt;b>Good&lt;\/b> shipped<\/bdi>.*<bdi>poor paused<\/bdi>/s)
     assert.notInclude((await viewer.get(shipped.location)).text, `${path}/undo`)
     await editor.post(`${path}/undo`, { activate: "fair\npoor" })
     assert.deepStrictEqual(await activeOf(), ["good", "fair", "poor"])

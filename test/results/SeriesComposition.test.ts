@@ -21,7 +21,7 @@ const row = (copyId: string, decisions: number) =>
 /** 25 variants: v01 has the most decisions, v25 the fewest. */
 const ids = Array.from({ length: 25 }, (_, i) => `v${String(i + 1).padStart(2, "0")}`)
 
-const seriesWith = (named: ReadonlyArray<string>) =>
+const seriesWith = (named: ReadonlyArray<string>, more: Partial<Parameters<typeof composeSeries>[0]> = {}) =>
   composeSeries({
     template: "t",
     objective: "click",
@@ -36,7 +36,19 @@ const seriesWith = (named: ReadonlyArray<string>) =>
     byContext: true,
     delays: [],
     zone: "UTC",
+    ...more,
   })
+
+describe("the revenue of a series", () => {
+  const rows = [{ ...row("v01", 10), revenue: 12_500 }, { ...row("v01", 5), revenue: 500 }, row("v02", 5)]
+
+  it("is the value of the conversions of each variant, and absent unless revenue counts", () => {
+    const revenueOf = (objective: Parameters<typeof composeSeries>[0]["objective"]) =>
+      seriesWith([], { objective, rows }).points.map(({ variants }) => variants.map(({ revenue }) => revenue))
+    assert.deepStrictEqual(revenueOf({ revenue: 1, revenue_cap: 200 }), [[13, 0]])
+    assert.deepStrictEqual(revenueOf("click"), [[undefined, undefined]])
+  })
+})
 
 describe("the series of many variants", () => {
   it("contains the 20 variants with the most decisions", () => {

@@ -134,6 +134,21 @@ const optionsOf = (
         u.ctx.fillRect(from, top, left + width - from, height)
         u.ctx.restore()
       }],
+      draw: [(u) => {
+        const { height, left, top, width } = u.bbox
+        u.ctx.save()
+        u.ctx.strokeStyle = plain.text
+        u.ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio])
+        for (const { time } of data.marks ?? []) {
+          const x = Math.round(u.valToPos(time, "x", true))
+          if (x < left || x > left + width) continue
+          u.ctx.beginPath()
+          u.ctx.moveTo(x, top)
+          u.ctx.lineTo(x, top + height)
+          u.ctx.stroke()
+        }
+        u.ctx.restore()
+      }],
       setCursor: [(u) => say(u.cursor.idx)],
     },
   }
@@ -166,7 +181,14 @@ const readout = (element: HTMLElement, data: ChartData) => {
       part.append(swatch, " ", who, ` ${format(value)}${range}`)
       return part
     })
-    element.replaceChildren(time, ...parts)
+    const [from, to] = [data.times[index - 1] ?? -Infinity, data.times[index]!]
+    const changes = (data.marks ?? []).filter(({ time }) => time > from && time <= to).map(({ text }) => {
+      const change = document.createElement("span")
+      change.className = "change"
+      change.textContent = text
+      return change
+    })
+    element.replaceChildren(time, ...parts, ...changes)
   }
 }
 

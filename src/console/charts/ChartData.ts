@@ -26,6 +26,8 @@ export interface ChartData {
   readonly incompleteFrom: number | null
   /** Values are shares that are drawn one on top of the other. */
   readonly stacked: boolean
+  /** Changes with their second, ascending. Absent without changes. */
+  readonly marks?: ReadonlyArray<{ readonly time: number; readonly text: string }>
   readonly lines: ReadonlyArray<{
     readonly series: number
     readonly name: string
@@ -38,7 +40,7 @@ export interface ChartData {
 const short = (value: number | null): number | null => value === null ? null : Number(value.toPrecision(4))
 
 /** The data of a chart as JSON. */
-export const chartData = ({ format, formatTime, incompleteFrom, lines, range, stacked = false, times }: {
+export const chartData = ({ format, formatTime, incompleteFrom, lines, marked = [], range, stacked = false, times }: {
   readonly times: ReadonlyArray<number>
   readonly formatTime: (time: number) => string
   readonly format: ChartFormat
@@ -47,6 +49,8 @@ export const chartData = ({ format, formatTime, incompleteFrom, lines, range, st
   readonly incompleteFrom?: number | undefined
   readonly stacked?: boolean
   readonly lines: ReadonlyArray<Line>
+  /** Changes with their time (Unix milliseconds). */
+  readonly marked?: ReadonlyArray<{ readonly at: number; readonly text: string }> | undefined
 }): string =>
   JSON.stringify(
     {
@@ -56,6 +60,9 @@ export const chartData = ({ format, formatTime, incompleteFrom, lines, range, st
       range,
       incompleteFrom: incompleteFrom === undefined ? null : Math.round(incompleteFrom / 1000),
       stacked,
+      ...(marked.length === 0 ? {} : {
+        marks: marked.map(({ at, text }) => ({ time: Math.round(at / 1000), text })),
+      }),
       lines: lines.map(({ bands, name, series, values }) => ({
         series,
         name,

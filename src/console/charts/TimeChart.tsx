@@ -20,6 +20,8 @@ interface Common {
   readonly times: ReadonlyArray<number>
   /** From this time on outcomes are still coming in; undefined: nothing is. */
   readonly incompleteFrom?: number | undefined
+  /** Changes on the axis of time, in the order of their time. */
+  readonly marked?: ReadonlyArray<{ readonly at: number; readonly text: string }> | undefined
   readonly formatTime: (time: number) => string
   readonly formatValue: (value: number) => string
   /** How the script of the page writes the values; without it the chart stays a picture. */
@@ -54,7 +56,21 @@ export const spread = (wanted: ReadonlyArray<number>): ReadonlyArray<number> => 
 const shown = (name: string) => name.length > 17 ? `${name.slice(0, 16)}…` : name
 
 const Plot = (
-  { children, data, dots, formatTime, formatValue, incompleteFrom, labelledBy, labels, legend, marks, times, y }:
+  {
+    children,
+    data,
+    dots,
+    formatTime,
+    formatValue,
+    incompleteFrom,
+    labelledBy,
+    labels,
+    legend,
+    marked = [],
+    marks,
+    times,
+    y,
+  }:
     & Common
     & {
       /** Whether a single time is drawn as dots, for lines that have no length. */
@@ -99,6 +115,11 @@ const Plot = (
             />
           )}
           {marks.map((mark) => <line class="grid" x1="0" x2="100%" y1={inPercent(y(mark))} y2={inPercent(y(mark))} />)}
+          {marked.filter(({ at }) => at <= times.at(-1)!).map(({ at: time, text }) => (
+            <line class="mark" x1={inPercent(at(time))} x2={inPercent(at(time))} y1="0" y2="100%">
+              <title>{text}</title>
+            </line>
+          ))}
           <svg x="0" y="0" width="100%" height="100%" viewBox={`0 0 ${size} ${size}`} preserveAspectRatio="none">
             {children}
           </svg>

@@ -21,4 +21,16 @@ describe("the data of interactive charts", () => {
       lines: [{ series: 2, name: "<b>a</b>", values: [0.1235, null], low: [0.1, null], high: [0.2, null] }],
     })
   })
+
+  it("contain changes with their second", () => {
+    const data = JSON.parse(chartData({
+      times: [1000],
+      formatTime: String,
+      format: { unit: "number", decimals: 0 },
+      range: [0, 1],
+      lines: [],
+      marked: [{ at: 1600, text: "A paused" }],
+    }))
+    assert.deepStrictEqual(data.marks, [{ time: 2, text: "A paused" }])
+  })
 })

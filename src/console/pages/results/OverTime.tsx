@@ -1,12 +1,20 @@
 import type { PageResults } from "../../../results/KeptResults.ts"
 import { comparedIn, type TimedTemplateResults } from "../../../results/TemplateResults.ts"
+import type { ChangeMark } from "../../../results/Marks.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
 import { percent } from "../../Format.ts"
 import { Fold } from "../../components/Fold.tsx"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Time } from "../../components/Time.tsx"
-import { BestOverTime, GainOverTime, RateOverTime, ShareOverTime, type ShownResults } from "./Pictures.tsx"
+import {
+  BestOverTime,
+  GainOverTime,
+  RateOverTime,
+  RevenueOverTime,
+  ShareOverTime,
+  type ShownResults,
+} from "./Pictures.tsx"
 
 /** Variants with a colour of their own. */
 const mostDrawn = 5
@@ -44,7 +52,12 @@ const Incomplete = ({ points, zone }: { readonly points: TemplateSeries["points"
 }
 
 /** Results as the charts show them. */
-export const shownOf = ({ found, over }: PageResults, zone: string): ShownResults => ({
+export const shownOf = (
+  { found, over }: PageResults,
+  zone: string,
+  marks: ReadonlyArray<ChangeMark>,
+): ShownResults => ({
+  marks,
   results: found,
   series: over,
   places: placesOf(found),
@@ -55,9 +68,25 @@ export const shownOf = ({ found, over }: PageResults, zone: string): ShownResult
 /** Whether rates are known over time. Net values are not, which can be negative. */
 const hasRates = ({ send_nothing }: TimedTemplateResults): boolean => send_nothing === undefined
 
+/** What changed, for people who cannot point at the charts. */
+const Changes = ({ marks, zone }: { readonly marks: ReadonlyArray<ChangeMark>; readonly zone: string }) =>
+  marks.length === 0 ? null : (
+    <section class="changes" aria-labelledby="changes-title" data-live="changes">
+      <h3 id="changes-title">What changed</h3>
+      <p class="small muted">Dotted lines in the charts show these times.</p>
+      <ul>
+        {marks.toReversed().map(({ at, text }) => (
+          <li>
+            <Time at={new Date(at).toISOString()} zone={zone} /> <bdi>{text}</bdi>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+
 /** How the rates and the traffic developed. */
 export const OverTime = (shown: ShownResults) => {
-  const { places, results, series: { left_out: leftOut, points, variants }, zone } = shown
+  const { marks, places, results, series: { left_out: leftOut, points, variants }, zone } = shown
   return (
     <PhoneFold title="Rates and traffic over time">
       <div data-live="incomplete">
@@ -65,8 +94,10 @@ export const OverTime = (shown: ShownResults) => {
       </div>
       <div class="charts">
         {hasRates(results) && <RateOverTime {...shown} />}
+        {results.revenue !== null && <RevenueOverTime {...shown} />}
         <ShareOverTime {...shown} />
       </div>
+      <Changes marks={marks} zone={zone} />
       {leftOut + Math.max(0, variants.length - places.size) > 0 && (
         <p class="small muted">
           The charts show {comparedIn(results).length === 0

@@ -1,4 +1,5 @@
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
+import type { ChangeMark } from "../../../results/Marks.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Figure } from "../../charts/Figure.tsx"
 import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
@@ -15,6 +16,8 @@ export interface ShownResults {
   /** Colour and dash of the variants that are drawn. */
   readonly places: ReadonlyMap<string, number>
   readonly names: ReadonlyMap<string, string>
+  /** What changed, on the axis of time. */
+  readonly marks: ReadonlyArray<ChangeMark>
   readonly zone: string
 }
 
@@ -29,12 +32,13 @@ const clock = (zone: string, step: TemplateSeries["step"]) => {
 }
 
 /** Properties that all charts over time share. */
-const overTime = ({ series, zone }: ShownResults, id: string) => {
+const overTime = ({ marks, series, zone }: ShownResults, id: string) => {
   const open = series.points.find(({ complete }) => !complete)
   return {
     labelledBy: `${id}-title`,
     times: timesOf(series),
     incompleteFrom: open === undefined ? undefined : Date.parse(open.start),
+    marked: marks,
     formatTime: clock(zone, series.step),
   }
 }
@@ -84,6 +88,46 @@ export const RateOverTime = (shown: ShownResults) => {
           values: series.points.map(({ variants }) => variants[at]!.rate),
           bands: series.points.map(({ variants }) => variants[at]!.interval),
         }))}
+      />
+    </Figure>
+  )
+}
+
+/** The revenue of each period. */
+export const RevenueOverTime = (shown: ShownResults) => {
+  const { series } = shown
+  const lines = [
+    ...drawn(shown).map(({ at, name, series: place }) => ({
+      series: place,
+      name,
+      values: series.points.map(({ variants }) => variants[at]!.revenue ?? 0),
+    })),
+    {
+      series: 5,
+      name: "All variants",
+      values: series.points.map(({ variants }) => variants.reduce((sum, { revenue = 0 }) => sum + revenue, 0)),
+    },
+  ]
+  const time = clock(shown.zone, series.step)
+  return (
+    <Figure
+      id="revenue"
+      title="Revenue"
+      caption={`The revenue of the decisions of each ${series.step}, as counted so far. A variant with more traffic has ` +
+        "more revenue: compare variants by the revenue per decision."}
+      headings={[capital(series.step), ...lines.map(({ name }) => name)]}
+      rows={series.points.map(({ end }, i) => [
+        time(Date.parse(end)),
+        ...lines.map(({ values }) => count(values[i]!)),
+      ]).toReversed()}
+    >
+      <LineChart
+        {...overTime(shown, "revenue")}
+        certain
+        range={[0, 0]}
+        format={{ unit: "number", decimals: 0 }}
+        formatValue={count}
+        lines={lines}
       />
     </Figure>
   )

@@ -2,6 +2,7 @@ import { Clock, Effect, Result } from "effect"
 import type { Fault } from "../../../domain/Errors.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
+import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { KeptResults, type PageResults } from "../../../results/KeptResults.ts"
@@ -37,7 +38,8 @@ import { LeadCard } from "./LeadCard.tsx"
 import { Period } from "./Period.tsx"
 import { UndoNote } from "./SwitchPages.tsx"
 import { ColumnChoice, Variants } from "./Variants.tsx"
-import { list, segmentText, shipLabel } from "./Words.ts"
+import { whatChanged } from "./WhatChanged.ts"
+import { list, segmentText, shipLabel, shownVerdict } from "./Words.ts"
 
 /** The page shows the age of results only above this limit. Unit: milliseconds. */
 const newFor = 60_000
@@ -149,11 +151,12 @@ const LeadActions = ({ losers, path, results, visit }: {
 }) => {
   const active = results.variants.filter(({ status }) => status === "active").length
   if (!visit.can("switchVariants") || active < 2 || results.winner.leader === null) return null
-  const isDone = results.winner.verdict !== "undecided"
+  const shown = shownVerdict(results)
+  const isDone = shown.verdict !== "undecided"
   return (
     <>
       {!nothingWins(results) && (
-        <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>{shipLabel(results.winner)}</a>
+        <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>{shipLabel(shown)}</a>
       )}
       {losers !== 0 && <a class="button" href={`${path}/stop`}>Stop {counted(losers, "loser")}</a>}
     </>
@@ -191,7 +194,8 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     : undefined
   const columns = chosenColumns(visit.request.cookies[columnsCookie])
   const stop = (yield* (yield* Learning).stopped(org.slug)).find(({ templateId }) => templateId === template.id)
-  const shown = shownOf({ found, over }, org.time_zone)
+  const marks = yield* whatChanged(yield* ChangeHistory, org, template, over)
+  const shown = shownOf({ found, over }, org.time_zone, marks)
   const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
   const anything = found.decisions > 0
   return view(

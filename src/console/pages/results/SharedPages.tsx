@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
+import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { AttemptWindows } from "../../../auth/AttemptWindows.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { Template } from "../../../domain/Template.ts"
@@ -8,6 +9,7 @@ import { KeptResults } from "../../../results/KeptResults.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import { ResultShares } from "../../../results/ResultShares.ts"
 import { Templates } from "../../../templates/Templates.ts"
+import { date } from "../../Format.ts"
 import { ChartScript } from "../../components/Live.tsx"
 import { Time } from "../../components/Time.tsx"
 import { alone, problem, shared } from "../../Routes.tsx"
@@ -20,6 +22,7 @@ import { LeadCard } from "./LeadCard.tsx"
 import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Period } from "./Period.tsx"
 import { Variants } from "./Variants.tsx"
+import { whatChanged } from "./WhatChanged.ts"
 
 // The page that a link to results opens: the verdict, the variants and the charts of all decisions. It has no segments, because these
 // name values of people's attributes.
@@ -30,6 +33,7 @@ const windowMillis = 60_000
 const mostNetworks = 10_000
 
 interface Services {
+  readonly history: ChangeHistory["Service"]
   readonly kept: KeptResults["Service"]
   readonly organizations: Organizations["Service"]
   readonly shares: ResultShares["Service"]
@@ -45,7 +49,7 @@ const dead = problem(
 const tooMany = problem(429, "Too many views", "Wait a minute, then open the link again.")
 
 const viewOf = Effect.fnUntraced(function* (
-  { kept }: Services,
+  { history, kept }: Services,
   org: Organization,
   template: Template,
   expiresAt: Date,
@@ -54,10 +58,12 @@ const viewOf = Effect.fnUntraced(function* (
   const { found, madeAt, over } = yield* kept.of(org.slug, template, {})
   const now = yield* Clock.currentTimeMillis
   const outlook = outlookOf({ ...found, points: over.points, runnerUpFloor: template.runner_up_floor, now })
-  const shown = shownOf({ found, over }, org.time_zone)
+  const marks = yield* whatChanged(history, org, template, over)
+  const shown = shownOf({ found, over }, org.time_zone, marks)
   const zone = org.time_zone
   return {
     title: `${template.name} · Results`,
+    date: date(new Date(madeAt), zone),
     body: (
       <>
         <div class="page-head">
@@ -70,7 +76,7 @@ const viewOf = Effect.fnUntraced(function* (
             </p>
           </div>
         </div>
-        <LeadCard lead={leadOf(found, over.points, outlook)} />
+        <LeadCard lead={{ ...leadOf(found, over.points, outlook), preferences: [] }} />
         {found.variants.length !== 0 && (
           <div class="card flush">
             <div class="standings">
@@ -101,6 +107,7 @@ const viewOf = Effect.fnUntraced(function* (
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { get, refusals } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
   const services: Services = {
+    history: yield* ChangeHistory,
     kept: yield* KeptResults,
     organizations: yield* Organizations,
     shares: yield* ResultShares,
@@ -113,7 +120,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const { expiresAt, org: slug, template: id } = yield* services.shares.find(query.get("token") ?? "")
     const org = yield* services.organizations.get(slug)
     const template = yield* services.templates.get(slug, id)
-    return shared(request, yield* viewOf(services, org, template, expiresAt, query), org.name)
+    const { date, ...view } = yield* viewOf(services, org, template, expiresAt, query)
+    return shared(request, view, { name: org.name, date })
   })
 
   yield* get("/console/shared-results", (request) =>
