@@ -14,6 +14,8 @@ import {
   escapeHtml,
   headerFault,
   lineOf,
+  noImages,
+  type ShownImages,
   validateAddress,
 } from "../text/Email.ts"
 
@@ -248,6 +250,32 @@ const partsOf = ({ html, preheader, text }: Email) => {
   return { text: crlf(plain.text), html: crlf(line === "" ? html : html.slice(0, at) + hidden(line) + html.slice(at)) }
 }
 
+/** Elements whose text is not visible. */
+const hiddenElements: ReadonlySet<string> = new Set(["script", "style", "title", "template"])
+
+/** Counts the images and the visible characters of HTML. */
+export const imagesOf = (html: string): ShownImages => {
+  let [count, withoutAlt, insecure, textLength] = [0, 0, 0, 0]
+  let hiddenDepth = 0
+  const parser = new Parser({
+    onopentag(name, { alt, height, src, width }) {
+      if (hiddenElements.has(name)) hiddenDepth++
+      if (name !== "img" || width === "1" || height === "1") return
+      count++
+      if (alt === undefined) withoutAlt++
+      if (/^\s*http:/i.test(src ?? "")) insecure++
+    },
+    onclosetag(name) {
+      if (hiddenElements.has(name)) hiddenDepth--
+    },
+    ontext(text) {
+      if (hiddenDepth === 0) textLength += text.replace(/\s+/g, " ").trim().length
+    },
+  })
+  parser.end(html)
+  return { count, withoutAlt, insecure, textLength }
+}
+
 /** Maximum number of links of a message that are returned as written. */
 const maxHrefs = 1_000
 
@@ -261,7 +289,8 @@ const shownOf = ({ html, subject, text }: Pick<EmailParts, "html" | "subject" | 
   }
   if (html === undefined) rewriteText(text, collect)
   else rewriteHtml(html, collect, "", () => hrefs.add(""))
-  return { subject, text, html, links: [...links], hrefs: [...hrefs] }
+  const images = html === undefined ? noImages : imagesOf(html)
+  return { subject, text, html, links: [...links], hrefs: [...hrefs], images }
 }
 
 /**

@@ -1,26 +1,8 @@
 import { Buffer } from "node:buffer"
+import type { CheckedContent, ContentFinding } from "./ContentFinding.ts"
+import { isShortened, placeholderFinding, subjectFinding, wordingFinding } from "./WordingFindings.ts"
 
 // Finds problems in the content of a message that mailbox providers or readers would have, before it is sent. Pure.
-
-/** A check of a message's content. */
-export interface ContentFinding {
-  readonly check: "size" | "links" | "unsubscribe" | "plain-text"
-  readonly status: "ok" | "warn" | "wrong"
-  /** The finding and its remedy, in one to three sentences. */
-  readonly detail: string
-}
-
-/** The content of a message as it would be sent. */
-export interface CheckedContent {
-  readonly html: string | undefined
-  readonly text: string
-  /** The distinct `href` values of its links, as written. */
-  readonly hrefs: ReadonlyArray<string>
-  /** Transactional messages need no way to unsubscribe. */
-  readonly isTransactional: boolean
-  /** Whether the message has the header `List-Unsubscribe`. */
-  readonly isListed: boolean
-}
 
 /** Gmail cuts off HTML above this size. Unit: bytes. */
 export const clippedAt = 102 * 1024
@@ -68,7 +50,13 @@ const linkFinding = ({ hrefs }: CheckedContent): ContentFinding => {
     ...(empty ? ["A link leads nowhere: its href is empty or #."] : []),
     ...(incomplete.length > 0 ? [`Links without https:// lead nowhere in a mail: ${named(incomplete)}.`] : []),
   ]
-  const warnings = plain.length > 0 ? [`Links are not encrypted: use https:// for ${named(plain)}.`] : []
+  const shortened = hrefs.filter(isShortened)
+  const warnings = [
+    ...(plain.length > 0 ? [`Links are not encrypted: use https:// for ${named(plain)}.`] : []),
+    ...(shortened.length > 0
+      ? [`Spam filters distrust shortened links: write the address that ${named(shortened)} leads to.`]
+      : []),
+  ]
   const detail = [...faults, ...warnings].join(" ")
   if (detail !== "") return { check: "links", status: faults.length > 0 ? "wrong" : "warn", detail }
   return {
@@ -76,6 +64,32 @@ const linkFinding = ({ hrefs }: CheckedContent): ContentFinding => {
     status: "ok",
     detail: hrefs.length === 0 ? "There are no links." : "All links are complete and encrypted.",
   }
+}
+
+/** Least text next to images. With less, spam filters and readers without images see nothing. Unit: characters. */
+const leastText = 100
+
+const imagesFinding = ({ images: { count, insecure, textLength, withoutAlt } }: CheckedContent): ContentFinding => {
+  const warnings = [
+    ...(withoutAlt > 0
+      ? [
+        `Images without alt: ${withoutAlt} of ${count}. Readers whose program blocks images see nothing there: describe the ` +
+        'image, as in alt="Red shoes", or write alt="" for a decoration.',
+      ]
+      : []),
+    ...(count > 0 && textLength < leastText
+      ? [
+        `The message is almost only images: it has ${textLength} characters of text. Spam filters distrust that, and many ` +
+        "programs block images. Write the message as text.",
+      ]
+      : []),
+    ...(insecure > 0
+      ? [`Images without encryption, which some programs hide: ${insecure} of ${count}. Use https:// in src.`]
+      : []),
+  ]
+  return warnings.length > 0
+    ? { check: "images", status: "warn", detail: warnings.join(" ") }
+    : { check: "images", status: "ok", detail: count === 0 ? "There are no images." : "All images have an alt." }
 }
 
 const isUnsubscribing = (text: string) => /unsubscri|opt-?_?out/i.test(text)
@@ -108,8 +122,12 @@ const textFinding = ({ html, text }: CheckedContent): ContentFinding =>
 
 /** Makes all checks, in display order. */
 export const contentFindings = (content: CheckedContent): ReadonlyArray<ContentFinding> => [
+  subjectFinding(content),
   sizeFinding(content),
   linkFinding(content),
+  imagesFinding(content),
   unsubscribeFinding(content),
   textFinding(content),
+  wordingFinding(content),
+  placeholderFinding(content),
 ]

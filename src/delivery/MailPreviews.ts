@@ -1,12 +1,13 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { type Mailbox, validateAddress } from "../text/Email.ts"
+import { type Mailbox, noImages, validateAddress } from "../text/Email.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Composer } from "./Composer.ts"
 import type { Message } from "./Connection.ts"
 import { contentOf, partNames } from "./connections/Content.ts"
 import { Connections } from "./Connections.ts"
-import { type ContentFinding, contentFindings } from "./ContentFindings.ts"
+import type { ContentFinding } from "./ContentFinding.ts"
+import { contentFindings } from "./ContentFindings.ts"
 
 /** The e-mail that Deliver would compose from rendered variables. */
 export interface MailPreview {
@@ -88,15 +89,16 @@ export class MailPreviews extends Context.Service<MailPreviews, {
         }).pipe(Effect.match({
           onFailure: ({ reason }) => ({ reason: `${reason}.` }),
           onSuccess: ({ shown }) => {
-            const { hrefs = [], html, text = "" } = shown ?? {}
+            const { hrefs = [], html, images = noImages, text = "" } = shown ?? {}
+            const { preheader, subject } = content.success
             const isTransactional = view?.ignoresUnsubscribes ?? false
             return {
               sender,
-              subject: content.success.subject,
-              preheader: content.success.preheader,
+              subject,
+              preheader,
               html,
               text,
-              findings: contentFindings({ html, text, hrefs, isTransactional, isListed }),
+              findings: contentFindings({ subject, preheader, html, text, hrefs, images, isTransactional, isListed }),
               variables: Object.values(partNames(rendered, names)).filter((name) => name !== undefined),
             }
           },

@@ -45,6 +45,20 @@ export interface Email {
   readonly isShown?: boolean
 }
 
+/** Facts about the images of an HTML part. Images of one pixel in width or height, such as for tracking, do not count. */
+export interface ShownImages {
+  readonly count: number
+  /** Images without the attribute `alt`. */
+  readonly withoutAlt: number
+  /** Images with an address that begins with `http:`. */
+  readonly insecure: number
+  /** Length of the visible text of the HTML part. Unit: characters. */
+  readonly textLength: number
+}
+
+/** Facts about a message without an HTML part. */
+export const noImages: ShownImages = { count: 0, withoutAlt: 0, insecure: 0, textLength: 0 }
+
 /** The parts of an e-mail, for a preview. */
 export interface EmailParts {
   /** A single line. */
@@ -55,6 +69,7 @@ export interface EmailParts {
   readonly links: ReadonlyArray<string>
   /** The first 1,000 distinct values of `href`, unchanged. An empty value is included. */
   readonly hrefs: ReadonlyArray<string>
+  readonly images: ShownImages
 }
 
 /** An e-mail in wire format, with its envelope. */

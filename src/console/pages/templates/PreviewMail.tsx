@@ -89,10 +89,14 @@ const Html = ({ dir, html, look: { colors, width } }: {
 const words = { ok: "ok", warn: "check", wrong: "fix" } as const
 const kinds = { ok: "good", warn: "warn", wrong: "bad" } as const
 const names: { readonly [check in ContentFinding["check"]]: string } = {
+  subject: "Subject",
   size: "Size",
   links: "Links",
+  images: "Images",
   unsubscribe: "Unsubscribe",
   "plain-text": "Plain text",
+  wording: "Wording",
+  placeholders: "Placeholders",
 }
 
 /** The message as an e-mail: its inbox line, its HTML or plain text, and the checks of its content. */
