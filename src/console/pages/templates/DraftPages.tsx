@@ -6,6 +6,7 @@ import type { Template, Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { combineForms } from "../../../templates/CombinedForm.ts"
 import { draftChanges, Drafts } from "../../../templates/Drafts.ts"
+import { type Layout, layoutOf, withLayout } from "../../../templates/Layouts.ts"
 import { type Draft, ofVariant, read } from "../../../templates/VariantForm.ts"
 import { restoredBy, VariantVersions } from "../../../templates/VariantVersions.ts"
 import { Card } from "../../components/Card.tsx"
@@ -39,7 +40,10 @@ import {
 import { blankOf } from "./NewDraft.ts"
 
 /** The text that the editor begins with where there is no draft. */
-const begunWith = ({ of, stored }: OpenedVariant): Draft => stored === undefined ? blankOf(of) : ofVariant(stored)
+const begunWith = ({ of, stored }: OpenedVariant, layout: Layout | undefined): Draft => {
+  if (stored !== undefined) return ofVariant(stored)
+  return layout === undefined ? blankOf(of) : withLayout(blankOf(of), layout)
+}
 
 /** The editor with the draft that the query names, or else the visitor's draft, or else the stored text. */
 export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedVariant) {
@@ -50,7 +54,8 @@ export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedV
   const own = all.find(({ author }) => author === place.author)
   const author = lookedUp(query.get("draft") ?? place.author)
   const shown = yield* drafts.find(slug, { ...place, author })
-  const begun = begunWith(at)
+  const layout = layoutOf(query.get("layout"))
+  const begun = begunWith(at, layout)
   const isOther = shown !== undefined && author !== place.author
   return yield* editor(visit, at, {
     draft: shown === undefined ? begun : { ...shown.form, base: shown.base ?? begun.base },
@@ -72,7 +77,7 @@ export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedV
         <OtherDraftsNote drafts={all.filter((one) => one !== own)} path={path} visit={visit} />
       </>
     ),
-    unsaved: isOther,
+    unsaved: isOther || (at.stored === undefined && shown === undefined && layout !== undefined),
   })
 })
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { copyPlatforms, platformNames } from "../../../domain/CopyPlatform.ts"
 import type { Fault } from "../../../domain/Errors.ts"
+import { layouts } from "../../../templates/Layouts.ts"
 
 /** The faults at the control `id`. */
 const own = (faults: ReadonlyArray<Fault>, id: string) => faults.filter(({ pointer }) => pointer === `/${id}`)
@@ -87,6 +88,20 @@ export const RowTitle = ({ children, remove }: {
   <div class="row-title">
     <span aria-hidden="true">{children}</span>
     {remove}
+  </div>
+)
+
+/** The choice of a layout, and the button that fills the form with it. */
+export const LayoutChoice = ({ again }: { readonly again: string }) => (
+  <div class="field">
+    <label for="layout">Begin with a layout</label>
+    <p class="hint" id="layout-hint">A finished message in MJML, whose texts you replace.</p>
+    <div class="buttons">
+      <select id="layout" name="layout" aria-describedby="layout-hint">
+        {layouts.map(({ id, name }) => <option value={id}>{name}</option>)}
+      </select>
+      <button type="submit" class="button" name="do" value="layout" formaction={again}>Use this layout</button>
+    </div>
   </div>
 )
 

@@ -1,4 +1,4 @@
-import type { ContentFinding } from "../../../delivery/ContentFindings.ts"
+import type { ContentFinding } from "../../../delivery/ContentFinding.ts"
 import type { MailPreview } from "../../../delivery/MailPreviews.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { RenderedFormats } from "../../../domain/Template.ts"

@@ -280,7 +280,7 @@ const Keeping = ({ field, members }: { readonly field: FieldOf; readonly members
 const basicFields = ["/tags", "/owner", "/name", "/objective", "", ...weights.map((name) => `/${name}`)]
 
 /** The settings of a template. `isFolded` folds the settings that most templates do not change. */
-export const SettingsFields = ({ children, faults, fields, isFolded = false, members, variants = [] }: {
+export const SettingsFields = ({ basic, children, faults, fields, isFolded = false, members, variants = [] }: {
   readonly fields: Fields
   readonly faults: ReadonlyArray<Fault>
   readonly isFolded?: boolean
@@ -288,6 +288,8 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
   readonly members?: ReadonlyArray<Member>
   /** The variants of the template, to choose the one of a holdout from. */
   readonly variants?: Template["variants"]
+  /** More fields above the advanced fields. */
+  readonly basic?: ComponentChildren
   /** More advanced fields. */
   readonly children?: ComponentChildren
 }) => {
@@ -313,6 +315,7 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
       />
       <WeightFields field={field} />
       {members !== undefined && <Keeping field={field} members={members} />}
+      {basic}
       <Advanced isOpen={!isFolded || faults.some(({ pointer }) => !basicFields.includes(pointer))}>
         {children}
         <LocaleSettings field={field} />

@@ -2,11 +2,12 @@ import { Effect } from "effect"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { TemplateInput } from "../../../domain/Template.ts"
+import { layoutOf, layouts } from "../../../templates/Layouts.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { assets } from "../../Assets.ts"
 import { Card } from "../../components/Card.tsx"
-import { Field } from "../../components/Field.tsx"
+import { Choices, Field } from "../../components/Field.tsx"
 import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { pages } from "../../Pages.ts"
@@ -19,7 +20,26 @@ import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
 
 const decodeInput = decoder(TemplateInput)
 
-const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: ReadonlyArray<Fault> = []) =>
+const firstFields = ({ query }: Visit): Fields => ({
+  objective: "click",
+  layout: layoutOf(query.get("layout"))?.id ?? "",
+})
+
+/** The layouts of the first variant. */
+const LayoutChoices = ({ chosen }: { readonly chosen: string }) => (
+  <Choices
+    name="layout"
+    label="Begin with"
+    type="radio"
+    values={[chosen]}
+    options={[
+      ["", "An empty message"],
+      ...layouts.map(({ description, id, name }) => [id, name, description] as const),
+    ]}
+  />
+)
+
+const create = (visit: Visit, fields: Fields = firstFields(visit), faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(view(
     {
       title: "Create a template",
@@ -29,7 +49,12 @@ const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: R
     <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />,
     <Card>
       <Form submit="Create template" action={createPath(visit.org.slug)}>
-        <SettingsFields fields={fields} faults={faults} isFolded>
+        <SettingsFields
+          fields={fields}
+          faults={faults}
+          isFolded
+          basic={<LayoutChoices chosen={fields["layout"] ?? ""} />}
+        >
           <Field
             name="id"
             label="Id"
@@ -63,7 +88,9 @@ const newAction = Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
       () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
     ),
   )
-  return { to: templatePath(org.slug, made.id), done: "template-created" }
+  const path = templatePath(org.slug, made.id)
+  const layout = layoutOf(fields["layout"])
+  return { to: layout === undefined ? path : `${path}/new-variant?layout=${layout.id}`, done: "template-created" }
 })
 
 /** Creating a template. */

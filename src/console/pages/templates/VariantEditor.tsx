@@ -5,10 +5,11 @@ import { Field } from "../../components/Field.tsx"
 import { CsrfField, Submit } from "../../components/Form.tsx"
 import { accountField } from "../../components/KeptForm.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
+import { isBlank } from "../../../templates/Layouts.ts"
 import type { Draft } from "../../../templates/VariantForm.ts"
 import { type PreviewLook, type Sample } from "./Draft.ts"
 import { editorFormId } from "./ConflictCard.tsx"
-import { Advanced, EditorKeys, isAtFault, Labelled, PasteFrom, tied } from "./EditorParts.tsx"
+import { Advanced, EditorKeys, isAtFault, Labelled, LayoutChoice, PasteFrom, tied } from "./EditorParts.tsx"
 import { EditorSettings, type Hints } from "./EditorSettings.tsx"
 import { type OfferedPeople, PersonPicker } from "./PersonPicker.tsx"
 import { namesOf, type SampleInput, SampleInputs } from "./SampleInputs.tsx"
@@ -213,6 +214,7 @@ const ContentCard = ({ again, button, draft, faults, images, remove }: {
   <Card title="Content" lead="One text per variable, in Liquid: {{ first_name | default: &quot;there&quot; }}.">
     <EditorKeys />
     <div class="stack" id="variables">
+      {isBlank(draft) && <LayoutChoice again={again} />}
       {draft.variables.map((row, at) => (
         <Variable
           at={at}

@@ -2,6 +2,7 @@ import { Effect, Result } from "effect"
 import { isDeepStrictEqual } from "node:util"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { Snippets } from "../../../templates/Snippets.ts"
+import { layoutOf, withLayout } from "../../../templates/Layouts.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { SourceCheck } from "../../../rendering/SourceCheck.ts"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
@@ -181,6 +182,8 @@ const change = Effect.fnUntraced(function* (visit: Visit) {
 /** Shows the form again: with a row more or less, with both texts combined, or with the sample of a person. */
 const rowAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { do: button } = editorFields(fields)
+  const layout = button === "layout" ? layoutOf(fields["layout"]) : undefined
+  if (layout !== undefined) return yield* resent(visit, fields, { draft: withLayout(ofFields(fields), layout) })
   if (button === "convert") return yield* convertAction(visit, fields)
   if (button === "combine") return yield* combined(visit, fields)
   if (/person|people/.test(button)) return yield* personAction(visit, fields)
