@@ -8,9 +8,9 @@ import { MayBegin } from "./MayBegin.ts"
 
 /** Timeout of opening a connection, including its TLS handshake. */
 const connectTimeout = Duration.seconds(10)
-/** Timeout of a whole request. */
+/** Default timeout of a whole request. */
 const totalTimeout = Duration.seconds(30)
-/** Maximum number of bytes of an answer that are read. */
+/** Default of the maximum number of bytes of an answer that are read. */
 const maxAnswer = 65_536
 /** How long an idle connection is kept. Some platforms close idle connections after 5 seconds. Unit: milliseconds. */
 const idleMillis = 4_000
@@ -36,6 +36,10 @@ export interface OutboundRequest {
   readonly headers: Readonly<Record<string, string>>
   /** The body, sent as UTF-8. */
   readonly body?: string
+  /** Timeout of the whole request. Default: 30 seconds. */
+  readonly timeout?: Duration.Duration
+  /** Maximum size of the answer that is read. Default: 64 KiB. Unit: bytes. */
+  readonly maxBytes?: number
 }
 
 /** A complete answer, whose body may be truncated. */
@@ -44,14 +48,14 @@ export interface OutboundResponse {
   readonly status: number
   /** By lowercase name. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  /** Up to the first 64 KiB. */
+  /** Up to the first 64 KiB, or `maxBytes`. */
   readonly body: string
 }
 
 /** Sends requests to servers outside of this installation. */
 export interface OutboundHttp {
   /**
-   * Sends a request, with a timeout of 30 seconds. Interruption ends the connection. Calls `MayBegin` after connecting.
+   * Sends a request, with a timeout of 30 seconds by default. Interruption ends the connection. Calls `MayBegin` after connecting.
    * Fails with `NoAnswer` if there is no complete answer.
    */
   readonly request: (request: OutboundRequest) => Effect.Effect<OutboundResponse, NoAnswer>
@@ -105,7 +109,11 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
       : undefined
   }
 
-  const attempt = ({ body, headers, method, url }: OutboundRequest, progress: Progress, mayBegin: MayBegin) =>
+  const attempt = (
+    { body, headers, maxBytes = maxAnswer, method, url }: OutboundRequest,
+    progress: Progress,
+    mayBegin: MayBegin,
+  ) =>
     Effect.callback<OutboundResponse, NoAnswer>((resume) => {
       const payload = body === undefined ? undefined : Buffer.from(body, "utf8")
       const isSecure = url.protocol === "https:"
@@ -155,13 +163,13 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
         const finish = () => {
           if (answered) return
           answered = true
-          const text = Buffer.concat(chunks).subarray(0, maxAnswer).toString("utf8")
+          const text = Buffer.concat(chunks).subarray(0, maxBytes).toString("utf8")
           resume(Effect.succeed({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
         }
         response.on("data", (chunk: Buffer) => {
           chunks.push(chunk)
           size += chunk.length
-          if (size < maxAnswer) return
+          if (size < maxBytes) return
           finish()
           request.destroy()
         })
@@ -183,6 +191,7 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
       Effect.suspend(() => {
         const refusal = refusalOf(request.url)
         if (refusal !== undefined) return Effect.fail(new NoAnswer({ kind: "address", detail: refusal, sent: false }))
+        const { timeout = totalTimeout } = request
         const progress: Progress = { connected: false, sent: false }
         const slowToConnect = Effect.suspend(() =>
           progress.connected
@@ -192,9 +201,9 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
         return Effect.flatMap(MayBegin, (mayBegin) => attempt(request, progress, mayBegin)).pipe(
           Effect.raceFirst(Effect.andThen(Effect.sleep(connectTimeout), slowToConnect)),
           Effect.timeoutOrElse({
-            duration: totalTimeout,
+            duration: timeout,
             orElse: () =>
-              Effect.fail(timedOut(`no answer within ${Duration.toSeconds(totalTimeout)} seconds`, progress.sent)),
+              Effect.fail(timedOut(`no answer within ${Duration.toSeconds(timeout)} seconds`, progress.sent)),
           }),
         )
       }),

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Duration, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { LookupFunction } from "node:net"
 import { AddressGuard } from "../../src/delivery/AddressGuard.ts"
@@ -120,6 +120,22 @@ describe("OutboundHttp", () => {
         yield* Effect.promise(() => target.until(() => target.connections() === 0))
       }).pipe(Effect.provide(layerLoopback)))
   }
+
+  it.effect("times out and stops reading where the request says so", () =>
+    Effect.gen(function* () {
+      const target = yield* server(() =>
+        startWebhook({ faults: [{ how: "drip" }, { status: 500, body: "x".repeat(5_000_000) }] })
+      )
+      const http = yield* OutboundHttp.make
+      const request = { ...post(target.url), timeout: Duration.minutes(2), maxBytes: 1_000_000 }
+      const fiber = yield* Effect.forkChild(Effect.flip(http.request(request)))
+      yield* Effect.promise(() => target.until(() => target.requests.length === 1))
+      yield* TestClock.adjust("119 seconds")
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(fiber)).detail, "no answer within 120 seconds")
+      assert.strictEqual((yield* http.request(request)).body.length, 1_000_000)
+    }).pipe(Effect.provide(layerLoopback)))
 
   it.effect("reads at most 64 KiB of a response", () =>
     Effect.gen(function* () {
