@@ -1096,6 +1096,20 @@ CREATE TABLE sticky_choices (
   PRIMARY KEY (org_slug, template_id, user_id)
 );
 
+CREATE TABLE suggestion_setups (
+  org_slug text NOT NULL,
+  endpoint text NOT NULL DEFAULT 'default'::text,
+  url text,
+  model text,
+  sealed text,
+  rules json NOT NULL DEFAULT '{}'::json,
+  day date,
+  calls integer NOT NULL DEFAULT 0,
+  busy_until timestamp with time zone,
+  PRIMARY KEY (org_slug),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE suppression_removals (
   org_slug text NOT NULL,
   address_key text NOT NULL,
@@ -1308,6 +1322,17 @@ CREATE TABLE variant_drafts (
   base timestamp with time zone,
   saved_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, template_id, variant_id, author),
+  FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
+);
+
+CREATE TABLE variant_suggestions (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  id text NOT NULL,
+  content json,
+  model text NOT NULL,
+  suggested_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, template_id, id),
   FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
 );
 

@@ -185,6 +185,9 @@ const disorderMillis = 3_600_000
 /** Maximum number of entries that are counted, because larger counts are slow. */
 export const countedEntries = 10_000
 
+/** A request to a model that gave no usable answer. */
+export const notSuggestedAction = "variants not suggested"
+
 /** Actions by a link or an identity provider during sign-in. */
 const signInActions = [
   "account created by OpenID Connect",
@@ -207,6 +210,7 @@ export const otherActions: ReadonlyArray<string> = [
     archiveActions.archived,
     archiveActions.restored,
     proposeAction,
+    notSuggestedAction,
   ]),
 ].sort()
 

@@ -33,6 +33,7 @@ import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
 import { TestGroupsGroup } from "./deliveries/TestGroupsApi.ts"
 import { ImagesGroup } from "./images/ImagesApi.ts"
 import { SnippetsGroup } from "./templates/SnippetsApi.ts"
+import { SuggestionsGroup } from "./templates/SuggestionsApi.ts"
 import { SamplePeopleGroup } from "./templates/SamplePeopleApi.ts"
 import { CopyGroup } from "./templates/CopyApi.ts"
 import { dryRun, ImportAnswer, ProposedImport } from "./templates/ImportAnswer.ts"
@@ -373,6 +374,7 @@ const servedGroups = [
   SamplePeopleGroup,
   SnippetsGroup,
   ImagesGroup,
+  SuggestionsGroup,
   ReviewsGroup,
   CommentsGroup,
   ResultsGroup,

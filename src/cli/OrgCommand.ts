@@ -8,6 +8,7 @@ import { formatBytes, parseBytes } from "../text/Bytes.ts"
 import { call, callWith, commandGroup } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
 import { argument, choice, list, number, optionalWhole, parsed, text, truth } from "./Flags.ts"
+import { setupCommand } from "./SuggestionCommands.ts"
 import type { TableColumns } from "./Table.ts"
 
 const columns: TableColumns<Organization> = {
@@ -160,6 +161,8 @@ export const orgCommand = commandGroup("org", "Organizations", {
 
   usage: call("organizationUsage", "Show an organization's use of its daily quota of webhook bodies", { org: slug })
     .text(describeUsage),
+
+  suggestions: setupCommand,
 
   quota: call("setOrganizationQuota", "Set the daily quota of an organization", {
     org: slug,

@@ -9,6 +9,7 @@ import { call, commandGroup, steps } from "./ApiCommand.ts"
 import { list, number, parsed, switchable, template, text, toggle, truth } from "./Flags.ts"
 import { organization } from "./Root.ts"
 import { stringsCommand } from "./TranslationCommands.ts"
+import { suggest, suggestions } from "./SuggestionCommands.ts"
 import { type TableColumns, tableOf } from "./Table.ts"
 import { changeMany, owner } from "./TemplateBatchCommand.ts"
 import { convert } from "./TemplateCopyCommands.ts"
@@ -150,6 +151,8 @@ export const templateCommand = commandGroup("template", "Templates", {
     .change((_, { template }) => `Deleted template ${template} with its variants`),
   import: importFile,
   strings: stringsCommand,
+  suggest,
+  suggestions,
   convert,
   diff,
   export: exportFile,

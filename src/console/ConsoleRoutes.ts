@@ -13,6 +13,7 @@ import * as OrganizationPages from "./pages/OrganizationPages.tsx"
 import * as OverviewPage from "./pages/OverviewPage.tsx"
 import * as SecondFactorPages from "./pages/SecondFactorPages.tsx"
 import * as SettingsPages from "./pages/SettingsPages.tsx"
+import * as SuggestionSettingsPages from "./pages/SuggestionSettingsPages.tsx"
 import * as SignedInPages from "./pages/SignedInPages.tsx"
 import * as SignInCodePages from "./pages/SignInCodePages.tsx"
 import * as SignInPages from "./pages/SignInPages.tsx"
@@ -49,6 +50,7 @@ export const layer = Layer.mergeAll(
   SecondFactorPages.layer,
   OrganizationPages.layer,
   SettingsPages.layer,
+  SuggestionSettingsPages.layer,
   OverviewPage.layer,
   FindPages.layer,
   KeyPages.layer,

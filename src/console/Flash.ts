@@ -79,6 +79,8 @@ export const flashes: Readonly<Record<string, string>> = {
   "source-enabled": "The source has been enabled.",
   "source-removed": "The source has been removed. Received events are kept.",
   "source-saved": "The source has been saved. Send its webhooks to the address below.",
+  "suggestion-discarded": "The draft has been discarded.",
+  "suggestion-kept": "The draft is a variant now. It is inactive until you activate it.",
   "suppression-added": "The address has been added. Queued messages to it have been cancelled.",
   "suppression-removed": "The entry has been removed.",
   "suppressions-imported": "The addresses have been imported.",

@@ -8,6 +8,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/templates\/[^/]+\/comments/, "guide/team#comments"],
   [/^\/reviews/, "guide/team#approval"],
   [/^\/templates\/[^/]+\/strings/, "guide/templates#strings-for-translators"],
+  [/^\/templates\/[^/]+\/suggestions/, "guide/marketers#suggested-variants"],
   [/^\/templates\/[^/]+\/audience/, "guide/marketers#audience-and-schedule"],
   [/^\/templates\/[^/]+\/variants/, "guide/templates#liquid"],
   [/^\/templates/, "guide/marketers#your-first-template"],
@@ -23,6 +24,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/notifications/, "guide/marketers#notifications"],
   [/^\/settings\/keys/, "guide/api#before-you-start"],
   [/^\/settings\/test-groups/, "guide/marketers#test-messages"],
+  [/^\/settings\/suggestions/, "operations/suggestions"],
   [/^\/settings\/members/, "guide/marketers#roles"],
 ]
 

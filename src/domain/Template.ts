@@ -10,6 +10,7 @@ import { byLocale, maxLocales, TemplateLocale } from "./Locale.ts"
 import { hasControl } from "../json/ControlNames.ts"
 import { CopyId, DisplayName, GivenCopyId, GivenTemplateId, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
+import { SuggestedBy } from "./Suggestion.ts"
 import { Targeting } from "./Targeting.ts"
 import { TemplateTracking } from "./Tracking.ts"
 
@@ -450,6 +451,7 @@ export const Variant = Schema.Struct({
   targeting: Targeting,
   seasons: Seasons,
   components: Components,
+  suggested: Schema.optionalKey(SuggestedBy),
   created_at: Schema.String,
   updated_at: Schema.String,
 }).annotate({ identifier: "Variant" })

@@ -83,6 +83,7 @@ import * as DelayRoutes from "../api/delay/DelayRoutes.ts"
 import * as DeliverabilityRoutes from "../api/deliveries/DeliverabilityRoutes.ts"
 import * as ImageRoutes from "../api/images/ImageRoutes.ts"
 import * as SnippetRoutes from "../api/templates/SnippetRoutes.ts"
+import * as SuggestionRoutes from "../api/templates/SuggestionRoutes.ts"
 import * as SamplePeopleRoutes from "../api/templates/SamplePeopleRoutes.ts"
 import * as TestGroupsRoutes from "../api/deliveries/TestGroupsRoutes.ts"
 import * as DeliverRoutes from "../api/deliveries/DeliverRoutes.ts"
@@ -150,6 +151,8 @@ import { Changes } from "../organizations/Changes.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
 import { SuppressionImports } from "../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../suppressions/Suppressions.ts"
+import { Suggestions } from "../suggestions/Suggestions.ts"
+import { SuggestionSetups } from "../suggestions/SuggestionSetups.ts"
 import * as ReadReplica from "../store/ReadReplica.ts"
 import * as ServerWatch from "../store/ServerWatch.ts"
 import * as OperatorRefusals from "./OperatorRefusals.ts"
@@ -247,6 +250,19 @@ const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Groups.layer, AdviceLog.layer)),
 )
 
+/** Variants that a model suggests. */
+const layerSuggestions = Suggestions.layer.pipe(
+  Layer.provideMerge(SuggestionSetups.layer),
+  Layer.provide([
+    Previews.layer.pipe(Layer.provide(Snippets.layer)),
+    Results.layer.pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
+    Templates.layer,
+    Organizations.layer,
+    SamplePeople.layer,
+    layerGuard,
+  ]),
+)
+
 /** All services except HTTP. Requires a migrated store. */
 const servicesOver = (layerActors: LayerActors) =>
   Layer.mergeAll(
@@ -270,6 +286,7 @@ const servicesOver = (layerActors: LayerActors) =>
       SamplePeople.layer,
       Snippets.layer,
       RecentRecipients.layer,
+      layerSuggestions,
     ),
     Proposals.layer,
     Layer.mergeAll(Comments.layer, ResultShares.layer, SegmentExplorer.layer).pipe(Layer.provide(Templates.layer)),
@@ -390,6 +407,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     SamplePeopleRoutes.layer,
     SnippetRoutes.layer,
     ImageRoutes.layer,
+    SuggestionRoutes.layer,
     TestGroupsRoutes.layer,
     BulkActionsRoutes.layer,
     SuppressionsRoutes.layer,

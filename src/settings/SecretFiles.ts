@@ -12,6 +12,7 @@ export const secretSettings = [
   "OIDC_CLIENT_SECRET",
   "OTEL_EXPORTER_OTLP_HEADERS",
   "SECRET_KEY",
+  "SUGGESTIONS_KEY",
 ] as const
 
 /** Reads the files of secrets. Returns a provider with their texts, without a final line end, and the faults. */

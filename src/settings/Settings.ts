@@ -36,6 +36,7 @@ import {
   secretsIn,
   senders,
 } from "./SettingReaders.ts"
+import { suggestionFaults, suggestionSettings } from "./SuggestionSettings.ts"
 
 /** Default limit of keys: half the capacity of one process, and more than senders need. */
 export const defaultKeyLimit: RateLimit = { requests: 5000, per: "second" }
@@ -294,6 +295,7 @@ const config = {
    * seconds.
    */
   shutdownTimeout: duration("SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10))),
+  ...suggestionSettings,
 }
 
 /** Reads only the name servers of `DNS_SERVERS`. Fails with `ConfigError` if they are not valid. */
@@ -464,7 +466,7 @@ const readFrom = Effect.fnUntraced(function* (faultsOfFiles: ReadonlyArray<strin
   const { faults: databaseFaults, ...databases } = databasesOf(settings, yield* isSetToNothing("DATABASE_URL"))
   faults.push(...databaseFaults)
   const { faults: mailFaults, mail } = mailOf(settings, Option.isSome(databases.database))
-  faults.push(...mailFaults)
+  faults.push(...mailFaults, ...suggestionFaults(settings))
   const adminTokens = Option.match(settings.adminToken ?? Option.none(), { onNone: () => [], onSome: secretsIn })
   // The message shows only the length of a token.
   const short = adminTokens.find(({ length }) => length < leastSecret)

@@ -42,6 +42,8 @@ interface VariantRow {
   readonly targeting: Variant["targeting"]
   readonly seasons: Variant["seasons"]
   readonly components: Variant["components"]
+  readonly model: string | null
+  readonly suggestedAt: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -56,6 +58,7 @@ const variantFromRow = (row: VariantRow): Variant => ({
   targeting: row.targeting,
   seasons: row.seasons,
   components: row.components,
+  ...(row.model === null ? {} : { suggested: { model: row.model, at: row.suggestedAt!.toISOString() } }),
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -99,9 +102,11 @@ export const readTemplates = Effect.fnUntraced(function* (
   const variants = yield* sql<VariantRow>`
     SELECT v.template_id, v.id, v.name, ${
     texts ? sql`v.vars, v.locales, v.formats` : sql`'{}'::json AS vars, '{}'::json AS locales, '{}'::json AS formats`
-  }, v.active, v.targeting, v.seasons, v.components,
+  }, v.active, v.targeting, v.seasons, v.components, s.model, s.suggested_at,
       v.created_at, v.updated_at
-    FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ANY(${[...ids]}::text[]) ORDER BY v.position`
+    FROM variants v LEFT JOIN variant_suggestions s
+      ON s.org_slug = v.org_slug AND s.template_id = v.template_id AND s.id = v.id AND s.content IS NULL
+    WHERE v.org_slug = ${org} AND v.template_id = ANY(${[...ids]}::text[]) ORDER BY v.position`
   return fromRows(rows, variants)
 })
 

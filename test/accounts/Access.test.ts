@@ -27,6 +27,7 @@ const roles = ["viewer", "editor", "admin"] as const
 it("every management endpoint that changes data has an action for the audit log", () => {
   const unrecorded = [
     "preview",
+    "previewSuggestions",
     "checkSnippet",
     "convertCopy",
     "dryRun",

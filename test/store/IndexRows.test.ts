@@ -57,6 +57,7 @@ const bounds: Readonly<Record<string, number>> = {
   "variant_drafts.author": units(254),
   "variant_drafts.variant_id": id,
   "variant_versions.variant_id": id,
+  "variant_suggestions.id": 16,
   "test_groups.id": id,
   "sample_people.id": id,
   "snippets.id": 64,

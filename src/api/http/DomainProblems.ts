@@ -4,6 +4,7 @@ import { HashingOverloaded } from "../../accounts/Passwords.ts"
 import { NoSecretKey, SecretFileFaulty, SecretUnreadable } from "../../store/SecretBox.ts"
 import { NotRendered } from "../../decide/Answer.ts"
 import * as Errors from "../../domain/Errors.ts"
+import * as SuggestionErrors from "../../suggestions/SuggestionErrors.ts"
 import * as Problems from "../Problems.ts"
 import { retryLater } from "../admission/RetryAfter.ts"
 import { invalid } from "./Requests.ts"
@@ -75,6 +76,9 @@ const problems = [
   [AccountErrors.SignInTooOld, Problems.Unprocessable],
   [SecretUnreadable, Problems.Unprocessable],
   [HashingOverloaded, Problems.Unavailable],
+  [SuggestionErrors.SuggestionsOff, Problems.Unprocessable],
+  [SuggestionErrors.SuggestionsFailed, Problems.SuggestionsFailed],
+  [SuggestionErrors.SuggestionNotFound, Problems.SuggestionNotFound],
 ] as const
 
 /** Domain errors whose problems need more than their messages. */
@@ -85,6 +89,7 @@ const special = [
   [AccountErrors.WrongPassword, Problems.InvalidRequest],
   [AccountErrors.WrongCode, Problems.InvalidRequest],
   [AccountErrors.TooManyAttempts, Problems.TooManyAttempts],
+  [SuggestionErrors.SuggestionsBusy, Problems.SuggestionsBusy],
 ] as const
 
 type Pair = typeof problems[number] | typeof special[number]
@@ -95,8 +100,8 @@ export type DomainErrorOf<P, Each extends Pair = Pair> = Each extends unknown
   : never
 
 /**
- * Returns the problem of a domain error, and any other error unchanged. For `TooManyAttempts`, sets the `Retry-After`
- * of the response to `request`.
+ * Returns the problem of a domain error, and any other error unchanged. For `TooManyAttempts` and
+ * `SuggestionsBusy`, sets the `Retry-After` of the response to `request`.
  */
 export const problemOf = (error: unknown, request?: HttpServerRequest.HttpServerRequest): unknown => {
   if (error instanceof Errors.VariantChanged) {
@@ -110,8 +115,9 @@ export const problemOf = (error: unknown, request?: HttpServerRequest.HttpServer
   if (error instanceof AccountErrors.WrongCode) {
     return invalid([{ pointer: "/code", detail: "is wrong or has been used" }])
   }
-  if (error instanceof AccountErrors.TooManyAttempts) {
-    const problem = new Problems.TooManyAttempts({ detail: error.message })
+  if (error instanceof AccountErrors.TooManyAttempts || error instanceof SuggestionErrors.SuggestionsBusy) {
+    const Problem = error instanceof AccountErrors.TooManyAttempts ? Problems.TooManyAttempts : Problems.SuggestionsBusy
+    const problem = new Problem({ detail: error.message })
     return request === undefined ? problem : retryLater(request, error.retryAfterSeconds, problem)
   }
   for (const [Domain, Problem] of problems) {

@@ -127,6 +127,41 @@ export class VersionNotFound extends HttpApiError.Problem<VersionNotFound>()(
   ),
 ) {}
 
+/** 404: the template has no such suggestion that waits for a decision. */
+export class SuggestionNotFound extends HttpApiError.Problem<SuggestionNotFound>()(
+  "SuggestionNotFound",
+  declare(
+    "suggestion-not-found",
+    404,
+    "There is no such suggestion",
+    "It was kept or discarded, or 20 newer ones have replaced it. `parlance template suggestions` lists those that wait.",
+  ),
+) {}
+
+/** 429: the organization asks a model already, or has reached its daily limit. */
+export class SuggestionsBusy extends HttpApiError.Problem<SuggestionsBusy>()(
+  "SuggestionsBusy",
+  declare(
+    "suggestions-busy",
+    429,
+    "The model cannot be asked now",
+    "An organization asks its model one question at a time, and SUGGESTIONS_DAILY_LIMIT times a day. Retry after the number " +
+      "of seconds in Retry-After.",
+  ),
+) {}
+
+/** 502: the model gave no usable answer. */
+export class SuggestionsFailed extends HttpApiError.Problem<SuggestionsFailed>()(
+  "SuggestionsFailed",
+  declare(
+    "suggestions-failed",
+    502,
+    "The model gave no usable answer",
+    "`detail` has the reason and the beginning of the answer. Nothing was stored. The settings of the model are in the console " +
+      "under Settings, Suggestions.",
+  ),
+) {}
+
 /** 404: the organization has no such snippet. */
 export class SnippetNotFound extends HttpApiError.Problem<SnippetNotFound>()(
   "SnippetNotFound",

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer"
 import { waitUntil } from "../../support/service.ts"
+import { completion, drafts, startChatModel } from "../chatModel.ts"
 import type { Json } from "../harness.ts"
 import { accounts } from "./accounts.ts"
 import { type Auth, org, root, type Stage, template } from "./stage.ts"
@@ -117,6 +118,34 @@ const templates = async ({ call }: Stage) => {
   await call("GET", `${org}/template-index`, { query: { search: "cart" } })
   await call("GET", `${org}/templates/cart/history`, { query: { limit: "20" } })
   await call("DELETE", `${org}/templates/welcome`)
+}
+
+const suggestions = async ({ call }: Stage) => {
+  const model = startChatModel()
+  const setup = `${org}/suggestion-setup`
+  await call("PATCH", setup, {
+    body: {
+      endpoint: "own",
+      url: model.url,
+      model: "gpt-5-mini",
+      tone: "Friendly and short",
+      forbidden_words: ["cheap"],
+      max_lengths: { subject: 60 },
+    },
+  })
+  await call("GET", setup)
+  const at = `${org}/templates/cart/suggestions`
+  const input = { count: 2, variables: ["subject"], instructions: "Ask a question" }
+  await call("POST", `${at}/preview`, { body: input })
+  model.answers(() =>
+    completion(drafts(["Question", { subject: "Did you forget something?" }], ["Help", { subject: "Can we help?" }]))
+  )
+  const { drafts: [first, second] } = await call("POST", at, { body: input })
+  await call("GET", at)
+  await call("POST", `${at}/${first.id}/keep`)
+  await call("DELETE", `${at}/${second.id}`)
+  await call("DELETE", `${org}/templates/cart/variants/${first.id}`, { unrecorded: true })
+  await model.close()
 }
 
 const reviews = async ({ call }: Stage) => {
@@ -410,6 +439,7 @@ export const story = async (stage: Stage) => {
   const { call } = stage
   const keys = await organizationAndKeys(stage)
   await templates(stage)
+  await suggestions(stage)
   await reviews(stage)
   await sources(stage, await decisionsAndEvents(stage, keys.live))
   await learning(stage)

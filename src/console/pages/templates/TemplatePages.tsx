@@ -11,6 +11,7 @@ import type { Organization } from "../../../domain/Organization.ts"
 import { type Template, TemplatePatch, type Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
+import { SuggestionSetups } from "../../../suggestions/SuggestionSetups.ts"
 import { Drafts } from "../../../templates/Drafts.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import type { ProposalHead } from "../../../templates/ProposalRows.ts"
@@ -374,6 +375,8 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
     templateId === template.id
   )
   const warning = templateWarning(yield* Connections, org.slug, template)
+  const suggests = can("suggestVariants") && template.variants.length !== 0 &&
+    (yield* (yield* SuggestionSetups).get(org.slug)).used !== null
   const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
   return view(
     {
@@ -389,6 +392,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
         <>
           {template.variants.length !== 0 && create}
           {template.locale !== null && <a class="button" href={`${here}/strings`}>Translations</a>}
+          {suggests && <a class="button" href={`${here}/suggestions`}>Suggest variants</a>}
           <a class="button" href={`${here}/export`}>Export</a>
           {can("createTemplate") && <PostButton to={`${here}/duplicate`}>Duplicate</PostButton>}
         </>

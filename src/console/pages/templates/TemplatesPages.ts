@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import * as AudiencePages from "./AudiencePages.tsx"
 import * as DraftPages from "./DraftPages.tsx"
 import * as PreviewPages from "./PreviewPages.tsx"
+import * as SuggestionPages from "./SuggestionPages.tsx"
 import * as TemplateCreatePages from "./TemplateCreatePages.tsx"
 import * as TemplateFilePages from "./TemplateFilePages.tsx"
 import * as TemplateHistoryPages from "./TemplateHistoryPages.tsx"
@@ -19,6 +20,7 @@ export const layer = Layer.mergeAll(
   TemplateFilePages.layer,
   TemplatePages.layer,
   AudiencePages.layer,
+  SuggestionPages.layer,
   TemplateHistoryPages.layer,
   TemplateSettingsPages.layer,
   TranslationPages.layer,

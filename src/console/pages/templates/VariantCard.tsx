@@ -58,6 +58,7 @@ export const VariantCard = (
             <a href={base}>{variant.name}</a>
           </h3>
           <p class="small muted mono">{variant.id}</p>
+          {variant.suggested !== undefined && <p class="small muted">Suggested by {variant.suggested.model}</p>}
         </div>
         {variant.active
           ? inSeason ? <Badge kind="good">active</Badge> : <Badge kind="warn">out of season</Badge>

@@ -1,0 +1,222 @@
+import { Effect } from "effect"
+import { noteNothing } from "../../../accounts/Audit.ts"
+import { lookedUp } from "../../../api/http/Requests.ts"
+import type { Fault } from "../../../domain/Errors.ts"
+import { SuggestInput, type Suggestion, type SuggestionRun } from "../../../domain/Suggestion.ts"
+import type { Template } from "../../../domain/Template.ts"
+import { Suggestions } from "../../../suggestions/Suggestions.ts"
+import { SuggestionSetups } from "../../../suggestions/SuggestionSetups.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { PostButton } from "../../components/Form.tsx"
+import { inputForm } from "../../components/InputForm.tsx"
+import { Note } from "../../components/Note.tsx"
+import { Time } from "../../components/Time.tsx"
+import { counted } from "../../Format.ts"
+import { ifFilled, text } from "../../FormReaders.ts"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
+import { view } from "../../View.tsx"
+import { templatePath, variantPath } from "./Paths.ts"
+import { variableLabel } from "./VariantRows.tsx"
+
+const path = "/console/o/:org/templates/:template/suggestions"
+
+const here = ({ org, params }: Visit) => `${templatePath(org.slug, lookedUp(params["template"] ?? ""))}/suggestions`
+
+const formOf = ({ variants }: Template) =>
+  inputForm(SuggestInput, {
+    instructions: {
+      label: "What to try",
+      required: false,
+      hint: "Such as “shorter, with a question in the subject”. Write no names or addresses of people.",
+    },
+    base: {
+      label: "Take over everything else from",
+      as: "select",
+      read: ifFilled(text),
+      options: [["", "the variant with the best results"], ...variants.map(({ id, name }) => [id, name] as const)],
+    },
+    count: {
+      label: "Drafts",
+      as: "select",
+      initial: "3",
+      read: Number,
+      options: [["1", "1"], ["2", "2"], ["3", "3"], ["4", "4"], ["5", "5"]],
+    },
+  })
+
+/** What is sent, and to which host, before it is sent. */
+const WhatIsSent = ({ host, message, model }: {
+  readonly host: string
+  readonly model: string
+  readonly message: string
+}) => (
+  <>
+    <p>
+      Parlance asks the model <b>{model}</b> at <b>{host}</b>. It sends:
+    </p>
+    <ul class="plain-list">
+      <li>the name and the goal of this template, and the texts of its variants,</li>
+      <li>the tone and the rules of your brand, and what you write below,</li>
+      <li>results by variant, by component and by segment of at least 100 decisions.</li>
+    </ul>
+    <p>It never sends names, addresses, ids, fields or other data of a person, and no sample people.</p>
+    <details class="why">
+      <summary>Show exactly what is sent</summary>
+      <pre tabIndex={0}>{message}</pre>
+    </details>
+  </>
+)
+
+/** A draft with its buttons. */
+const Draft = ({ draft, visit }: { readonly draft: Suggestion; readonly visit: Visit }) => (
+  <li class="card variant-card">
+    <header>
+      <div>
+        <h3 dir="auto">{draft.name}</h3>
+        <p class="small muted">
+          {draft.model}, <Time at={draft.suggested_at} zone={visit.org.time_zone} />
+        </p>
+      </div>
+      <Badge kind="accent">suggested</Badge>
+    </header>
+    <dl class="said">
+      {Object.entries(draft.written).map(([name, source]) => (
+        <div key={name}>
+          <dt>{variableLabel(name)}</dt>
+          <dd dir="auto">{source}</dd>
+        </div>
+      ))}
+    </dl>
+    <p class="small muted">Everything else is as in {draft.base}.</p>
+    <div class="buttons">
+      {visit.can("keepSuggestion") && (
+        <PostButton to={`${here(visit)}/${draft.id}/keep`} kind="primary" label={`Keep ${draft.name} as draft`}>
+          Keep as draft
+        </PostButton>
+      )}
+      {visit.can("discardSuggestion") && (
+        <PostButton to={`${here(visit)}/${draft.id}/discard`} label={`Discard ${draft.name}`}>Discard</PostButton>
+      )}
+    </div>
+  </li>
+)
+
+const costText = ({ cost, input_tokens: input, output_tokens: output }: SuggestionRun): string =>
+  input === null || output === null
+    ? "The endpoint reports no tokens."
+    : `${input.toLocaleString("en")} input tokens and ${output.toLocaleString("en")} output tokens${
+      cost === null ? "" : `, ${cost.amount} ${cost.currency}`
+    }.`
+
+/** The result of a request: its cost, and why drafts were dropped. */
+const RunNote = ({ run }: { readonly run: SuggestionRun }) => (
+  <Note kind={run.drafts.length === 0 ? "warn" : "good"} live>
+    <p>
+      {run.drafts.length === 0
+        ? "No draft passed the checks."
+        : `${counted(run.drafts.length, "draft")} passed the checks.`} {costText(run)}
+    </p>
+    {run.dropped.length > 0 && (
+      <details class="why" open={run.drafts.length === 0}>
+        <summary>{counted(run.dropped.length, "draft")} dropped</summary>
+        <ul>
+          {run.dropped.map(({ name, reasons }) => (
+            <li dir="auto">
+              <b>{name}</b>: {reasons.join("; ")}
+            </li>
+          ))}
+        </ul>
+      </details>
+    )}
+  </Note>
+)
+
+/** What happened to the request that the page answers. */
+type Outcome = { readonly run: SuggestionRun } | { readonly failure: string }
+
+const show = Effect.fnUntraced(function* (
+  visit: Visit,
+  fields?: Fields,
+  faults: ReadonlyArray<Fault> = [],
+  outcome?: Outcome,
+) {
+  const suggestions = yield* Suggestions
+  const { org } = visit
+  const template = yield* (yield* Templates).get(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const { daily_limit, requests_today, used } = yield* (yield* SuggestionSetups).get(org.slug)
+  const drafts = yield* suggestions.list(org.slug, template.id)
+  const Form = formOf(template)
+  const mayAsk = visit.can("suggestVariants") && used !== null && template.variants.length > 0
+  const messages = mayAsk ? yield* Effect.orElseSucceed(suggestions.preview(org.slug, template.id, {}), () => []) : []
+  return view(
+    {
+      title: "Suggest variants",
+      back: { href: templatePath(org.slug, template.id), label: template.name },
+      lead: "Drafts by a language model. Nothing is sent to recipients until you keep a draft and activate it.",
+    },
+    outcome !== undefined &&
+      ("run" in outcome ? <RunNote run={outcome.run} /> : <Note kind="bad" live>{outcome.failure}</Note>),
+    drafts.length > 0 && (
+      <section class="stack" aria-label="Drafts">
+        <h2>{counted(drafts.length, "draft")} to decide</h2>
+        <ul class="variants">{drafts.map((draft) => <Draft key={draft.id} draft={draft} visit={visit} />)}</ul>
+      </section>
+    ),
+    used === null && (
+      <Note>
+        No model is configured. {visit.can("updateSuggestionSetup")
+          ? <a href={`/console/o/${org.slug}/settings/suggestions`}>Choose one in the settings.</a>
+          : "An admin can choose one under Settings, Suggestions."}
+      </Note>
+    ),
+    used !== null && template.variants.length === 0 && (
+      <Note>Write a first variant, from which drafts can be made.</Note>
+    ),
+    mayAsk && (
+      <>
+        <Card stacked title="What is sent">
+          <WhatIsSent {...used} message={messages.map(({ content }) => content).join("\n\n")} />
+        </Card>
+        <Form.Card action={here(visit)} submit="Suggest variants" values={fields} faults={faults}>
+          <p class="hint">
+            This takes up to a minute. Asked {requests_today} of {daily_limit} times today.
+          </p>
+        </Form.Card>
+      </>
+    ),
+  )
+})
+
+const ask = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const template = yield* (yield* Templates).get(visit.org.slug, lookedUp(visit.params["template"] ?? ""))
+  const input = yield* formOf(template).decode(fields)
+  const failure = ({ message }: Error) => Effect.as(noteNothing, { failure: message } satisfies Outcome)
+  const outcome = yield* (yield* Suggestions).suggest(visit.org.slug, template.id, input).pipe(
+    Effect.map((run): Outcome => ({ run })),
+    Effect.catchTags({ SuggestionsBusy: failure, SuggestionsFailed: failure, SuggestionsOff: failure }),
+  )
+  return yield* show(visit, fields, [], outcome)
+})
+
+const keep = Effect.fnUntraced(function* (visit: Visit) {
+  const template = lookedUp(visit.params["template"] ?? "")
+  const { id } = yield* (yield* Suggestions).keep(visit.org.slug, template, visit.params["suggestion"] ?? "")
+  return { to: variantPath(visit.org.slug, template, id), done: "suggestion-kept" }
+})
+
+const discard = Effect.fnUntraced(function* (visit: Visit) {
+  const template = lookedUp(visit.params["template"] ?? "")
+  yield* (yield* Suggestions).discard(visit.org.slug, template, visit.params["suggestion"] ?? "")
+  return { to: here(visit), done: "suggestion-discarded" }
+})
+
+/** Variants that a model suggests: what is sent, the form, and the drafts to decide. */
+export const layer = pages(({ action, page }) => [
+  page(path, "listSuggestions", (visit) => show(visit)),
+  action(path, "suggestVariants", ask, show),
+  action(`${path}/:suggestion/keep`, "keepSuggestion", keep),
+  action(`${path}/:suggestion/discard`, "discardSuggestion", discard),
+])
