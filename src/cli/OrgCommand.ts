@@ -8,6 +8,7 @@ import { formatBytes, parseBytes } from "../text/Bytes.ts"
 import { call, callWith, commandGroup } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
 import { argument, choice, list, number, optionalWhole, parsed, text, truth } from "./Flags.ts"
+import { orgFileCommands } from "./OrgFileCommands.ts"
 import { setupCommand } from "./SuggestionCommands.ts"
 import type { TableColumns } from "./Table.ts"
 
@@ -173,4 +174,5 @@ export const orgCommand = commandGroup("org", "Organizations", {
       Flag.map((bytes) => bytes === "default" ? null : parseBytes(bytes) ?? bytes),
     ),
   }).checks(Quota).text(describeUsage),
+  ...orgFileCommands,
 })

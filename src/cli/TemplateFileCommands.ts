@@ -18,7 +18,7 @@ import { organization } from "./Root.ts"
 type FileFault = TemplateFile.FileFault
 
 /** Exit status of `template diff` if an import of the file would change something. */
-const statusOfDifferences = 2
+export const statusOfDifferences = 2
 
 const atPlace = ({ column, file, line, message, path }: FileFault) =>
   `${file}:${line}:${column}: ${path === "" ? "" : `${path}: `}${message}`

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { hash } from "node:crypto"
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { runCommand } from "../support/cli.ts"
 import { makeOrganization, scopedProcess, type ServiceProcess } from "../support/service.ts"
@@ -41,6 +41,49 @@ const faulty = `templates:
 `
 
 layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline", (it) => {
+  it.effect("have the whole organization, which is compared and applied without secrets", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const key = yield* Effect.promise(() => makeOrganization(service, "whole", ["admin"]))
+      const path = join(folder, "whole.yaml")
+      const command = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() =>
+          runCommand(["org", ...args], {
+            PARLANCE_URL: service.url,
+            PARLANCE_KEY: key,
+            DATA_DIR: join(folder, "unused"),
+          })
+        )
+      yield* Effect.promise(() =>
+        service.manage("PUT", "/organizations/whole/connections/main", {
+          platform: "sink",
+          settings: {},
+        })
+      )
+      assert.strictEqual((yield* command("export", "--out", path)).code, 0)
+      const same = yield* command("diff", path)
+      assert.strictEqual(same.code, 0, same.output)
+      assert.include(same.output, "equal to the file")
+
+      const text = readFileSync(path, "utf8")
+        .replace("quiet_hours: null", "quiet_hours: {from: '21:00', to: '08:00'}")
+        .replace(/^templates:[^]*/m, "") + file("Hello")
+      writeFileSync(path, text)
+      const differing = yield* command("diff", path)
+      assert.strictEqual(differing.code, 2, differing.output)
+      for (const part of ["/quiet_hours", "Create spring"]) assert.include(differing.output, part)
+      const dry = yield* command("apply", "--dry-run", path)
+      assert.include(dry.output, "Nothing was changed")
+      const applied = yield* command("apply", path)
+      assert.strictEqual(applied.code, 0, applied.output)
+      assert.strictEqual((yield* command("diff", path)).code, 0)
+
+      writeFileSync(path, `${text}\nkeyz: []\n`)
+      const faulty = yield* command("diff", path)
+      assert.strictEqual(faulty.code, 1, faulty.output)
+      assert.include(faulty.output, "keyz")
+    }))
+
   it.effect("are compared, tried and imported with a key for templates only", () =>
     Effect.gen(function* () {
       const { folder, service } = yield* Place

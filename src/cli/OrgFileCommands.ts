@@ -1,0 +1,153 @@
+import { Console, Effect, Result, Schema } from "effect"
+import * as TemplateFile from "../templates/TemplateFile.ts"
+import { allTemplates } from "./allTemplates.ts"
+import { fieldText } from "./ChangesText.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { steps } from "./ApiCommand.ts"
+import { argument, out } from "./Flags.ts"
+import { fromIssue } from "../domain/Faults.ts"
+import { printOrWrite, readText } from "./Inputs.ts"
+import {
+  entriesOf,
+  type OrgFile,
+  OrgFile as OrgFileSchema,
+  type OrgPlan,
+  orgText,
+  planOf,
+  type StoredOrg,
+} from "./OrgFile.ts"
+import { isProposed, organization } from "./Root.ts"
+import { differenceText, dryRun, statusOfDifferences } from "./TemplateFileCommands.ts"
+import { read } from "../templates/TemplateFileSource.ts"
+
+const storedOrg = Effect.fnUntraced(function* (org: string) {
+  const client = yield* ManagementClient
+  const params = { org }
+  const { connections } = yield* client.listConnections({ params })
+  const { keys } = yield* client.listKeys({ params })
+  const { webhooks: sources } = yield* client.listSources({ params })
+  return { organization: yield* client.getOrganization({ params }), connections, keys, sources } satisfies StoredOrg
+})
+
+const decode = Schema.decodeUnknownResult(OrgFileSchema, { errors: "all", onExcessProperty: "error" })
+
+/** Reads a file. Fails with `CommandFailed`, which lists all faults. */
+const readOrgFile = Effect.fnUntraced(function* (file: string) {
+  const { faults, positionOf, root } = read(yield* readText(file))
+  if (root === undefined || faults.length > 0) {
+    const lines = faults.map(({ message, offset }) => {
+      const { column, line } = positionOf(offset)
+      return `${file}:${line}:${column}: ${message}`
+    })
+    return yield* new CommandFailed({ message: lines.join("\n") })
+  }
+  const decoded = decode(root.value)
+  if (Result.isSuccess(decoded)) return decoded.success
+  const lines = fromIssue(decoded.failure.issue).map(({ detail, pointer }) => `${file}: ${pointer}: ${detail}`)
+  return yield* new CommandFailed({ message: lines.join("\n") })
+})
+
+/** Imports the snippets and templates of a file, or compares them. Undefined if it has none. */
+const sendTemplates = Effect.fnUntraced(function* (org: string, { snippets, templates }: OrgFile, dryRun: boolean) {
+  if (templates === undefined && snippets === undefined) return undefined
+  const client = yield* ManagementClient
+  return yield* client.importTemplates({
+    params: { org },
+    query: dryRun ? { dry_run: "true" } : {},
+    payload: { templates: templates ?? [], ...(snippets === undefined ? {} : { snippets }) } as never,
+  })
+})
+
+type Compared = Effect.Success<ReturnType<typeof sendTemplates>>
+
+const planText = ({ notes, steps }: OrgPlan, templates: Compared): string =>
+  [
+    ...steps.flatMap(({ changes, what }) => [`Change ${what}`, ...changes.fields.flatMap(fieldText), ""]),
+    ...(templates !== undefined && "unchanged" in templates ? [differenceText(templates), ""] : []),
+    ...notes,
+    ...(steps.length === 0 && notes.length === 0 && isSame(templates) ? ["The organization is equal to the file"] : []),
+  ].join("\n").trimEnd()
+
+const isSame = (templates: Compared): boolean =>
+  templates === undefined || !("changes" in templates) ||
+  (templates.changes ?? []).length + (templates.snippets ?? []).length === 0
+
+const compared = Effect.fnUntraced(function* (file: string) {
+  const org = yield* organization
+  const wanted = yield* readOrgFile(file)
+  const plan = planOf(wanted, yield* storedOrg(org))
+  return { org, wanted, plan, templates: yield* sendTemplates(org, wanted, true) }
+})
+
+/** Makes the changes of a plan. Templates come first, because they are imported all or none. */
+const applied = Effect.fnUntraced(function* (org: string, file: OrgFile, { steps }: OrgPlan) {
+  const client = yield* ManagementClient
+  const templates = yield* sendTemplates(org, file, false)
+  yield* Effect.forEach(steps, ({ request, what }) => {
+    const call: Effect.Effect<unknown, { readonly _tag: string }> = request.kind === "organization"
+      ? client.updateOrganization({ params: { org }, payload: request.payload })
+      : request.kind === "source"
+      ? client.putSource({ params: { org, segment: request.name }, payload: request.payload })
+      : request.kind === "connection"
+      ? client.putConnection({ params: { org, connection: request.name }, payload: request.payload as never })
+      : client.updateKey({ params: { org, key: request.id }, payload: request.payload })
+    return Effect.andThen(call, Console.error(`Changed ${what}`))
+  }, { discard: true })
+  return templates
+})
+
+const file = argument("file", "A file of `org export`, as YAML or JSON; - for standard input")
+
+const diff = steps(
+  "Show what `org apply` would change, field by field. Exit status: 0 without differences, " +
+    `${statusOfDifferences} with differences, 1 after an error, such as a faulty file`,
+  { file },
+  (_, { file }) => compared(file),
+)
+  .result(({ plan, templates }) => ({ ...plan, templates: templates ?? null }))
+  .failsIf(
+    ({ plan, templates }) => plan.steps.length + plan.notes.length > 0 || !isSame(templates),
+    statusOfDifferences,
+  )
+  .text((_, _values, { plan, templates }) => planText(plan, templates))
+
+const apply = steps(
+  "Make an organization equal to a file: settings, webhook sources, connections, limits of keys, snippets and templates. " +
+    "What the file does not have stays as it is. Secrets are never in a file: the command says which ones to set",
+  { file, dryRun },
+  Effect.fnUntraced(function* (_, { dryRun, file }) {
+    const found = yield* compared(file)
+    return dryRun ? found : { ...found, imported: yield* applied(found.org, found.wanted, found.plan) }
+  }),
+)
+  .examples({ command: "parlance org apply --dry-run acme.yaml", description: "Check a file in a pipeline" })
+  .result(({ plan, templates }) => ({ ...plan, templates: templates ?? null }))
+  .text((_, { dryRun }, { plan, templates, ...made }) => {
+    const text = planText(plan, templates)
+    if (dryRun) return `${text}\nNothing was changed: this is a dry run`
+    const imported = "imported" in made ? made.imported : undefined
+    return imported !== undefined && isProposed(imported) ? `${text}\n${imported.detail}` : text
+  })
+
+const exportCommand = steps(
+  "Export an organization without secrets, for version control: settings, webhook sources, connections, keys, snippets " +
+    "and templates",
+  { out },
+  function* (client, { out }) {
+    const org = yield* organization
+    const entries = entriesOf(yield* storedOrg(org))
+    const templates = yield* allTemplates(org, "all")
+    const { snippets } = yield* client.listSnippets({ params: { org } })
+    const text = orgText(
+      entries,
+      templates.map(TemplateFile.inputOf),
+      snippets.map(({ format, id, name, text }) => ({ id, name, format, text })),
+    )
+    if (yield* printOrWrite(out, text)) {
+      yield* Console.error(`Wrote ${org} with ${templates.length} templates to ${out}`)
+    }
+  },
+).silent()
+
+/** `parlance org export`, `diff` and `apply` */
+export const orgFileCommands = { export: exportCommand, diff, apply }
