@@ -88,7 +88,7 @@ const progressCard = (visit: Visit, template: Template) => {
 
 const exportCard = (visit: Visit, template: Template) => (
   <Card title="Export" lead="The texts with words of all variants, and their translations, for translators.">
-    <form method="get" action={`${at(visit, template)}/export`} class="row">
+    <form method="get" action={`${at(visit, template)}/export`} class="stack">
       <div class="field">
         <label for="locales">Locales</label>
         <input
