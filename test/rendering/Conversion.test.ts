@@ -10,6 +10,7 @@ import { jinjaMessages, klaviyoMessages } from "./conversion/djangoMessages.ts"
 import { iterableMessages, sendgridMessages } from "./conversion/handlebarsMessages.ts"
 import { brazeMessages, customerioMessages, otherLiquidMessages } from "./conversion/liquidMessages.ts"
 import type { Message } from "./conversion/message.ts"
+import { publishedMessages } from "./conversion/publishedMessages.ts"
 import { ampScriptMessages, mergeTagMessages, placeholderMessages } from "./conversion/otherMessages.ts"
 
 const all: ReadonlyArray<readonly [string, Message]> = Object.entries({
@@ -23,6 +24,7 @@ const all: ReadonlyArray<readonly [string, Message]> = Object.entries({
   Mailchimp: mergeTagMessages,
   "Marketing Cloud": ampScriptMessages,
   placeholders: placeholderMessages,
+  published: publishedMessages,
 }).flatMap(([group, messages]) =>
   Object.entries(messages).map(([name, message]) => [`${group}, ${name}`, message] as const)
 )

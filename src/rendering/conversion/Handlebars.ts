@@ -1,3 +1,4 @@
+import { helperWord } from "../dialects/Handlebars.ts"
 import { fetchFirst, writeOut } from "../dialects/Notation.ts"
 import {
   type BracePart,
@@ -8,12 +9,12 @@ import {
   withSpaceControl,
   withSpaceSigns,
 } from "./Braces.ts"
-import { filter, NoEquivalent, not } from "./Expression.ts"
+import { filter, literal, NoEquivalent, not } from "./Expression.ts"
 import { CallReader, splitUp } from "./HandlebarsCalls.ts"
 import { linkTo, targetOf } from "./Links.ts"
 import { type Part, partsOfPath, pathText } from "./Names.ts"
 import { blockRemedies, captures } from "./HandlebarsOperations.ts"
-import { literalOf } from "./Operations.ts"
+import { literalOf, orDefault } from "./Operations.ts"
 import { type Speech } from "./Pythonic.ts"
 import type { Result } from "./Result.ts"
 import { type Frame, HandlebarsValues } from "./HandlebarsValues.ts"
@@ -126,7 +127,12 @@ export class Handlebars {
   }
 
   #output(inner: string, isRaw: boolean, text: string, at: number): string {
-    // A bar is Liquid: Handlebars has no filters.
+    const [, name, words] = /^([^|"']+)\|\s*("[^"]*"|'[^']*')$/.exec(inner) ?? []
+    if (name !== undefined) {
+      const value = orDefault(this.#values.expression(name.trim()), literal(words!.slice(1, -1)), "blank")
+      return this.result.show(value, isRaw)
+    }
+    // Another bar is Liquid: Handlebars has no filters.
     if (inner.replace(/"[^"]*"|'[^']*'/g, "").includes("|")) return text
     if (/^snippet\s/.test(inner)) return this.#snippet(inner, text, at)
     const target = /^\w+$/.test(inner) && this.speech.names.local(inner) === undefined ? targetOf(inner) : undefined
@@ -151,7 +157,7 @@ export class Handlebars {
     const { begin: at, text } = part
     const { result } = this
     const [, name = "", rest = ""] = /^(\w+)\s*([^]*)$/.exec(source.trim()) ?? []
-    const word = name.toLowerCase()
+    const word = helperWord(name)
     if (word === "each" || word === "foreach") return this.#each(part, rest)
     if (word === "with") return this.#with(rest, text, at)
     const capture = captures[word]
@@ -170,16 +176,20 @@ export class Handlebars {
       ? blockRemedies[word]
       : undefined
     if (remedy !== undefined) return result.openKept(word, text, at, remedy)
-    result.openIf(word, text, at, () => {
+    result.openIf(name, text, at, () => {
       const test = this.#values.blockTest(source)
       if (test !== undefined) return test
-      throw new NoEquivalent(`Write {% if ${name} != blank %}, or for a list {% for item in ${name} %}`)
+      throw new NoEquivalent(
+        rest.trim() === ""
+          ? `Write {% if ${name} != blank %}, or for a list {% for item in ${name} %}`
+          : `Write the condition in Liquid, such as {% if plan == "pro" %}: there is no helper ${name}`,
+      )
     })
   }
 
   #close(name: string, text: string, at: number): void {
     const { block } = this.result
-    if (block !== undefined && block.name.toLowerCase() !== name.toLowerCase()) {
+    if (block !== undefined && helperWord(block.name) !== helperWord(name)) {
       return this.result.keep(text, at, `Write {{/${block.name}}} first: this tag does not end the block that is open`)
     }
     this.result.close(text, at)

@@ -1,4 +1,4 @@
-import { comparisons, operators } from "../dialects/Handlebars.ts"
+import { comparisons, helperWord, operators } from "../dialects/Handlebars.ts"
 import { fetchFirst, isUsualField, sendToFewer, writeOut } from "../dialects/Notation.ts"
 import type { scopesOf } from "./Braces.ts"
 import {
@@ -56,7 +56,7 @@ export class HandlebarsValues {
   expression(inner: string): Value {
     const tokens = splitUp(inner)
     const [first = ""] = tokens
-    if (tokens.length === 1 && !/^["'(]/.test(first) && !helperNames.has(first.toLowerCase())) return this.#path(first)
+    if (tokens.length === 1 && !/^["'(]/.test(first) && !helperNames.has(helperWord(first))) return this.#path(first)
     return this.#call(new CallReader(tokens.slice(1)).call(first))
   }
 
@@ -112,7 +112,7 @@ export class HandlebarsValues {
   }
 
   #call({ name, named, params }: Call): Value {
-    const word = name.toLowerCase()
+    const word = helperWord(name)
     const given = (at: number) => this.value(params[at])
     switch (word) {
       case "sendskip":
@@ -200,7 +200,7 @@ export class HandlebarsValues {
 
   #paramTest(param: Param | undefined): CopyTest {
     if (param?.kind === "helper") {
-      const word = param.call.name.toLowerCase()
+      const word = helperWord(param.call.name)
       if (comparisons[word] !== undefined || word === "not") return this.#test(word, param.call.params)
     }
     const value = this.value(param)
@@ -226,7 +226,7 @@ export class HandlebarsValues {
       return includesZero !== undefined && test.kind === "truth" ? { ...test, truth: "blank" } : test
     }
     const [first] = call.params
-    const word = first?.kind === "path" ? first.text.toLowerCase() : ""
+    const word = first?.kind === "path" ? helperWord(first.text) : ""
     if (comparisons[word] !== undefined || word === "not") return this.#test(word, call.params.slice(1))
     throw new NoEquivalent(`Write the condition in Liquid: "${source.slice(0, 40)}" is not understood`)
   }
@@ -234,7 +234,7 @@ export class HandlebarsValues {
   /** The condition of a block or branch that names its helper. Undefined if the helper is no condition. */
   blockTest(source: string): CopyTest | undefined {
     const [, name = "", rest = ""] = /^(\w+)\s*([^]*)$/.exec(source.trim()) ?? []
-    const word = name.toLowerCase()
+    const word = helperWord(name)
     if (word === "if") return this.truth(rest)
     if (word === "unless") return not(this.truth(rest))
     const params = () => new CallReader(splitUp(rest)).call(name).params
@@ -247,7 +247,7 @@ export class HandlebarsValues {
         remainder === undefined ? literal(0) : this.value(remainder),
       )
     }
-    if (word === "ifcond" || word === "compare" || word === "if_cond") {
+    if (word === "ifcond" || word === "compare") {
       const [left, sign, right] = params()
       const operator = literalOf(this.value(sign), "the operator").replace(/^={2,3}$/, "==").replace(/^!==$/, "!=")
       if (!/^(?:==|!=|<|>|<=|>=)$/.test(operator)) {

@@ -1,3 +1,4 @@
+import { helperWord } from "../dialects/Handlebars.ts"
 import { foreignFilters } from "../dialects/LiquidTags.ts"
 import { fetchFirst } from "../dialects/Notation.ts"
 import { filters } from "../Filters.ts"
@@ -282,11 +283,9 @@ const exact: Readonly<Record<string, CopyOperation>> = {
 
 /** Our filters that mean the same in the other languages. */
 const same: ReadonlySet<string> = new Set(
-  "first last escape abs split md5 sha256 slugify upcase downcase titlecase capitalize strip strip_html newline_to_br url_encode json plus minus times divided_by modulo ceil floor append prepend uniq compact where raw time_zone number_with_delimiter number_of_words money"
+  "first last escape abs split md5 sha256 slugify upcase downcase titlecase capitalize strip strip_html newline_to_br url_encode json plus minus times divided_by modulo at_least at_most ceil floor append prepend uniq compact where raw time_zone number_with_delimiter number_of_words money"
     .split(" "),
 )
-
-const compact = (name: string): string => name.toLowerCase().replaceAll("_", "")
 
 /** Uses a filter or helper of another language. Fails with `NoEquivalent` if it has no equivalent. */
 export const operate = (
@@ -296,7 +295,7 @@ export const operate = (
   manner: Manner,
   more: Readonly<Record<string, CopyOperation>> = {},
 ): Value => {
-  const key = compact(name)
+  const key = helperWord(name)
   const known = Object.hasOwn(more, key) ? more[key] : Object.hasOwn(exact, key) ? exact[key] : undefined
   if (known !== undefined) return known(input, args, manner)
   if (same.has(name)) {

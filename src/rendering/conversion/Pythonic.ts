@@ -11,7 +11,7 @@ import {
   type Truth,
   type Value,
 } from "./Expression.ts"
-import type { CopyNames, Part } from "./Names.ts"
+import { type CopyNames, type Part, pathText } from "./Names.ts"
 import { areTexts, type CopyOperation, joinTexts, type Manner, operate } from "./Operations.ts"
 
 // Expressions of Django, Jinja and HubL: `a|default:'x'`, `a and b or c`, `x if y else z`, `'tea' in list`.
@@ -372,12 +372,22 @@ export class Expressions {
       if (!this.take(")")) this.fail()
       return inner
     }
-    if (next.text === "[") return this.#list("]", [])
+    if (next.text === "[") return this.#bracketed()
     if (next.kind !== "name") {
       this.#at--
       return this.fail()
     }
     return this.#word(next)
+  }
+
+  /** A list, or a field of our Liquid such as `['Favorite Store'] == "Oslo"`, which a second conversion reads. */
+  #bracketed(): Node {
+    const list = this.#list("]", [])
+    const [only, ...more] = list.kind === "list" ? list.items : []
+    const isCompared = /^(?:[=!<>]=|[<>])$/.test(this.#tokens[this.#at]?.text ?? "")
+    if (!isCompared || more.length > 0 || only?.kind !== "value" || only.value.kind !== "literal") return list
+    const { value } = only.value
+    return typeof value === "string" ? { kind: "value", value: path(pathText([value])) } : list
   }
 
   #list(end: string, items: Array<Node>): Node {

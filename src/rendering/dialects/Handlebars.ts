@@ -35,6 +35,9 @@ export const comparisons: Readonly<Record<string, string>> = {
   or: "or",
 }
 
+/** Returns the name of a helper without case and underscores: `if_eq` and `ifEq` are one helper. */
+export const helperWord = (name: string): string => name.toLowerCase().replaceAll("_", "")
+
 /** A value of a helper: a text in quotes, a name in brackets or a path. */
 const value = /"[^"]*"|'[^']*'|\[[^\]]*\](?:\.\S+)?|[^\s()]+/g
 
@@ -49,7 +52,7 @@ const conditionOf = (text: string): string => {
   if (/^@(?:first|last)$/.test(inner)) return `forloop.${inner.slice(1)}`
   if (inner.startsWith("`")) return inner.replaceAll("`", "")
   const [, helper = "", rest = ""] = /^#?(\w+)\s+([^]+)$/.exec(inner) ?? []
-  const operator = comparisons[helper.toLowerCase()]
+  const operator = comparisons[helperWord(helper)]
   const [left, right] = valuesIn(rest)
   if (operator !== undefined && right !== undefined) return `${left} ${operator} ${right}`
   if (/^(?:not|ifnot)$/i.test(helper)) return `${left} == blank`
@@ -57,7 +60,7 @@ const conditionOf = (text: string): string => {
 }
 
 const block = ([, name = "", rest = ""]: ReadonlyArray<string>): string => {
-  const word = name.toLowerCase()
+  const word = helperWord(name)
   if (word === "if") return `{% if ${conditionOf(rest)} %}`
   if (word === "unless") return `{% unless ${conditionOf(rest)} %}`
   if (word === "each" || word === "foreach") {

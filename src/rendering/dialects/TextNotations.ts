@@ -274,6 +274,25 @@ export const strongNotations: ReadonlyArray<Notation> = [
         : `{{ ${fieldOf(name.replace(/^\w+\./, "").replace(/_fix$|__c$/, ""))} }}`,
   },
   {
+    platform: "Brevo",
+    pattern: /\{IF,\s*([A-Za-z_]\w{0,60})\s*,\s*([<>]=?|!?=)\s*,\s*([^}\n]{0,80})\}/g,
+    write: ([, name = "", operator = "=", value = ""]) =>
+      `{% if ${mergeCondition(`${name}${operator}${value}`)} %}…{% else %}…{% endif %}`,
+  },
+  {
+    platform: "Oracle or Responsys",
+    pattern: /\$\((if|elseif|else|endif)\b(?:\s*\[Field:\s*([A-Za-z][\w ]{0,60})\])?[^)\n]{0,60}\)/gi,
+    write: ([, word = "", name = "x"]) =>
+      /^else$|^endif$/i.test(word)
+        ? `{% ${word.toLowerCase()} %}`
+        : `{% ${/^if$/i.test(word) ? "if" : "elsif"} ${fieldOf(name)} != blank %}`,
+  },
+  {
+    platform: "Oracle or Responsys",
+    pattern: /\[Field:\s*([A-Za-z][\w ]{0,60})\]/g,
+    write: ([, name = ""]) => `{{ ${fieldOf(name)} }}`,
+  },
+  {
     platform: "Mautic",
     pattern: /\{contactfield=([\w-]{1,60})(?:\|([^}\n]{0,80}))?\}/g,
     write: ([, name = "", fallback]) =>
