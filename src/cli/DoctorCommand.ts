@@ -1,6 +1,5 @@
-import { Cause, Clock, Context, Effect, Exit, Layer, Option, type Scope } from "effect"
+import { Clock, Effect, Option, type Scope } from "effect"
 import { Command } from "effect/cli"
-import { SqlClient } from "effect/sql"
 import { domainToASCII } from "node:url"
 import type { DkimKeyResource } from "../api/deliveries/DeliverabilityApi.ts"
 import type { ConnectionResource } from "../api/deliveries/DeliveryApi.ts"
@@ -8,14 +7,8 @@ import type { ProblemKind } from "../api/templates/TemplateListShape.ts"
 import { lookUpAt, lookUpPolicy, type LookUpTxt } from "../delivery/receivers/DnsRecords.ts"
 import { recordFindings } from "../delivery/receivers/Findings.ts"
 import { keyFindingOf } from "../delivery/receivers/KeyRecord.ts"
-import { mailBacklog } from "../mail/MailQueue.ts"
-import { testMailServer } from "../mailing/ServiceMail.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { dnsServers, Settings, SettingsFaulty } from "../settings/Settings.ts"
-import { operatorRefusals } from "../service/OperatorRefusals.ts"
-import { schemaVersion } from "../store/Migrations.ts"
-import { Store } from "../store/Store.ts"
-import * as StoreFromSettings from "../store/StoreFromSettings.ts"
+import { dnsServers } from "../settings/Settings.ts"
 import { ManagementClient } from "./Client.ts"
 import * as Connection from "./Connection.ts"
 import {
@@ -23,18 +16,14 @@ import {
   clockDiagnosis,
   connectionDiagnoses,
   type Diagnosis,
-  mailBacklogDiagnoses,
-  mailServerDiagnosis,
   placeholderDiagnoses,
   recordDiagnosis,
   refusedBySource,
-  replicaDiagnosis,
-  schemaDiagnosis,
   sourceDiagnoses,
   trackingIdDiagnoses,
 } from "./DoctorChecks.ts"
 import { type RemoteService, remoteService } from "./Remote.ts"
-import { messageOf } from "./Report.ts"
+import { orFault } from "./Report.ts"
 import { print } from "./Root.ts"
 import { root } from "./RootCommand.ts"
 import * as Json from "../json/Json.ts"
@@ -45,79 +34,8 @@ const dayMillis = 86_400_000
 /** Number of pages of the audit log that are read, each with 200 entries. */
 const auditPages = 5
 
-/** Turns the failure of a check into its diagnosis. */
-const orFault = <A, E, R>(
-  effect: Effect.Effect<A, E, R>,
-  diagnose: (text: string) => Diagnosis,
-): Effect.Effect<A | ReadonlyArray<Diagnosis>, never, R> =>
-  Effect.catchCause(
-    effect,
-    (cause) => Effect.map(messageOf(Cause.squash(cause)), (text): ReadonlyArray<Diagnosis> => [diagnose(text)]),
-  )
-
-/** The settings of this process, undefined if they have faults, with a diagnosis of each fault. */
-const checkSettings = Effect.gen(function* () {
-  const built = yield* Effect.exit(
-    Layer.build(Settings.layer).pipe(
-      Effect.map((context) => Context.get(context, Settings)),
-      Effect.tap(operatorRefusals),
-    ),
-  )
-  if (Exit.isSuccess(built)) {
-    return { settings: built.value, found: [about("configuration").ok("All settings are valid.")] }
-  }
-  const error = Cause.squash(built.cause)
-  const faults = error instanceof SettingsFaulty ? error.faults : [yield* messageOf(error)]
-  return {
-    settings: undefined,
-    found: faults.map((text) =>
-      about("configuration").fault(text, "Correct the environment variable, then start the service again.")
-    ),
-  }
-})
-
-/** Checks the replica of the settings. Stores a mark with the primary. */
-const checkReplica = ({ address, lag }: NonNullable<Store["Service"]["replica"]>) =>
-  Effect.map(
-    Effect.catchTag(lag, "ReplicaNotRead", Effect.succeed),
-    (lag) => replicaDiagnosis(address, lag),
-  )
-
-/** Checks the database of the settings. It is not migrated. */
-const checkStore = (settings: Settings["Service"]) =>
-  Effect.gen(function* () {
-    const { address, replica } = yield* Store
-    const sql = yield* SqlClient.SqlClient
-    const version = yield* schemaVersion
-    const before = yield* Clock.currentTimeMillis
-    const [row] = yield* sql<{ at: Date }>`SELECT clock_timestamp() AS at`
-    const after = yield* Clock.currentTimeMillis
-    const schema = schemaDiagnosis(address, version)
-    return [
-      schema,
-      clockDiagnosis("the database", row!.at.getTime() - (before + after) / 2),
-      ...(schema.status === "ok" ? mailBacklogDiagnoses(yield* mailBacklog(sql)) : []),
-      ...(schema.status === "ok" && replica !== undefined ? [yield* checkReplica(replica)] : []),
-    ]
-  }).pipe(
-    Effect.provide(StoreFromSettings.layer.pipe(Layer.provide(Layer.succeed(Settings, settings)))),
-    Effect.scoped,
-    (checks) =>
-      orFault(checks, (text) =>
-        about("store").fault(
-          text,
-          "Check that the database of DATABASE_URL or DATA_DIR runs and accepts connections.",
-        )),
-  )
-
-/** Checks the mail server of the service, if `MAIL_URL` is set. */
-const checkMail = ({ mail }: Settings["Service"]) =>
-  Option.isNone(mail)
-    ? Effect.succeed([])
-    : Effect.map(Effect.scoped(testMailServer(mail.value)), (test) => [mailServerDiagnosis(test)])
-
 /** Checks whether a service elsewhere is ready. */
-const checkService = ({ url }: RemoteService) =>
+export const checkService = ({ url }: RemoteService) =>
   orFault(
     Effect.gen(function* () {
       const before = yield* Clock.currentTimeMillis
@@ -256,13 +174,9 @@ const diagnose: Effect.Effect<ReadonlyArray<Diagnosis>, unknown, Scope.Scope | C
   Effect.gen(function* () {
     const { org, profile } = yield* root
     const remote = yield* remoteService(profile)
-    const here = Option.isSome(remote) ? undefined : yield* checkSettings
-    const below = Option.isSome(remote)
-      ? yield* checkService(remote.value)
-      : here?.settings === undefined
-      ? []
-      : [...yield* checkStore(here.settings), ...yield* checkMail(here.settings)]
-    const found = [...here?.found ?? [], ...below]
+    const { dnsServers: servers, found } = Option.isSome(remote)
+      ? { found: yield* checkService(remote.value), dnsServers: undefined }
+      : yield* (yield* Effect.promise(() => import("./DoctorLocal.ts"))).checkHere
     // Commands in this process would migrate the database. They and the service cannot run without it.
     if (
       found.some(({ check, status }) =>
@@ -270,7 +184,7 @@ const diagnose: Effect.Effect<ReadonlyArray<Diagnosis>, unknown, Scope.Scope | C
       )
     ) return found
     // Only the name servers of this machine matter for a service elsewhere, and this machine may have no database.
-    const txt = lookUpAt(here?.settings?.dnsServers ?? (yield* dnsServers))
+    const txt = lookUpAt(servers ?? (yield* dnsServers))
     const more = yield* checkOrganizations(txt, org).pipe(
       Effect.provide(Connection.layerOf(profile)),
       (checks) => orFault(checks, (text) => about("service").fault(text, "Check the token of the service.")),

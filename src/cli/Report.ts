@@ -1,4 +1,4 @@
-import { Console, Effect } from "effect"
+import { Cause, Console, Effect } from "effect"
 import type { HttpClientResponse } from "effect/http"
 import * as HttpClientError from "effect/http/HttpClientError"
 import { jsonOf } from "./ResponseJson.ts"
@@ -61,6 +61,13 @@ export const messageOf = (error: unknown): Effect.Effect<string> => {
   const message = faultText(error) ?? member(error, "message")
   return Effect.succeed(typeof message === "string" && message !== "" ? message : String(error))
 }
+
+/** Turns the failure of a check into a diagnosis of its message. */
+export const orFault = <A, E, R, Diagnosis>(
+  check: Effect.Effect<A, E, R>,
+  diagnose: (text: string) => Diagnosis,
+): Effect.Effect<A | ReadonlyArray<Diagnosis>, never, R> =>
+  Effect.catchCause(check, (cause) => Effect.map(messageOf(Cause.squash(cause)), (text) => [diagnose(text)]))
 
 /** Prints the error of a command to standard error, and sets the exit status 1. */
 export const report = (error: unknown) =>
