@@ -16,6 +16,7 @@ const system = [
   "test/process/**/*.test.ts",
   "test/readme/**/*.test.ts",
   "test/results/PropensityGain.test.ts",
+  "test/scripts/Package.test.ts",
   "test/simulation/Honesty.test.ts",
   "test/simulation/Lane.test.ts",
   "test/simulation/Run.test.ts",

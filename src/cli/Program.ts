@@ -7,11 +7,14 @@ import { logFatal } from "./FatalLog.ts"
 import { report } from "./Report.ts"
 import { root } from "./RootCommand.ts"
 
-/** Runs the command line with arguments such as `["key", "list"]`. Prints its failures and sets `process.exitCode`. */
-export const program = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
+/**
+ * Runs the command line with arguments such as `["key", "list"]`. Prints its failures and sets `process.exitCode`. `build`
+ * follows the version that `--version` prints.
+ */
+export const program = Effect.fnUntraced(function* (args: ReadonlyArray<string>, build = "") {
   const commands = yield* Effect.promise(() => loadCommands(args))
-  yield* Command.runWith(root.pipe(Command.withSubcommands(commands)), { version })(args)
-}, (effect, args) =>
+  yield* Command.runWith(root.pipe(Command.withSubcommands(commands)), { version: version + build })(args)
+}, (effect, args, _build?: string) =>
   effect.pipe(
     Effect.provide(NodeServices.layer),
     Effect.catchCause((cause) =>

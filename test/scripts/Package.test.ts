@@ -1,0 +1,139 @@
+import { assert, beforeAll, describe, it, onTestFinished } from "vitest"
+import { execFile, execFileSync, spawnSync } from "node:child_process"
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { parse } from "yaml"
+import { packageInto } from "../../scripts/package.ts"
+import { version } from "../../src/domain/Version.ts"
+import { python } from "../clients/python.ts"
+
+const run = (program: string, args: ReadonlyArray<string>, cwd: string) =>
+  execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
+
+const folder = mkdtempSync(join(tmpdir(), "parlance-package-"))
+const dist = join(folder, "dist")
+const inDist = (name: string) => join(dist, name)
+
+/** A folder into which an artifact is unpacked. */
+const unpacked = (name: string) => {
+  const target = join(folder, `${name}-unpacked`)
+  mkdirSync(target)
+  run("tar", ["-xzf", inDist(name), "-C", target], folder)
+  return target
+}
+
+/** An address that answers every request with one organization and one generated message. */
+const serveAnswers = async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/json" })
+    response.end(
+      JSON.stringify({ organizations: [{ slug: "acme" }], keys: [], copy: { id: "a" }, vars: {}, tracking_id: "t" }),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  onTestFinished(() => void server.close().closeAllConnections())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+beforeAll(async () => {
+  const key = join(folder, "key")
+  run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "releases@example.com", "-f", key], folder)
+  await packageInto(dist, key)
+  return () => rmSync(folder, { recursive: true, force: true })
+})
+
+describe("the artifacts of a release", () => {
+  it("have checksums, and a signature that a changed file of checksums does not match", () => {
+    run("sha256sum", ["--check", "--strict", "SHA256SUMS"], dist)
+    const signers = join(folder, "signers")
+    writeFileSync(signers, `releases@example.com ${readFileSync(join(folder, "key.pub"), "utf8")}`)
+    const verify = () =>
+      spawnSync("ssh-keygen", [
+        ...["-Y", "verify", "-f", signers, "-I", "releases@example.com", "-n", "parlance"],
+        ...["-s", inDist("SHA256SUMS.sig")],
+      ], { input: readFileSync(inDist("SHA256SUMS")) }).status
+    assert.strictEqual(verify(), 0)
+    appendFileSync(inDist("SHA256SUMS"), "\n")
+    assert.notStrictEqual(verify(), 0)
+  })
+
+  it("include a command line and a client that npm installs without a registry", async () => {
+    const url = await serveAnswers()
+    const target = join(folder, "npm")
+    mkdirSync(target)
+    const packages = [inDist(`parlance-cli-${version}.tgz`), inDist(`parlance-client-${version}.tgz`)]
+    run("npm", ["install", "--offline", "--no-audit", "--no-fund", "--prefix", target, ...packages], target)
+    const environment = { ...process.env, PARLANCE_URL: url, ADMIN_TOKEN: "t".repeat(40), NO_COLOR: "1" }
+    const call = async (program: string, ...args: ReadonlyArray<string>) =>
+      (await promisify(execFile)(program, args, { cwd: target, env: environment })).stdout
+    const parlance = join(target, "node_modules/.bin/parlance")
+    assert.match(await call(parlance, "--version"), new RegExp(`^parlance v${version} \\(commit [0-9a-f]{12}`))
+    assert.deepStrictEqual(JSON.parse(await call(parlance, "key", "list", "--json")), [])
+    const file = inDist(`parlance-${version}.mjs`)
+    assert.include(await call(process.execPath, "run", "-A", file, "--help"), "Content personalization")
+    const program = "import { Parlance } from '@parlance/client'; const { PARLANCE_URL: url } = process.env; " +
+      "const parlance = new Parlance({ url, org: 'acme', apiKey: 'plk_x' }); " +
+      "console.log((await parlance.generate({ template_id: 'welcome' })).tracking_id)"
+    assert.strictEqual(await call("node", "--input-type=module", "--eval", program), "t\n")
+  })
+
+  it("include a command line that says where commands on a database run", () => {
+    const refused = (...args: ReadonlyArray<string>) =>
+      spawnSync("node", [inDist(`parlance-${version}.mjs`), ...args], {
+        env: { PATH: process.env["PATH"], HOME: folder, DATA_DIR: join(folder, "none") },
+        encoding: "utf8",
+      }).stderr
+    assert.include(refused("migrate"), "Run `parlance migrate` in the container image or a clone")
+    assert.include(refused("org", "list"), "No service was found")
+  })
+
+  it.runIf(python !== undefined)("include a client that pip installs without an index", () => {
+    const target = join(folder, "python")
+    const wheel = inDist(`parlance_client-${version}-py3-none-any.whl`)
+    run(python!, [
+      "-m",
+      "pip",
+      "install",
+      "--quiet",
+      "--no-compile",
+      "--no-index",
+      "--no-deps",
+      "--target",
+      target,
+      wheel,
+    ], folder)
+    for (const path of [target, join(unpacked(`parlance_client-${version}.tar.gz`), `parlance_client-${version}`)]) {
+      const program = `import sys; sys.path.insert(0, ${
+        JSON.stringify(path)
+      }); import parlance; print(parlance.__file__)`
+      assert.include(run(python!, ["-c", program], folder), path)
+    }
+  })
+
+  it("include a chart with the version of the release", () => {
+    const chart = join(unpacked(`parlance-chart-${version}.tgz`), "parlance")
+    assert.strictEqual(parse(readFileSync(join(chart, "Chart.yaml"), "utf8")).version, version)
+  })
+
+  it("include a context with every file that the image copies", () => {
+    const context = unpacked(`parlance-image-${version}.tar.gz`)
+    const copied = [...readFileSync(join(context, "Dockerfile"), "utf8").matchAll(/^COPY (?!--from)(.+) \S+$/gm)]
+      .flatMap(([, sources]) => sources!.split(" "))
+    assert.include(copied, "src")
+    run("ls", ["--", ...copied], context)
+    run("test", ["-x", "deploy/image/parlance"], context)
+  })
+
+  it("include a bill of the packages that the service installs", () => {
+    const { components } = JSON.parse(readFileSync(inDist(`parlance-${version}.cdx.json`), "utf8"))
+    const names = components.map(({ name }: { readonly name: string }) => name)
+    const { dependencies } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
+    assert.includeMembers(names, [...Object.keys(dependencies), "pg"])
+    assert.notInclude(names, "vitest")
+    for (const { hashes } of components) assert.match(hashes[0].content, /^[0-9a-f]{128}$/)
+  })
+})
