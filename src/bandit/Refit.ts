@@ -8,6 +8,8 @@ import { excessOfMode } from "./PosteriorMean.ts"
 export interface OtherPrior {
   /** Standard deviation of the variants' effects, by attribute of the scheme, including built-in ones and pairs. */
   readonly taus: ReadonlyArray<number>
+  /** Standard deviation of the variants' intercepts. Default: as in the model. */
+  readonly tau0?: number | undefined
   /** Index of the case of the effects of earlier exposures. Default: the model's own effects and their uncertainty. */
   readonly fatigueCase?: number | undefined
   /** Whether to return the means of the coefficients instead of their modes. Default: false. */
@@ -131,9 +133,9 @@ export class Refit {
   }
 
   /** Returns the model under another prior. */
-  with({ byMean = false, fatigueCase, taus }: OtherPrior): Refitted {
+  with({ byMean = false, fatigueCase, tau0 = this.#tau0, taus }: OtherPrior): Refitted {
     const size = this.#contexts.size
-    const prior = precisionsOf(this.#tau0, taus, this.#contexts)
+    const prior = precisionsOf(tau0, taus, this.#contexts)
     const information = new Float64Array(packedLength(size))
     for (let i = 0; i < size; i++) information[packedIndex(i, i)] = i === 0 ? levelClicks : effectClicks
     const score = this.#basePull.slice()
@@ -160,7 +162,7 @@ export class Refit {
     const model = {
       ...this.#model,
       byMean,
-      tau0: this.#tau0,
+      tau0,
       taus,
       a0: a0 + shift[0]!,
       f: f.map((effect, i) => i === 0 ? effect : effect + shift[i]!),

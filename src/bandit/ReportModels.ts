@@ -7,8 +7,8 @@ import { type OtherModel, type OtherPrior, Refit } from "./Refit.ts"
 // choices, but the intervals around it are too narrow and the differences too small.
 
 /**
- * Candidates for the standard deviation of the effects of an attribute. The prior probability of each is proportional
- * to its size.
+ * Candidates for the standard deviation of the effects of an attribute, and of the intercepts. The prior probability of
+ * each is proportional to its size for an attribute, and equal for the intercepts.
  */
 const spreads: ReadonlyArray<number> = [0.05, 0.1, 0.2, 0.4, 0.8, 1.2]
 
@@ -25,15 +25,25 @@ const judges = 20
 /** Maximum number of multiplications for the models, about half a second. */
 const budget = 300_000_000
 
+/** Step through the quantiles of the spread of the intercepts. */
+const interceptStride = 7
+
 /** Steps through the quantiles of the spreads, so that the spreads of several attributes are combined in many ways. */
 const strides = [1, 5, 7, 11]
 
-/** The posterior probability of each candidate for attribute `j`, with the other attributes held fixed. */
-const likelihoods = (refit: Refit, taus: ReadonlyArray<number>, j: number): ReadonlyArray<number> => {
-  const logs = spreads.map((spread) => refit.with({ taus: taus.map((tau, k) => k === j ? spread : tau) }).logEvidence)
+/**
+ * The posterior probability of each candidate for one standard deviation, with the others held fixed. `priorWith`
+ * returns the prior with a candidate, `weightOf` its prior probability up to a factor.
+ */
+const likelihoods = (
+  refit: Refit,
+  priorWith: (spread: number) => OtherPrior,
+  weightOf: (spread: number) => number,
+): ReadonlyArray<number> => {
+  const logs = spreads.map((spread) => refit.with(priorWith(spread)).logEvidence)
   const largest = Math.max(...logs)
   if (largest === -Infinity) return []
-  const odds = logs.map((log, i) => spreads[i]! * Math.exp(log - largest))
+  const odds = logs.map((log, i) => weightOf(spreads[i]!) * Math.exp(log - largest))
   const all = odds.reduce((sum, one) => sum + one, 0)
   return odds.map((one) => one / all)
 }
@@ -91,26 +101,36 @@ const affordable = ({ scheme, variants }: ModelSnapshot): number =>
  * Returns the models with other spreads of the effects of each attribute and pair, and with other effects of earlier
  * exposures. Returns only the model itself if it has neither, or comes from an earlier release.
  */
-const otherModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> => {
+const otherModels = (model: ModelSnapshot, ofGain: boolean): ReadonlyArray<OtherModel> => {
   const { attributes, names } = contextsOf(model.scheme)
   const { fittedWith, scheme, variants } = model
+  // Two variants have one difference, which hardly says how far variants differ.
+  const isOfGain = ofGain && variants.length > 2
   const learned = names.flatMap((_, j) => j < scheme.keys.length || j >= attributes ? [j] : [])
   const hasFatigue = variants.some(({ fatigue }) => fatigue?.cases.length === fatigueModels)
-  if (fittedWith === undefined || (learned.length === 0 && !hasFatigue)) return [model]
-  const count = Math.min(affordable(model), learned.length === 0 ? fatigueModels : mostModels)
+  if (fittedWith === undefined || (learned.length === 0 && !hasFatigue && !isOfGain)) return [model]
+  const count = Math.min(affordable(model), learned.length === 0 && !isOfGain ? fatigueModels : mostModels)
   const first = variants.toSorted((a, b) => b.clicks - a.clicks).slice(0, judges)
   const judge = new Refit(model, fittedWith, first)
-  const shares = new Map(learned.map((j) => [j, likelihoods(judge, fittedWith.taus, j)]))
+  const { taus } = fittedWith
+  const shares = new Map(learned.map((j) => [
+    j,
+    likelihoods(judge, (spread) => ({ taus: taus.with(j, spread) }), (spread) => spread),
+  ]))
   const refit = new Refit(model, fittedWith)
+  // All variants judge: those with most outcomes resemble each other, because the policy chose them.
+  const isWide = isOfGain && count === mostModels
+  const ofIntercepts = isWide ? likelihoods(refit, (tau0) => ({ taus, tau0 }), () => 1) : []
   const models = Array.from({ length: count }, (_, m) => {
-    const taus = fittedWith.taus.map((tau, j) => {
-      const own = shares.get(j)
-      if (own === undefined || own.length === 0) return tau
+    const own = taus.map((tau, j) => {
+      const candidates = shares.get(j)
+      if (candidates === undefined || candidates.length === 0) return tau
       const place = m * strides[learned.indexOf(j) % strides.length]! % count
-      return quantile(own, (place + 0.5) / count)
+      return quantile(candidates, (place + 0.5) / count)
     })
     const prior: OtherPrior = {
-      taus,
+      taus: own,
+      tau0: ofIntercepts.length === 0 ? undefined : quantile(ofIntercepts, (m * interceptStride % count + 0.5) / count),
       byMean: learned.length > 0,
       fatigueCase: hasFatigue && count >= fatigueModels ? m % fatigueModels : undefined,
     }
@@ -122,8 +142,9 @@ const otherModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> => {
 /**
  * Returns the models over which a report averages, equally likely: with other spreads of the effects of each attribute
  * and pair, as far as the data allow them, with other effects of earlier exposures, and with the levels of the last
- * days in several cases. Returns only the model itself if it comes from an earlier release. Templates with very many
- * variants and attribute values get fewer models.
+ * days in several cases. With `isOfGain`, also with other spreads of the intercepts of three or more variants: a gain is
+ * about all variants, so that it is too low if they differ more than expected. Returns only the model itself if it
+ * comes from an earlier release. Templates with very many variants and attribute values get fewer models.
  */
-export const reportModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> =>
-  withLevels(model, otherModels(model), affordable(model))
+export const reportModels = (model: ModelSnapshot, isOfGain = false): ReadonlyArray<OtherModel> =>
+  withLevels(model, otherModels(model, isOfGain), affordable(model))

@@ -27,9 +27,14 @@ export class ContextRates {
   readonly #models: ReadonlyArray<ModelRates>
   readonly #rates: ReadonlyArray<Float64Array>
 
-  /** `contexts` are keys of contexts of the model's scheme. */
-  constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
-    const models = reportModels(model).map((one) => new ModelRates(one, variants, contexts))
+  /** `contexts` are keys of contexts of the model's scheme. `isOfGain` as in `reportModels`. */
+  constructor(
+    model: ModelSnapshot,
+    variants: ReadonlyArray<string>,
+    contexts: ReadonlyArray<ContextKey>,
+    isOfGain = false,
+  ) {
+    const models = reportModels(model, isOfGain).map((one) => new ModelRates(one, variants, contexts))
     this.#models = models
     this.#rates = variants.map((_, v) =>
       Float64Array.from(contexts, (_, c) => models.reduce((sum, one) => sum + one.of(v, c), 0) / models.length)

@@ -174,7 +174,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const factors = periodFactors(counts, ordered.length, rates)
   // The gain concerns all days, and so do the rates of the model without its levels of the last days.
   const { levels: _levels, ...ofAllDays } = model
-  const average = new ContextRates(ofAllDays, ids, [...places.keys()])
+  const average = new ContextRates(ofAllDays, ids, [...places.keys()], true)
   const gains = gainOver(
     counts,
     periodFactors(counts, ordered.length, average),

@@ -52,6 +52,18 @@ describe("the models of a report", () => {
     )
   })
 
+  it("of a gain differ in the spread of the intercepts, as far as the data allow it", () => {
+    const spreadsOf = (rates: ReadonlyArray<number>, sends: number) => {
+      const model = fitRows(
+        rates.map((rate, v) => ({ variant: `v${v}`, context: "", start: now - 5 * day, sends, clicks: sends * rate })),
+      )
+      return reportModels(model, true).map(({ tau0 }) => tau0)
+    }
+    assert.deepStrictEqual([...new Set(spreadsOf([0.02, 0.03, 0.06], 100))].sort(), [0.05, 0.1, 0.2, 0.4, 0.8, 1.2])
+    assert.isAtLeast(Math.min(...spreadsOf([0.01, 0.03, 0.09], 100_000)), 0.4)
+    assert.isAtMost(Math.max(...spreadsOf([0.03, 0.03, 0.03], 100_000)), 0.2)
+  })
+
   it("are fewer if they would take long", () => {
     const values = Array.from({ length: 200 }, (_, i) => `value ${i}`)
     const many = modelOf(Array.from({ length: 8 }, () => [0.03, 0.04, 0.05]), 100, [...plans, ...values], 1)
