@@ -20,6 +20,7 @@ import { startSlack, startTeams } from "../support/platformServers/IncomingWebho
 import { read } from "../support/platformServers/MimeReader.ts"
 import type { PlatformServer } from "../support/platformServers/PlatformServer.ts"
 import { layerMailNodes, MailNodes, onEach, onFirst } from "./mailNodes.ts"
+import { answerOf } from "../../src/results/Preferences.ts"
 
 const token = { kind: "token" } as const
 
@@ -177,7 +178,10 @@ describe("a report", () => {
   })
 
   const { compose, request } = prepare(input({ verdict: won("a") }))
-  const found = compose(modelReport(request)) as never
+  const divided = compose(modelReport(request))
+  // Without segments that prefer another variant.
+  const alike = { ...divided, segments: [] }
+  const found = { ...alike, answer: answerOf(alike, undefined) } as never
   const report: WeeklyReport = {
     ...reportWords({ found, over: { points: [] } as never }, { now: monday, runnerUpFloor: 0 }),
     org: "The <shop>",
@@ -191,6 +195,16 @@ describe("a report", () => {
     assert.strictEqual(report.advice, "Ship it")
     assert.include(report.figures.map(({ label }) => label), "Last 7 days")
     assert.match(report.rates[0]!.detail, / to .* sends$/)
+  })
+
+  it("says that different people prefer different variants, without their attributes", () => {
+    const words = reportWords({ found: divided as never, over: { points: [] } as never }, {
+      now: monday,
+      runnerUpFloor: 0,
+    })
+    assert.strictEqual(words.headline, "Different people prefer different variants")
+    assert.strictEqual(words.advice, "Keep personalizing")
+    assert.notInclude(JSON.stringify(words), "plan is")
   })
 
   it("escapes names for Slack, and holds the facts of the card", () => {
