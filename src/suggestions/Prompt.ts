@@ -3,7 +3,7 @@ import { isHtml, type Template, type Variant } from "../domain/Template.ts"
 import type { TemplateResults } from "../results/TemplateResults.ts"
 import type { Messages } from "./ChatEndpoint.ts"
 
-// What a model is told. Pure. Only these functions decide what leaves the installation: texts of variants, rules, and
+// The request to a model. Pure. Only these functions decide what leaves the installation: texts of variants, rules, and
 // aggregated results. Nothing about one person is an input.
 
 /** Default limit of the length of variables that a model writes. Unit: UTF-16 code units. */

@@ -109,7 +109,8 @@ describe("README.md", () => {
   it("names every setting", () => {
     const read = (file: string) => readFileSync(join(root, file), "utf8")
     const readme = read("README.md")
-    const settings = [...read("src/settings/Settings.ts").matchAll(/"([A-Z][A-Z_]+)"/g)].map(([, name]) => name!)
+    const code = ["Settings.ts", "SuggestionSettings.ts"].map((file) => read(`src/settings/${file}`)).join("\n")
+    const settings = [...code.matchAll(/"([A-Z][A-Z_]+)"/g)].map(([, name]) => name!)
     assert.include(settings, "PORT")
     const missing = [...settings, "PARLANCE_URL"].filter((name) => !new RegExp(`^\\|.*\`${name}\``, "m").test(readme))
     assert.deepStrictEqual(missing, [])

@@ -134,7 +134,7 @@ export class SuggestionNotFound extends HttpApiError.Problem<SuggestionNotFound>
     "suggestion-not-found",
     404,
     "There is no such suggestion",
-    "It was kept or discarded, or 20 newer ones have replaced it. `parlance template suggestions` lists those that wait.",
+    "It was kept or discarded, or 20 newer ones have replaced it. `parlance template suggestions list` lists the open ones.",
   ),
 ) {}
 

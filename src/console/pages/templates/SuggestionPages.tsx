@@ -47,7 +47,7 @@ const formOf = ({ variants }: Template) =>
     },
   })
 
-/** What is sent, and to which host, before it is sent. */
+/** Shows the data and the host of a request before it is sent. */
 const WhatIsSent = ({ host, message, model }: {
   readonly host: string
   readonly model: string
@@ -57,7 +57,7 @@ const WhatIsSent = ({ host, message, model }: {
     <p>
       Parlance asks the model <b>{model}</b> at <b>{host}</b>. It sends:
     </p>
-    <ul class="plain-list">
+    <ul>
       <li>the name and the goal of this template, and the texts of its variants,</li>
       <li>the tone and the rules of your brand, and what you write below,</li>
       <li>results by variant, by component and by segment of at least 100 decisions.</li>
