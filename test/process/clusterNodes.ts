@@ -22,7 +22,7 @@ export interface ClusterView {
   readonly actors: number
 }
 
-export const viewOf = async ({ service }: TestNode): Promise<ClusterView | undefined> => {
+export const viewOf = async ({ service }: Pick<TestNode, "service">): Promise<ClusterView | undefined> => {
   if (service === undefined) return undefined
   try {
     const response = await fetch(`${service.url}/readyz`, { signal: AbortSignal.timeout(2000) })
@@ -35,7 +35,7 @@ export const viewOf = async ({ service }: TestNode): Promise<ClusterView | undef
 const shardCount = 300
 
 /** All nodes know of each other, and every shard is somewhere. */
-export const isWhole = async (nodes: ReadonlyArray<TestNode>): Promise<boolean> => {
+export const isWhole = async (nodes: ReadonlyArray<Pick<TestNode, "service">>): Promise<boolean> => {
   const views = await Promise.all(nodes.map(viewOf))
   return views.every((view) => view?.runners === nodes.length && view.shards > 0) &&
     views.reduce((sum, view) => sum + view!.shards, 0) === shardCount

@@ -5,11 +5,12 @@ import { describe } from "vitest"
 import { fileURLToPath } from "node:url"
 import { seeded, seedOfRun } from "../../support/load.ts"
 import { adminToken, makeOrganization, type Service, waitUntil } from "../../support/service.ts"
-import { type Environment, layerMigrated, temporaryEnvironment } from "../../support/stores.ts"
+import { type Environment, layerMigrated } from "../../support/stores.ts"
 import { isWhole, scopedNodes } from "../clusterNodes.ts"
 import { connectionTo, type Sink, startSink } from "../deliverSink.ts"
 import { pause, summaryOf } from "../deliverStorm.ts"
-import { makeFaults, scopedDatabase } from "./faults.ts"
+import { databases, embeddedNode } from "./databases.ts"
+import { makeFaults } from "./faults.ts"
 import { decideAndRepeat, type Heard, mail, mailAndOptOut, offer, org, variantsOf } from "./clients.ts"
 import { changedInOutage, type History, type Stored, violationsOf } from "./History.ts"
 
@@ -17,8 +18,8 @@ import { changedInOutage, type History, type Stored, violationsOf } from "./Hist
 const rounds = Number(process.env.HISTORY_ROUNDS ?? 1)
 /** Differences of the clocks of the nodes, one for each node. The trial has three. Unit: milliseconds. */
 const clocks = (process.env.HISTORY_CLOCKS ?? "0,0").split(",")
-/** Whether the storm has a database of its own, which it kills and pauses, too. */
-const ownDatabase = process.env.HISTORY_DATABASE === "own"
+/** The databases of the storms, one after the other: see `databases`. */
+const kinds = (process.env.HISTORY_DATABASES ?? "shared").split(",")
 /** Maximum time of the storm. Unit: milliseconds. */
 const mostMillis = Number(process.env.HISTORY_MINUTES ?? Infinity) * 60_000
 
@@ -69,20 +70,18 @@ const canServe = async (service: Service, key: string): Promise<boolean> => {
   return decided.status === 200 && decided.body.copy.id !== undefined && queued.status === 200
 }
 
-describe("a storm over kills and outages", () => {
+describe.each(kinds)("a storm over kills and outages of the %s database", (kind) => {
   it.live(
     "keeps one variant per tracking id, sends the stored variant, and sends nothing after an acknowledged opt-out",
     () =>
       Effect.scoped(Effect.gen(function* () {
-        const database = ownDatabase ? yield* scopedDatabase : undefined
-        const env = database === undefined
-          ? yield* temporaryEnvironment
-          : { DATABASE_URL: database.url, SECRET_KEY: "5e".repeat(32) }
+        const database = yield* databases[kind]!
+        const { env } = database
         const sink = yield* Effect.acquireRelease(
           Effect.promise(() => startSink("smtp")),
           (sink) => Effect.promise(sink.stop),
         )
-        const nodes = yield* scopedNodes(
+        const nodes = kind === "embedded" ? [yield* embeddedNode(env)] : yield* scopedNodes(
           env,
           clocks.map((shift) =>
             shift === "0"
@@ -138,7 +137,7 @@ describe("a storm over kills and outages", () => {
 
           const emails = new Set([...heard.optOuts.map(({ email }) => email)])
           const suppressed = new Set<string>()
-          for (const email of emails) if (await isSuppressed(nodes[1]!.service!, email)) suppressed.add(email)
+          for (const email of emails) if (await isSuppressed(nodes.at(-1)!.service!, email)) suppressed.add(email)
           await sink.refresh()
           const history: History = {
             answers: heard.answers,
@@ -161,7 +160,7 @@ describe("a storm over kills and outages", () => {
           }
           const repeats = heard.answers.length - new Set(heard.answers.map(({ trackingId }) => trackingId)).size
           console.info(
-            `history storm: seed ${seed}, ${
+            `history storm on the ${kind} database: seed ${seed}, ${
               [...struck].map(([fault, count]) => `${count} ${fault}`).join(", ")
             }; ${heard.answers.length} answers with ${repeats} repeats, ` +
               `${heard.answers.filter(({ isDurable }) => !isDurable).length} from memory (${
@@ -176,6 +175,6 @@ describe("a storm over kills and outages", () => {
           assert.deepStrictEqual(broken, [])
         })
       })),
-    480_000 + rounds * 120_000,
+    480_000 + rounds * 12 * 60_000,
   )
 })

@@ -1,9 +1,9 @@
 import { assert } from "vitest"
 import { randomUUID } from "node:crypto"
 import { adminToken } from "../../support/service.ts"
-import type { TestNode } from "../clusterNodes.ts"
 import type { Sink } from "../deliverSink.ts"
 import { pause } from "../deliverStorm.ts"
+import type { StormNode } from "./databases.ts"
 import type { Answered, OptedOut } from "./History.ts"
 
 // Clients of a storm. Each keeps what it was answered; none knows what the product does inside.
@@ -33,9 +33,9 @@ export interface Heard {
 }
 
 export interface Options {
-  readonly nodes: ReadonlyArray<TestNode>
+  readonly nodes: ReadonlyArray<StormNode>
   /** The name of the process that runs as a node now. */
-  readonly processOf: (node: TestNode) => string
+  readonly processOf: (node: StormNode) => string
   readonly key: string
   readonly sink: Sink
   readonly random: () => number
