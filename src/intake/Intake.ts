@@ -6,6 +6,7 @@ import { sourceIdOf } from "../domain/Source.ts"
 import { Inflow } from "../journal/Inflow.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Profiles } from "../profiles/Profiles.ts"
+import { withoutServices } from "../runtime/withoutServices.ts"
 import { Settings } from "../settings/Settings.ts"
 import { bounded } from "../store/bounded.ts"
 import type { WorkFailed } from "../store/WorkerProcess.ts"
@@ -17,8 +18,8 @@ import { type ErasureQueue, makeErasureQueue } from "../erasure/ErasureQueue.ts"
 import { type ArrivedBody, batchBytes, Inbox, stored } from "../journal/inbox/Inbox.ts"
 import * as IntakeBatches from "../journal/inbox/IntakeBatches.ts"
 import { type AttemptVerdict, verdictOf } from "../journal/inbox/IntakeRules.ts"
-import type { Projections } from "../journal/Projection.ts"
-import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
+import { Projections } from "../journal/Projection.ts"
+import { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import { hasPendingUpTo, lastPending } from "../journal/inbox/Completed.ts"
 import { type EventId, type JustDecided, matchWaiting } from "../journal/events/Matching.ts"
 import { WebhookSources } from "./WebhookSources.ts"
@@ -56,13 +57,14 @@ const wokenTemplates = 1000
 
 type Templates = BodyStore.StoredSlice["templates"]
 
+/** Provides the services that are called when events are stored. */
+type Derive = <A, E>(effect: Effect.Effect<A, E, Projections | OnSuppressed>) => Effect.Effect<A, E>
+
 /** Reads and stores claimed bodies. */
 const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, reader, scope, share, sql, webhooks }: {
   readonly batches: ReturnType<typeof IntakeBatches.make>
   readonly clock: Clock.Clock
-  readonly derive: <A, E, R>(
-    effect: Effect.Effect<A, E, R>,
-  ) => Effect.Effect<A, E, Exclude<R, Projections | OnSuppressed>>
+  readonly derive: Derive
   readonly erasures: ErasureQueue
   readonly learning: Learning["Service"]
   readonly profiles: Profiles["Service"]
@@ -260,7 +262,13 @@ export class Intake extends Context.Service<Intake, {
       const learning = yield* Learning
       const share = yield* TraceShare
       const { databasePoolSize } = yield* Settings
-      const derive = Effect.provideContext(yield* Effect.context<Projections | OnSuppressed>())
+      const projections = yield* Projections
+      const onSuppressed = yield* OnSuppressed
+      const derive: Derive = (effect) =>
+        effect.pipe(
+          Effect.provideService(Projections, projections),
+          Effect.provideService(OnSuppressed, onSuppressed),
+        )
       const scope = yield* Effect.scope
       const batches = IntakeBatches.make(sql, batchBytes)
       const singleDue = yield* Queue.sliding<void>(1)
@@ -393,7 +401,7 @@ export class Intake extends Context.Service<Intake, {
 
   /** Processes bodies of the inbox while the process serves. */
   static readonly layerRunning = Layer.effectDiscard(
-    Effect.flatMap(Intake, ({ run }) => Effect.forkScoped(run)),
+    Effect.flatMap(Intake, ({ run }) => Effect.forkScoped(withoutServices(run))),
   )
 }
 

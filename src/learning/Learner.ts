@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { ModelSnapshot } from "../bandit/Model.ts"
 import { LearningWindow } from "../domain/LearningWindow.ts"
 import { Changes } from "../organizations/Changes.ts"
+import { withoutServices } from "../runtime/withoutServices.ts"
 import { TraceShare } from "../telemetry/Tracing.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { AttributeStatistics } from "./AttributeStatistics.ts"
@@ -96,9 +97,9 @@ const layerActor = Learner.toLayer(
     yield* Effect.addFinalizer(() => engine.close(key))
 
     return Learner.of({
-      Wake: ({ payload: { stale } }) => learner.wake(stale),
-      Refresh: () => learner.refresh,
-      Windowed: ({ payload: { window } }) => learner.window(window),
+      Wake: ({ payload: { stale } }) => withoutServices(learner.wake(stale)),
+      Refresh: () => withoutServices(learner.refresh),
+      Windowed: ({ payload: { window } }) => withoutServices(learner.window(window)),
     })
   }),
   { maxIdleTime: "10 minutes", disableFatalDefects: true },

@@ -1,6 +1,7 @@
 import { Clock, Duration, Effect, Latch, Schedule, Semaphore } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ModelSnapshot } from "../bandit/Model.ts"
+import { withoutServices } from "../runtime/withoutServices.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, step, stepOf, stepSince } from "../telemetry/Tracing.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
@@ -191,6 +192,7 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
       )
     ),
     Effect.forever,
+    withoutServices,
     Effect.forkScoped,
   )
 

@@ -1,5 +1,6 @@
 import { Context, Effect, Exit, Layer, References, Result } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { referencesIn } from "../../runtime/withoutServices.ts"
 import { Refusals } from "../admission/Refusals.ts"
 import { RequestTimeout } from "../Problems.ts"
 import { CurrentArrival, type RequestArrival } from "./RequestArrival.ts"
@@ -28,15 +29,6 @@ interface Entry {
   readonly run: (called: Called) => Promise<Response>
 }
 
-/**
- * Returns Effect's own entries of a context, and `more`. The services of the process are omitted, because each request
- * copies its context.
- */
-const referencesIn = (context: Context.Context<never>, more: Context.Context<never>): Context.Context<never> =>
-  Context.makeUnsafe(
-    new Map([...[...context.mapUnsafe].filter(([key]) => key.startsWith("effect/")), ...more.mapUnsafe]),
-  )
-
 /** A parameter without characters that the router would have to decode. */
 const plain = /^[\w.~-]{1,200}$/
 
@@ -56,12 +48,11 @@ const successOf = <A, E, R>(effect: Effect.Effect<A, E, R>): A | undefined =>
  */
 const makeWays = Effect.gen(function* () {
   const { begin, envelop, isTracing, responseOf } = yield* Envelope.make
-  const services = referencesIn(
-    yield* Effect.context<never>(),
-    Context.make(Refusals, yield* Refusals).pipe(
-      Context.add(HttpMiddleware.TracerDisabledWhen, () => true),
-    ) as Context.Context<never>,
-  )
+  // The services of the process are omitted, because each request copies its context.
+  const services = referencesIn(yield* Effect.context<never>()).pipe(
+    Context.add(Refusals, yield* Refusals),
+    Context.add(HttpMiddleware.TracerDisabledWhen, () => true),
+  ) as Context.Context<never>
 
   /**
    * Responds with an effect. The effect continues if the client disconnects, because the decision may already be
