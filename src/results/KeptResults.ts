@@ -169,6 +169,11 @@ export class KeptResults extends Context.Service<KeptResults, {
     template: Pick<Template, "id" | "revision">,
     options: ResultsOptions,
   ) => Effect.Effect<KeptAnswer, TemplateNotFound>
+  /** Returns the last results of a template with at least 2,000 decisions without computing any. Undefined without them. */
+  readonly last: (
+    org: OrgSlug,
+    template: Pick<Template, "id" | "revision">,
+  ) => Effect.Effect<KeptAnswer | undefined>
   /**
    * Computes the results of an organization's busiest templates in the background if no results of the last hour are
    * stored, so that the first view of each is quick. Returns at once. Checks at most once a minute.
@@ -262,7 +267,7 @@ export class KeptResults extends Context.Service<KeptResults, {
         )
       })
 
-      return KeptResults.of({ of, prepare })
+      return KeptResults.of({ of, prepare, last: (org, template) => lastOf(requestOf(org, template, {})) })
     }),
   )
 }

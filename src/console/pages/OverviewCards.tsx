@@ -1,19 +1,16 @@
-import { Effect } from "effect"
-import type { ComponentChildren } from "preact"
-import { type ConnectionSetup } from "../../delivery/Connections.ts"
-import { Deliveries } from "../../delivery/Deliveries.ts"
-import { type Arrival } from "../../journal/inbox/Arrivals.ts"
+import type { PageResults } from "../../results/KeptResults.ts"
+import { unitName } from "../../results/ObjectiveText.ts"
 import { trafficDays } from "../../results/Traffic.ts"
 import { type TemplateView } from "../../templates/TemplateCache.ts"
-import { count, duration, rate } from "../Format.ts"
+import { count, counted, signedCount } from "../Format.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Table } from "../components/Table.tsx"
-import { Time } from "../components/Time.tsx"
 import { type Visit } from "../Routes.tsx"
+import { verdictOf } from "./results/Words.ts"
 import { Sparkline } from "./templates/Sparkline.tsx"
-import { nameOf, type Trouble } from "./OverviewTroubles.ts"
+import { type Trouble } from "./OverviewTroubles.ts"
 
 /** Things to look after that are listed. */
 const shownTroubles = 12
@@ -36,14 +33,73 @@ export const Attention = ({ troubles }: { readonly troubles: readonly Trouble[] 
   </Card>
 )
 
-/** The templates with the most traffic. */
-export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: {
+/** A template of the overview with its last results; undefined where none are kept. */
+export interface ShownTemplate {
+  readonly name: string
+  readonly template: TemplateView
+  readonly results: PageResults | undefined
+}
+
+/** The gain of a template over a random split so far. */
+const gainOf = ({ results }: ShownTemplate) => results?.over.points.at(-1)?.gain ?? null
+
+/** How long a verdict counts as new. Unit: milliseconds. */
+const weekMillis = 7 * 86_400_000
+
+/** The winners of the last seven days, and what Parlance has gained in the templates that are shown. */
+export const Winners = ({ base, now, shown }: {
+  readonly base: string
+  readonly now: number
+  readonly shown: ReadonlyArray<ShownTemplate>
+}) => {
+  const won = shown.flatMap((one) => {
+    const { since = null, verdict } = one.results?.found.winner ?? {}
+    const isNew = since !== null && Date.parse(since) >= now - weekMillis
+    return isNew && (verdict === "winner" || verdict === "firm_winner") ? [{ ...one, found: one.results!.found }] : []
+  })
+  const gains = new Map<string, number>()
+  for (const one of shown) {
+    const gain = gainOf(one)
+    if (gain === null) continue
+    const unit = unitName(one.results!.found.objective)
+    gains.set(unit, (gains.get(unit) ?? 0) + gain.gained)
+  }
+  return won.length + gains.size === 0 ? null : (
+    <Card title="Winners and gains">
+      <div data-live="winners" class="stack">
+        {won.length === 0 ? <p class="muted">No winner in the last 7 days.</p> : (
+          <ul class="attention">
+            {won.map(({ found, name, template }) => (
+              <li>
+                <Badge kind="good">winner</Badge>
+                <a href={`${base}/templates/${encodeURIComponent(template.id)}/results`} dir="auto">{name}</a>
+                <p>{verdictOf(found).headline}.</p>
+              </li>
+            ))}
+          </ul>
+        )}
+        {gains.size > 0 && (
+          <dl class="figures">
+            {[...gains].map(([unit, gained]) => (
+              <div>
+                <dt>additional {unit} over a random split</dt>
+                <dd>{signedCount(gained)}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+/** The templates with the most traffic, and what is known about them. */
+export const TemplatesInUse = ({ base, daily, shown, total }: {
   readonly base: string
   readonly daily: ReadonlyMap<string, ReadonlyArray<number>>
-  readonly names: ReadonlyMap<string, string>
-  readonly shown: TemplateView[]
-  readonly templates: TemplateView[]
-  readonly today: (id: string) => number
+  readonly shown: ReadonlyArray<ShownTemplate>
+  /** Number of all templates in use. */
+  readonly total: number
 }) => (
   <div class="card flush">
     <div data-live="templates">
@@ -58,119 +114,45 @@ export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: 
             cards="labelled"
             first={3}
             caption="Templates in use"
-            headings={["Template", "Decisions today (UTC)", `Last ${trafficDays} days`, "Variants", "[Results]"]}
-            rows={shown.map(({ id, variants }) => {
-              const active = variants.filter((one) => one.active).length
+            headings={["Template", "Sends today (UTC)", `Last ${trafficDays} days`, "Result", "Gain", "[Results]"]}
+            rows={shown.map((one) => {
+              const { name, results, template: { id, variants } } = one
               const href = `${base}/templates/${encodeURIComponent(id)}`
+              const verdict = results === undefined ? undefined : verdictOf(results.found)
+              const gain = gainOf(one)
               return [
                 <span>
-                  <a href={href}>{names.get(id) ?? id}</a>
-                  {(names.get(id) ?? id) !== id && <span class="sub">{id}</span>}
+                  <a href={href}>{name}</a>
+                  <span class="sub">
+                    {variants.filter(({ active }) => active).length} of {counted(variants.length, "variant")} active
+                  </span>
                 </span>,
-                { content: <b class="number">{count(today(id))}</b>, kind: "nowrap" as const },
-                <Sparkline days={daily.get(id) ?? []} what="decision" />,
-                { content: `${active} of ${variants.length} active`, kind: "nowrap" as const },
+                { content: <b class="number">{count(daily.get(id)?.at(-1) ?? 0)}</b>, kind: "nowrap" as const },
+                <Sparkline days={daily.get(id) ?? []} what="send" />,
+                verdict === undefined ? <span class="muted">too few sends</span> : (
+                  <>
+                    <Badge kind={verdict.kind}>{verdict.badge}</Badge>
+                    <span class="sub" dir="auto">{verdict.headline}</span>
+                  </>
+                ),
+                gain === null ? "–" : {
+                  content: `${signedCount(gain.gained)} ${unitName(results!.found.objective)}`,
+                  kind: "nowrap" as const,
+                },
                 {
-                  content: <a href={`${href}/results`} aria-label={`${names.get(id) ?? id} · Results`}>Results</a>,
+                  content: <a href={`${href}/results`} aria-label={`${name} · Results`}>Results</a>,
                   kind: "actions" as const,
                 },
               ]
             })}
           />
         )}
-      {templates.length > shown.length && (
+      {total > shown.length && (
         <p class="notes small">
-          <a href={`${base}/templates`}>All {count(templates.length)} templates</a>
+          <a href={`${base}/templates`}>All {count(total)} templates</a>
         </p>
       )}
     </div>
-  </div>
-)
-
-/** Event sources with their recent events. */
-export const IncomingEvents = ({ arriving, base, can, org }: {
-  readonly arriving: readonly Arrival[]
-  readonly base: string
-  readonly can: Visit["can"]
-  readonly org: Visit["org"]
-}) => (
-  <div class="card flush">
-    <div data-live="events">
-      {arriving.length === 0
-        ? (
-          <Empty
-            title="No events yet"
-            action={can("putSource") ? <a class="button" href={`${base}/sources`}>Webhook sources</a> : undefined}
-          >
-            Opens, clicks and conversions show which variant does better. They come from your platform or your own code.
-          </Empty>
-        )
-        : (
-          <Table
-            cards="labelled"
-            caption="Events coming in"
-            headings={["Source", "Last hour", "Last event"]}
-            rows={arriving.map((one) => [
-              <span>
-                <a href={`${base}/sources/${one.source}`}>{nameOf(one.source)}</a>
-                <span class="sub">
-                  {one.pending === 0
-                    ? "queue is empty"
-                    : `${count(one.pending)} waiting, for ${duration(one.lagSeconds)}`}
-                </span>
-              </span>,
-              {
-                content: (
-                  <b class="number">
-                    {one.isAtLeast ? "over " : ""}
-                    {count(one.eventsLastHour)}
-                  </b>
-                ),
-                kind: "nowrap" as const,
-              },
-              <Time at={one.lastReceivedAt.toISOString()} zone={org.time_zone} />,
-            ])}
-          />
-        )}
-    </div>
-  </div>
-)
-
-/** Counts of deliveries. */
-export const DeliveryCard = ({ base, can, queue, ways }: {
-  readonly base: string
-  readonly can: Visit["can"]
-  readonly queue: Effect.Success<ReturnType<Deliveries["Service"]["summary"]>>
-  readonly ways: ReadonlyArray<ConnectionSetup>
-}) => (
-  <Card title="Deliveries" actions={<a class="button compact" href={`${base}/deliveries`}>All deliveries</a>}>
-    <div data-live="deliveries">
-      {ways.length === 0
-        ? (
-          <p class="muted">
-            No connection is set up: Parlance chooses the content and your own systems send it. {can("putConnection")
-              ? <a href={`${base}/connections`}>Connect a platform</a>
-              : "An admin can connect a platform"} to send through Parlance.
-          </p>
-        )
-        : (
-          <dl class="figures">
-            <Fact what="a second now">{rate(queue.sentPerSecond)}</Fact>
-            <Fact what="due now">{count(queue.queued)}</Fact>
-            <Fact what="oldest due for">{duration(queue.oldestDueSeconds)}</Fact>
-            <Fact what="scheduled">{count(queue.scheduled)}</Fact>
-            <Fact what="sent">{count(queue.sent)}</Fact>
-            <Fact what="failed">{count(queue.failed)}</Fact>
-          </dl>
-        )}
-    </div>
-  </Card>
-)
-
-const Fact = ({ children, what }: { readonly what: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{what}</dt>
-    <dd>{children}</dd>
   </div>
 )
 

@@ -35,7 +35,7 @@ import {
   type Trouble,
   unservedTemplates,
 } from "./OverviewTroubles.ts"
-import { Attention, DeliveryCard, IncomingEvents, Start, type StartSteps, TemplatesInUse } from "./OverviewCards.tsx"
+import { Attention, Start, type StartSteps, TemplatesInUse, Winners } from "./OverviewCards.tsx"
 
 /** Templates in the table. */
 const shownTemplates = 8
@@ -50,7 +50,8 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const models = yield* Models
   const base = `/console/o/${org.slug}`
   const now = yield* Clock.currentTimeMillis
-  yield* (yield* KeptResults).prepare(org.slug)
+  const kept = yield* KeptResults
+  yield* kept.prepare(org.slug)
   const templates = [...(yield* TemplateCache).templates(org.slug).values()].filter(({ archived }) => !archived)
   const live = (yield* (yield* Keys).list(org.slug)).filter(({ expires_at, revoked_at }) =>
     revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
@@ -82,7 +83,11 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   ])
   const templateName = (id: string) => names.get(id) ?? id
   const today = (id: string) => daily.get(id)?.at(-1) ?? 0
-  const shown = busiest.toSorted((a, b) => today(b.id) - today(a.id))
+  const shown = yield* Effect.forEach(
+    busiest.toSorted((a, b) => today(b.id) - today(a.id)),
+    (template) =>
+      Effect.map(kept.last(org.slug, template), (results) => ({ name: templateName(template.id), template, results })),
+  )
 
   const troubles: ReadonlyArray<Trouble> = [
     ...yield* mailTroublesFor(visit),
@@ -111,16 +116,13 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       document: "Overview",
       title: org.name,
       live: true,
-      lead: "Decisions, events, deliveries, and everything that needs attention.",
+      lead: "Winners, gains, traffic, and everything that needs you.",
       actions: <Live />,
     },
     <Start base={base} can={can} steps={steps} />,
     <div data-live="attention">{troubles.length !== 0 && <Attention troubles={troubles} />}</div>,
-    <TemplatesInUse base={base} daily={daily} names={names} shown={shown} templates={templates} today={today} />,
-    <div class="overview">
-      <IncomingEvents arriving={arriving} base={base} can={can} org={org} />
-      <DeliveryCard base={base} can={can} queue={queue} ways={ways} />
-    </div>,
+    <Winners base={base} now={now} shown={shown} />,
+    <TemplatesInUse base={base} daily={daily} shown={shown} total={templates.length} />,
     <LiveScript />,
   )
 })
