@@ -20,6 +20,7 @@ import * as SignInPages from "./pages/SignInPages.tsx"
 import * as TestGroupPages from "./pages/TestGroupPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as SuppressionPages from "./pages/people/SuppressionPages.tsx"
+import * as CalendarPages from "./pages/calendar/CalendarPages.tsx"
 import * as ReportPages from "./pages/results/ReportPages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
 import * as SendTimePages from "./pages/results/SendTimePages.tsx"
@@ -69,6 +70,7 @@ export const layer = Layer.mergeAll(
   SharePages.layer,
   ExplorePages.layer,
   SharedPages.layer,
+  CalendarPages.layer,
   ReportPages.layer,
   ResultsPages.layer,
   SendTimePages.layer,

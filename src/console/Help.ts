@@ -6,6 +6,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/templates\/[^/]+\/results/, "guide/results"],
   [/^\/templates\/[^/]+\/send-times/, "guide/results#send-times"],
   [/^\/templates\/[^/]+\/comments/, "guide/team#comments"],
+  [/^\/calendar/, "guide/marketers#calendar"],
   [/^\/reviews/, "guide/team#approval"],
   [/^\/templates\/[^/]+\/strings/, "guide/templates#strings-for-translators"],
   [/^\/templates\/[^/]+\/suggestions/, "guide/marketers#suggested-variants"],

@@ -39,6 +39,7 @@ export const navigation: ReadonlyArray<NavigationPart> = [
       { path: "/templates", label: "Templates", icon: "template", needs: "viewer" },
       { path: "/snippets", label: "Snippets", icon: "snippet", needs: "viewer" },
       { path: "/images", label: "Images", icon: "image", needs: "viewer" },
+      { path: "/calendar", label: "Calendar", icon: "calendar", needs: "viewer" },
       { path: "/reviews", label: "Reviews", icon: "review", needs: "viewer" },
       { path: "/notifications", label: "Notifications", icon: "bell", needs: "viewer" },
     ],

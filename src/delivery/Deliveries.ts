@@ -83,6 +83,29 @@ const readSummary = Effect.fn("Deliveries.summary")(function* (sql: SqlClient.Sq
   return row!
 }, Effect.orDie)
 
+/** Messages of a day: those that are scheduled for it, and those that were sent on it. */
+export interface DayOfDeliveries {
+  readonly scheduled: number
+  readonly sent: number
+}
+
+const readDays = Effect.fn("Deliveries.byDay")(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  { from, until, zone }: { readonly from: Date; readonly until: Date; readonly zone: string },
+) {
+  const rows = yield* sql<DayOfDeliveries & { readonly day: string }>`
+    SELECT e.day, sum(e.scheduled)::float8 AS scheduled, sum(e.sent)::float8 AS sent FROM (
+      SELECT to_char(q.due_at AT TIME ZONE ${zone}, 'YYYY-MM-DD') AS day, count(*) AS scheduled, 0 AS sent FROM (
+        SELECT d.due_at FROM deliveries d WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.due_at >= ${from}
+          AND d.due_at < ${until} ORDER BY d.due_at LIMIT 100000) q GROUP BY 1
+      UNION ALL
+      SELECT to_char(n.hour AT TIME ZONE ${zone}, 'YYYY-MM-DD'), 0, sum(n.count) FROM delivery_counts n
+      WHERE n.org_slug = ${org} AND n.state = 'sent' AND n.hour >= ${from} AND n.hour < ${until} GROUP BY 1) e
+    GROUP BY e.day`
+  return new Map(rows.map(({ day, ...counts }) => [day, counts]))
+}, Effect.orDie)
+
 /** Counts the final states of the last 24 hours. */
 const readRecentEnds = Effect.fn("Deliveries.recentEnds")(function* (sql: SqlClient.SqlClient, org: OrgSlug) {
   const [row] = yield* sql<RecentEnds>`
@@ -124,6 +147,14 @@ export class Deliveries extends Context.Service<Deliveries, {
   readonly summary: (org: OrgSlug) => Effect.Effect<DeliverySummary>
   /** Final states of deliveries in the last 24 hours. */
   readonly recentEnds: (org: OrgSlug) => Effect.Effect<RecentEnds>
+  /**
+   * Counts scheduled and sent messages by day (`YYYY-MM-DD`) of a time zone, from one time until another. Counts at most
+   * 100,000 scheduled messages. Days without messages are left out.
+   */
+  readonly byDay: (
+    org: OrgSlug,
+    period: { readonly from: Date; readonly until: Date; readonly zone: string },
+  ) => Effect.Effect<ReadonlyMap<string, DayOfDeliveries>>
   /** Deliveries that failed in the last 24 hours, by template. Counts only the latest 10,000 failures. */
   readonly recentFailures: (org: OrgSlug) => Effect.Effect<ReadonlyMap<string, number>>
 }>()("parlance/delivery/Deliveries") {
@@ -210,6 +241,7 @@ export class Deliveries extends Context.Service<Deliveries, {
         retry,
         summary: (org) => readSummary(sql, org),
         recentEnds: (org) => readRecentEnds(sql, org),
+        byDay: (org, period) => readDays(sql, org, period),
         recentFailures: (org) => readRecentFailures(sql, org),
       })
     }),

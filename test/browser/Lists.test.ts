@@ -1,5 +1,7 @@
 import { assert } from "@effect/vitest"
+import { Effect } from "effect"
 import { it } from "vitest"
+import { day, makeTemplate, plant, settle } from "../learning/support.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
@@ -134,4 +136,47 @@ describeInBrowser("Lists and the command bar in a browser", startWith(), (tried)
       await check(page, "lists-command-bar")
     })
   }, 240_000)
+
+  it("shows winners on the overview, a month of seasons, and the Monday report in every look", async () => {
+    const slug = "in-season"
+    await manage("POST", "/organizations", { slug, name: "Harbour Books", time_zone: "Europe/Berlin" })
+    const { run } = tried.started()
+    await run(makeTemplate(slug, "cart", ["warm", "short"]))
+    await manage("PATCH", `/organizations/${slug}/templates/cart/variants/short`, {
+      seasons: [{ annual: { from: "01-01", to: "01-01" } }],
+    })
+    await run(Effect.gen(function* () {
+      for (const ago of [1, 3, 5, 7, 9, 11]) {
+        yield* plant(slug, { template: "cart", ago: ago * day, copy: "warm", decisions: 600, outcomes: { click: 180 } })
+        yield* plant(slug, { template: "cart", ago: ago * day, copy: "short", decisions: 600, outcomes: { click: 30 } })
+      }
+      yield* settle(slug, "cart")
+    }))
+    const home = `${tried.service().url}/console/o/${slug}`
+    const email = await administrator("in-season@example.com")
+    await inEveryLook(async (context, check) => {
+      const page = await signIn(context, email)
+      await page.goto(`${home}/templates/cart/results`)
+      await page.goto(home)
+      await page.getByRole("heading", { name: "Winners and gains" }).waitFor()
+      await check(page, "overview-winners")
+      await page.goto(`${home}/calendar?month=2026-11`)
+      assert.strictEqual(await page.getByRole("link", { name: "short" }).count(), 30)
+      await check(page, "calendar-month")
+      await page.getByRole("link", { name: "List" }).click()
+      await page.getByRole("cell", { name: "1–30", exact: true }).waitFor()
+      await check(page, "calendar-list")
+      await page.goto(`${home}/templates/cart/results/report`)
+      await page.getByLabel("Webhook URL").first().fill("hooks.slack.com")
+      await page.getByRole("button", { name: "Subscribe by Slack" }).click()
+      await page.getByText("One thing needs to be corrected").waitFor()
+      await submit(page, "Subscribe by E-mail")
+      await page.getByText("Next report:").waitFor()
+      await check(page, "monday-report")
+      await submit(page, "Unsubscribe from E-mail")
+      await page.goto(`${home}/templates/cart/variants/short`)
+      await page.getByText("Season 1", { exact: true }).first().waitFor()
+      await check(page, "season-days")
+    })
+  })
 })

@@ -130,7 +130,7 @@ const words = new Set(
     "callback clear columns comments dkim failed first-run forgot-password html invitation invite " +
     "notification-mail notifications openid preferences read receivers reset-second-factor " +
     "resume-learning reviews sandbox second-factor explore share shared-results test-message " +
-    "report slack teams report-mail save-person delete-person versions autosave discard-draft publish-draft save-draft signed-in")
+    "calendar report slack teams report-mail save-person delete-person versions autosave discard-draft publish-draft save-draft signed-in")
     .split(" "),
 )
 
