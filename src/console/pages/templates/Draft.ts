@@ -36,6 +36,12 @@ export const lookOf = (get: (name: string) => string | null | undefined): Previe
   locale: get("view_locale")?.trim() ?? "",
 })
 
+/** A day of the year as `MM-DD`, from its two fields, day and month, or from one text. Empty for two empty fields. */
+const yearDay = (text: string): string => {
+  const [day = "", month] = text.split("\n").map((part) => part.trim())
+  return month === undefined ? day : day === "" && month === "" ? "" : `${month}-${day}`
+}
+
 const most = { var: 100, locale: maxLocales, condition: 50, season: 50 }
 
 /** The draft in the fields of a form, without validation. Line breaks of forms are CR LF. */
@@ -72,8 +78,8 @@ export const ofFields = (fields: Fields): Draft => {
     seasons: rows("season", "starts_at", (at) => ({
       starts_at: get(`${at}starts_at`).trim(),
       ends_at: get(`${at}ends_at`).trim(),
-      annual_from: get(`${at}annual_from`).trim(),
-      annual_to: get(`${at}annual_to`).trim(),
+      annual_from: yearDay(get(`${at}annual_from`)),
+      annual_to: yearDay(get(`${at}annual_to`)),
       days: get(`${at}days`).split("\n").filter((day) => day !== ""),
       hours_from: get(`${at}hours_from`),
       hours_to: get(`${at}hours_to`),

@@ -76,7 +76,7 @@ export const Variable = ({ at, faults, images, remove, row }: {
       </details>
       <Labelled
         id={`${id}_source`}
-        label={shown === name ? `Liquid of ${shown}` : shown}
+        label={shown}
         faults={faults}
         excerptOf={row.source}
         isTitled
@@ -183,6 +183,42 @@ const HourSelect = ({ faults, from, id, label, to, value }: {
   </Labelled>
 )
 
+const twoDigits = (value: number) => String(value).padStart(2, "0")
+
+const monthNames = Array.from(
+  { length: 12 },
+  (_, month) => new Intl.DateTimeFormat("en-GB", { month: "long", timeZone: "UTC" }).format(Date.UTC(2026, month)),
+)
+
+/** A day of the year: a day and a month, which the form sends under one name. `value`: as `MM-DD`. */
+const YearDay = ({ faults, id, label, value }: {
+  readonly id: string
+  readonly label: string
+  readonly value: string
+  readonly faults: ReadonlyArray<Fault>
+}) => {
+  const [month = "", day = ""] = value.split("-")
+  const { id: _, ...tie } = tied(faults, id) as { readonly id: string; readonly name: string }
+  return (
+    <Labelled id={id} label={label} faults={faults}>
+      <div class="year-day">
+        <select id={id} {...tie}>
+          <option value="">any day</option>
+          {Array.from({ length: 31 }, (_, index) => twoDigits(index + 1)).map((one) => (
+            <option value={one} selected={one === day}>{Number(one)}</option>
+          ))}
+        </select>
+        <select {...tie} aria-label={`${label}: month`}>
+          <option value="">month</option>
+          {monthNames.map((name, index) => (
+            <option value={twoDigits(index + 1)} selected={twoDigits(index + 1) === month}>{name}</option>
+          ))}
+        </select>
+      </div>
+    </Labelled>
+  )
+}
+
 /** The fields of a season. */
 export const Season = ({ at, faults, remove, row }: {
   readonly at: number
@@ -200,12 +236,8 @@ export const Season = ({ at, faults, remove, row }: {
         <Instant id={`${id}_ends_at`} label="Ends before" value={row.ends_at} faults={faults} />
       </div>
       <div class="pair">
-        <Labelled id={`${id}_annual_from`} label="Every year from" faults={faults}>
-          <input type="text" value={row.annual_from} placeholder="11-15" {...tied(faults, `${id}_annual_from`)} />
-        </Labelled>
-        <Labelled id={`${id}_annual_to`} label="until before" faults={faults}>
-          <input type="text" value={row.annual_to} placeholder="01-06" {...tied(faults, `${id}_annual_to`)} />
-        </Labelled>
+        <YearDay id={`${id}_annual_from`} label="Every year from" value={row.annual_from} faults={faults} />
+        <YearDay id={`${id}_annual_to`} label="until before" value={row.annual_to} faults={faults} />
       </div>
       <div class="pair">
         <HourSelect
