@@ -38,9 +38,9 @@ export const rateName = (objective: Objective): string =>
     ? "revenue per decision"
     : "value per decision"
 
-/** Unit of a gain: `clicks`, `units of revenue`, or `points of value`. */
+/** Unit of a gain: `clicks`, `units of revenue`, or `points of the mix`. */
 export const unitName = (objective: Objective): string =>
-  typeof objective === "string" ? `${objective}s` : isRevenue(objective) ? "units of revenue" : "points of value"
+  typeof objective === "string" ? `${objective}s` : isRevenue(objective) ? "units of revenue" : "points of the mix"
 
 /** How often 95 % intervals of rates and gains contained the true value in the settings of docs/guide/results.md. */
 export const coverageText = "in 90 to 98 of 100 simulated cases"

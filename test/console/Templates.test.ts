@@ -229,7 +229,7 @@ describeShop("Templates in the console", (shop) => {
     assert.include(refused.text, `<p class="error" id="name-error">`)
     const form = (await editor.get(`${base}/labelled/variants/a`)).text
     const labels = [...form.matchAll(/<label for="var_\d_source">([^<]*)</g)].map(([, label]) => label)
-    assert.deepStrictEqual(labels, ["Subject", "Preheader", "Body", "Liquid of push_title"])
+    assert.deepStrictEqual(labels, ["Subject", "Preheader", "Body", "push_title"])
     const viewer = await shop.signIn("viewer@example.com")
     assert.strictEqual((await viewer.post(`${base}/labelled/rename`, { name: "x" })).status, 403)
     assert.notInclude((await viewer.get(`${base}/labelled`)).text, "Rename")

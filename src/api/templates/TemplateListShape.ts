@@ -149,7 +149,7 @@ export const templateShape = (
     name: { label: "Template", descending: false, valueOf: ({ name }) => name },
     id: { label: "Id", descending: false, valueOf: ({ id }) => id },
     state: { label: "State", descending: false, valueOf: (template) => templateStates.indexOf(stateOf(template)) },
-    decisions: { label: `Decisions, ${dayCount} days`, descending: true, valueOf: ({ days }) => sum(days) },
+    decisions: { label: `Sends, ${dayCount} days`, descending: true, valueOf: ({ days }) => sum(days) },
     goal: { label: "Goal", descending: false, valueOf: ({ objective }) => objectiveText(objective) },
     winner: {
       label: "Winner",

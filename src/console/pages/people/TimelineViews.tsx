@@ -111,7 +111,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
             [
               "Window",
               decision.lookbackDays === null
-                ? "adaptive"
+                ? "all days, recent ones more"
                 : `the ${decision.lookbackDays} days that ended ${decision.offsetDays ?? 0} days before`,
             ],
             ["Model", <code>{decision.policy}</code>],

@@ -47,7 +47,7 @@ export const Choosing = ({ faults, path, query, segments }: {
       <nav aria-label="Window">
         <ul class="pills">
           <li>
-            <a href={hrefOf(path, { segment })} {...current(isAdaptive)}>Adaptive</a>
+            <a href={hrefOf(path, { segment })} {...current(isAdaptive)}>All days</a>
           </li>
           {presets.map(([days, before, label]) => (
             <li>
@@ -71,7 +71,7 @@ export const Choosing = ({ faults, path, query, segments }: {
             required={false}
             value={lookback}
             faults={pointed(faults)}
-            hint="1 to 365; empty: adaptive"
+            hint="1 to 365; empty: all days"
           />
           <Field
             name="offset_days"

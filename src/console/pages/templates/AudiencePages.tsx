@@ -69,7 +69,7 @@ const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
               <State variant={variant} inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)} />,
               <Texts none="everyone" texts={variant.targeting.map(conditionText)} />,
               <Texts none="always" texts={variant.seasons.map(seasonText)} />,
-              all === 0 ? <span class="muted">no decision yet</span> : percent((decisions.get(variant.id) ?? 0) / all),
+              all === 0 ? <span class="muted">no sends yet</span> : percent((decisions.get(variant.id) ?? 0) / all),
             ])}
           />
         )}

@@ -235,7 +235,7 @@ export const TemplateTable = ({ all, back, caption, more, page, visit }: {
         </>,
         { kind: "nowrap", content: <State org={org.slug} template={template} /> },
         { content: <Winner org={org.slug} template={template} />, label: "Winner" },
-        { kind: "nowrap wide", content: <Sparkline days={template.days} what="decision" /> },
+        { kind: "nowrap wide", content: <Sparkline days={template.days} what="send" /> },
         { content: objectiveText(template.objective), label: "Goal", kind: "wide" },
         { content: <Owner template={template} />, label: "Owner" },
         { kind: "nowrap wide", content: <Time at={template.updatedAt} zone={org.time_zone} /> },

@@ -167,9 +167,9 @@ const Facts = ({ days, org, template }: {
         <dd>{objectiveText(template.objective)}</dd>
       </div>
       <div>
-        <dt>Decisions, {trafficDays} days</dt>
+        <dt>Sends, {trafficDays} days</dt>
         <dd>
-          <Sparkline days={days} what="decision" />
+          <Sparkline days={days} what="send" />
         </dd>
       </div>
       <div>

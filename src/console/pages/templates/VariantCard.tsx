@@ -109,10 +109,10 @@ export const VariantCard = (
         </dd>
         <dt>Traffic</dt>
         <dd>
-          {share === undefined ? <span class="muted">no decision yet</span> : (
+          {share === undefined ? <span class="muted">no sends yet</span> : (
             <>
               {percent(share)}
-              <span class="sub">{counted(decisions, "decision")}</span>
+              <span class="sub">{counted(decisions, "send")}</span>
               <svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
                 <rect class="none" width="100" height="4" rx="2" />
                 <rect class="some" width={(share * 100).toFixed(1)} height="4" rx="2" />
