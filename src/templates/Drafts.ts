@@ -110,6 +110,16 @@ const makeStore = (sql: SqlClient.SqlClient) => {
     Effect.catchTag("SqlError", Effect.die),
   )
 
+  const countsOf = Effect.fn("Drafts.countsOf")(
+    function* (org: OrgSlug, templates: ReadonlyArray<string>) {
+      const rows = yield* sql<{ readonly id: string; readonly drafts: number }>`
+        SELECT d.template_id AS id, count(*)::float8 AS drafts FROM variant_drafts d
+        WHERE d.org_slug = ${org} AND d.template_id = ANY(${templates}::text[]) GROUP BY d.template_id`
+      return new Map(rows.map(({ drafts, id }) => [id, drafts]))
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
   const find = Effect.fn("Drafts.find")(
     function* (org: OrgSlug, place: DraftPlace) {
       const [row] = yield* sql<Row & { form: VariantForm }>`
@@ -161,7 +171,7 @@ const makeStore = (sql: SqlClient.SqlClient) => {
         WHERE ${at(org, place)} AND ${savedAt === undefined ? sql`true` : sql`d.saved_at = ${savedAt}::timestamptz`}`),
     Effect.catchTag("SqlError", Effect.die),
   )
-  return { discard, find, list, put }
+  return { countsOf, discard, find, list, put }
 }
 
 /** The content of a draft. */
@@ -189,6 +199,8 @@ export const newIdOf = ({ id, name }: Pick<VariantForm, "id" | "name">, { varian
 export class Drafts extends Context.Service<Drafts, {
   /** Returns the drafts of a template, latest first. */
   readonly list: (org: OrgSlug, template: string) => Effect.Effect<ReadonlyArray<DraftHead>>
+  /** Returns the number of drafts of each of the templates that has some. */
+  readonly countsOf: (org: OrgSlug, templates: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>>
   /** Returns a draft, or undefined without one. */
   readonly find: (org: OrgSlug, place: DraftPlace) => Effect.Effect<StoredDraft | undefined>
   /**

@@ -155,6 +155,14 @@ const makeReads = (sql: SqlClient.SqlClient, { found, live }: Rows) => {
     return row!.count
   })
 
+  const countsOpen = Effect.fn("Proposals.countsOpen")(function* (org: OrgSlug, templates: ReadonlyArray<string>) {
+    const rows = yield* Effect.orDie(sql<{ readonly id: string; readonly count: number }>`
+      SELECT p.template_id AS id, count(*)::float8 AS count FROM template_proposals p
+      WHERE p.org_slug = ${org} AND p.state = 'requested' AND p.template_id = ANY(${templates}::text[])
+      GROUP BY p.template_id`)
+    return new Map(rows.map(({ count, id }) => [id, count]))
+  })
+
   const get = Effect.fn("Proposals.get")(
     function* (org: OrgSlug, id: number) {
       const row = yield* found(id, yield* readProposal(sql, org, id))
@@ -171,7 +179,7 @@ const makeReads = (sql: SqlClient.SqlClient, { found, live }: Rows) => {
     return { template: stored ?? (yield* new TemplateNotFound({ id: template })), proposal: undefined }
   }, Effect.catchTag("SqlError", Effect.die))
 
-  return { list, countOpen, get, working }
+  return { list, countOpen, countsOpen, get, working }
 }
 
 /** Decides on proposals. */
@@ -306,6 +314,8 @@ export class Proposals extends Context.Service<Proposals, {
   ) => Effect.Effect<ReadonlyArray<ProposalHead>>
   /** Returns the number of changes of templates and snippets that await approval. */
   readonly countOpen: (org: OrgSlug) => Effect.Effect<number>
+  /** Returns the number of proposals that await approval, of each of the templates that has some. */
+  readonly countsOpen: (org: OrgSlug, templates: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>>
   /** Returns a proposal. Fails with `ProposalNotFound` for an unknown proposal, like all methods below. */
   readonly get: (org: OrgSlug, id: number) => Effect.Effect<ProposalView, ProposalNotFound>
   /**

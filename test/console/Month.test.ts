@@ -1,5 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { dayRanges, daysOf, monthAfter, monthIn, monthText, seasonDays } from "../../src/console/pages/calendar/Month.ts"
+import {
+  dayRanges,
+  daysOf,
+  monthAfter,
+  monthIn,
+  monthText,
+  seasonDays,
+} from "../../src/console/pages/calendar/Month.ts"
 import * as Seasonality from "../../src/templates/Seasonality.ts"
 
 describe("the calendar", () => {

@@ -3,7 +3,7 @@ import { it } from "vitest"
 import { runCommand } from "../support/cli.ts"
 import { adminToken } from "../support/service.ts"
 import { password } from "./furnished.ts"
-import { base, describeShop } from "./shop.ts"
+import { base, describeShop, variantForm } from "./shop.ts"
 
 describeShop("The list of templates in the console", (shop) => {
   it("imports a file, reports faulty lines, and exports a file that can be imported again", async () => {
@@ -206,6 +206,29 @@ describeShop("The list of templates in the console", (shop) => {
     assert.include(await parlance("template", "restore", "told"), "Restored template told")
     assert.match(await parlance("audit", "list", "--limit", "1"), /Admin token +template restored +told +archived/)
     assert.include(await parlance("audit", "list", "--installation"), "account created")
+  })
+
+  it("shows drafts and changes that wait for approval, and has the verbs of a template in the list and on its page", async () => {
+    await shop.manage("POST", "/organizations/shop/templates", {
+      id: "worked-on",
+      name: "Worked on",
+      variants: [{ id: "a", vars: { subject: "a" } }, { id: "b", vars: { subject: "b" } }],
+    })
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "editor" })
+    const { get, post } = await shop.signIn("editor@example.com")
+    await post(`${base}/worked-on/variants/a/save-draft`, variantForm())
+    await post(`${base}/worked-on/variants/b/state`, { active: "false" })
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
+    const list = (await get(`${base}?q=worked-on`)).text
+    assert.include(list, `<a class="sub" href="/console/o/shop/reviews">1 change waiting for approval</a>`)
+    assert.include(list, `<a class="sub" href="${base}/worked-on">1 draft</a>`)
+    for (const verb of ["/settings#name", "/results/ship", "/export", "/delete"]) {
+      assert.include(list, `href="${base}/worked-on${verb}"`)
+    }
+    const page = (await get(`${base}/worked-on`)).text
+    assert.include(page, ">Pause all variants</button>")
+    const paused = await post(`${base}/-/pause`, { id: "worked-on", back: `${base}/worked-on` })
+    assert.strictEqual(paused.headers.get("location"), `${base}/worked-on?done=templates-paused`)
   })
 
   it("subscribe members to reports on Mondays, and keep the URLs secret", async () => {

@@ -7,6 +7,8 @@ import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { isNarrowed, listQueryIn } from "../../../domain/List.ts"
 import { TemplateBatchInput } from "../../../domain/TemplateSwitches.ts"
+import { Drafts } from "../../../templates/Drafts.ts"
+import { Proposals } from "../../../templates/Proposals.ts"
 import { TemplateBatch } from "../../../templates/TemplateBatch.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { Card } from "../../components/Card.tsx"
@@ -38,6 +40,11 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
   const start = which === "archived" ? `${here}?archived=true` : here
   const more: Readonly<Record<string, string>> = which === "archived" ? { archived: "true" } : {}
   const back = shownAt(org.slug, page, more)
+  const ids = page.rows.map(({ id }) => id as string)
+  const unpublished = {
+    drafts: can("getDraft") ? yield* (yield* Drafts).countsOf(org.slug, ids) : new Map<string, number>(),
+    waiting: yield* (yield* Proposals).countsOpen(org.slug, ids),
+  }
   const create = can("createTemplate")
     ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
     : null
@@ -103,6 +110,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
               caption={captionOf(page, which === "archived" ? "archived template" : "template")}
               more={more}
               page={page}
+              unpublished={unpublished}
               visit={visit}
             />
           </>

@@ -31,7 +31,17 @@ const batchWords = {
 
 const batchPath = (org: OrgSlug, what: BatchName) => `${listPath(org)}/-/${what}`
 
-const State = ({ org, template }: { readonly org: OrgSlug; readonly template: ListedTemplate }) => {
+/** Numbers of drafts, and of changes that wait for approval, by template. */
+export interface Unpublished {
+  readonly drafts: ReadonlyMap<string, number>
+  readonly waiting: ReadonlyMap<string, number>
+}
+
+const State = ({ org, template, unpublished: { drafts, waiting } }: {
+  readonly org: OrgSlug
+  readonly template: ListedTemplate
+  readonly unpublished: Unpublished
+}) => {
   const { active, failed, failing, id, repeatedIds, unfilled, variants } = template
   const badges = {
     archived: <Badge>archived</Badge>,
@@ -43,6 +53,10 @@ const State = ({ org, template }: { readonly org: OrgSlug; readonly template: Li
   return (
     <>
       {badges[stateOf(template)]}
+      {waiting.has(id) && (
+        <a class="sub" href={`/console/o/${org}/reviews`}>{counted(waiting.get(id)!, "change")} waiting for approval</a>
+      )}
+      {drafts.has(id) && <a class="sub" href={templatePath(org, id)}>{counted(drafts.get(id)!, "draft")}</a>}
       {failing.length !== 0 && (
         <a class="sub failed" href={`${templatePath(org, id)}/variants/${encodeURIComponent(failing[0]!)}`}>
           {failing.length === 1
@@ -95,39 +109,66 @@ const Tags = ({ at, tags }: { readonly at: string; readonly tags: ReadonlyArray<
     </span>
   )
 
-const Menu = ({ back, template, visit: { can, org } }: {
+/** A template as its menu needs it. */
+interface MenuTemplate extends Pick<ListedTemplate, "id" | "name"> {
+  /** Number of active variants. */
+  readonly active: number
+  /** Number of all variants. */
+  readonly variants: number
+  readonly isArchived: boolean
+}
+
+/**
+ * The verbs of a template, which mean the same in the list and on its page. `back`: where a change leads.
+ * `isPage`: on the page of the template, whose tabs have the links to its other pages.
+ */
+export const TemplateMenu = ({ back, isPage = false, template, visit: { can, org } }: {
   readonly back: string
-  readonly template: ListedTemplate
+  readonly isPage?: boolean
+  readonly template: MenuTemplate
   readonly visit: Visit
 }) => {
-  const { active, archivedAt, id, name, variants } = template
+  const { active, id, isArchived, name, variants } = template
   const here = templatePath(org.slug, id)
-  const change = (what: BatchName, label: string) => (
+  const change = (what: BatchName) => (
     <li>
       <Form action={batchPath(org.slug, what)} inline>
         <input type="hidden" name="id" value={id} />
         <input type="hidden" name="back" value={back} />
-        <button type="submit">{label}</button>
+        <button type="submit">{batchWords[what as keyof typeof batchWords]}</button>
       </Form>
+    </li>
+  )
+  const link = (path: string, label: string) => (
+    <li>
+      <a href={`${here}/${path}`}>{label}</a>
     </li>
   )
   return (
     <RowMenu label={`Actions for ${name}`}>
-      <li>
-        <a href={`${here}/results`}>Results</a>
-      </li>
-      <li>
-        <a href={`${here}/audience`}>Audience</a>
-      </li>
-      {can("updateTemplate") && (
+      {!isPage && link("results", "Results")}
+      {!isPage && link("audience", "Audience")}
+      {!isPage && link("comments", "Comments")}
+      {!isPage && link("history", "History")}
+      {can("updateTemplate") && link("settings", "Settings")}
+      {!isPage && can("updateTemplate") && link("settings#name", "Rename")}
+      {!isPage && can("createTemplate") && (
         <li>
-          <a href={`${here}/settings`}>Settings</a>
+          <Form action={`${here}/duplicate`} inline>
+            <button type="submit">Duplicate</button>
+          </Form>
         </li>
       )}
-      {can("changeTemplates") && archivedAt === null && active < variants &&
-        change("activate", "Activate all variants")}
-      {can("changeTemplates") && archivedAt === null && active > 0 && change("pause", "Pause all variants")}
-      {can("changeTemplates") && (archivedAt === null ? change("archive", "Archive") : change("restore", "Restore"))}
+      {!isPage && link("export", "Export")}
+      {can("switchVariants") && !isArchived && active > 1 && link("results/ship", "Ship one variant")}
+      {can("changeTemplates") && !isArchived && active < variants && change("activate")}
+      {can("changeTemplates") && !isArchived && active > 0 && change("pause")}
+      {can("changeTemplates") && change(isArchived ? "restore" : "archive")}
+      {can("deleteTemplate") && (
+        <li>
+          <a class="danger" href={`${here}/delete`}>Delete</a>
+        </li>
+      )}
     </RowMenu>
   )
 }
@@ -190,12 +231,13 @@ export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
   )
 
 /** The table of a page of templates. */
-export const TemplateTable = ({ all, back, caption, more, page, visit }: {
+export const TemplateTable = ({ all, back, caption, more, page, unpublished, visit }: {
   readonly all: number
   readonly back: string
   readonly caption: string
   readonly more: Readonly<Record<string, string>>
   readonly page: TemplatesPage
+  readonly unpublished: Unpublished
   readonly visit: Visit
 }) => {
   const { can, org } = visit
@@ -233,13 +275,22 @@ export const TemplateTable = ({ all, back, caption, more, page, visit }: {
             <Tags at={here} tags={template.tags} />
           </span>
         </>,
-        { kind: "nowrap", content: <State org={org.slug} template={template} /> },
+        { kind: "nowrap", content: <State org={org.slug} template={template} unpublished={unpublished} /> },
         { content: <Winner org={org.slug} template={template} />, label: "Winner" },
         { kind: "nowrap wide", content: <Sparkline days={template.days} what="send" /> },
         { content: objectiveText(template.objective), label: "Goal", kind: "wide" },
         { content: <Owner template={template} />, label: "Owner" },
         { kind: "nowrap wide", content: <Time at={template.updatedAt} zone={org.time_zone} /> },
-        { kind: "actions", content: <Menu back={back} template={template} visit={visit} /> },
+        {
+          kind: "actions",
+          content: (
+            <TemplateMenu
+              back={back}
+              template={{ ...template, isArchived: template.archivedAt !== null }}
+              visit={visit}
+            />
+          ),
+        },
       ])}
     />
   )

@@ -41,6 +41,7 @@ import { templateWarning } from "./SendNote.tsx"
 import { Sparkline } from "./Sparkline.tsx"
 import { MoreRows } from "../../components/MoreRows.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
+import { TemplateMenu } from "./TemplateListParts.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
 import { counted } from "../../Format.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
@@ -395,6 +396,18 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
           {suggests && <a class="button" href={`${here}/suggestions`}>Suggest variants</a>}
           <a class="button" href={`${here}/export`}>Export</a>
           {can("createTemplate") && <PostButton to={`${here}/duplicate`}>Duplicate</PostButton>}
+          <TemplateMenu
+            back={here}
+            isPage
+            template={{
+              id: template.id,
+              name: template.name,
+              active: template.variants.filter(({ active }) => active).length,
+              variants: template.variants.length,
+              isArchived: template.archived_at !== null,
+            }}
+            visit={visit}
+          />
         </>
       ),
     },
