@@ -106,8 +106,11 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByLabel("Comparison").selectOption("is one of")
     await page.getByLabel("Values, one a line").fill("gold\nsilver")
     await press(page, "Add a season")
-    await page.getByLabel("Every year from").fill("11-15")
-    await page.getByRole("group", { name: "Season 1" }).getByLabel("until before").first().fill("01-06")
+    const season = page.getByRole("group", { name: "Season 1" })
+    await season.getByLabel("Every year from", { exact: true }).selectOption("15")
+    await season.getByLabel("Every year from: month").selectOption("November")
+    await season.getByLabel("until before", { exact: true }).first().selectOption("6")
+    await season.getByLabel("until before: month").selectOption("January")
     await page.getByLabel("tier", { exact: true }).fill("bronze")
     await page.getByLabel("Sample time").fill("2026-12-24T12:00")
     // The last change, so that only the preview of all changes has its word.
@@ -327,7 +330,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
       const check = (name: string) => keep(page, `templates-${name}`)
       await waitUntil("the decisions are counted", async () => {
         await page.goto(`${tried.service().url}${base}`)
-        return await page.getByText("30 decisions").count() > 0
+        return await page.getByText("30 sends").count() > 0
       }, 60)
       await check("list")
       await page.goto(`${tried.service().url}${base}?q=nothing+like+it`)
