@@ -150,7 +150,7 @@ export const TemplateMenu = ({ back, isPage = false, template, visit: { can, org
       {!isPage && link("audience", "Audience")}
       {!isPage && link("comments", "Comments")}
       {!isPage && link("history", "History")}
-      {can("updateTemplate") && link("settings", "Settings")}
+      {!isPage && can("updateTemplate") && link("settings", "Settings")}
       {!isPage && can("updateTemplate") && link("settings#name", "Rename")}
       {!isPage && can("createTemplate") && (
         <li>
