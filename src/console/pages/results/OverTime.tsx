@@ -71,9 +71,8 @@ const hasRates = ({ send_nothing }: TimedTemplateResults): boolean => send_nothi
 /** What changed, for people who cannot point at the charts. */
 const Changes = ({ marks, zone }: { readonly marks: ReadonlyArray<ChangeMark>; readonly zone: string }) =>
   marks.length === 0 ? null : (
-    <section class="changes" aria-labelledby="changes-title" data-live="changes">
-      <h3 id="changes-title">What changed</h3>
-      <p class="small muted">Dotted lines in the charts show these times.</p>
+    <details class="changes" data-live="changes">
+      <summary>What changed ({marks.length}, dotted lines in the charts)</summary>
       <ul>
         {marks.toReversed().map(({ at, text }) => (
           <li>
@@ -81,7 +80,7 @@ const Changes = ({ marks, zone }: { readonly marks: ReadonlyArray<ChangeMark>; r
           </li>
         ))}
       </ul>
-    </section>
+    </details>
   )
 
 /** How the rates and the traffic developed. */
