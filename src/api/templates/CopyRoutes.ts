@@ -34,13 +34,19 @@ export const layer = managed(
           Effect.mapError((fault) => new InvalidInput({ faults: [fault] })),
         )
       }),
-      importStrings: ({ body: { text }, org, params, query: { dry_run: dryRun } }) =>
-        Effect.gen(function* () {
-          yield* dryRun ? noteNothing : note({ text: `${text.length} characters` })
-          const done = yield* imports.importStrings(org, params.template, text, { dryRun })
-          const { changes, created, unchanged, updated, variants } = done
-          return { created, updated, unchanged, variants, ...(dryRun ? { changes } : {}) }
-        }).pipe(orProposed(({ created, unchanged, updated }: Imported) => ({ created, updated, unchanged }))),
+      importStrings: {
+        inSteps: ({ body, org: organization, params, query }) =>
+          Effect.gen(function* () {
+            const org = yield* organization
+            yield* templates.get(org, params.template)
+            const { dry_run: dryRun } = yield* query
+            const { text } = yield* body
+            yield* dryRun ? noteNothing : note({ text: `${text.length} characters` })
+            const done = yield* imports.importStrings(org, params.template, text, { dryRun })
+            const { changes, created, unchanged, updated, variants } = done
+            return { created, updated, unchanged, variants, ...(dryRun ? { changes } : {}) }
+          }).pipe(orProposed(({ created, unchanged, updated }: Imported) => ({ created, updated, unchanged }))),
+      },
     }
   }),
   "first",
