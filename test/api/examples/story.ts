@@ -100,7 +100,7 @@ const templates = async ({ call }: Stage) => {
   const { versions: [{ id: snippetVersion }] } = await call("GET", `${snippets}/legal/versions`)
   await call("GET", `${snippets}/legal/versions/${snippetVersion}`)
   const pixel = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")
-  const { id: image } = await call("POST", `${org}/images`, {
+  const { id: image, url } = await call("POST", `${org}/images`, {
     query: { name: "banner.gif" },
     body: pixel,
     shownBody: "The bytes of banner.gif",
@@ -108,6 +108,7 @@ const templates = async ({ call }: Stage) => {
   })
   await call("GET", `${org}/images`)
   await call("GET", `${org}/images/${image}`)
+  await call("GET", new URL(url).pathname, { auth: {} })
   await call("DELETE", `${org}/images/${image}`)
   await call("POST", `${org}/templates/cart/preview`, {
     body: { vars: { subject: "{{ name }}, you left {{ item }}!" }, fields: { name: "Ann" }, attrs: { tier: "silver" } },
