@@ -58,7 +58,7 @@ describe("The document of the API", () => {
   it("shows an example of every operation, including its body", () => {
     for (const { operationId, parameters, requestBody, responses } of operations) {
       const { 200: ok, 201: made } = responses
-      for (const content of [requestBody?.content, (ok ?? made)?.content]) {
+      for (const content of [requestBody?.content, (made ?? ok)?.content]) {
         const json = content?.["application/json"]
         if (json !== undefined && operationId !== "openapi") assert.property(json, "examples", operationId)
       }
