@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { isDeepStrictEqual } from "node:util"
 import { crc32 } from "node:zlib"
 
 // Reads the structure of image files, without decoding their pixels. Pure.
@@ -111,18 +112,26 @@ const colorTable = (flags: number) => (flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flag
 /** Reads the blocks of a GIF file (GIF89a). */
 const readGif = (file: Buffer): Read => {
   if (file.length < 13) return truncated
-  const size = sizeOf(file.readUInt16LE(6), file.readUInt16LE(8))
+  // Programs enlarge an image to its largest frame.
+  let width = file.readUInt16LE(6)
+  let height = file.readUInt16LE(8)
   let hasFrame = false
   for (let at = 13 + colorTable(file[10]!); at < file.length;) {
     const kind = file[at]
-    if (kind === 0x3b) return at + 1 < file.length ? trailing(file, at + 1) : hasFrame ? size : withoutPixels
+    if (kind === 0x3b) {
+      return at + 1 < file.length ? trailing(file, at + 1) : hasFrame ? sizeOf(width, height) : withoutPixels
+    }
     if (kind !== 0x21 && kind !== 0x2c) return damaged
     if (kind === 0x2c && at + 10 > file.length) return truncated
     // An extension has a label, and a frame its place, its color table and the least size of its codes.
     const blocks = kind === 0x21 ? at + 2 : at + 11 + colorTable(file[at + 9]!)
     const end = endOfBlocks(file, blocks)
     if (end === undefined) return truncated
-    hasFrame ||= kind === 0x2c
+    if (kind === 0x2c) {
+      hasFrame = true
+      width = Math.max(width, file.readUInt16LE(at + 1) + file.readUInt16LE(at + 5))
+      height = Math.max(height, file.readUInt16LE(at + 3) + file.readUInt16LE(at + 7))
+    }
     at = end
   }
   return truncated
@@ -153,7 +162,10 @@ const readWebp = (file: Buffer): Read => {
     const name = file.toString("latin1", at, at + 4)
     const next = at + 8 + file.readUInt32LE(at + 4)
     if (next > end) return damaged
-    size ??= sizeOfWebp(name, file.subarray(at + 8, next))
+    // The canvas of an extended file has the size of its pixels.
+    const own = sizeOfWebp(name, file.subarray(at + 8, next))
+    if (own !== undefined && size !== undefined && !isDeepStrictEqual(own, size)) return damaged
+    size ??= own
     hasPixels ||= name === "VP8 " || name === "VP8L" || name === "ANMF"
     at = next + next % 2
   }

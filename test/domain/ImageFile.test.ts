@@ -53,6 +53,18 @@ describe("readImageFile", () => {
     assert.include(faultOf(Buffer.from("\xff\xd8\xff\xd9", "latin1")), "has no pixels")
   })
 
+  it("reads the size of pixels that exceed the declared size", () => {
+    const gif = Buffer.from(images.gif)
+    gif.writeUInt16LE(1, 6)
+    assert.deepStrictEqual(readImageFile(gif) as object, { type: "gif", width: 6, height: 4 })
+    const canvas = Buffer.from("VP8X\x0a\0\0\0\0\0\0\0\x05\0\0\x03\0\0", "latin1")
+    const webp = Buffer.concat([images.webp.subarray(0, 12), canvas, images.webp.subarray(12)])
+    webp.writeUInt32LE(webp.length - 8, 4)
+    assert.deepStrictEqual(readImageFile(webp) as object, { type: "webp", width: 6, height: 4 })
+    webp[24] = 0
+    assert.include(faultOf(webp), "is damaged")
+  })
+
   it("names files that are no images, whatever their names say", () => {
     const cases: ReadonlyArray<readonly [string, string]> = [
       ["", "is empty"],
