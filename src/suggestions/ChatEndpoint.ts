@@ -164,5 +164,8 @@ export const readAnswer = (
   if (ended === "tool_calls" || ended === "function_call" || !message.content) {
     return fault("The model answered without a text. Choose a model for chat completions", tokens)
   }
+  if (secrets.some((secret) => message.content!.includes(secret))) {
+    return fault(`The answer of ${host} contains the key of the endpoint. It was not used. Replace the key`, tokens)
+  }
   return Result.succeed({ text: message.content, tokens })
 }

@@ -112,6 +112,13 @@ describe("a chat completions endpoint", () => {
     assert.deepStrictEqual(headersOf("http://127.0.0.1:1234/v1"), ["content-type"])
   })
 
+  it("may not answer with its key, which everybody who reads the drafts would see", () => {
+    const body = JSON.stringify({ choices: [{ message: { content: '{"drafts":[{"name":"Bearer sk-1234"}]}' } }] })
+    const answer = readAnswer({ status: 200, headers: {}, body }, "host", ["sk-1234"])
+    assert.include(Result.isFailure(answer) ? answer.failure.detail : "", "The answer of host contains the key")
+    assert.notInclude(JSON.stringify(answer), "sk-1234")
+  })
+
   it("may report no tokens, or tokens that are none", () => {
     const tokensOf = (usage: unknown) => {
       const choices = [{ message: { content: "{}" }, finish_reason: "stop" }]
