@@ -84,8 +84,14 @@ const renderedReasons = (
   context: CheckContext,
 ): Pick<Dropped, "reasons" | "told"> => {
   if ("vars" in one) {
-    const told = checkRendered(one.vars, { fields, others }, context)
-    return { told, reasons: told.map((reason) => `${reason} (for ${name})`) }
+    const reasons = checkRendered(one.vars, { fields, others }, context)
+    return {
+      // A draft could choose its length by the person's values.
+      told: reasons.map((reason) =>
+        reason.replace(/has \d+ characters, and at most (\d+) are allowed$/, "has more than $1 characters")
+      ),
+      reasons: reasons.map((reason) => `${reason} (for ${name})`),
+    }
   }
   const of = one.faults.map(({ message, variable }) => `${variable}: ${message}`)
   // Messages of a rendering may quote values of the person.
