@@ -2,6 +2,7 @@ import { Result, Schema } from "effect"
 import { isStorable } from "../domain/Attributes.ts"
 import type { BrandRules } from "../domain/Suggestion.ts"
 import { formatOf } from "../domain/Template.ts"
+import { eachLiquid } from "../rendering/Places.ts"
 import { parsed } from "./ChatEndpoint.ts"
 import type { AskedVariable } from "./Prompt.ts"
 
@@ -36,12 +37,16 @@ export const readDrafts = (text: string): ReadonlyArray<WrittenDraft> | undefine
   })
 }
 
-/** Hosts in links of a text, also if the links are written like browsers accept them by mistake. In lowercase. */
-export const hostsIn = (text: string): ReadonlySet<string> => {
-  const plain = text.replace(/&#(x[0-9a-f]+|\d+);?/gi, (whole, code: string) => {
+/** Replaces the character references with which a URL may be hidden. */
+const withoutReferences = (text: string): string =>
+  text.replace(/&#(x[0-9a-f]+|\d+);?/gi, (whole, code: string) => {
     const point = Number(code.replace(/^x/i, "0x"))
     return point <= 0x10ffff ? String.fromCodePoint(point) : whole
-  }).replace(/&colon;/gi, ":").replace(/&sol;/gi, "/").replace(/&period;/gi, ".")
+  }).replace(/&colon;/gi, ":").replace(/&sol;/gi, "/").replace(/&period;/gi, ".").replace(/&(?:tab|newline);/gi, "\t")
+
+/** Hosts in links of a text, also if the links are written like browsers accept them by mistake. In lowercase. */
+export const hostsIn = (text: string): ReadonlySet<string> => {
+  const plain = withoutReferences(text)
   const hosts = [...plain.matchAll(/(?:https?:[\\/]*|[\\/]{2}|\b(?=www\.))([^\s\\/"'<>?#()]+)/gi)].map(([, host]) =>
     host!
   )
@@ -50,25 +55,61 @@ export const hostsIn = (text: string): ReadonlySet<string> => {
 
 // The patterns of this file take time linear in the length of a text, because a hostile answer chooses the text.
 
-const liquid = /\{\{([^{}]*)\}\}|\{%([^{}]*)%\}/g
+/** Tags and outputs of a text, without quoted texts. */
+const liquidOf = (source: string): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  eachLiquid(source, (from, to) => parts.push(source.slice(from, to).replace(/"[^"]*"|'[^']*'/g, " ")))
+  return parts
+}
+
+const nameStart = String.raw`[\p{L}_]`
+const nameSign = String.raw`[\p{L}\p{N}_-]`
+const wordPattern = new RegExp(`${nameStart}${nameSign}*`, "gu")
 
 /** Words in the Liquid of a text, without quoted texts. */
 const liquidWords = (source: string): ReadonlyArray<string> =>
-  [...source.matchAll(liquid)].flatMap(([, output, tag]) =>
-    (output ?? tag ?? "").replace(/"[^"]*"|'[^']*'/g, " ").match(/[A-Za-z_][\w-]*/g) ?? []
-  )
+  liquidOf(source).flatMap((part) => part.match(wordPattern) ?? [])
 
-/** Fields that a text outputs. Names that its own tags assign are no fields. */
-const outputFields = (source: string): ReadonlyArray<string> => {
-  const own = new Set(
-    [...source.matchAll(/\{%-?\s*(?:assign|capture|increment|decrement|for|tablerow)\s+([A-Za-z_][\w-]*)/g)]
-      .map(([, name]) => name!),
-  )
-  return [...source.matchAll(/\{\{-?\s*([A-Za-z_][\w-]*)/g)].map(([, name]) => name!).filter((name) => !own.has(name))
+const keywords = new Set(
+  "and or not contains in with for as true false nil null empty blank forloop tablerowloop reversed continue".split(
+    " ",
+  ),
+)
+
+const assigning = new RegExp(
+  `^\\{%-?\\s*(?:assign|capture|increment|decrement|for|tablerow)\\s+(${nameStart}${nameSign}*)`,
+  "u",
+)
+/** Names of fields: no members and no names of parameters. Also signs with which other names are hidden. */
+const fieldPattern = new RegExp(
+  `["']|(?<!${nameSign}|\\])\\[|(?<!${nameSign}|\\.)${nameStart}${nameSign}*(?!${nameSign}|\\s*:)`,
+  "gu",
+)
+
+/** Fields that a text reads, and signs that hide their names. Names that its earlier tags assign are no fields. */
+const fieldsIn = (source: string): ReadonlyArray<string> => {
+  const own = new Set<string>()
+  return liquidOf(source).flatMap((part) => {
+    const [tag, made] = assigning.exec(part) ?? [/^\{(?:\{-?|%-?\s*[\w-]*)/.exec(part)![0]]
+    const values = part.slice(tag!.length).replace(/\|\s*\w+|\.\.|-?[%}]\}$/g, " ")
+    const fields = (values.match(fieldPattern) ?? []).filter((name) => !own.has(name) && !keywords.has(name))
+    if (made !== undefined) own.add(made)
+    return fields
+  })
 }
 
-const active =
-  /<[\s/]*(?:script|iframe|object|embed|form|base|applet|frame|portal)\b|\son[a-z]+\s*=|(?:java|vb)script\s*:/i
+const active = new RegExp(
+  [
+    String.raw`<[\s/]*(?:script|iframe|object|embed|form|base|applet|frame|portal)\b`,
+    String.raw`(?:[\s"']|<[a-z][^\s<>]*\/)on[a-z]+\s*=`,
+    String.raw`(?:java|vb)script\s*:|data:text\/html`,
+  ].join("|"),
+  "i",
+)
+
+/** Whether a text has a script, a form or an embedded page. Browsers ignore tabs and line breaks within URLs. */
+const isActive = (text: string): boolean =>
+  active.test(text) || active.test(withoutReferences(text).replace(/[\t\r\n]+/g, ""))
 
 /** Removes the parts between two patterns. A part without an end reaches to the next beginning. */
 const without = (text: string, begin: RegExp, end: RegExp): string => {
@@ -108,15 +149,19 @@ const textFaults = (
   known: { readonly hosts: ReadonlySet<string>; readonly words: ReadonlySet<string> },
 ): ReadonlyArray<string> => {
   const foreign = [...hostsIn(text)].filter((host) => !known.hosts.has(host))
-  const unknown = [...new Set(outputFields(text))].filter((field) => !known.words.has(field))
+  const unknown = [...new Set(fieldsIn(text))].filter((field) => !known.words.has(field))
   return [
     ...(isStorable(text) ? [] : [`${name}: contains characters that cannot be stored`]),
     ...(text.length > maxSource ? [`${name}: is longer than ${maxSource.toLocaleString("en")} characters`] : []),
-    ...(active.test(text) ? [`${name}: contains a script, a form or an embedded page`] : []),
+    ...(isActive(text) ? [`${name}: contains a script, a form or an embedded page`] : []),
     ...(format === "text" && formatOf(text) !== "text" ? [`${name}: contains HTML, and its format is text`] : []),
     ...(formatOf(text) === "mjml" ? [`${name}: contains MJML`] : []),
     ...foreign.map((host) => `${name}: links to ${host.slice(0, 100)}, which no variant of the template links to`),
-    ...unknown.map((field) => `${name}: uses the field ${field.slice(0, 100)}, which no variant of the template uses`),
+    ...unknown.map((field) =>
+      /^["'[]$/.test(field)
+        ? `${name}: hides the name of a field with ${field}`
+        : `${name}: uses the field ${field.slice(0, 100)}, which no variant of the template uses`
+    ),
   ]
 }
 
@@ -194,7 +239,7 @@ export const checkRendered = (
         ...(most !== undefined && length > most
           ? [`${name}: has ${length} characters, and at most ${most} are allowed`]
           : []),
-        ...(active.test(text) ? [`${name}: contains a script, a form or an embedded page once it is rendered`] : []),
+        ...(isActive(text) ? [`${name}: contains a script, a form or an embedded page once it is rendered`] : []),
         ...([...hostsIn(text)].every((host) => hosts.has(host))
           ? []
           : [`${name}: links to another site once it is rendered`]),

@@ -62,6 +62,34 @@ describe("the source of a draft", () => {
   })
 
   for (
+    const liquid of [
+      "{% assign x = password %}{{ x }}",
+      "{% assign password = password %}{{ password }}",
+      "{%echo password%}",
+      "{{-password}}",
+      '{{ "" | append: password }}',
+      "{% for i in (1..password) %}x{% endfor %}",
+      "{% if vip and password == 'x' %}x{% endif %}",
+    ]
+  ) {
+    it(`is refused for ${liquid}`, () => {
+      assert.include(reasons(liquid), "subject: uses the field password, which no variant of the template uses")
+    })
+  }
+
+  it("is refused for a field whose name is hidden", () => {
+    assert.include(reasons(`{{ "}}" | append: password }}`), 'subject: hides the name of a field with "')
+    assert.include(reasons(`{{ ["password"] }}`), "subject: hides the name of a field with [")
+  })
+
+  it("may use filters, parameters, keywords and members", () => {
+    const body =
+      "{%- for i in user.items reversed limit: 3 offset:1 -%}{{ forloop.index |  plus: 1 }} {{ i['a b'].name }}" +
+      "{%- endfor -%}{% if vip == true or user.x contains 'y' %}{{- user['z'] | default: 'it\"s', allow_false: true -}}{% endif %}"
+    assert.deepStrictEqual(reasons("{% assign größe = 1 %}{{ größe }}", body), [])
+  })
+
+  for (
     const html of [
       "<script>x</script>",
       "< /script>",
@@ -69,6 +97,12 @@ describe("the source of a draft", () => {
       "<img src=x onerror=alert(1)>",
       "<a href='javascript:alert(1)'>x</a>",
       "<form action=/x>",
+      "<svg/onload=alert(1)>",
+      '<img src="x"onerror=alert(1)>',
+      "<a href='java&#115;cript&colon;alert(1)'>x</a>",
+      "<a href='java&Tab;script:alert(1)'>x</a>",
+      "<a href='java\nscript:alert(1)'>x</a>",
+      "<a href='data:text/html,x'>x</a>",
       "<base href=x>",
     ]
   ) {
