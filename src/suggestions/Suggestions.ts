@@ -10,7 +10,7 @@ import {
   type Fault,
   InvalidInput,
   type OrganizationNotFound,
-  type TemplateNotFound,
+  TemplateNotFound,
   VariantNotFound,
 } from "../domain/Errors.ts"
 import { CopyId, type OrgSlug, randomId } from "../domain/Ids.ts"
@@ -166,7 +166,9 @@ export class Suggestions extends Context.Service<Suggestions, {
           suggestedAt,
         }))
         if (rows.length > 0) {
-          yield* Effect.orDie(sql.withTransaction(insertSuggestions(sql, org, template, rows)))
+          const stored = yield* Effect.orDie(sql.withTransaction(insertSuggestions(sql, org, template, rows)))
+          // Somebody deleted the template while the model wrote.
+          if (stored.length === 0) return yield* new TemplateNotFound({ id: template })
         }
         return rows.map(suggestionOf)
       })

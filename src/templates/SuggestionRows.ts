@@ -24,24 +24,30 @@ export interface SuggestionRow {
 /** Maximum number of suggestions of a template that wait for a decision. Older ones are deleted. */
 const maxWaiting = 20
 
-/** Stores suggestions in one statement, and deletes the oldest that nobody has kept. Requires a transaction. */
+/**
+ * Stores suggestions in one statement, and deletes the oldest that nobody has kept. Requires a transaction. Returns their
+ * ids, or nothing for a template that was deleted.
+ */
 export const insertSuggestions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
   template: string,
   rows: ReadonlyArray<SuggestionRow>,
 ) {
-  yield* sql`
+  const inserted = yield* sql<{ id: string }>`
     INSERT INTO variant_suggestions (org_slug, template_id, id, content, model, suggested_at)
-    SELECT ${org}::text, ${template}::text, r.id, r.content, r.model, r."suggestedAt"
-    FROM json_to_recordset(${JSON.stringify(rows)}::text::json)
-      AS r(id text, content json, model text, "suggestedAt" timestamptz)`
+    SELECT t.org_slug, t.id, r.id, r.content, r.model, r."suggestedAt"
+    FROM (SELECT org_slug, id FROM templates WHERE org_slug = ${org} AND id = ${template} FOR KEY SHARE) t,
+      json_to_recordset(${JSON.stringify(rows)}::text::json)
+      AS r(id text, content json, model text, "suggestedAt" timestamptz)
+    RETURNING id`
   yield* sql`
     DELETE FROM variant_suggestions s
     WHERE s.org_slug = ${org} AND s.template_id = ${template} AND s.content IS NOT NULL AND s.id NOT IN (
       SELECT n.id FROM variant_suggestions n
       WHERE n.org_slug = ${org} AND n.template_id = ${template} AND n.content IS NOT NULL
       ORDER BY n.suggested_at DESC, n.id LIMIT ${maxWaiting})`
+  return inserted
 })
 
 /** Reads the suggestions that wait for a decision, newest first. */

@@ -371,6 +371,15 @@ suiteOnService("suggested variants", (bench) => {
     assert.strictEqual(model.requests.length, 0)
   })
 
+  it("are not stored for a template that is deleted meanwhile", async () => {
+    const { at } = await started("deleted")
+    model.answers(async () => {
+      await ok("DELETE", "/organizations/deleted/templates/sale", undefined, 204)
+      return completion(drafts(good("Too late")))
+    })
+    assertProblem(await send("POST", at, { count: 1 }), 404, "template-not-found")
+  })
+
   it("wait in the author's proposal if approval is on", async () => {
     const { at, stopOthers, served } = await started("reviewed")
     await stopOthers()
