@@ -182,22 +182,23 @@ export class Images extends Context.Service<Images, {
 
       const remove = Effect.fn("Images.remove")(
         function* (org: OrgSlug, id: string, { force }: { readonly force: boolean }) {
-          const row = yield* one(org, id)
-          const { proposals, snippets, templates } = yield* findImageUses(sql, org, id)
-          const places = [
-            ...templates.flatMap(({ copy_ids, template_id }) =>
-              copy_ids.map((copy) => `the variant ${shown(copy)} of the template ${shown(template_id)}`)
-            ),
-            ...snippets.map((snippet) => `the snippet ${shown(snippet)}`),
-            ...proposals.map((proposal) => `the proposed change ${proposal}`),
-          ]
-          if (places.length > 0 && !force) return yield* new ImageInUse({ name: row.name, places })
-          yield* sql.withTransaction(
-            sql`DELETE FROM images i WHERE i.org_slug = ${org} AND i.id = ${id}`.pipe(
-              Effect.andThen(changes.bump(org)),
-              Effect.andThen(tell("image", id, fieldsOf(row), undefined)),
-            ),
-          )
+          yield* sql.withTransaction(Effect.gen(function* () {
+            // No content begins to show the image between the check and the deletion.
+            yield* lockContent(sql, org)
+            const row = yield* one(org, id)
+            const { proposals, snippets, templates } = yield* findImageUses(sql, org, id)
+            const places = [
+              ...templates.flatMap(({ copy_ids, template_id }) =>
+                copy_ids.map((copy) => `the variant ${shown(copy)} of the template ${shown(template_id)}`)
+              ),
+              ...snippets.map((snippet) => `the snippet ${shown(snippet)}`),
+              ...proposals.map((proposal) => `the proposed change ${proposal}`),
+            ]
+            if (places.length > 0 && !force) return yield* new ImageInUse({ name: row.name, places })
+            yield* sql`DELETE FROM images i WHERE i.org_slug = ${org} AND i.id = ${id}`
+            yield* changes.bump(org)
+            yield* tell("image", id, fieldsOf(row), undefined)
+          }))
           yield* changes.refresh
         },
         Effect.catchTag("SqlError", Effect.die),
