@@ -130,6 +130,14 @@ suiteOnService("The tools of agents at /mcp", (bench) => {
     assert.include(await call({ template: { a: 1 } }), "/problems/")
   })
 
+  it("an id that no path can have is refused with its form", async () => {
+    const { agent } = await organization("agents-ids", "templates:read")
+    await agent.begin()
+    for (const template of ["", ".", "..", "\ud800", "x".repeat(201)]) {
+      assert.include(textOf(await agent.call("get_template", { template })), "must be an id: 1 to 200 characters")
+    }
+  })
+
   it("hostile texts in templates reach an agent as data within a JSON value", async () => {
     const { agent, template } = await organization("agents-hostile", "templates:read")
     await agent.begin()

@@ -118,6 +118,9 @@ export const toolForms = (
   })
 }
 
+/** Whether a text can be an id in a path. A URL without the segments `.` and `..` would be that of another operation. */
+const isSegment = (text: string): boolean => !/^\.{0,2}$/.test(text) && text.length <= 200 && text.isWellFormed()
+
 const textOf = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value)
 
 /**
@@ -139,9 +142,8 @@ export const toolRequest = (
     ...given.filter(([name]) => !Object.hasOwn(known, name)).map(([name]) =>
       `There is no argument ${JSON.stringify(name.slice(0, 100))}. There are: ${Object.keys(known).join(", ")}`
     ),
-    // A URL without these segments would be the path of another operation.
-    ...given.filter(([name, value]) => places.get(name) === "path" && /^\.{0,2}$/.test(textOf(value))).map(([name]) =>
-      `The argument ${JSON.stringify(name)} must be an id`
+    ...given.filter(([name, value]) => places.get(name) === "path" && !isSegment(textOf(value))).map(([name]) =>
+      `The argument ${JSON.stringify(name)} must be an id: 1 to 200 characters of well-formed Unicode, not "." or ".."`
     ),
   ]
   if (faults.length > 0) return faults
