@@ -170,7 +170,14 @@ suiteOnService("The tools of agents at /mcp", (bench) => {
     assertProblem(await agent.send(undefined, "GET"), 405, "method-not-allowed")
     assertProblem(await agent.send("{"), 400)
     assertProblem(await agent.send(`"${"x".repeat(1024 * 1024)}"`), 413)
-    assert.strictEqual((await agent.send([])).status, 400)
+    assertProblem(await agent.send(undefined, "OPTIONS"), 405, "method-not-allowed")
+    assert.include((await agent.send([])).json.detail, "Send each message in a request of its own")
+    assert.include((await agent.send([initialize])).json.detail, "Send each message in a request of its own")
+    assert.include((await agent.send(undefined, "DELETE")).json.detail, "Mcp-Session-Id")
+    agent.use("unknown")
+    const unknown = await agent.send(initialize)
+    assertProblem(unknown, 404)
+    assert.include(unknown.json.detail, "Send `initialize`")
   })
 
   it("a session belongs to its key, ends by DELETE, and a key has a limited number of sessions", async () => {

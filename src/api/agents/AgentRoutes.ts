@@ -9,7 +9,7 @@ import { describeApi } from "../operations/OperationsRoutes.ts"
 import * as Body from "../http/Body.ts"
 import { CurrentArrival, RequestArrival } from "../http/RequestArrival.ts"
 import { requestOf } from "../http/WebServer.ts"
-import { Forbidden, MethodNotAllowed } from "../Problems.ts"
+import { Forbidden, InvalidRequest, MethodNotAllowed, PathNotFound } from "../Problems.ts"
 import { AgentSessions } from "./AgentSessions.ts"
 import { agentInstructions, agentTools } from "./AgentTools.ts"
 import { type ToolForm, toolForms, type ToolRequest, toolRequest } from "./ToolRequests.ts"
@@ -143,6 +143,16 @@ const valuesOf = (message: unknown): Readonly<Record<string, unknown>> => {
   return isObject(values) ? values : {}
 }
 
+const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
+
+const isBatch = "The body is a list. Send each message in a request of its own"
+
+const withoutSession = "DELETE ends a session. Name it in the header Mcp-Session-Id"
+
+const unknownSession =
+  "The session does not exist, has ended, or belongs to another key. Send `initialize` without the " +
+  "header Mcp-Session-Id to begin another one"
+
 const fromPage = "A page of a browser cannot use /mcp. Connect an agent outside of the browser, with the API key in " +
   "its configuration"
 
@@ -179,8 +189,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       Effect.succeed(Context.getUnsafe(context, CurrentArrival))
     )
     const session = arrival.headers[sessionHeader]
-    if (session !== undefined && !sessions.has(grant.keyId, session)) return HttpServerResponse.empty({ status: 404 })
+    if (session !== undefined && !sessions.has(grant.keyId, session)) {
+      return yield* new PathNotFound({ detail: unknownSession })
+    }
+    if (session === undefined && request.method === "DELETE") return yield* invalid(withoutSession)
     const { bytes, json } = request.method === "POST" ? yield* Body.rawJson(request, Body.maxBodyBytes) : Body.none
+    if (Array.isArray(json)) return yield* invalid(isBatch)
     const response = yield* served({ grant, arrival, values: valuesOf(json) }, request.method, bytes)
     if (request.method === "DELETE" && session !== undefined) sessions.remove(grant.keyId, session)
     const begun = response.headers.get(sessionHeader)
@@ -202,7 +216,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         Effect.provideService(Refusals, refusals),
       ))
   }
-  for (const method of ["GET", "PUT", "PATCH"] as const) {
+  for (const method of ["GET", "PUT", "PATCH", "OPTIONS"] as const) {
     yield* router.add(
       method,
       path,
