@@ -4,6 +4,7 @@ import process from "node:process"
 import { createInterface } from "node:readline"
 import * as Json from "../json/Json.ts"
 import { CommandFailed, ServiceFetch } from "./Connection.ts"
+import { firstCause } from "./Report.ts"
 import { secretVariable } from "./Secrets.ts"
 
 // An agent that starts this command speaks the Model Context Protocol over standard input and output. The service
@@ -16,10 +17,11 @@ type Message = Readonly<Record<string, unknown>>
 const isMessage = (value: unknown): value is Message =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The messages in a response: its JSON, or the data of its server-sent events. */
+/** The messages in a response: its JSON, or the data of its server-sent events. Other responses have none. */
 export const messagesIn = (contentType: string | null, text: string): ReadonlyArray<string> => {
   if (text.trim() === "") return []
-  if (!contentType?.startsWith("text/event-stream")) return [text.trim()]
+  if (contentType?.startsWith("application/json")) return [text.trim()]
+  if (!contentType?.startsWith("text/event-stream")) return []
   return text.split(/\r?\n\r?\n/).map((event) =>
     event.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart()).join("\n")
   ).filter((data) => data !== "")
@@ -39,8 +41,17 @@ export const refusalOf = (message: Message, status: number, text: string): Reado
   const reason = isMessage(problem) && typeof problem["detail"] === "string"
     ? problem["detail"]
     : `The service answered ${status}`
-  return [JSON.stringify({ jsonrpc: "2.0", id: message["id"], error: { code: -32000, message: reason } })]
+  return [faultOf(message["id"], reason)]
 }
+
+const faultOf = (id: unknown, reason: string): string =>
+  JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: reason } })
+
+const unreachable = (error: unknown): string =>
+  `The service did not answer: ${
+    firstCause(error)
+  }. Check that it runs and that this is its address, which comes from ` +
+  "PARLANCE_URL or a profile of `parlance login`"
 
 const notJson = JSON.stringify({
   jsonrpc: "2.0",
@@ -79,8 +90,23 @@ export const relay = (send: (path: string, init: RequestInit) => Promise<Respons
       revision = result["result"]["protocolVersion"]
       beginning = line
     }
-    return answer
+    return await answer
   }
+
+  const answerOf = async (message: Message, line: string): Promise<ReadonlyArray<string>> => {
+    let answer = message["method"] === "initialize" ? await begin(line) : await post(line)
+    if (answer.response.status === 404 && session !== undefined && beginning !== undefined) {
+      await begin(beginning)
+      await post(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }))
+      answer = await post(line)
+    }
+    const { response, text } = answer
+    const messages = messagesIn(response.headers.get("content-type"), text)
+    return response.ok && (messages.length > 0 || text === "") ? messages : refusalOf(message, response.status, text)
+  }
+
+  // Requests are sent at once. Other messages begin or change the session, so the next message waits for them.
+  let before: Promise<unknown> = Promise.resolve()
 
   return async (line: string): Promise<ReadonlyArray<string>> => {
     let message: unknown
@@ -90,16 +116,12 @@ export const relay = (send: (path: string, init: RequestInit) => Promise<Respons
       return [notJson]
     }
     if (!isMessage(message)) return [notJson]
-    let answer = message["method"] === "initialize" ? await begin(line) : await post(line)
-    if (answer.response.status === 404 && session !== undefined && beginning !== undefined) {
-      await begin(beginning)
-      await post(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }))
-      answer = await post(line)
-    }
-    const { response, text } = answer
-    return response.ok
-      ? messagesIn(response.headers.get("content-type"), text)
-      : refusalOf(message, response.status, text)
+    const { id, method } = message as { readonly id?: unknown; readonly method?: unknown }
+    const answer = before.then(() => answerOf(message, line)).catch((error: unknown) =>
+      id === undefined ? [] : [faultOf(id, unreachable(error))]
+    )
+    if (id === undefined || method === "initialize") before = answer
+    return await answer
   }
 }
 

@@ -37,7 +37,7 @@ const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientRespo
 export const inProcessUrl = "http://parlance.local"
 
 /** The message of the first cause of an error. */
-const firstCause = (error: unknown): string => {
+export const firstCause = (error: unknown): string => {
   const cause = member(error, "cause")
   if (cause !== undefined && cause !== null && cause !== error) return firstCause(cause)
   const message = member(error, "message")

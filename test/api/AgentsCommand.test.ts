@@ -48,6 +48,30 @@ suiteOnService("The command mcp", (bench) => {
     for (const line of ["{", "[]", '"text"', "1"]) assert.include((await pass(line))[0], "-32700")
   })
 
+  it("sends a message that follows `initialize` at once in the session that begins", async () => {
+    const { key } = await bench.organization("mcp-order", { scopes: ["templates:read"] })
+    const pass = relay((path, init) => bench.service.request(path, init), key)
+    const [, , tools] = await Promise.all([
+      pass(JSON.stringify(initialize)),
+      pass('{"jsonrpc":"2.0","method":"notifications/initialized"}'),
+      pass('{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}'),
+    ])
+    assert.include(tools[0], "get_template")
+  })
+
+  it("answers a request with an error if the service is unreachable or another server answers", async () => {
+    const down = relay(
+      () => Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") })),
+      "plk_a",
+    )
+    assert.include((await down(JSON.stringify(initialize)))[0], "did not answer: ECONNREFUSED. Check that it runs")
+    assert.deepStrictEqual(await down('{"jsonrpc":"2.0","method":"notifications/initialized"}'), [])
+    assert.include((await down('{"jsonrpc":"2.0","id":"b","method":"ping"}'))[0], '"id":"b"')
+    const page = new Response("<html>", { headers: { "content-type": "text/html" } })
+    const other = relay(() => Promise.resolve(page), "plk_a")
+    assert.include((await other(JSON.stringify(initialize)))[0], "The service answered 200")
+  })
+
   it("reads the messages of JSON and of server-sent events", () => {
     assert.deepStrictEqual(messagesIn("application/json", '{"id":1}\n'), ['{"id":1}'])
     assert.deepStrictEqual(messagesIn("application/json", ""), [])
