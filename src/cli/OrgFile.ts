@@ -3,8 +3,9 @@ import { stringify } from "yaml"
 import { ApiKey } from "../domain/ApiKey.ts"
 import { type Difference, difference } from "../domain/Difference.ts"
 import { type Organization, OrganizationPatch } from "../domain/Organization.ts"
-import { type SnippetFileInput } from "../domain/Snippet.ts"
-import type { TemplateInput } from "../domain/Template.ts"
+import { SnippetFileInput } from "../domain/Snippet.ts"
+import { listOfSources, sourceIdOf } from "../domain/Source.ts"
+import { TemplateInput } from "../domain/Template.ts"
 import { RateLimit } from "../text/RateLimit.ts"
 import { format } from "../templates/TemplateFileText.ts"
 import type { ResponseOf } from "./Client.ts"
@@ -29,14 +30,20 @@ const KeyEntry = Schema.Struct({
 })
 type KeyEntry = typeof KeyEntry.Type
 
-/** The parts of a file other than snippets and templates, which the service checks. */
+const SourceName = Schema.String.check(
+  Schema.makeFilter<string>((name) =>
+    sourceIdOf(name) === undefined ? `is not a source. The sources are ${listOfSources}` : undefined
+  ),
+)
+
+/** A file. The service checks what depends on the platform of a source or connection, and the content of templates. */
 export const OrgFile = Schema.Struct({
   organization: Schema.optionalKey(OrganizationPatch),
-  sources: Schema.optionalKey(Schema.Record(Schema.String, SourceEntry)),
+  sources: Schema.optionalKey(Schema.Record(SourceName, SourceEntry)),
   connections: Schema.optionalKey(Schema.Record(Schema.String, ConnectionEntry)),
   keys: Schema.optionalKey(Schema.Array(KeyEntry)),
-  snippets: Schema.optionalKey(Schema.Array(Schema.Unknown)),
-  templates: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  snippets: Schema.optionalKey(Schema.Array(SnippetFileInput)),
+  templates: Schema.optionalKey(Schema.Array(TemplateInput)),
 })
 export type OrgFile = typeof OrgFile.Type
 
@@ -102,6 +109,9 @@ export interface OrgPlan {
 const fieldsOf = (value: object | undefined) =>
   value === undefined ? undefined : Object.fromEntries(Object.entries(value).map(([name, one]) => [`/${name}`, one]))
 
+/** A text as one word of a POSIX shell. */
+const word = (text: string): string => /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+
 const keyPlan = (key: KeyEntry, stored: StoredOrg["keys"]): OrgPlan => {
   const named = stored.filter(({ name, revoked_at }) => name === key.name && revoked_at === null)
   const [present] = named
@@ -110,7 +120,7 @@ const keyPlan = (key: KeyEntry, stored: StoredOrg["keys"]): OrgPlan => {
     const kind = key.kind === "test" ? " --kind test" : ""
     return {
       steps: [],
-      notes: [`Key ${key.name}: create it with \`parlance key create ${JSON.stringify(key.name)}${kind}${scopes}\``],
+      notes: [`Key ${key.name}: create it with \`parlance key create ${word(key.name)}${kind}${scopes}\``],
     }
   }
   if (named.length > 1) {
@@ -146,15 +156,25 @@ export const planOf = (file: OrgFile, stored: StoredOrg): OrgPlan => {
   for (const kind of ["source", "connection"] as const) {
     const entries: Readonly<Record<string, { readonly settings: object; readonly platform?: string }>> =
       file[`${kind}s`] ?? {}
-    const known: Readonly<Record<string, object>> = present[`${kind}s`]
+    const known: Readonly<Record<string, { readonly enabled: boolean; readonly platform?: string }>> =
+      present[`${kind}s`]
     for (const [name, entry] of Object.entries(entries)) {
       if (!Object.hasOwn(known, name)) {
-        const settings = `--settings '${JSON.stringify(entry.settings)}'`
+        const settings = `--settings ${word(JSON.stringify(entry.settings))}`
         notes.push(
           kind === "source"
             ? `Source ${name}: set it up with its secret by \`parlance webhook set ${name} ${settings}\``
-            : `Connection ${name}: set it up with its secrets by \`parlance connection set ${name} --platform ${entry.platform} ` +
+            : `Connection ${name}: set it up with its secrets by \`parlance connection set ${word(name)} --platform ${
+              word(entry.platform ?? "")
+            } ` +
               `${settings} --secrets-stdin\``,
+        )
+        continue
+      }
+      const platform = known[name]!.platform
+      if (entry.platform !== platform) {
+        notes.push(
+          `Connection ${name}: its platform is ${platform} and cannot change. Add a connection with another name`,
         )
         continue
       }

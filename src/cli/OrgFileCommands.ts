@@ -43,7 +43,9 @@ const readOrgFile = Effect.fnUntraced(function* (file: string) {
   }
   const decoded = decode(root.value)
   if (Result.isSuccess(decoded)) return decoded.success
-  const lines = fromIssue(decoded.failure.issue).map(({ detail, pointer }) => `${file}: ${pointer}: ${detail}`)
+  const lines = fromIssue(decoded.failure.issue).map(({ detail, pointer }) =>
+    `${file}: ${pointer === "" ? "The file" : `${pointer}:`} ${detail}`
+  )
   return yield* new CommandFailed({ message: lines.join("\n") })
 })
 

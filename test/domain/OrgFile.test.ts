@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { entriesOf, orgText, planOf, type StoredOrg } from "../../src/cli/OrgFile.ts"
+import { Result, Schema } from "effect"
+import { entriesOf, OrgFile, orgText, planOf, type StoredOrg } from "../../src/cli/OrgFile.ts"
 import { parse } from "yaml"
 
 const stored = (): StoredOrg => ({
@@ -61,6 +62,44 @@ describe("The file of an organization", () => {
     assert.deepStrictEqual(steps.map(({ request }) => request.kind), ["key"])
     assert.include(notes[0], "parlance connection set second --platform resend --settings '{}' --secrets-stdin")
     assert.include(notes[1], "Key shop: its kind or scopes differ")
-    assert.include(notes[2], 'parlance key create "new" --kind test --scope generate')
+    assert.include(notes[2], "parlance key create new --kind test --scope generate")
+  })
+
+  it("changes no platform of a connection", () => {
+    const changed = file()
+    changed.connections.main.platform = "resend"
+    const { notes, steps } = planOf(changed, stored())
+    assert.deepStrictEqual(steps, [])
+    assert.include(notes[0], "Connection main: its platform is smtp and cannot change")
+  })
+
+  it("quotes names and settings in the commands that it prints", () => {
+    const changed = file()
+    changed.connections["it's $(id)"] = { platform: "webhook", enabled: true, default: false, settings: { a: "it's" } }
+    changed.keys = [{ name: "$(id)", kind: "live", scopes: ["generate"], rate_limit: null }]
+    const { notes } = planOf(changed, stored())
+    assert.include(notes[0], `set 'it'\\''s $(id)' --platform webhook --settings '{"a":"it'\\''s"}' --secrets-stdin`)
+    assert.include(notes[1], "parlance key create '$(id)' --scope generate")
+  })
+
+  it("refuses unknown members of every part", () => {
+    const decode = Schema.decodeUnknownResult(OrgFile, { errors: "all", onExcessProperty: "error" })
+    const template = { id: "a", name: "A", variants: [{ id: "v", name: "V", vars: { subject: "Hi" } }] }
+    const snippet = { id: "s", name: "S", format: "text", text: "Hi" }
+    const source = { enabled: true, settings: {} }
+    assert.isTrue(
+      Result.isSuccess(
+        decode({ templates: [template], snippets: [snippet], sources: { braze: source, events: source } }),
+      ),
+    )
+    for (
+      const wrong of [
+        { templates: [{ ...template, wrong: 1 }] },
+        { templates: [{ ...template, variants: [{ ...template.variants[0], wrong: 1 }] }] },
+        { snippets: [{ ...snippet, wrong: 1 }] },
+        { sources: { wrong: source } },
+        { organization: { wrong: 1 } },
+      ]
+    ) assert.include(String(Result.getFailure(decode(wrong))), "wrong")
   })
 })
