@@ -66,8 +66,8 @@ export const RateOverTime = (shown: ShownResults) => {
     <Figure
       id="rate"
       title={`${capital(rateName(objective))} over time`}
-      caption={`The estimated rate of each variant at the end of each ${series.step}. The band around it held ` +
-        `the true rate ${coverageText}. A variant is clearly better once the bands no longer overlap.`}
+      caption={`The rates at the end of each ${series.step}, with 95 % intervals as bands. A variant is clearly better ` +
+        "once the bands no longer overlap."}
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),

@@ -16,13 +16,7 @@ import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
 import { nameIn, sendNothingText } from "../../../results/SendNothingText.ts"
 import { setAsideText } from "../../../results/SetAsideText.ts"
-import {
-  intervalPromise,
-  movedText,
-  objectiveText,
-  otherCurrencyText,
-  rateName,
-} from "../../../results/ObjectiveText.ts"
+import { movedText, objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
 
 const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   active: undefined,
@@ -249,7 +243,8 @@ export const Variants = ({ columns, place, results, series }: {
             Rates are {objectiveText(objective)}{" "}
             per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
             model's rate allows for outcomes that are still expected and for differences in who saw which variant; the
-            raw rate does not.{unsent === undefined ? "" : ` ${unsent}`} {intervalPromise}
+            raw rate does not.{unsent === undefined ? "" : ` ${unsent}`}{" "}
+            Intervals are about these days, not about later ones.
             {results.forced.decisions > 0
               ? ` ${
                 count(results.forced.decisions)
