@@ -166,7 +166,11 @@ suiteOnService("Isolation", (bench) => {
     const a = await bench.organization("paths-a")
     const b = await furnished("paths-b")
     const values = { org: a.slug, template: `t-${secret}`, variant: `copy-${secret}`, key: b.keyId }
-    const bodyOf: Record<string, Json> = { PATCH: { name: "taken" }, POST: { name: "taken", vars: {} } }
+    const bodyOf: Record<string, Json> = {
+      PATCH: { name: "taken" },
+      POST: { name: "taken", vars: {} },
+      PUT: { member: "nobody@example.com" },
+    }
     for (const { method, path } of await management()) {
       if (!/\{(template|key)\}/.test(path)) continue
       const { status } = await bench.service.manage(

@@ -57,6 +57,13 @@ const others = [
   "saveSnippet",
   "deleteSnippet",
   "dismissSnippet",
+  // An image changes no text.
+  "uploadImage",
+  "deleteImage",
+  // `Suggestions.test.ts` tests that a kept suggestion waits for approval.
+  "suggestVariants",
+  "keepSuggestion",
+  "discardSuggestion",
   "reviseProposal",
   "withdrawProposal",
   "createComment",
@@ -153,6 +160,13 @@ suiteOnService("Approval of changes to live templates", (bench) => {
       "deleteComment",
       "createResultShare",
       "revokeResultShare",
+      "previewSuggestions",
+      "suggestVariants",
+      "keepSuggestion",
+      "discardSuggestion",
+      "putReport",
+      "deleteReport",
+      "sendReport",
     ])
   })
 

@@ -48,12 +48,14 @@ const samples: Readonly<
 const pages = fileURLToPath(new URL("../../src/console/pages", import.meta.url))
 
 /**
- * The paths of the forms that write templates, as the sources of the pages have them. Snippets have tests of their own.
+ * The paths of the forms that write templates, as the sources of the pages have them. Snippets, images and suggestions
+ * have tests of their own.
  */
 const formsThatWrite = (): ReadonlyArray<string> => {
   const writing = new Set(
     [...accessTable].flatMap(([name, { action, scope }]) =>
-      action !== undefined && scope === "templates:write" && !/Comment|Proposal|SamplePerson|Snippet/.test(name)
+      action !== undefined && scope === "templates:write" &&
+        !/Comment|Image|Proposal|SamplePerson|Snippet|Suggestion/.test(name)
         ? [name]
         : []
     ),

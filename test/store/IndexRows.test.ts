@@ -62,6 +62,8 @@ const bounds: Readonly<Record<string, number>> = {
   "sample_people.id": id,
   "snippets.id": 64,
   "images.id": 64,
+  // mail, slack or teams.
+  "report_subscriptions.channel": 5,
   snippet_id: 64,
   // `immediate` or `digest`.
   "notifications.mail": 20,
