@@ -25,17 +25,17 @@ class AgentRequest extends Context.Service<AgentRequest, {
   readonly values: Readonly<Record<string, unknown>>
 }>()("parlance/api/agents/AgentRequest") {}
 
-/** Largest response of a tool: 256 KiB, about 65,000 tokens of a model. Unit: bytes. */
-const maxResultBytes = 256 * 1024
+/** Largest response of a tool: 262,144, about 65,000 tokens of a model. Unit: characters. */
+const maxResultLength = 256 * 1024
 
 const refusal = (text: string) => new McpSchema.CallToolResult({ isError: true, content: [{ type: "text", text }] })
 
 /** Returns the result of a tool from the response of its operation. */
 const resultOf = (status: number, text: string): McpSchema.CallToolResult => {
   if (status >= 400) return refusal(text === "" ? `The service answered ${status}` : text)
-  if (text.length > maxResultBytes) {
+  if (text.length > maxResultLength) {
     return refusal(
-      `The result has ${text.length} characters; a tool returns at most ${maxResultBytes}. ` +
+      `The result has ${text.length} characters; a tool returns at most ${maxResultLength}. ` +
         "Ask for less, such as a smaller `limit` or one variant.",
     )
   }
