@@ -271,9 +271,7 @@ const config = {
    * `IMAGE_BYTES`: maximum size of an image that an organization uploads, such as `500 kB`, at most 8 MiB. Default
    * `2 MiB`.
    */
-  imageBytes: bytes("IMAGE_BYTES", "2 MiB").pipe(
-    Config.map((limit) => Math.min(Option.getOrElse(limit, () => Infinity), 8 * 1024 * 1024)),
-  ),
+  imageBytes: bytes("IMAGE_BYTES", "2 MiB").pipe(Config.map(Option.getOrElse(() => Infinity))),
   /** `IMAGE_PIXELS`: maximum width times height of an image. Default 16,000,000. */
   imagePixels: atLeast(1, "IMAGE_PIXELS").pipe(Config.withDefault(16_000_000)),
   /** `IMAGE_TOTAL_BYTES`: maximum size of all images of an organization, or `none`. Default `200 MiB`. */
@@ -471,19 +469,15 @@ const readFrom = Effect.fnUntraced(function* (faultsOfFiles: ReadonlyArray<strin
   // The message shows only the length of a token.
   const short = adminTokens.find(({ length }) => length < leastSecret)
   if (short !== undefined) {
+    const place = adminTokens.length > 1 ? " in one of its tokens" : ""
     faults.push(
-      `ADMIN_TOKEN: has ${short.length} characters${
-        adminTokens.length > 1 ? " in one of its tokens" : ""
-      } and must have ` +
+      `ADMIN_TOKEN: has ${short.length} characters${place} and must have ` +
         `${leastSecret} or more, since it opens every organization. Make a new one with \`openssl rand -hex 32\` and set ` +
         "it on every node and wherever commands use it",
     )
   }
   // The message shows no part of the keys.
-  const secretKeys = Option.match(settings.secretKey ?? Option.none(), {
-    onNone: () => [],
-    onSome: secretsIn,
-  })
+  const secretKeys = Option.match(settings.secretKey ?? Option.none(), { onNone: () => [], onSome: secretsIn })
   if (!secretKeys.every((key) => /^[0-9a-f]{64}$/i.test(key))) {
     faults.push(
       "SECRET_KEY: must be 64 hexadecimal digits, such as `openssl rand -hex 32` prints, or several of these separated by " +
@@ -491,6 +485,7 @@ const readFrom = Effect.fnUntraced(function* (faultsOfFiles: ReadonlyArray<strin
     )
   }
   const oidc = [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret]
+  if ((settings.imageBytes ?? 0) > 8 * 1024 * 1024) faults.push("IMAGE_BYTES: must be at most 8 MiB, such as `2 MiB`")
   if (oidc.every((one) => one !== undefined) && new Set(oidc.map((one) => one!._tag)).size > 1) {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")
   }

@@ -29,10 +29,12 @@ describe("settings", () => {
       assert.deepStrictEqual(given.webhookDailyBytes, Option.some(500_000_000))
       const none = yield* read({ KEY_RATE_LIMIT: "none", WEBHOOK_DAILY_BYTES: "none" })
       assert.deepStrictEqual([none.keyRateLimit, none.webhookDailyBytes], [Option.none(), Option.none()])
-      const error = yield* Effect.flip(read({ KEY_RATE_LIMIT: "many", WEBHOOK_DAILY_BYTES: "10 G" }))
+      const error = yield* Effect.flip(
+        read({ KEY_RATE_LIMIT: "many", WEBHOOK_DAILY_BYTES: "10 G", IMAGE_BYTES: "9 MiB" }),
+      )
       assert.deepStrictEqual(
         error._tag === "SettingsFaulty" ? error.faults.map((fault) => fault.split(":")[0]) : [],
-        ["KEY_RATE_LIMIT", "WEBHOOK_DAILY_BYTES"],
+        ["KEY_RATE_LIMIT", "WEBHOOK_DAILY_BYTES", "IMAGE_BYTES"],
       )
     }))
 
