@@ -185,7 +185,7 @@ const disorderMillis = 3_600_000
 /** Maximum number of entries that are counted, because larger counts are slow. */
 export const countedEntries = 10_000
 
-/** A request to a model that gave no usable answer. */
+/** A request to a model that returned no usable answer. */
 export const notSuggestedAction = "variants not suggested"
 
 /** Actions by a link or an identity provider during sign-in. */

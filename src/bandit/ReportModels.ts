@@ -118,7 +118,7 @@ const otherModels = (model: ModelSnapshot, ofGain: boolean): ReadonlyArray<Other
     likelihoods(judge, (spread) => ({ taus: taus.with(j, spread) }), (spread) => spread),
   ]))
   const refit = new Refit(model, fittedWith)
-  // All variants judge: those with most outcomes resemble each other, because the policy chose them.
+  // All variants judge: the variants with most outcomes resemble each other, because the policy chose them.
   const isWide = isOfGain && count === mostModels
   const ofIntercepts = isWide ? likelihoods(refit, (tau0) => ({ taus, tau0 }), () => 1) : []
   const models = Array.from({ length: count }, (_, m) => {

@@ -90,7 +90,7 @@ export const relay = (send: (path: string, init: RequestInit) => Promise<Respons
       revision = result["result"]["protocolVersion"]
       beginning = line
     }
-    return await answer
+    return answer
   }
 
   const answerOf = async (message: Message, line: string): Promise<ReadonlyArray<string>> => {

@@ -52,7 +52,7 @@ export const SuggestInput = Schema.Struct({
   ),
   variables: Schema.optionalKey(described(
     Schema.Array(Schema.String).check(Schema.isMaxLength(20)),
-    "Variables to write, such as `[subject, preheader]`. Default: those of at most 4,000 characters, without MJML",
+    "Variables to write, such as `[subject, preheader]`. Default: texts of at most 4,000 characters, without MJML",
   )),
   instructions: Schema.optionalKey(
     described(text(1_000), "What the drafts shall try, in words for the model. Up to 1,000 characters"),
@@ -80,7 +80,7 @@ export const SuggestionRun = Schema.Struct({
   ),
   host: described(Schema.String, "The host that was asked"),
   model: Schema.String,
-  requests: described(Schema.Int, "Requests to the model: 2 if the first one gave too few drafts"),
+  requests: described(Schema.Int, "Requests to the model: 2 if the first one returned too few drafts"),
   input_tokens: described(
     Schema.NullOr(Schema.Int),
     "Tokens of the requests. Null if the endpoint does not report them",

@@ -134,7 +134,7 @@ export class WeeklyReports extends Context.Service<WeeklyReports, {
   /** Ends a subscription. Fails with `ReportNotFound` without one. */
   readonly unsubscribe: (key: ReportKey) => Effect.Effect<void, ReportNotFound>
   /**
-   * Sends a report now, in addition to those of Mondays. Returns why it did not arrive; undefined if it did, or if its
+   * Sends a report now, in addition to the reports of Mondays. Returns why it did not arrive; undefined if it did, or if its
    * mail is queued. Fails with `ReportNotFound` without a subscription.
    */
   readonly send: (key: ReportKey) => Effect.Effect<string | undefined, ReportNotFound>

@@ -22,7 +22,7 @@ export class SuggestionsBusy extends Schema.TaggedError<SuggestionsBusy>()("Sugg
   }
 }
 
-/** The model gave no usable answer. Nothing was stored. */
+/** The model returned no usable answer. Nothing was stored. */
 export class SuggestionsFailed extends Schema.TaggedError<SuggestionsFailed>()("SuggestionsFailed", {
   detail: Schema.String,
   /** The tokens of the request, for the audit log. */

@@ -71,7 +71,7 @@ export class Suggestions extends Context.Service<Suggestions, {
     input: SuggestInput,
   ) => Effect.Effect<Messages, ReadFailure>
   /**
-   * Asks the model for drafts, at most twice, and stores those that pass all checks. Fails with `TemplateNotFound`,
+   * Asks the model for drafts, at most twice, and stores the drafts that pass all checks. Fails with `TemplateNotFound`,
    * `VariantNotFound` for an unknown base, `InvalidInput` for variables that cannot be written, `SuggestionsOff` without a
    * model, `SuggestionsBusy` at a limit, and `SuggestionsFailed` without a usable answer.
    */

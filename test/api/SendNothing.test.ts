@@ -97,7 +97,7 @@ suiteOnSending("Send nothing", (bench) => {
     }
   })
 
-  it("queues no message, and gives a repeated request the same answer", async () => {
+  it("queues no message, and repeats its answer to a repeated request", async () => {
     const org = await sender("nothing-deliver")
     const statuses = new Map<string, number>()
     const deliver = async (key: string) => {

@@ -231,7 +231,7 @@ describe("MJML", () => {
     assert.isString(compileMjml(mail(column(`<mj-table>${"<tr><td>x".repeat(5_000)}</mj-table>`))).html)
   })
 
-  it("gives faults of its HTML the place in the source", () => {
+  it("places faults of its HTML in the source", () => {
     const source = mail(
       `\n ${column('<mj-text>{{ first }}</mj-text>\n  <mj-button href="{{ second }}">Go</mj-button>')}`,
     )

@@ -15,8 +15,8 @@ import { agentInstructions, agentTools } from "./AgentTools.ts"
 import { type ToolForm, toolForms, type ToolRequest, toolRequest } from "./ToolRequests.ts"
 
 // The Model Context Protocol at /mcp, for agents with an API key. Effect's server speaks the protocol. A tool is an
-// operation of the API: its call goes through the router with the key of the agent, so that access, limits and audit
-// are those of the operation.
+// operation of the API: its call goes through the router with the key of the agent, so that the access,
+// limits and audit of the operation apply.
 
 /** The request of an agent: whose key it has, and the arguments of a call of a tool. */
 class AgentRequest extends Context.Service<AgentRequest, {
@@ -86,7 +86,7 @@ const registered = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter, f
     }),
     annotations: Context.empty(),
     services: yield* Effect.context<never>(),
-    // The arguments are those of our own parser, because `JSON.parse` of V8 can misread names.
+    // The arguments come from our own parser, because `JSON.parse` of V8 can misread names.
     handle: () =>
       Effect.gen(function* () {
         const { grant, values } = yield* AgentRequest

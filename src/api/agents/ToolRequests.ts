@@ -19,7 +19,7 @@ export interface ToolForm {
   readonly description: string
   /** JSON Schema of the arguments. The body of the operation is the argument `body`. */
   readonly input: JsonSchema
-  /** Scopes of API keys, any of which gives access. */
+  /** Scopes of API keys, any of which grants access. */
   readonly scopes: ReadonlySet<string>
   readonly isReadOnly: boolean
   readonly method: string

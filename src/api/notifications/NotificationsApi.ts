@@ -170,5 +170,5 @@ export class NotificationsGroup extends managementGroup(
       failure: Schema.NullOr(Schema.String).annotate({ description: "Why it did not arrive" }),
     }),
     error: [...Problems.ofBody, ...ofMember, Problems.ReportNotFound],
-  }).annotate(OpenApi.Summary, "Sends a report now, in addition to those of Mondays"),
+  }).annotate(OpenApi.Summary, "Sends a report now, in addition to the reports of Mondays"),
 ) {}

@@ -188,7 +188,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   return view(
     {
       title: "Calendar",
-      lead: `Seasons of variants, scheduled and sent messages, and holdouts. Days are those of ${org.time_zone}.`,
+      lead: `Seasons of variants, scheduled and sent messages, and holdouts. Days are in ${org.time_zone}.`,
       actions: (
         <>
           <a class="button" href={at(monthAfter(month, -1), isList)} rel="prev">Previous month</a>
