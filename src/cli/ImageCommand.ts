@@ -2,8 +2,10 @@ import { Effect } from "effect"
 import { Argument } from "effect/cli"
 import { basename } from "node:path"
 import { call, commandGroup, steps } from "./ApiCommand.ts"
+import { CommandFailed } from "./Connection.ts"
 import { argument, text, toggle } from "./Flags.ts"
 import { readBytes } from "./Inputs.ts"
+import { faultText } from "./Report.ts"
 import { organization } from "./Root.ts"
 import { tableOf } from "./Table.ts"
 
@@ -52,7 +54,9 @@ export const imageCommand = commandGroup("image", "Images that messages show", {
             params,
             query: { name: name ?? (file === "-" ? "image" : basename(file)) },
             payload,
-          })))
+          })).pipe(Effect.mapError((error) =>
+            error._tag === "InvalidRequest" ? new CommandFailed({ message: `${file}: ${faultText(error)}` }) : error
+          )))
     },
   )
     .examples("parlance image upload banner.png", "parlance image upload photos/*.jpg")

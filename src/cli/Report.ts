@@ -10,7 +10,11 @@ const member = (value: unknown, name: string): unknown =>
 export const faultText = (problem: unknown): string | undefined => {
   const faults = member(problem, "errors")
   if (Array.isArray(faults) && faults.length > 0) {
-    return faults.map((fault) => `${String(member(fault, "pointer"))}: ${String(member(fault, "detail"))}`).join("\n")
+    return faults.map((fault) => {
+      const pointer = String(member(fault, "pointer") ?? "")
+      // A fault of the whole body has an empty pointer.
+      return `${pointer === "" ? "" : `${pointer}: `}${String(member(fault, "detail"))}`
+    }).join("\n")
   }
   const detail = member(problem, "detail")
   return typeof detail === "string" && detail !== "" ? detail : undefined

@@ -284,7 +284,7 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       writeFileSync(vector, "<svg>")
       const refused = yield* run("upload", vector)
       assert.strictEqual(refused.code, 1)
-      assert.include(refused.output, "The file is an SVG")
+      assert.include(refused.output, `${vector}: The file is an SVG`)
       const { output: url } = yield* run("upload", logo)
       const id = hash("sha256", images.png, "hex")
       assert.isTrue(url.trim().endsWith(`/i/pictures/${id}.png`), url)
