@@ -3,21 +3,13 @@ import { Command } from "effect/cli"
 import { clientFor, CommandFailed } from "./Client.ts"
 import { argument, given } from "./Flags.ts"
 import { addProfile, profilesFile, removeProfile, writeProfiles } from "./Profiles.ts"
-import { storedProfiles } from "./Remote.ts"
+import { baseUrlOf, storedProfiles } from "./Remote.ts"
 import { print } from "./Root.ts"
 import { root } from "./RootCommand.ts"
 import { askSecret } from "./Secrets.ts"
 import { table } from "./Table.ts"
 
 const defaultName = "default"
-
-const baseUrlOf = (text: string) => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "") {
-    return new CommandFailed({ message: `${text} is not the URL of a service, such as https://parlance.example.com` })
-  }
-  return Effect.succeed(url.href.replace(/\/+$/, ""))
-}
 
 const askToken = askSecret({
   question: "Admin token, or API key with a scope of the management API",

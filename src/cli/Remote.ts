@@ -33,12 +33,24 @@ export const storedProfiles = Effect.suspend(() =>
   })
 )
 
-const fromEnvironment = Effect.fnUntraced(function* (url: URL) {
+/** The base URL of a service, without a slash at its end. `from`: where the text comes from, for the message. */
+export const baseUrlOf = (text: string, from = "") => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.username !== "") {
+    return new CommandFailed({
+      message: `${from}${text} is not the URL of a service, such as https://parlance.example.com`,
+    })
+  }
+  return Effect.succeed(url.href.replace(/\/+$/, ""))
+}
+
+const fromEnvironment = Effect.fnUntraced(function* (given: string) {
+  const url = yield* baseUrlOf(given, "PARLANCE_URL: ")
   for (const tokenFrom of ["ADMIN_TOKEN", "PARLANCE_KEY"]) {
     const token = yield* secretVariable(tokenFrom)
     if (Option.isSome(token)) {
       const [newest] = secretsIn(token.value)
-      return { url: url.href.replace(/\/$/, ""), token: Redacted.make(newest!), tokenFrom, org: Option.none() }
+      return { url, token: Redacted.make(newest!), tokenFrom, org: Option.none() }
     }
   }
   return yield* new CommandFailed({
@@ -53,7 +65,7 @@ const fromEnvironment = Effect.fnUntraced(function* (url: URL) {
  * Undefined if no service is known, or if the environment names a store and only the last login would apply.
  */
 export const remoteService = Effect.fnUntraced(function* (flag: Option.Option<string>) {
-  const url = yield* Config.option(Config.URL("PARLANCE_URL"))
+  const url = yield* text("PARLANCE_URL")
   if (Option.isNone(flag) && Option.isSome(url)) return Option.some<RemoteService>(yield* fromEnvironment(url.value))
   const stores = yield* Config.all(["DATABASE_URL", "DATA_DIR", "STORE"].map(text))
   const profiles = yield* storedProfiles
