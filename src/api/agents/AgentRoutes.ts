@@ -6,6 +6,7 @@ import { version } from "../../domain/Version.ts"
 import { Refusals } from "../admission/Refusals.ts"
 import { withGrant } from "../admission/KeyRequired.ts"
 import { describeApi } from "../operations/OperationsRoutes.ts"
+import { isObject } from "../generate/GenerateWire.ts"
 import * as Body from "../http/Body.ts"
 import { CurrentArrival, RequestArrival } from "../http/RequestArrival.ts"
 import { requestOf } from "../http/WebServer.ts"
@@ -136,8 +137,6 @@ const sessionHeader = "mcp-session-id"
 
 /** The arguments of a call of a tool in a message of JSON-RPC. Empty for other messages. */
 const valuesOf = (message: unknown): Readonly<Record<string, unknown>> => {
-  const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
   const params = isObject(message) ? message["params"] : undefined
   const values = isObject(params) ? params["arguments"] : undefined
   return isObject(values) ? values : {}

@@ -118,7 +118,7 @@ export const toolForms = (
   })
 }
 
-/** Whether a text can be an id in a path. A URL without the segments `.` and `..` would be that of another operation. */
+/** Whether a text can be an id in a path. A URL without the segments `.` and `..` would name another operation. */
 const isSegment = (text: string): boolean => !/^\.{0,2}$/.test(text) && text.length <= 200 && text.isWellFormed()
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value)
