@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { Flag } from "effect/cli"
-import type { PlatformName } from "../delivery/connections/Platforms.ts"
 import type { TestMessageRequest } from "../delivery/receivers/TestMessages.ts"
 import { call, commandGroup, steps } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
@@ -8,21 +7,8 @@ import { dkimCommand } from "./DkimCommand.ts"
 import { argument, json, text, toggle } from "./Flags.ts"
 import { bodyOf, readJson, readText } from "./Inputs.ts"
 import { organization } from "./Root.ts"
+import { platformNames } from "./PlatformNames.ts"
 import { testMessageText } from "./TestMessageText.ts"
-
-// The names are repeated here because loading the adapters would delay every command.
-const platformNames: { readonly [name in PlatformName]: true } = {
-  smtp: true,
-  ses: true,
-  resend: true,
-  postmark: true,
-  braze: true,
-  iterable: true,
-  customerio: true,
-  sfmc: true,
-  webhook: true,
-  sink: true,
-}
 
 const connection = argument("name", "Name of the connection, such as main")
 
@@ -50,7 +36,7 @@ export const connectionCommand = commandGroup("connection", "Platforms that send
 
   set: call("putConnection", "Set up or change a connection", {
     connection,
-    platform: text("platform", `${Object.keys(platformNames).join(", ")}; needed for a new connection`),
+    platform: text("platform", `${platformNames.join(", ")}; needed for a new connection`),
     settings: json("settings", 'As JSON, such as \'{"host":"smtp.example.com","from":"Shop <news@example.com>"}\''),
     secrets,
     default: toggle("default", "Send all later messages through this connection"),

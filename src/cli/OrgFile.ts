@@ -9,6 +9,7 @@ import { TemplateInput } from "../domain/Template.ts"
 import { RateLimit } from "../text/RateLimit.ts"
 import { format } from "../templates/TemplateFileText.ts"
 import type { ResponseOf } from "./Client.ts"
+import { platformNames } from "./PlatformNames.ts"
 
 // An organization as a file for version control: settings, webhook sources, connections, keys, snippets and templates,
 // without secrets. A step makes one part of the organization equal to the file. What the file does not have stays.
@@ -16,7 +17,7 @@ import type { ResponseOf } from "./Client.ts"
 const SourceEntry = Schema.Struct({ enabled: Schema.Boolean, settings: Schema.Record(Schema.String, Schema.Unknown) })
 
 const ConnectionEntry = Schema.Struct({
-  platform: Schema.String,
+  platform: Schema.Literals(platformNames),
   enabled: Schema.Boolean,
   default: Schema.Boolean,
   settings: Schema.Record(Schema.String, Schema.Unknown),
@@ -36,12 +37,26 @@ const SourceName = Schema.String.check(
   ),
 )
 
+/** Returns the fault of names of which two are equal. Undefined without one. */
+const distinct = (names: ReadonlyArray<string>): string | undefined => {
+  const repeated = names.find((name, at) => names.indexOf(name) !== at)
+  return repeated === undefined ? undefined : `has two entries for ${repeated}. Remove one of them`
+}
+
 /** A file. The service checks what depends on the platform of a source or connection, and the content of templates. */
 export const OrgFile = Schema.Struct({
   organization: Schema.optionalKey(OrganizationPatch),
-  sources: Schema.optionalKey(Schema.Record(SourceName, SourceEntry)),
+  sources: Schema.optionalKey(
+    Schema.Record(SourceName, SourceEntry).check(
+      Schema.makeFilter<object>((sources) => distinct(Object.keys(sources).map((name) => sourceIdOf(name) ?? name))),
+    ),
+  ),
   connections: Schema.optionalKey(Schema.Record(Schema.String, ConnectionEntry)),
-  keys: Schema.optionalKey(Schema.Array(KeyEntry)),
+  keys: Schema.optionalKey(
+    Schema.Array(KeyEntry).check(
+      Schema.makeFilter<ReadonlyArray<KeyEntry>>((keys) => distinct(keys.map(({ name }) => name))),
+    ),
+  ),
   snippets: Schema.optionalKey(Schema.Array(SnippetFileInput)),
   templates: Schema.optionalKey(Schema.Array(TemplateInput)),
 })
@@ -72,7 +87,7 @@ export const entriesOf = ({ connections, keys, organization, sources }: StoredOr
         name,
         { platform, enabled, default: isDefault, settings },
       ]),
-    ),
+    ) as Entries["connections"],
     keys: keys.filter(({ revoked_at }) => revoked_at === null).map(({ kind, name, rate_limit, scopes }) => ({
       name,
       kind,
@@ -158,8 +173,12 @@ export const planOf = (file: OrgFile, stored: StoredOrg): OrgPlan => {
       file[`${kind}s`] ?? {}
     const known: Readonly<Record<string, { readonly enabled: boolean; readonly platform?: string }>> =
       present[`${kind}s`]
+    // A source has two names, and either works.
+    const idOf = (name: string) => kind === "source" ? sourceIdOf(name) ?? name : name
+    const byId = new Map(Object.entries(known).map(([name, entry]) => [idOf(name), entry]))
     for (const [name, entry] of Object.entries(entries)) {
-      if (!Object.hasOwn(known, name)) {
+      const present = byId.get(idOf(name))
+      if (present === undefined) {
         const settings = `--settings ${word(JSON.stringify(entry.settings))}`
         notes.push(
           kind === "source"
@@ -171,14 +190,13 @@ export const planOf = (file: OrgFile, stored: StoredOrg): OrgPlan => {
         )
         continue
       }
-      const platform = known[name]!.platform
-      if (entry.platform !== platform) {
+      if (entry.platform !== present.platform) {
         notes.push(
-          `Connection ${name}: its platform is ${platform} and cannot change. Add a connection with another name`,
+          `Connection ${name}: its platform is ${present.platform} and cannot change. Add a connection with another name`,
         )
         continue
       }
-      const changes = difference(fieldsOf(known[name]), fieldsOf(entry))
+      const changes = difference(fieldsOf(present), fieldsOf(entry))
       if (changes.fields.length === 0) continue
       const { platform: _, ...payload } = entry
       steps.push({

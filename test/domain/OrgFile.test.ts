@@ -65,6 +65,23 @@ describe("The file of an organization", () => {
     assert.include(notes[2], "parlance key create new --kind test --scope generate")
   })
 
+  it("knows a source by either name, and refuses entries for one thing twice", () => {
+    const decode = (value: unknown) => Schema.decodeUnknownResult(OrgFile)(value)
+    const { braze } = file().sources
+    const sources = { provider_a: { ...braze, enabled: false } }
+    assert.deepStrictEqual(planOf({ sources }, stored()).steps.map(({ what }) => what), ["Source provider_a"])
+    const key = { name: "shop", kind: "live", scopes: ["generate"], rate_limit: null }
+    const connection = { platform: "smpt", enabled: true, default: false, settings: {} }
+    for (
+      const refused of [
+        { sources: { braze, provider_a: braze } },
+        { keys: [key, key] },
+        { connections: { main: connection } },
+      ]
+    ) assert.isTrue(Result.isFailure(decode(refused)), JSON.stringify(refused))
+    assert.isTrue(Result.isSuccess(decode({ sources, keys: [key] })))
+  })
+
   it("changes no platform of a connection", () => {
     const changed = file()
     changed.connections.main.platform = "resend"
