@@ -13,7 +13,7 @@ export interface PersonalReport {
   readonly over: ReadonlyArray<RateLift & { readonly id: string }>
 }
 
-/** The eligible variants of a context, and the probability of each with the present model. Both in one order. */
+/** The eligible variants of a context, and the probability of each with the present model. Both lists have one order. */
 interface ContextChoice {
   readonly ids: ReadonlyArray<string>
   readonly weights: ArrayLike<number>

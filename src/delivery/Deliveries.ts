@@ -83,7 +83,7 @@ const readSummary = Effect.fn("Deliveries.summary")(function* (sql: SqlClient.Sq
   return row!
 }, Effect.orDie)
 
-/** Messages of a day: those that are scheduled for it, and those that were sent on it. */
+/** Messages of a day: messages scheduled for it, and messages sent on it. */
 export interface DayOfDeliveries {
   readonly scheduled: number
   readonly sent: number

@@ -93,7 +93,7 @@ export const Winners = ({ base, now, shown }: {
   )
 }
 
-/** The templates with the most traffic, and what is known about them. */
+/** The templates with the most traffic, and their results so far. */
 export const TemplatesInUse = ({ base, daily, shown, total }: {
   readonly base: string
   readonly daily: ReadonlyMap<string, ReadonlyArray<number>>

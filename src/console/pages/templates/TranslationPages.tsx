@@ -29,7 +29,7 @@ import { DifferenceView } from "../history/ChangeList.tsx"
 import { localeName } from "./LocalesCard.tsx"
 import { templatePath, variantPath } from "./Paths.ts"
 
-// The translations of a template: what is missing, and files for translators.
+// The translations of a template: missing texts, and files for translators.
 
 const readFields = formFields({ text: lines, edit: checked, preview: checked })
 
