@@ -73,9 +73,17 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
     await other.close()
     await page.goto(url)
     assert.strictEqual(await subject(page).innerText(), "From the other window")
-    await subject(page).fill("Your cart is waiting")
+    // Typed before the script of the page ran.
+    const script = /\/drafts\.\w+\.js$/
+    await page.route(script, async (route) => {
+      await page.locator("textarea[name^='var_']", { hasText: "From the other window" })
+        .evaluate((field: HTMLTextAreaElement) => field.value = "Your cart is waiting")
+      await route.continue()
+    })
+    await page.reload()
     await page.getByText("No changes").waitFor()
     assert.deepStrictEqual(await drafts(), [])
+    await page.unroute(script)
 
     await subject(page).fill("Published")
     await page.keyboard.press("Control+s")

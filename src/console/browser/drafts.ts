@@ -152,7 +152,10 @@ if (form !== null) {
   addEventListener("focus", () => isDirty && plan(0))
   document.addEventListener("visibilitychange", () => isDirty && plan(0))
 
-  if (form.hasAttribute("data-unsaved")) {
+  // A person may have typed before this script ran.
+  const isTyped = all<HTMLInputElement | HTMLTextAreaElement>(form, "input[name], textarea[name]")
+    .some(({ defaultValue, name, value }) => isOfVariant(name) && value !== defaultValue)
+  if (isTyped || form.hasAttribute("data-unsaved")) {
     isDirty = true
     plan()
   }
