@@ -103,7 +103,7 @@ const pythonClient = async (version: string): Promise<Artifacts> => {
   }
 }
 
-/** The files that the image is built from: those that `.dockerignore` does not exclude. */
+/** The files that the image is built from, without the files that `.dockerignore` excludes. */
 const imageContext = async (version: string): Promise<Artifacts> => {
   const paths = textOf(".dockerignore").split("\n").flatMap((line) => line.startsWith("!") ? [line.slice(1)] : [])
   const files = filesOf(["Dockerfile", ".dockerignore", ...paths])

@@ -76,7 +76,7 @@ export interface Place {
   readonly draws: number
   /**
    * By variant, the part of its rate that counts in each context of `traffic`, 0 to 1. A missing variant counts nowhere.
-   * Default: all of it.
+   * Default: 1 for every variant.
    */
   readonly parts?: ReadonlyMap<string, Float64Array>
 }

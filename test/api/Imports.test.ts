@@ -320,7 +320,7 @@ suiteOnService("Imports", (bench) => {
     assert.deepStrictEqual((await call("GET", "/templates")).body.templates, [])
   })
 
-  it("refuses to convert what is no text, and unknown platforms", async () => {
+  it("refuses to convert bytes that are no text, and unknown platforms", async () => {
     const { call } = await organization("binary")
     const refusal = async (from: string, body: string) => {
       const answer = await call("POST", "/templates/convert", { from, vars: { body } })

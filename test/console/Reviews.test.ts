@@ -10,7 +10,7 @@ const one = "/console/o/:org/templates/:template"
 const variant = `${one}/variants/:variant`
 
 /**
- * What each form that writes templates sends: a change of what is served, or with `harmless` one that needs no approval.
+ * What each form that writes templates sends: a change of served content, or with `harmless` one that needs no approval.
  * Forms of several buttons share a path.
  */
 const samples: Readonly<

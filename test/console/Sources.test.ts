@@ -173,7 +173,7 @@ describe("webhook sources in the console", () => {
     assert.notInclude((await viewer.get(inbox)).text, "Replay all")
   })
 
-  it("show the reason and the body of what was not understood, as text", async () => {
+  it("show the reason and the body of a webhook that was not understood, as text", async () => {
     const { slug } = await furnish(service, "bodies")
     const viewer = await signedIn(service, "bodies@example.com", [slug, "viewer"])
     const { text } = await viewer.get(`/console/o/${slug}/sources/events/inbox`)

@@ -6,7 +6,7 @@ describeShop("The page of translations", (shop) => {
   const path = "/console/o/shop/templates/sale/strings"
   const management = "/organizations/shop/templates/sale/strings"
 
-  it("shows what is missing, and exports and imports files with a preview", async () => {
+  it("shows missing translations, and exports and imports files with a preview", async () => {
     await shop.manage("POST", "/organizations/shop/templates", {
       id: "sale",
       name: "Sale",
@@ -39,7 +39,7 @@ describeShop("The page of translations", (shop) => {
     assert.notInclude((await viewer.get(path)).text, "Show changes")
   })
 
-  it("has operations of the API with what is missing", async () => {
+  it("has operations of the API with missing translations", async () => {
     const strings = await shop.manage("GET", `${management}?locales=fr&format=xliff`)
     assert.include(strings.text, 'target-language="fr"')
     assert.deepStrictEqual(strings.locales, [{

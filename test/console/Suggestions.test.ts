@@ -43,7 +43,7 @@ describeShop("Pages of suggestions", (shop) => {
     assert.include((await editor.get(template)).text, `href="${template}/suggestions"`)
     const page = (await editor.get(`${template}/suggestions`)).text
     assert.include(page, `<b>tiny &lt;b></b> at <b>${new URL(model.url).host}</b>`)
-    assert.include(page, "Show exactly what is sent")
+    assert.include(page, "Show the whole request")
 
     model.answers(() => new Response("<script>no</script>", { status: 500 }))
     const failed = (await editor.post(`${template}/suggestions`, { instructions: "", base: "", count: "3" })).text

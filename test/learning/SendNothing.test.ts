@@ -98,7 +98,7 @@ describe("a template that may send nothing", () => {
     assert.isBelow(found.calm, 0.02)
   })
 
-  it("weighs outcomes against those of people who get nothing", () => {
+  it("weighs outcomes against the outcomes of people who get nothing", () => {
     const world = {
       calm: {
         a: { conversion: 0.04, negative: 0.0005 },

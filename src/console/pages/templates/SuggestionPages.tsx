@@ -64,7 +64,7 @@ const WhatIsSent = ({ host, message, model }: {
     </ul>
     <p>It never sends names, addresses, ids, fields or other data of a person, and no sample people.</p>
     <details class="why">
-      <summary>Show exactly what is sent</summary>
+      <summary>Show the whole request</summary>
       <pre tabIndex={0}>{message}</pre>
     </details>
   </>

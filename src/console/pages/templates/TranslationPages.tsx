@@ -219,7 +219,7 @@ const exported = Effect.fnUntraced(function* (visit: Pick<Visit, "org" | "params
   const { faults, tags } = localesIn(given)
   const format = translationFormats.find((one) => one === visit.query.get("format")) ?? "csv"
   const strings = faults.length > 0 ? undefined : exportStrings(template, tags, format)
-  // The page shows what is wrong.
+  // The page shows the faults.
   if (strings === undefined || Result.isFailure(strings)) {
     return HttpServerResponse.redirect(`${at(visit, template)}?${new URLSearchParams({ locales: given })}`)
   }
