@@ -119,8 +119,37 @@ const sign = (folder: string, key: string) => {
   execFileSync("ssh-keygen", ["-Y", "sign", "-q", "-n", "parlance", "-f", key, join(folder, "SHA256SUMS")])
 }
 
-/** Writes all artifacts with their checksums into `folder`, and their signature if `key` names the file of a key. */
-export const packageInto = async (folder: string, key?: string): Promise<ReadonlyArray<string>> => {
+/**
+ * Builds the image for amd64 and arm64 as one archive of the Open Container Initiative. Does nothing where Docker has no
+ * BuildKit. Times in the image are the time of the commit.
+ */
+export const buildImage = (folder: string, name: string) => {
+  if (spawnSync("docker", ["buildx", "version"]).status !== 0) {
+    console.error(
+      "The image was not built, because this machine has no docker buildx. The archive of its files is complete.",
+    )
+    return
+  }
+  const output = `type=oci,dest=${join(folder, name)},rewrite-timestamp=true`
+  execFileSync(
+    "docker",
+    ["buildx", "build", "--platform", "linux/amd64,linux/arm64", "--provenance=false", "--output", output, root],
+    { env: { ...process.env, SOURCE_DATE_EPOCH: git("log", "-1", "--format=%ct") }, stdio: "inherit" },
+  )
+}
+
+interface PackageOptions {
+  /** Name of the file of a key with which the checksums are signed. Default: none, and no signature. */
+  readonly key?: string | undefined
+  /** Whether the image is built where Docker has BuildKit. Default: false. */
+  readonly withImage?: boolean
+}
+
+/** Writes all artifacts with their checksums into `folder`. Returns their names. */
+export const packageInto = async (
+  folder: string,
+  { key, withImage = false }: PackageOptions = {},
+): Promise<ReadonlyArray<string>> => {
   const { version } = JSON.parse(textOf("package.json")) as { readonly version: string }
   const commit = git("rev-parse", "HEAD").slice(0, 12) + (git("status", "--porcelain") === "" ? "" : ", changed")
   const artifacts: Artifacts = {
@@ -133,11 +162,14 @@ export const packageInto = async (folder: string, key?: string): Promise<Readonl
   }
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  const names = Object.keys(artifacts).sort()
-  for (const name of names) {
-    writeFileSync(join(folder, name), artifacts[name]!, name.endsWith(".mjs") ? { mode: 0o755 } : {})
+  for (const [name, content] of Object.entries(artifacts)) {
+    writeFileSync(join(folder, name), content, name.endsWith(".mjs") ? { mode: 0o755 } : {})
   }
-  const sums = names.map((name) => `${createHash("sha256").update(artifacts[name]!).digest("hex")}  ${name}\n`)
+  if (withImage) buildImage(folder, `parlance-image-${version}.oci.tar`)
+  const names = readdirSync(folder).sort()
+  const sums = names.map((name) =>
+    `${createHash("sha256").update(readFileSync(join(folder, name))).digest("hex")}  ${name}\n`
+  )
   writeFileSync(join(folder, "SHA256SUMS"), sums.join(""))
   if (key !== undefined) sign(folder, key)
   return names
@@ -161,12 +193,19 @@ const isFreeOfAdvisories = (): boolean => {
   return false
 }
 
+/** Prints the packages of which there are newer versions. */
+const printNewerVersions = () => {
+  const { status, stdout } = spawnSync(process.execPath, ["outdated"], { cwd: root, encoding: "utf8" })
+  if (status === 0 && stdout !== "") console.error(`Newer versions:\n${stdout}`)
+}
+
 if (import.meta.main) {
   if (!isFreeOfAdvisories()) {
     console.error("Update the packages above, then repeat the command.")
     process.exit(1)
   }
   const folder = join(root, "dist")
-  const names = await packageInto(folder, process.env["PACKAGE_SIGNING_KEY"])
+  printNewerVersions()
+  const names = await packageInto(folder, { key: process.env["PACKAGE_SIGNING_KEY"], withImage: true })
   console.log([...names, "SHA256SUMS"].map((name) => `dist/${name}`).join("\n"))
 }

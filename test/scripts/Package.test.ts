@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { parse } from "yaml"
-import { packageInto } from "../../scripts/package.ts"
+import { buildImage, packageInto } from "../../scripts/package.ts"
 import { version } from "../../src/domain/Version.ts"
 import { python } from "../clients/python.ts"
 
@@ -42,7 +42,7 @@ const serveAnswers = async () => {
 beforeAll(async () => {
   const key = join(folder, "key")
   run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", "releases@example.com", "-f", key], folder)
-  await packageInto(dist, key)
+  await packageInto(dist, { key })
   return () => rmSync(folder, { recursive: true, force: true })
 })
 
@@ -126,6 +126,27 @@ describe("the artifacts of a release", () => {
     assert.include(copied, "src")
     run("ls", ["--", ...copied], context)
     run("test", ["-x", "deploy/image/parlance"], context)
+  })
+
+  it("include the image of both architectures where Docker has BuildKit", () => {
+    const target = mkdtempSync(join(folder, "image-"))
+    const calls = join(target, "calls")
+    // Stands in for a Docker with BuildKit, which has no package of Debian 12.
+    writeFileSync(
+      join(target, "docker"),
+      `#!/bin/sh\n[ "$2" = version ] || echo "$SOURCE_DATE_EPOCH $*" >> "${calls}"\n`,
+      { mode: 0o755 },
+    )
+    const path = process.env["PATH"]
+    process.env["PATH"] = `${target}:${path}`
+    onTestFinished(() => void (process.env["PATH"] = path))
+    buildImage(target, "image.oci.tar")
+    assert.match(
+      readFileSync(calls, "utf8"),
+      new RegExp(
+        `^\\d{10} buildx build --platform linux/amd64,linux/arm64 .*type=oci,dest=${join(target, "image.oci.tar")},`,
+      ),
+    )
   })
 
   it("include a bill of the packages that the service installs", () => {
