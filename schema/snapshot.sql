@@ -783,6 +783,24 @@ CREATE INDEX outgoing_webhooks_by_address ON public.outgoing_webhooks USING btre
 CREATE INDEX outgoing_webhooks_by_time ON public.outgoing_webhooks USING btree (org_slug, endpoint_id, created_at, id);
 CREATE INDEX outgoing_webhooks_due ON public.outgoing_webhooks USING btree (org_slug, endpoint_id, due_at) WHERE (state = 'pending'::text);
 
+CREATE TABLE passkeys (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  name text NOT NULL,
+  rp_id text NOT NULL,
+  credential_id text NOT NULL,
+  public_key text NOT NULL,
+  counter bigint NOT NULL,
+  transports text[] NOT NULL,
+  synced boolean NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  last_used_at timestamp with time zone,
+  PRIMARY KEY (id),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+CREATE INDEX passkeys_by_account ON public.passkeys USING btree (account_id);
+CREATE UNIQUE INDEX passkeys_by_credential ON public.passkeys USING btree (credential_id);
+
 CREATE TABLE profiles (
   org_slug text NOT NULL,
   user_id text NOT NULL,
@@ -820,7 +838,7 @@ CREATE TABLE recovery_codes (
   created_at timestamp with time zone NOT NULL,
   used_at timestamp with time zone,
   PRIMARY KEY (account_id, digest),
-  FOREIGN KEY (account_id) REFERENCES second_factors(account_id) ON DELETE CASCADE
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
 );
 
 CREATE TABLE rendering_hours (

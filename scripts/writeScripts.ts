@@ -15,6 +15,7 @@ const sources: Readonly<Record<string, string>> = {
   drafts: "browser/drafts.ts",
   editor: "editor/editor.ts",
   live: "browser/live.ts",
+  passkeys: "browser/passkeys.ts",
   templates: "browser/templates.ts",
 }
 

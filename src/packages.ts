@@ -4,6 +4,7 @@
 import "@effect/platform-node-shared/NodeRuntime"
 import "@effect/sql-pg"
 import "@noble/hashes/hmac.js"
+import "@simplewebauthn/server"
 import "@zxcvbn-ts/language-common"
 import "aws4fetch"
 import "effect"

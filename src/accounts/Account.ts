@@ -30,7 +30,9 @@ export const Account = Schema.Struct({
   name: Schema.String,
   administrator: Schema.Boolean.annotate({ description: "Of the whole installation" }),
   has_password: Schema.Boolean,
-  second_factor: Schema.Boolean.annotate({ description: "Whether sign-in with the password takes a code as well" }),
+  second_factor: Schema.Boolean.annotate({
+    description: "Whether sign-in requires a passkey or a code in addition to the password",
+  }),
   created_at: Schema.String,
 }).annotate({ identifier: "Account" })
 export type Account = typeof Account.Type
@@ -50,7 +52,9 @@ export const Member = Schema.Struct({
   email: Schema.String,
   name: Schema.String,
   role: Role,
-  second_factor: Schema.Boolean.annotate({ description: "Whether sign-in with the password takes a code as well" }),
+  second_factor: Schema.Boolean.annotate({
+    description: "Whether sign-in requires a passkey or a code in addition to the password",
+  }),
   since: Schema.String,
 }).annotate({ identifier: "Member" })
 export type Member = typeof Member.Type
@@ -67,16 +71,27 @@ export const Invitation = Schema.Struct({
 export type Invitation = typeof Invitation.Type
 
 /** The way in which an account was signed in. */
-export const SignInMethod = Schema.Literals(["password", "link", "invitation", "first_run", "openid"])
+export const SignInMethod = Schema.Literals(["password", "link", "invitation", "first_run", "openid", "passkey"])
 export type SignInMethod = typeof SignInMethod.Type
 
-/** The second factor of an account. Times are ISO 8601 UTC. */
+/** The authenticator app and the recovery codes of an account. Times are ISO 8601 UTC. */
 export const SecondFactorState = Schema.Struct({
-  enabled: Schema.Boolean,
+  enabled: Schema.Boolean.annotate({ description: "Whether an authenticator app is set up. Passkeys do not count" }),
   enabled_at: Schema.NullOr(Schema.String),
   recovery_codes_left: Schema.Int,
 }).annotate({ identifier: "SecondFactor" })
 export type SecondFactorState = typeof SecondFactorState.Type
+
+/** A passkey of an account. Times are ISO 8601 UTC. */
+export const Passkey = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  domain: Schema.String.annotate({ description: "Domain of the console at the registration. It works there only" }),
+  synced: Schema.Boolean.annotate({ description: "Whether it can be on several devices of its owner" }),
+  created_at: Schema.String,
+  last_used_at: Schema.NullOr(Schema.String).annotate({ description: "Null before the first sign-in with it" }),
+}).annotate({ identifier: "Passkey" })
+export type Passkey = typeof Passkey.Type
 
 /** A session of an account. */
 export const SessionInfo = Schema.Struct({

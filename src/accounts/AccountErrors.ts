@@ -73,9 +73,12 @@ export class NoPassword extends Schema.TaggedError<NoPassword>()("NoPassword", {
 }
 
 /** A session is not recent enough for the requested action. */
-export class SignInTooOld extends Schema.TaggedError<SignInTooOld>()("SignInTooOld", {}) {
+export class SignInTooOld
+  extends Schema.TaggedError<SignInTooOld>()("SignInTooOld", { to: Schema.Literals(["password", "passkeys"]) }) {
   override get message() {
-    return "Sign in again through the identity provider, then choose the password within 15 minutes."
+    return this.to === "passkeys"
+      ? "Sign out and in again, then change your passkeys within 15 minutes."
+      : "Sign in again through the identity provider, then choose the password within 15 minutes."
   }
 }
 
@@ -107,3 +110,39 @@ export class TooManyAttempts
 
 /** The request is understood, but people may not do this to themselves. */
 export class NotOneself extends Schema.TaggedError<NotOneself>()("NotOneself", { message: Schema.String }) {}
+
+/** Reasons why the response of a passkey is refused, in words. */
+const passkeyRefusals = {
+  malformed: "The browser sent no response of a passkey. Try again, or use another browser.",
+  expired: "The request for the passkey is older than 5 minutes or was used already. Try again.",
+  origin: "The passkey answered for another address than this console's. Open the console at its own address.",
+  unknown: "No account here has this passkey: it may have been removed. Sign in another way, then add it again.",
+  other_account: "The passkey belongs to another account. Use a passkey of the account whose password you entered.",
+  counter: "The counter of the passkey went back, so it may have been copied. Sign in another way and remove it.",
+  invalid: "The passkey could not be verified. Try again, and confirm with your PIN, fingerprint or face.",
+  added: "This passkey has been added already.",
+  too_many: "An account has at most 20 passkeys. Remove one first.",
+} as const
+
+/** The response of a passkey is refused. The message states the reason. */
+export class PasskeyRefused extends Schema.TaggedError<PasskeyRefused>()("PasskeyRefused", {
+  reason: Schema.Literals(Object.keys(passkeyRefusals) as ReadonlyArray<keyof typeof passkeyRefusals>),
+}) {
+  override get message() {
+    return passkeyRefusals[this.reason]
+  }
+}
+
+/** The console has no address that browsers bind passkeys to. */
+export class PasskeysOff extends Schema.TaggedError<PasskeysOff>()("PasskeysOff", {}) {
+  override get message() {
+    return "Passkeys need a console at a domain with https. Set PUBLIC_URL to such an address, then open the console there."
+  }
+}
+
+/** The account has no such passkey. */
+export class PasskeyNotFound extends Schema.TaggedError<PasskeyNotFound>()("PasskeyNotFound", { id: Schema.String }) {
+  override get message() {
+    return `You have no passkey ${JSON.stringify(this.id)}.`
+  }
+}

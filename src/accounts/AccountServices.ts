@@ -9,7 +9,9 @@ import { MemberNames } from "./MemberNames.ts"
 import { Memberships } from "./Memberships.ts"
 import { OneTimeLinks } from "./OneTimeLinks.ts"
 import { OpenId } from "./OpenId.ts"
+import { OwnPasskeys } from "./OwnPasskeys.ts"
 import { OwnSecondFactor } from "./OwnSecondFactor.ts"
+import { Passkeys } from "./Passkeys.ts"
 import { SecondFactors } from "./SecondFactors.ts"
 import { SecurityLog } from "./SecurityLog.ts"
 import { SessionCookie } from "./SessionCookie.ts"
@@ -19,7 +21,7 @@ import { SignIn } from "./SignIn.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 
 /** All services for people who work in the console. Requires a migrated store. */
-export const layer = Layer.mergeAll(OwnSecondFactor.layer, ForgottenPasswords.layer).pipe(
+export const layer = Layer.mergeAll(OwnPasskeys.layer, OwnSecondFactor.layer, ForgottenPasswords.layer).pipe(
   Layer.provideMerge(SignIn.layer),
   Layer.provideMerge(Devices.layer),
   Layer.provideMerge(Layer.mergeAll(
@@ -31,6 +33,7 @@ export const layer = Layer.mergeAll(OwnSecondFactor.layer, ForgottenPasswords.la
     Memberships.layer,
     OneTimeLinks.layer,
     OpenId.layer,
+    Passkeys.layer,
     SecondFactors.layer,
     SecurityLog.layer,
     SessionCookie.layer,

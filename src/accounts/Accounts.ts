@@ -8,6 +8,7 @@ import { tell } from "../store/ChangeTrail.ts"
 import { type Account, type AccountInput, normalizeEmail } from "./Account.ts"
 import { AccountNotFound, EmailTaken } from "./AccountErrors.ts"
 import * as Passwords from "./Passwords.ts"
+import { removeAllOf, secondFactorColumn } from "./RecoveryCodes.ts"
 
 interface Row {
   readonly id: string
@@ -85,7 +86,7 @@ export class Accounts extends Context.Service<Accounts, {
   /** Returns the person who chose the password. Null if unknown, undefined without a password. */
   readonly passwordOrigin: (id: string) => Effect.Effect<PasswordOrigin | null | undefined>
   /**
-   * Removes a password that is not the owner's own, together with the second factor set up with it, links to choose
+   * Removes a password that is not the owner's own, together with the second factors set up with it, links to choose
    * another password, and every session that did not begin at the identity provider. Returns whether there was such a
    * password.
    */
@@ -112,8 +113,7 @@ export class Accounts extends Context.Service<Accounts, {
         }
       })
 
-      const columns = sql`a.*, EXISTS (
-        SELECT FROM second_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS second_factor`
+      const columns = sql`a.*, ${secondFactorColumn(sql)}`
 
       const create = Effect.fn("Accounts.create")(function* (
         input: AccountInput,
@@ -197,7 +197,7 @@ export class Accounts extends Context.Service<Accounts, {
             WHERE a.id = ${id} AND a.password IS NOT NULL AND a.password_origin IS DISTINCT FROM 'own' RETURNING a.id`
           if (rows.length === 0) return false
           yield* sql`DELETE FROM sessions s WHERE s.account_id = ${id} AND s.method IS DISTINCT FROM 'openid'`
-          yield* sql`DELETE FROM second_factors f WHERE f.account_id = ${id}`
+          yield* removeAllOf(sql, id)
           yield* sql`DELETE FROM one_time_links l WHERE l.account_id = ${id}`
           return true
         })))

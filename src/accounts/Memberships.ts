@@ -6,6 +6,7 @@ import { existingOrganization } from "../organizations/Existing.ts"
 import type { Member, Role } from "./Account.ts"
 import { AccountNotFound, NotOneself } from "./AccountErrors.ts"
 import type { Actor } from "./Actor.ts"
+import { secondFactorColumn } from "./RecoveryCodes.ts"
 
 interface Row {
   readonly accountId: string
@@ -54,8 +55,7 @@ export class Memberships extends Context.Service<Memberships, {
 
       const existing = (org: OrgSlug) => Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
 
-      const secondFactor = sql`EXISTS (
-        SELECT FROM second_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS second_factor`
+      const secondFactor = secondFactorColumn(sql)
 
       const members = (org: OrgSlug) =>
         Effect.orDie(sql<Row>`

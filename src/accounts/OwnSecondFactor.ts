@@ -70,7 +70,7 @@ export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
     client: Client,
   ) => Effect.Effect<ReadonlyArray<string>, PasswordRefused | CodeRefused>
   /**
-   * Removes the second factor of an account, on behalf of an administrator, and ends the account's sessions. Fails with
+   * Removes the authenticator app and the passkeys of an account, on behalf of an administrator, and ends the account's sessions. Fails with
    * `AccountNotFound` for an unknown account and `SecondFactorOff` if there is no second factor to use or confirm.
    */
   readonly reset: (accountId: string) => Effect.Effect<void, AccountNotFound | SecondFactorOff>
@@ -110,7 +110,7 @@ export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
         ),
         reset: Effect.fn("OwnSecondFactor.reset")(function* (accountId) {
           const { id } = yield* accounts.get(accountId)
-          if (!(yield* factors.remove(id))) return yield* new SecondFactorOff()
+          if (!(yield* factors.removeAll(id))) return yield* new SecondFactorOff()
           yield* sessions.revokeAll(id)
         }),
       })

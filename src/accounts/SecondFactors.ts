@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../store/SecretBox.ts"
 import type { Account, SecondFactorState } from "./Account.ts"
 import { SecondFactorOff, SecondFactorOn, WrongCode } from "./AccountErrors.ts"
+import { dropUnneeded, isOnWith, removeAllOf, writeRecoveryCodes } from "./RecoveryCodes.ts"
 import * as Totp from "./Totp.ts"
 
 interface Row {
@@ -24,19 +25,8 @@ const readRow = (sql: SqlClient.SqlClient, accountId: string) =>
     ([row]) => row,
   )
 
-/** Replaces the recovery codes of an account. Returns the new codes. */
-const writeRecoveryCodes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string, now: Date) {
-  const codes = Array.from({ length: Totp.recoveryCodeCount }, Totp.makeRecoveryCode)
-  const digests = codes.map((code) => Totp.recoveryDigest(accountId, code)!)
-  yield* sql`DELETE FROM recovery_codes r WHERE r.account_id = ${accountId}`
-  yield* sql`
-    INSERT INTO recovery_codes (account_id, digest, created_at)
-    SELECT ${accountId}, d.digest, ${now} FROM unnest(${digests}::text[]) AS d(digest)`
-  return codes
-})
-
 /**
- * Second factors: codes of an authenticator app (TOTP) and recovery codes. The secret is sealed with `SECRET_KEY`,
+ * Codes of an authenticator app (TOTP) and recovery codes, which work for accounts with an app or passkeys. The secret is sealed with `SECRET_KEY`,
  * recovery codes are stored as digests, and no code works twice. `SignInLimits` limits attempts.
  */
 export class SecondFactors extends Context.Service<SecondFactors, {
@@ -76,8 +66,13 @@ export class SecondFactors extends Context.Service<SecondFactors, {
    * use or confirm.
    */
   readonly renewRecoveryCodes: (accountId: string) => Effect.Effect<ReadonlyArray<string>, SecondFactorOff>
-  /** Turns the second factor off. Returns whether there was one, confirmed or not. */
-  readonly remove: (accountId: string) => Effect.Effect<boolean>
+  /** Removes the authenticator app. Recovery codes stay if the account has passkeys. */
+  readonly remove: (accountId: string) => Effect.Effect<void>
+  /**
+   * Removes the authenticator app, all passkeys and the recovery codes. Returns whether there was a second factor,
+   * confirmed or not.
+   */
+  readonly removeAll: (accountId: string) => Effect.Effect<boolean>
   /** Fails with `NoSecretKey` if secrets cannot be stored, because then second factors cannot be set up. */
   readonly canStore: Effect.Effect<void, NoSecretKey | SecretFileFaulty>
 }>()("parlance/accounts/SecondFactors") {
@@ -90,14 +85,19 @@ export class SecondFactors extends Context.Service<SecondFactors, {
       const opened = (accountId: string, { secret }: Row) =>
         Effect.map(box.open(purposeOf(accountId), secret), Redacted.value)
 
+      const isOn = (accountId: string) => Effect.orDie(isOnWith(sql, accountId))
+
       const state = Effect.fn("SecondFactors.state")(function* (accountId: string) {
-        const [row] = yield* Effect.orDie(sql<{ confirmedAt: Date; left: number }>`
-          SELECT f.confirmed_at, (SELECT count(*)::int FROM recovery_codes r
-            WHERE r.account_id = f.account_id AND r.used_at IS NULL) AS left
-          FROM second_factors f WHERE f.account_id = ${accountId} AND f.confirmed_at IS NOT NULL`)
-        return row === undefined
-          ? { enabled: false, enabled_at: null, recovery_codes_left: 0 }
-          : { enabled: true, enabled_at: row.confirmedAt.toISOString(), recovery_codes_left: row.left }
+        const [row] = yield* Effect.orDie(sql<{ confirmedAt: Date | null; left: number }>`
+          SELECT (SELECT f.confirmed_at FROM second_factors f WHERE f.account_id = ${accountId}) AS confirmed_at,
+            (SELECT count(*)::int FROM recovery_codes r
+              WHERE r.account_id = ${accountId} AND r.used_at IS NULL) AS left`)
+        const { confirmedAt, left } = row!
+        return {
+          enabled: confirmedAt !== null,
+          enabled_at: confirmedAt?.toISOString() ?? null,
+          recovery_codes_left: left,
+        }
       })
 
       const begin = Effect.fn("SecondFactors.begin")(function* ({ email, id }: Pick<Account, "id" | "email">) {
@@ -143,11 +143,12 @@ export class SecondFactors extends Context.Service<SecondFactors, {
       })
 
       const check = Effect.fn("SecondFactors.check")(function* (accountId: string, code: string) {
-        const row = yield* readRow(sql, accountId)
-        if (row === undefined || row.confirmedAt === null) return yield* new SecondFactorOff()
+        if (!(yield* isOn(accountId))) return yield* new SecondFactorOff()
         // Checked before the secret is decrypted, because recovery codes work even if SECRET_KEY has been lost.
         const digest = Totp.recoveryDigest(accountId, code)
         if (digest !== undefined) return yield* checkRecovery(accountId, digest)
+        const row = yield* readRow(sql, accountId)
+        if (row === undefined || row.confirmedAt === null) return yield* new WrongCode()
         const now = yield* DateTime.nowAsDate
         const step = Totp.stepOf(yield* opened(accountId, row), code, now.getTime(), row.lastStep ?? undefined)
         if (step === undefined) return yield* new WrongCode()
@@ -165,16 +166,18 @@ export class SecondFactors extends Context.Service<SecondFactors, {
         confirm,
         check,
         renewRecoveryCodes: Effect.fn("SecondFactors.renewRecoveryCodes")(function* (accountId: string) {
-          const row = yield* readRow(sql, accountId)
-          if (row === undefined || row.confirmedAt === null) return yield* new SecondFactorOff()
+          if (!(yield* isOn(accountId))) return yield* new SecondFactorOff()
           const now = yield* DateTime.nowAsDate
           return yield* Effect.orDie(sql.withTransaction(writeRecoveryCodes(sql, accountId, now)))
         }),
         remove: Effect.fn("SecondFactors.remove")((accountId: string) =>
-          Effect.map(
-            Effect.orDie(sql`DELETE FROM second_factors f WHERE f.account_id = ${accountId} RETURNING f.account_id`),
-            (rows) => rows.length > 0,
-          )
+          Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+            yield* sql`DELETE FROM second_factors f WHERE f.account_id = ${accountId}`
+            yield* dropUnneeded(sql, accountId)
+          })))
+        ),
+        removeAll: Effect.fn("SecondFactors.removeAll")((accountId: string) =>
+          Effect.orDie(sql.withTransaction(removeAllOf(sql, accountId)))
         ),
         canStore: Effect.asVoid(box.seal("second factor", Redacted.make("try"))),
       })

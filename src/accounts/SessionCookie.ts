@@ -1,9 +1,11 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Cookies, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Settings } from "../settings/Settings.ts"
+import { PasskeysOff } from "./AccountErrors.ts"
 import { knownMillis } from "./Devices.ts"
 import { absoluteMillis, type Client } from "./Sessions.ts"
 import type { Entered } from "./SignIn.ts"
+import { type Site, siteOf } from "./WebAuthn.ts"
 
 /** Adds texts of `Set-Cookie` to a response. */
 export const withCookies = (
@@ -40,6 +42,8 @@ export class SessionCookie extends Context.Service<SessionCookie, {
    * the end.
    */
   readonly originOf: (request: Request) => string
+  /** Returns the site of that URL, to which passkeys belong. Fails with `PasskeysOff` if browsers accept none there. */
+  readonly siteOf: (request: Request) => Effect.Effect<Site, PasskeysOff>
 }>()("parlance/accounts/SessionCookie") {
   static readonly layer = Layer.effect(
     SessionCookie,
@@ -51,6 +55,11 @@ export class SessionCookie extends Context.Service<SessionCookie, {
       const deviceName = `${prefix}parlance_device`
       const pendingName = `${prefix}parlance_pending`
       const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`
+      const originOf = ({ headers }: Request) =>
+        publicUrl === undefined
+          // Such a header is only present if it comes from a trusted proxy (see TrustedProxies).
+          ? `${headers["x-forwarded-proto"] === "https" ? "https" : "http"}://${headers["host"] ?? "127.0.0.1"}`
+          : publicUrl.href.replace(/\/$/, "")
       return SessionCookie.of({
         attributes,
         read: (request) => request.cookies[name],
@@ -78,11 +87,11 @@ export class SessionCookie extends Context.Service<SessionCookie, {
             return false
           }
         },
-        originOf: ({ headers }) =>
-          publicUrl === undefined
-            // Such a header is only present if it comes from a trusted proxy (see TrustedProxies).
-            ? `${headers["x-forwarded-proto"] === "https" ? "https" : "http"}://${headers["host"] ?? "127.0.0.1"}`
-            : publicUrl.href.replace(/\/$/, ""),
+        originOf,
+        siteOf: (request) => {
+          const site = siteOf(originOf(request))
+          return site === undefined ? new PasskeysOff() : Effect.succeed(site)
+        },
       })
     }),
   )

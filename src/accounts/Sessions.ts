@@ -5,6 +5,7 @@ import { type OrgSlug, randomId } from "../domain/Ids.ts"
 import type { Account, Role, SessionInfo, SignInMethod } from "./Account.ts"
 import { SessionNotFound } from "./AccountErrors.ts"
 import { csrfTokenOf } from "./CsrfToken.ts"
+import { secondFactorColumn } from "./RecoveryCodes.ts"
 import * as Tokens from "./Tokens.ts"
 
 /** Time without use after which a session ends. Unit: milliseconds. */
@@ -81,6 +82,8 @@ export class Sessions extends Context.Service<Sessions, {
   readonly start: (accountId: string, client: Client, beginning: Beginning) => Effect.Effect<string | undefined>
   /** Returns the account of a token. Undefined for a token that is unknown, ended, idle for 12 hours or 30 days old. */
   readonly resolve: (token: string) => Effect.Effect<SignedIn | undefined>
+  /** Counts a session as begun now by a passkey, because its person has just used one. */
+  readonly renew: (id: string) => Effect.Effect<void>
   /** Ends the token's session, if it exists. */
   readonly end: (token: string) => Effect.Effect<void>
   /** Returns an account's live sessions, last used first. */
@@ -124,7 +127,7 @@ export class Sessions extends Context.Service<Sessions, {
         const now = yield* DateTime.nowAsDate
         const [row] = yield* Effect.orDie(sql<SignedInRow>`
           SELECT s.id, s.account_id, s.last_seen_at, s.method, s.created_at, a.email, a.name, a.administrator,
-            EXISTS (SELECT FROM second_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS second_factor,
+            ${secondFactorColumn(sql)},
             ARRAY(SELECT o.slug FROM ${
           sql.literal(organizationRows("require_second_factor"))
         } WHERE o.require_second_factor) AS requiring,
@@ -179,6 +182,10 @@ export class Sessions extends Context.Service<Sessions, {
       return Sessions.of({
         start,
         resolve,
+        renew: Effect.fn("Sessions.renew")(function* (id: string) {
+          const now = yield* DateTime.nowAsDate
+          yield* Effect.orDie(sql`UPDATE sessions s SET created_at = ${now}, method = 'passkey' WHERE s.id = ${id}`)
+        }),
         end: Effect.fn("Sessions.end")((token: string) =>
           Effect.asVoid(Effect.orDie(sql`DELETE FROM sessions s WHERE s.digest = ${Tokens.digest(token)}`))
         ),

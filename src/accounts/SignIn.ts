@@ -1,3 +1,4 @@
+import type { PublicKeyCredentialRequestOptionsJSON } from "@simplewebauthn/server"
 import { Context, DateTime, Effect, Layer } from "effect"
 import { InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
@@ -8,6 +9,7 @@ import {
   LinkSpent,
   NoPassword,
   NotInvited,
+  PasskeyRefused,
   type SecondFactorOff,
   SignInExpired,
   SignInTooOld,
@@ -19,6 +21,7 @@ import { Accounts, type PasswordOrigin } from "./Accounts.ts"
 import { Devices } from "./Devices.ts"
 import { Invitations } from "./Invitations.ts"
 import { OneTimeLinks } from "./OneTimeLinks.ts"
+import { Passkeys } from "./Passkeys.ts"
 import * as Passwords from "./Passwords.ts"
 import { type Proof, SecondFactors } from "./SecondFactors.ts"
 import { SecurityLog } from "./SecurityLog.ts"
@@ -26,6 +29,7 @@ import type { Reason } from "./SecurityTally.ts"
 import { type Beginning, type Client, Sessions, type SignedIn } from "./Sessions.ts"
 import { Signatures } from "./Signatures.ts"
 import { SignInLimits } from "./SignInLimits.ts"
+import type { Site } from "./WebAuthn.ts"
 
 /** An account that is signed in now. */
 export interface Entered {
@@ -41,7 +45,7 @@ export interface Entered {
 export interface CodeAsked {
   readonly kind: "code"
   readonly account: Account
-  /** Value for a cookie. The code must follow with it within ten minutes. */
+  /** Value for a cookie. The code or passkey must follow with it within ten minutes. */
   readonly pending: string
 }
 
@@ -56,8 +60,11 @@ interface Vouched {
 /** Timeout of the second factor. Unit: milliseconds. */
 const pendingMillis = 10 * 60_000
 
-/** Maximum age of a sign-in at the identity provider that permits choosing a password. Unit: milliseconds. */
-const recentMillis = 15 * 60_000
+/**
+ * Maximum age of a sign-in at the identity provider that permits choosing a password, and of a sign-in that permits
+ * changing passkeys. Unit: milliseconds.
+ */
+export const recentMillis = 15 * 60_000
 
 const pendingPurpose = "pending sign-in"
 
@@ -146,9 +153,50 @@ const makeEntry = ({ accounts, devices, log, sessions, signatures }: {
   return { askCode, enter, readPending }
 }
 
+/** Signs in with passkeys within the limits of attempts. */
+const makePasskeys = ({ accounts, entry: { enter, readPending }, limits, log, passkeys }: {
+  readonly accounts: Accounts["Service"]
+  readonly entry: ReturnType<typeof makeEntry>
+  readonly limits: SignInLimits["Service"]
+  readonly log: SecurityLog["Service"]
+  readonly passkeys: Passkeys["Service"]
+}) => {
+  const awaiting = Effect.fn("SignIn.awaiting")((pending: string) =>
+    Effect.map(readPending(pending), ({ account }) => account)
+  )
+
+  const beginPasskey = Effect.fn("SignIn.beginPasskey")(function* (site: Site, client: Client, pending?: string) {
+    const account = pending === undefined ? undefined : yield* awaiting(pending)
+    const { address } = client
+    yield* Effect.tapError(
+      limits.attemptPasskey(address),
+      () => Effect.sync(() => log.refusedSignIn("locked_out", { email: account?.email ?? "", address })),
+    )
+    return yield* passkeys.beginUse(site, account?.id)
+  })
+
+  const withPasskey = Effect.fn("SignIn.withPasskey")(
+    function* (site: Site, response: string, client: Client, pending?: string) {
+      const first = pending === undefined ? undefined : yield* readPending(pending)
+      const { address } = client
+      const id = yield* Effect.tapError(
+        passkeys.use(site, response, first?.account.id),
+        () => Effect.sync(() => log.refusedSignIn("bad_passkey", { email: first?.account.email ?? "", address })),
+      )
+      yield* limits.succeededPasskey(address)
+      const account = yield* Effect.mapError(accounts.get(id), () => new PasskeyRefused({ reason: "unknown" }))
+      const entered = first === undefined
+        ? yield* enter(account, client, { method: "passkey" })
+        : yield* enter(account, client, first.beginning, { second_factor: "passkey" })
+      return entered ?? (yield* new SignInExpired())
+    },
+  )
+  return { awaiting, beginPasskey, withPasskey }
+}
+
 /**
  * The ways to sign in, and to change passwords and second factors. The security log records sign-ins and refused ones.
- * A session of an account with a second factor begins only after a code. A sign-in through the identity provider needs
+ * A session of an account with a second factor begins only after a code or a passkey. A sign-in through the identity provider needs
  * no code, because the provider is responsible for second factors.
  */
 export class SignIn extends Context.Service<SignIn, {
@@ -205,6 +253,31 @@ export class SignIn extends Context.Service<SignIn, {
     },
     NotInvited
   >
+  /**
+   * Returns the account whose password was right, which awaits its second factor. Fails with `SignInExpired` if the
+   * sign-in has expired.
+   */
+  readonly awaiting: (pending: string) => Effect.Effect<Account, SignInExpired>
+  /**
+   * Returns the options for a passkey: any one, or with `pending` one of the account that awaits its second factor.
+   * Counts as an attempt. Fails with `SignInExpired` if the sign-in has expired, and `TooManyAttempts` after too many
+   * attempts.
+   */
+  readonly beginPasskey: (
+    site: Site,
+    client: Client,
+    pending?: string,
+  ) => Effect.Effect<PublicKeyCredentialRequestOptionsJSON, SignInExpired | TooManyAttempts>
+  /**
+   * Signs in by a passkey, alone or with `pending` as the second factor after a password. Fails with `PasskeyRefused`
+   * if the passkey is not accepted, and `SignInExpired` if the sign-in has expired.
+   */
+  readonly withPasskey: (
+    site: Site,
+    response: string,
+    client: Client,
+    pending?: string,
+  ) => Effect.Effect<Entered, PasskeyRefused | SignInExpired>
   /** Signs in to an account that its holder has just created. */
   readonly asNew: (account: Account, method: "first_run" | "invitation", client: Client) => Effect.Effect<Entered>
   /**
@@ -254,11 +327,13 @@ export class SignIn extends Context.Service<SignIn, {
       const limits = yield* SignInLimits
       const log = yield* SecurityLog
       const factors = yield* SecondFactors
+      const passkeys = yield* Passkeys
       const signatures = yield* Signatures
 
       const { compare, deviceOf } = makeCompare({ accounts, devices, limits, log })
 
-      const { askCode, enter, readPending } = makeEntry({ accounts, devices, log, sessions, signatures })
+      const entry = makeEntry({ accounts, devices, log, sessions, signatures })
+      const { askCode, enter, readPending } = entry
 
       const checkCode = Effect.fnUntraced(function* (
         { email, id }: Pick<Account, "id" | "email">,
@@ -335,6 +410,8 @@ export class SignIn extends Context.Service<SignIn, {
         },
       )
 
+      const { awaiting, beginPasskey, withPasskey } = makePasskeys({ accounts, entry, limits, log, passkeys })
+
       const confirmPassword = Effect.fn("SignIn.confirmPassword")(
         function* ({ account }: SignedIn, password: string, client: Client) {
           if ((yield* accounts.passwordOrigin(account.id)) === undefined) return yield* new NoPassword()
@@ -349,7 +426,9 @@ export class SignIn extends Context.Service<SignIn, {
           if (before !== undefined) yield* compare(email, current, client)
           else {
             const now = (yield* DateTime.nowAsDate).getTime()
-            if (method !== "openid" || now - startedMillis > recentMillis) return yield* new SignInTooOld()
+            if (method !== "openid" || now - startedMillis > recentMillis) {
+              return yield* new SignInTooOld({ to: "password" })
+            }
           }
           const passwordSetAt = yield* accounts.setPassword(id, next, originAfter(before, session))
           yield* sessions.revokeAll(id)
@@ -364,6 +443,9 @@ export class SignIn extends Context.Service<SignIn, {
         withCode,
         withLink,
         withIdentity,
+        awaiting,
+        beginPasskey,
+        withPasskey,
         asNew: Effect.fn("SignIn.asNew")((account: Account, method: "first_run" | "invitation", client: Client) =>
           Effect.flatMap(
             enter(account, client, { method }),

@@ -10,7 +10,7 @@ import { TooManyAttempts } from "./AccountErrors.ts"
  * Maximum numbers of attempts within a window.
  *
  * - `pair`: at one account from one network, so that a stranger locks out only their own network;
- * - `network`: at all accounts from one network, which many people may share;
+ * - `network`: at all accounts from one network, with passwords or passkeys, which many people may share;
  * - `account`: at one account from all networks, which bounds an attack from many addresses;
  * - `device`: at one account from a device that signed in to it before, to which no other limit applies;
  * - `reset` and `resetNetwork`: requests for a mail with a link to choose a new password, for one address and from one
@@ -120,6 +120,10 @@ export class SignInLimits extends Context.Service<SignInLimits, {
    * too many requests.
    */
   readonly attemptReset: (attempt: Omit<Attempt, "device">) => Effect.Effect<void, TooManyAttempts>
+  /** Counts a request for a passkey, together with passwords. Fails with `TooManyAttempts` after too many attempts. */
+  readonly attemptPasskey: (address: string) => Effect.Effect<void, TooManyAttempts>
+  /** Removes the attempt of a right passkey. */
+  readonly succeededPasskey: (address: string) => Effect.Effect<void>
   /**
    * Removes all attempts at the account from the network of an attempt with the right password, or from its device if
    * that is known. Removes only this attempt from the other limits.
@@ -212,6 +216,12 @@ export class SignInLimits extends Context.Service<SignInLimits, {
           const [first, second] = resetSubjectsOf(attempt)
           return count(first, second)
         }),
+        attemptPasskey: Effect.fn("SignInLimits.attemptPasskey")((address: string) =>
+          count([subject("network", networkOf(address))], [])
+        ),
+        succeededPasskey: Effect.fn("SignInLimits.succeededPasskey")((address: string) =>
+          takeBack([subject("network", networkOf(address))])
+        ),
         succeeded: Effect.fn("SignInLimits.succeeded")(function* (attempt: Attempt) {
           const { first: [own, ...first], second } = subjectsOf(attempt)
           yield* forgetSubjects([own!])

@@ -26,6 +26,7 @@ import { KeysGroup, OrganizationsGroup } from "./organizations/OrganizationsApi.
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./results/ResultsApi.ts"
 import { NotificationsGroup } from "./notifications/NotificationsApi.ts"
+import { PasskeysGroup } from "./accounts/PasskeysApi.ts"
 import { SecondFactorGroup } from "./accounts/SecondFactorApi.ts"
 import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
@@ -391,6 +392,7 @@ const servedGroups = [
   SandboxGroup,
   AccountsGroup,
   SecondFactorGroup,
+  PasskeysGroup,
   NotificationsGroup,
   OperationsGroup,
 ] as const

@@ -89,7 +89,7 @@ export const accountCommand = commandGroup("account", "Accounts of the console",
       `With this link ${email} chooses a new password, once, until ${expires_at}:\n\n${link}${mailedText(mailed)}`
     ),
 
-  "reset-second-factor": confirmed("Remove the second factor of a person who has lost the authenticator app", {
+  "reset-second-factor": confirmed("Remove the authenticator app and the passkeys of a person who has lost them", {
     confirms: "Confirm that the owner of the account asked for this",
     consequences:
       "Without a second factor, the password alone signs in to the account. Make sure that its owner asked for this, " +

@@ -28,6 +28,7 @@ const drafts = load("js", "drafts")
 const comments = load("js", "comments")
 const live = load("js", "live")
 const charts = load("js", "charts")
+const passkeys = load("js", "passkeys")
 const icon = load("svg", "icon")
 
 /** Where the stylesheet, the scripts and the icon are. */
@@ -40,16 +41,19 @@ export const assets = {
   comments: comments.path,
   live: live.path,
   charts: charts.path,
+  passkeys: passkeys.path,
   icon: icon.path,
 }
 
 /** Serves them, and leads browsers that ask for `/favicon.ico` to the icon. */
 export const layer = Layer.merge(
   HttpRouter.addAll(
-    [stylesheet, script, templates, editor, drafts, comments, live, charts, icon].map(({ path, text, type }) => {
-      const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
-      return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
-    }),
+    [stylesheet, script, templates, editor, drafts, comments, live, charts, passkeys, icon].map(
+      ({ path, text, type }) => {
+        const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
+        return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
+      },
+    ),
   ),
   HttpRouter.add("GET", "/favicon.ico", HttpServerResponse.redirect(icon.path)),
 )

@@ -11,6 +11,8 @@ import * as NotFoundPages from "./pages/NotFoundPages.tsx"
 import * as DeliveryPages from "./pages/delivery/DeliveryPages.tsx"
 import * as OrganizationPages from "./pages/OrganizationPages.tsx"
 import * as OverviewPage from "./pages/OverviewPage.tsx"
+import * as PasskeyPages from "./pages/PasskeyPages.tsx"
+import * as PasskeySignInPages from "./pages/PasskeySignInPages.tsx"
 import * as SecondFactorPages from "./pages/SecondFactorPages.tsx"
 import * as SettingsPages from "./pages/SettingsPages.tsx"
 import * as SuggestionSettingsPages from "./pages/SuggestionSettingsPages.tsx"
@@ -49,6 +51,8 @@ export const layer = Layer.mergeAll(
   SignedInPages.layer,
   ForgotPages.layer,
   SecondFactorPages.layer,
+  PasskeyPages.layer,
+  PasskeySignInPages.layer,
   OrganizationPages.layer,
   SettingsPages.layer,
   SuggestionSettingsPages.layer,

@@ -47,6 +47,9 @@ export const flashes: Readonly<Record<string, string>> = {
   "note-saved": "The message to reviewers has been saved.",
   "notifications-read": "Marked as read.",
   "organization-created": "The organization has been created.",
+  "passkey-added": "The passkey has been added. Your other sessions have been ended.",
+  "passkey-removed": "The passkey has been removed.",
+  "passkey-renamed": "The passkey has been renamed.",
   "password-changed": "Your password has been changed. Every other session has been ended.",
   "password-removed":
     "This account had a password that you may not have chosen, so it was removed and its sessions were ended. To " +

@@ -105,14 +105,14 @@ const themeOf = (request: Request): Theme => {
 const pathOf = (request: Request) => request.url.split("?", 1)[0]!
 
 /** Answers a page without navigation. */
-export const alone = (request: Request, { body, status = 200, title }: View) =>
+export const alone = (request: Request, { body, status = 200, title, ...needs }: View) =>
   HttpServerResponse.text(
     toHtml(
       <Document title={title} theme={themeOf(request)}>
         <Alone>{body}</Alone>
       </Document>,
     ),
-    { status, contentType: "text/html; charset=utf-8", headers },
+    { status, contentType: "text/html; charset=utf-8", headers: headersOf(needs) },
   )
 
 /** Answers with a page that keeps the fields of a form until the account that wrote them has signed in. */

@@ -99,6 +99,24 @@ export const passwordLetter = ({ isAsked, url }: { readonly isAsked: boolean; re
     foot: [unexpected],
   })
 
+/** A mail to the owner of an account that has a new passkey. */
+export const passkeyLetter = ({ name, url }: { readonly name: string; readonly url: string }): Letter =>
+  letterOf({
+    subject: "New passkey for Parlance",
+    parts: [
+      {
+        paragraph: `The passkey ${
+          JSON.stringify(name)
+        } was added to your account on Parlance. It signs in without a password.`,
+      },
+      { label: "Your passkeys", url },
+      {
+        paragraph:
+          "If you did not add it, remove it there, change your password, and tell an administrator of your installation.",
+      },
+    ],
+  })
+
 /** A mail to a person who requested a new password, but whose account signs in at an identity provider. */
 export const providerLetter = ({ provider, url }: { readonly provider: string; readonly url: string }): Letter =>
   letterOf({

@@ -8,9 +8,16 @@ import type { Letter } from "./Letters.ts"
 import * as Json from "../json/Json.ts"
 
 /** The kind of a mail. The link of a `forgotten` mail is created when it is sent. */
-type MailKind = "invitation" | "password" | "forgotten" | "notification" | "report"
+type MailKind = "invitation" | "password" | "passkey" | "forgotten" | "notification" | "report"
 /** Kinds of mails of the service itself. */
-export const mailKinds: ReadonlyArray<MailKind> = ["invitation", "password", "forgotten", "notification", "report"]
+export const mailKinds: ReadonlyArray<MailKind> = [
+  "invitation",
+  "password",
+  "passkey",
+  "forgotten",
+  "notification",
+  "report",
+]
 
 /** Duration of the lease of a mail. Unit: seconds. */
 const leaseSeconds = 120

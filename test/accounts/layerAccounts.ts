@@ -6,7 +6,9 @@ import { Invitations } from "../../src/accounts/Invitations.ts"
 import { Memberships } from "../../src/accounts/Memberships.ts"
 import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
 import { OrganizationChanges } from "../../src/accounts/OrganizationChanges.ts"
+import { OwnPasskeys } from "../../src/accounts/OwnPasskeys.ts"
 import { OwnSecondFactor } from "../../src/accounts/OwnSecondFactor.ts"
+import { Passkeys } from "../../src/accounts/Passkeys.ts"
 import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { SecondFactors } from "../../src/accounts/SecondFactors.ts"
 import { SecurityLog } from "../../src/accounts/SecurityLog.ts"
@@ -23,7 +25,7 @@ import { Changes } from "../../src/organizations/Changes.ts"
 export const cheap = { logN: 10, r: 8, p: 1 }
 
 /** Everything about accounts, over a migrated store. */
-export const layerAccounts = Layer.mergeAll(OwnSecondFactor.layer, OrganizationChanges.layer).pipe(
+export const layerAccounts = Layer.mergeAll(OwnPasskeys.layer, OwnSecondFactor.layer, OrganizationChanges.layer).pipe(
   Layer.provideMerge(SignIn.layer),
   Layer.provideMerge(Devices.layer),
   Layer.provideMerge(Layer.mergeAll(
@@ -32,6 +34,7 @@ export const layerAccounts = Layer.mergeAll(OwnSecondFactor.layer, OrganizationC
     Invitations.layer,
     Memberships.layer,
     OneTimeLinks.layer,
+    Passkeys.layer,
     SecondFactors.layer,
     SecurityLog.layer,
     Sessions.layer,

@@ -115,4 +115,84 @@ describeInBrowser("The second factor in a browser", startWith(), (tried) => {
       await check(page, "second-factor/members")
     })
   })
+
+  it("is a passkey, which also signs in alone", async () => {
+    const origin = tried.service().url.replace("127.0.0.1", "localhost")
+    await inEveryLook(async (context, check) => {
+      const email = await administrator("passkey@example.com")
+      const page = await context.newPage()
+      const device = await context.newCDPSession(page)
+      await device.send("WebAuthn.enable")
+      const { authenticatorId } = await device.send("WebAuthn.addVirtualAuthenticator", {
+        options: {
+          protocol: "ctap2",
+          transport: "internal",
+          hasResidentKey: true,
+          hasUserVerification: true,
+          isUserVerified: true,
+          automaticPresenceSimulation: true,
+        },
+      })
+      const enter = async (next: string) => {
+        await context.clearCookies()
+        await page.goto(`${origin}/console/sign-in?next=${next}`)
+      }
+      const withPassword = async () => {
+        await page.getByLabel("E-mail address").fill(email)
+        await page.getByLabel("Password").fill(password)
+        await submit(page, "Sign in")
+      }
+      await enter("/console/account/passkeys")
+      await check(page, "passkeys/sign-in")
+      await withPassword()
+      await check(page, "passkeys/none")
+      await page.getByLabel("Name").fill("Laptop <ב>")
+      await page.getByLabel("Current password").fill(password)
+      await submit(page, "Continue")
+      await check(page, "passkeys/create")
+      await submit(page, "Create passkey")
+      const codes = (await page.locator("#recovery-codes").innerText()).split("\n")
+      assert.strictEqual(codes.length, 10)
+      await page.goto(`${origin}/console/account/passkeys`)
+      await page.getByText("Laptop <ב>").waitFor()
+      await check(page, "passkeys/list")
+      await page.getByLabel("Current password").fill(password)
+      await submit(page, "Continue")
+      await submit(page, "Create passkey")
+      await page.getByText("This device has a passkey of your account already.").waitFor()
+
+      await enter("/console/account")
+      await submit(page, "Sign in with a passkey")
+      await page.getByText("1 passkey can sign you in.").waitFor()
+      await check(page, "passkeys/account")
+
+      await enter("/console/account/passkeys")
+      await withPassword()
+      await page.getByRole("heading", { name: "Use your passkey" }).waitFor()
+      await check(page, "passkeys/code")
+      await device.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false })
+      await submit(page, "Use your passkey")
+      await page.getByText("The browser ended the request, or you cancelled it.").waitFor()
+      await device.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true })
+      await submit(page, "Use your passkey")
+      await page.getByRole("link", { name: "Rename Laptop <ב>" }).click()
+      await page.getByLabel("Name").fill("Phone")
+      await submit(page, "Save name")
+      await page.getByRole("link", { name: "Remove Phone" }).click()
+      await check(page, "passkeys/remove")
+      await page.getByLabel("Current password").fill(password)
+      await submit(page, "Remove the passkey")
+      await page.getByText("The passkey has been removed.").waitFor()
+
+      await enter("/console/account")
+      await submit(page, "Sign in with a passkey")
+      await page.getByRole("alert").getByText("No account here has this passkey").waitFor()
+      await check(page, "passkeys/refused")
+    })
+    const context = await tried.browser().newContext({ javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(`${origin}/console/sign-in`)
+    assert.isFalse(await page.getByText("Sign in with a passkey").isVisible(), "without scripts")
+    await context.close()
+  })
 })

@@ -96,6 +96,9 @@ const bounds: Readonly<Record<string, number>> = {
   "invitations.id": 40,
   "invitations.digest": 64,
   "one_time_links.digest": 64,
+  "passkeys.id": 40,
+  // 1,023 bytes in base64url.
+  "passkeys.credential_id": 1364,
   "result_shares.digest": 64,
   "result_shares.id": 40,
   "recovery_codes.digest": 64,

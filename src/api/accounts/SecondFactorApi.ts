@@ -73,9 +73,9 @@ export class SecondFactorGroup extends managementGroup(
     params: { account: Schema.String },
     success: HttpApiSchema.NoContent,
     error: [Problems.AccountNotFound, Problems.Unprocessable],
-  }).annotate(OpenApi.Summary, "Removes the second factor of an account").annotate(
+  }).annotate(OpenApi.Summary, "Removes the authenticator app and the passkeys of an account").annotate(
     OpenApi.Description,
-    "For a person who lost the authenticator app and the recovery codes. The account signs in with its password alone " +
-      "until it sets up a second factor again. Ends its sessions.",
+    "For a person who lost the authenticator app or passkeys, and the recovery codes. Removes all of them. The account " +
+      "signs in with its password alone until it sets up a second factor again. Ends its sessions.",
   ),
 ) {}

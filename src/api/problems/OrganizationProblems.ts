@@ -72,6 +72,12 @@ export class SessionNotFound extends HttpApiError.Problem<SessionNotFound>()(
   declare("session-not-found", 404, "There is no such session", "It has ended, or belongs to another account."),
 ) {}
 
+/** 404: the account has no such passkey. */
+export class PasskeyNotFound extends HttpApiError.Problem<PasskeyNotFound>()(
+  "PasskeyNotFound",
+  declare("passkey-not-found", 404, "There is no such passkey", "It was removed, or belongs to another account."),
+) {}
+
 /** 404: the organization has no such webhook source. */
 export class SourceNotFound extends HttpApiError.Problem<SourceNotFound>()(
   "SourceNotFound",

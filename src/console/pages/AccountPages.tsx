@@ -2,7 +2,9 @@ import { Effect } from "effect"
 import { type Account, AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { linkPath, OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
+import { Passkeys, passkeysPath } from "../../accounts/Passkeys.ts"
 import * as Passwords from "../../accounts/Passwords.ts"
+import { SecondFactors } from "../../accounts/SecondFactors.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
@@ -21,6 +23,7 @@ import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { inputForm } from "../components/InputForm.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
+import { counted } from "../Format.ts"
 import { linkNotes, mailFault } from "./MailNotes.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -54,9 +57,11 @@ const deviceOf = (userAgent: string): string => {
     : `${browser}${system === undefined ? "" : ` on ${system}`}`
 }
 
-const secondFactorText = ({ has_password, second_factor }: Account) =>
-  second_factor
+const secondFactorText = ({ has_password }: Account, hasApp: boolean, passkeys: number) =>
+  hasApp
     ? "On. You enter a code from your authenticator app after your password."
+    : passkeys > 0
+    ? "On. You use a passkey after your password."
     : has_password
     ? "Off. You sign in with your password alone."
     : "Not needed. You sign in through the identity provider."
@@ -64,6 +69,8 @@ const secondFactorText = ({ has_password, second_factor }: Account) =>
 const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
   const all = yield* (yield* Sessions).list(session.account.id, session.sessionId)
   const account = yield* (yield* Accounts).get(session.account.id)
+  const hasApp = (yield* (yield* SecondFactors).state(account.id)).enabled
+  const passkeys = (yield* (yield* Passkeys).list(account.id)).length
   return view(
     { title: "Your account", lead: session.account.email },
     <ErrorSummary faults={faults} labels={labels} />,
@@ -103,8 +110,15 @@ const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}
       </Form>
     </Card>,
     <Card
+      title="Passkeys"
+      lead={passkeys === 0
+        ? "None. A passkey signs you in with your fingerprint, face or PIN."
+        : `${counted(passkeys, "passkey")} can sign you in.`}
+      actions={<a class="button" href={passkeysPath}>{passkeys === 0 ? "Add a passkey" : "Manage passkeys"}</a>}
+    />,
+    <Card
       title="Second factor"
-      lead={secondFactorText(account)}
+      lead={secondFactorText(account, hasApp, passkeys)}
       actions={
         <a class="button" href="/console/account/second-factor">
           {account.second_factor ? "Manage second factor" : "Set up second factor"}

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { OwnSecondFactor } from "../../accounts/OwnSecondFactor.ts"
+import { passkeysPath } from "../../accounts/Passkeys.ts"
 import { SecondFactors } from "../../accounts/SecondFactors.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import * as Totp from "../../accounts/Totp.ts"
@@ -11,6 +12,7 @@ import { askFirst } from "../components/AskFirst.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
+import { PasskeyPart, PasskeyScript } from "../components/PasskeyForm.tsx"
 import { QrCode } from "../components/QrCode.tsx"
 import { Time } from "../components/Time.tsx"
 import { pages } from "../Pages.ts"
@@ -24,7 +26,7 @@ const labels = { current_password: "Current password", code: "Code" }
 const back = { href: "/console/account", label: "Your account" }
 
 /** Form faults for a refused password or code. Everything else is a page of its own. */
-const asFault = (error: { readonly _tag: string; readonly message: string }) => {
+export const asFault = (error: { readonly _tag: string; readonly message: string }) => {
   const fault = (pointer: string, detail: string) => new InvalidInput({ faults: [{ pointer, detail }] })
   switch (error._tag) {
     case "WrongPassword":
@@ -36,7 +38,8 @@ const asFault = (error: { readonly _tag: string; readonly message: string }) => 
   }
 }
 
-const PasswordField = ({ faults }: { readonly faults: ReadonlyArray<Fault> }) => (
+/** The field for the current password. */
+export const PasswordField = ({ faults }: { readonly faults: ReadonlyArray<Fault> }) => (
   <Field
     name="current_password"
     label={labels.current_password}
@@ -75,14 +78,15 @@ const bothForm = (faults: ReadonlyArray<Fault>, form: {
     </Card>,
   )
 
-const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefined, lead: string): View =>
+/** The page that shows new recovery codes once. `next`: the page after it. */
+export const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefined, lead: string): View =>
   view(
     { title: "Recovery codes", lead },
     <Note kind="warn">
       Save these codes now, in your password manager or on paper. They are not shown again.
     </Note>,
     <Card stacked>
-      <p>Each code signs you in once if you do not have your authenticator app at hand.</p>
+      <p>Each code signs you in once if you do not have your authenticator app or passkey at hand.</p>
       <pre class="codes" id="recovery-codes">{codes.join("\n")}</pre>
       <div class="buttons">
         <button type="button" class="button" data-copy="recovery-codes" hidden>Copy</button>
@@ -94,7 +98,13 @@ const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefine
     </Card>,
   )
 
-const nextOf = ({ query }: Visit, fields: Fields) => ownPath(fields["next"] ?? query.get("next"))
+/** The page to continue with after a set-up. */
+export const nextOf = ({ query }: Visit, fields: Fields) => ownPath(fields["next"] ?? query.get("next"))
+
+const nextQuery = (visit: Visit, fields: Fields) => {
+  const next = nextOf(visit, fields)
+  return next === undefined ? "" : `?next=${encodeURIComponent(next)}`
+}
 
 const offView = Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
   const account = yield* (yield* Accounts).get(visit.session.account.id)
@@ -108,6 +118,14 @@ const offView = Effect.fnUntraced(function* (visit: Visit, fields: Fields, fault
         </Note>
       )}
       <ErrorSummary faults={faults} labels={labels} />
+      <PasskeyPart>
+        <Card
+          title="Use a passkey"
+          lead="Confirm with your fingerprint, face or PIN instead of typing codes."
+          actions={<a class="button" href={`${passkeysPath}${nextQuery(visit, fields)}`}>Add a passkey</a>}
+        />
+        <PasskeyScript />
+      </PasskeyPart>
       {account.has_password
         ? (
           <Card
@@ -124,7 +142,7 @@ const offView = Effect.fnUntraced(function* (visit: Visit, fields: Fields, fault
           <Card>
             <p>
               You sign in through the identity provider, whose second factor counts here as well. Your account has no
-              password, so there is nothing to set up.
+              password, so there is no authenticator app to set up.
             </p>
           </Card>
         )}
@@ -263,8 +281,9 @@ const resetSecondFactorPage = (visit: Visit) =>
           button: "Reset the second factor",
           text: (
             <p>
-              {email} is signed out at once and then signs in with the password alone. Make sure that it is really{" "}
-              {name} who asks for this.
+              The authenticator app and all passkeys are removed. {email}{" "}
+              is signed out at once and then signs in with the password alone. Make sure that it is really {name}{" "}
+              who asks for this.
             </p>
           ),
         })

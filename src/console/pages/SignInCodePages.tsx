@@ -1,57 +1,86 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
+import { Passkeys } from "../../accounts/Passkeys.ts"
+import { SecondFactors } from "../../accounts/SecondFactors.ts"
+import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
+import { PasskeyForm } from "../components/PasskeyForm.tsx"
 import { formFields, typed } from "../FormReaders.ts"
 import { alone, ownPath, redirect, type View } from "../Routes.tsx"
-import { queryOf, signedOutPages, Title } from "./SignedOut.tsx"
+import { type PageHttpRequest, queryOf, signedOutPages, Title } from "./SignedOut.tsx"
 
 const minutesOf = (seconds: number) => {
   const minutes = Math.ceil(seconds / 60)
   return `${minutes} ${minutes === 1 ? "minute" : "minutes"}`
 }
 
-const codeView = ({ error, next, status = 200 }: {
+/** Parameters of the page of the second step. */
+interface CodeStep {
   readonly error?: string
   readonly next: string | undefined
   readonly status?: number
-}): View => ({
-  title: "Enter your code",
-  status,
-  body: (
-    <Card>
-      <Title lead="Open your authenticator app and enter the code it shows for Parlance.">Enter your code</Title>
-      <div class="stack">
-        {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
-        <Form action="/console/sign-in/code">
-          {next !== undefined && <input type="hidden" name="next" value={next} />}
-          <Field
-            name="code"
-            label="Code"
-            autocomplete="one-time-code"
-            hint="Six digits. Without your app, enter one of your recovery codes."
-          />
-          <Submit wide>Sign in</Submit>
-        </Form>
-        <p class="muted small">
-          App and recovery codes lost? An administrator of this installation can reset your second factor.
-        </p>
-        <p class="small">
-          <a href="/console/sign-in">Sign in with another account</a>
-        </p>
-      </div>
-    </Card>
-  ),
-})
+}
 
-const codeFields = formFields({ code: typed, next: ownPath })
+const codeView = ({ error, hasApp, hasPasskey, next, status = 200 }: CodeStep & {
+  readonly hasApp: boolean
+  readonly hasPasskey: boolean
+}): View => {
+  const title = hasApp ? "Enter your code" : "Use your passkey"
+  return {
+    title,
+    status,
+    live: true,
+    body: (
+      <Card>
+        <Title
+          lead={hasApp
+            ? "Open your authenticator app and enter the code it shows for Parlance."
+            : "Your account needs a passkey or a recovery code after the password."}
+        >
+          {title}
+        </Title>
+        <div class="stack">
+          {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
+          {hasPasskey && (
+            <PasskeyForm
+              action="/console/sign-in/passkey"
+              fields={{ next, step: "code" }}
+              kind={hasApp ? "wide" : "primary wide"}
+              label="Use your passkey"
+            />
+          )}
+          <Form action="/console/sign-in/code">
+            {next !== undefined && <input type="hidden" name="next" value={next} />}
+            <Field
+              name="code"
+              label={hasApp ? "Code" : "Recovery code"}
+              autocomplete="one-time-code"
+              hint={hasApp ? "Six digits. Without your app, enter one of your recovery codes." : "Four groups of four."}
+            />
+            <Submit kind={hasApp ? "primary" : "plain"} wide>Sign in</Submit>
+          </Form>
+          <p class="muted small">
+            {hasApp ? "App" : "Passkey"}{" "}
+            and recovery codes lost? An administrator of this installation can reset your second factor.
+          </p>
+          <p class="small">
+            <a href="/console/sign-in">Sign in with another account</a>
+          </p>
+        </div>
+      </Card>
+    ),
+  }
+}
 
-/** The second step of signing in with a password. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+/** How the second step is shown, by the second factors of the account. Without a first step, the sign-in starts over. */
+export const codePage = Effect.gen(function* () {
   const signIn = yield* SignIn
-  const { cookie, enter, get, post } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
+  const cookie = yield* SessionCookie
+  const factors = yield* SecondFactors
+  const passkeys = yield* Passkeys
 
   const startOver = (next: string | undefined) =>
     redirect({
@@ -60,15 +89,30 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       done: "sign-in-expired",
     })
 
-  yield* get("/console/sign-in/code", (request) => {
-    const next = ownPath(queryOf(request).get("next"))
-    const pending = cookie.readPending(request)
-    return Effect.succeed(pending === undefined ? startOver(next) : alone(request, codeView({ next })))
-  })
+  const show = (request: PageHttpRequest, step: CodeStep) =>
+    Effect.gen(function* () {
+      const { id } = yield* signIn.awaiting(cookie.readPending(request) ?? "")
+      const hasApp = (yield* factors.state(id)).enabled
+      const hasPasskey = (yield* passkeys.list(id)).length > 0
+      return alone(request, codeView({ ...step, hasApp, hasPasskey }))
+    }).pipe(Effect.catch(() => Effect.succeed(startOver(step.next))))
+
+  return { show, startOver }
+})
+
+const codeFields = formFields({ code: typed, next: ownPath })
+
+/** The second step of signing in with a password. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const signIn = yield* SignIn
+  const { cookie, enter, get, post } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
+  const { show, startOver } = yield* codePage
+
+  yield* get("/console/sign-in/code", (request) => show(request, { next: ownPath(queryOf(request).get("next")) }))
 
   yield* post("/console/sign-in/code", (request, fields) => {
     const { code, next } = codeFields(fields)
-    const again = (status: number, error: string) => alone(request, codeView({ error, next, status }))
+    const again = (status: number, error: string) => show(request, { error, next, status })
     return signIn.withCode(cookie.readPending(request) ?? "", code, cookie.clientOf(request)).pipe(
       Effect.flatMap((entered) =>
         enter(
@@ -79,16 +123,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         )
       ),
       Effect.catchTags({
-        WrongCode: ({ message }) => Effect.succeed(again(401, message)),
+        WrongCode: ({ message }) => again(401, message),
         SignInExpired: () => Effect.succeed(startOver(next)),
         TooManyAttempts: ({ retryAfterSeconds }) =>
-          Effect.succeed(HttpServerResponse.setHeader(
+          Effect.map(
             again(429, `Too many wrong codes. Try again in ${minutesOf(retryAfterSeconds)}.`),
-            "retry-after",
-            String(retryAfterSeconds),
-          )),
-        SecretUnreadable: () => Effect.succeed(again(422, unreadable)),
-        SecretFileFaulty: () => Effect.succeed(again(422, unreadable)),
+            HttpServerResponse.setHeader("retry-after", String(retryAfterSeconds)),
+          ),
+        SecretUnreadable: () => again(422, unreadable),
+        SecretFileFaulty: () => again(422, unreadable),
       }),
     )
   })

@@ -16,6 +16,7 @@ import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
+import { PasskeyForm } from "../components/PasskeyForm.tsx"
 import { flashes } from "../Flash.ts"
 import { formFields, typed } from "../FormReaders.ts"
 import { alone, Console, decoded, type Fields, ownPath, problem, redirect, type View } from "../Routes.tsx"
@@ -25,7 +26,8 @@ const decodeAccount = decoder(AccountInput)
 const labels = { email: "E-mail address", name: "Your name", password: "Password" }
 const passwordHint = `At least ${Passwords.minLength} characters. Several unrelated words make a good one.`
 
-const signInView = ({ email = "", error, hasMail, next, openId, status }: {
+/** The page with the form that signs in. */
+export const signInView = ({ email = "", error, hasMail, next, openId, status }: {
   readonly email?: string
   readonly error?: string
   /** Whether links to choose a new password can be mailed. */
@@ -36,6 +38,7 @@ const signInView = ({ email = "", error, hasMail, next, openId, status }: {
 }): View => ({
   title: "Sign in",
   status: status ?? 200,
+  live: true,
   body: (
     <Card>
       <Title>Sign in</Title>
@@ -47,6 +50,7 @@ const signInView = ({ email = "", error, hasMail, next, openId, status }: {
           <Field name="password" label={labels.password} type="password" autocomplete="current-password" />
           <Submit wide>Sign in</Submit>
         </Form>
+        <PasskeyForm action="/console/sign-in/passkey" fields={{ next }} label="Sign in with a passkey" />
         {openId !== undefined && (
           <a
             class="button wide"

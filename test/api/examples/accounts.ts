@@ -1,4 +1,5 @@
 import { Secret, TOTP } from "otpauth"
+import { softAuthenticator } from "../../support/softAuthenticator.ts"
 import type { Json } from "../harness.ts"
 import { type Auth, org, password, root, type Stage, template } from "./stage.ts"
 
@@ -12,6 +13,17 @@ const session = async ({ call, world }: Stage, email: string): Promise<Auth> => 
   const cookie = answer.headers.getSetCookie().map((text) => text.split(";", 1)[0]).join("; ")
   const { csrf_token } = await call("GET", `${root}/session`, { auth: { cookie } })
   return { cookie, "x-csrf-token": csrf_token }
+}
+
+/** Calls the operations of passkeys. */
+const passkeys = async ({ call }: Stage, auth: Auth) => {
+  const path = `${root}/account/passkeys`
+  const { options } = await call("POST", `${path}/options`, { auth, body: { current_password: password } })
+  const response = softAuthenticator("https://parlance.example").create(options)
+  const { id } = await call("POST", path, { auth, body: { name: "Laptop", response } })
+  await call("GET", path, { auth })
+  await call("PATCH", `${path}/${id}`, { auth, body: { name: "Work laptop" } })
+  await call("POST", `${path}/${id}/remove`, { auth, body: { current_password: password } })
 }
 
 /** Calls the operations of accounts, members, sessions and second factors. */
@@ -73,6 +85,7 @@ export const accounts = async (stage: Stage) => {
     auth,
     body: { current_password: password, code: renewed.recovery_codes[0] },
   })
+  await passkeys(stage, auth)
   await call("POST", factor, { auth, body: { current_password: password }, unrecorded: true })
   await call("DELETE", `${root}/accounts/${ann.id}/second-factor`)
   await call("GET", `${root}/audit`, { query: { limit: "50" } })
