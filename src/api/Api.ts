@@ -45,6 +45,7 @@ import { ReviewsGroup } from "./reviews/ReviewsApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./templates/TemplateIndexApi.ts"
 import { VariantsGroup } from "./templates/VariantsApi.ts"
 import { TrackingGroup } from "./tracking/TrackingApi.ts"
+import * as Cursors from "./http/Cursors.ts"
 import * as Parameters from "./http/Parameters.ts"
 import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
 import { listOfSources } from "../domain/Source.ts"
@@ -269,15 +270,15 @@ class TemplatesGroup extends managementGroup(
   HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
     params: path,
     query: {
-      after: Parameters.described("Cursor: `next` of the previous page", Parameters.cursor("must be a template's id")),
+      ...Cursors.cursor("templates", "after", Parameters.position("must be a template's id")),
       limit: Parameters.limit(1_000, 100),
       archived: archivedQuery,
     },
-    success: Schema.Struct({ templates: Schema.Array(Template), next: Schema.NullOr(Schema.String) }),
+    success: Schema.Struct({ templates: Schema.Array(Template), ...Cursors.following(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "Templates with their variants").annotate(
     OpenApi.Description,
-    "Sorted by id. `next` is the value of `after` for the next page, null on the last.",
+    "Sorted by id.",
   ),
   HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
     params: path,

@@ -7,6 +7,7 @@ import { describeApi } from "../../src/api/operations/OperationsRoutes.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { mailWorld } from "../support/mailWorld.ts"
 import { type Example, recorder } from "./examples/Recorder.ts"
+import { walkLists } from "./examples/lists.ts"
 import { story } from "./examples/story.ts"
 
 // The examples of the OpenAPI document are calls that the service answered. `UPDATE_EXAMPLES=1` writes examples that
@@ -45,5 +46,6 @@ describe("Examples of the API", () => {
     )
     assert.deepStrictEqual([...examples.keys()].sort(), ids.sort())
     for (const [id, example] of examples) assert.deepStrictEqual(membersOf(stored[id]!), membersOf(example), id)
+    await walkLists(world.service, document, examples)
   })
 })

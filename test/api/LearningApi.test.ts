@@ -79,11 +79,11 @@ suiteOnServer("the management of learning", (server) => {
     assert.deepStrictEqual(all.map(({ id }) => id), all.map(({ id }) => id).toSorted((a, b) => b - a))
     assert.strictEqual((await org.list()).inbox.length, 4)
     assert.strictEqual((await org.list("?all=false")).inbox.length, 4)
-    assert.deepStrictEqual(await org.list("?before=1"), { inbox: [], next: null })
+    assert.deepStrictEqual(await org.list("?before=1"), { inbox: [], next_cursor: null, next: null })
     // Exactly as many as there are is the last page.
     assert.isNull((await org.list("?limit=4")).next)
     const other = await organization("pages-other")
-    assert.deepStrictEqual(await other.list("?all=true"), { inbox: [], next: null })
+    assert.deepStrictEqual(await other.list("?all=true"), { inbox: [], next_cursor: null, next: null })
     assertProblem(await ask("GET", "/organizations/pages/webhooks/other/inbox"), 404, "source-not-found")
   })
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { cursorOf, positionIn } from "../../src/api/http/Cursors.ts"
 import { pageBy, pageOf } from "../../src/api/http/Paging.ts"
 
 const rows = [{ id: 5 }, { id: 4 }, { id: 3 }, { id: 2 }]
@@ -7,6 +8,33 @@ const rows = [{ id: 5 }, { id: 4 }, { id: 3 }, { id: 2 }]
 /** Rows below a cursor, as a store returns them. */
 const below = (cursor: number) => (limit: number) =>
   Effect.succeed(rows.filter(({ id }) => id < cursor).slice(0, limit))
+
+describe("the cursor of a list", () => {
+  it("contains the position of a row", () => {
+    const cursor = cursorOf("comments", 17)
+    assert.match(cursor, /^[\w-]+$/)
+    assert.strictEqual(positionIn("comments", cursor), "17")
+    assert.strictEqual(positionIn("templates", cursorOf("templates", "größe/1")), "größe/1")
+  })
+
+  it("is refused by another list, and after any damage", () => {
+    const cursor = cursorOf("comments", 17)
+    assert.isUndefined(positionIn("proposals", cursor))
+    for (
+      const damaged of [
+        "",
+        "17",
+        cursor.slice(1),
+        cursor.slice(0, -1),
+        `${cursor}=`,
+        ` ${cursor}`,
+        cursor.toUpperCase(),
+      ]
+    ) {
+      assert.isUndefined(positionIn("comments", damaged), damaged)
+    }
+  })
+})
 
 describe("pages of a list", () => {
   it.effect("lead with the id of the last row to the following page", () =>

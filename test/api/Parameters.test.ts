@@ -14,8 +14,8 @@ describe("query parameters", () => {
     assert.isTrue(isRefused(Parameters.archived, "yes"))
     assert.isTrue(isRefused(Parameters.flag, "1"))
     assert.isTrue(isRefused(Parameters.oneOf(["a", "b"]), "c"))
-    assert.isTrue(isRefused(Parameters.numericCursor(), "-1"))
-    assert.isTrue(isRefused(Parameters.cursor(), "\0"))
+    assert.isTrue(isRefused(Parameters.numericPosition(), "-1"))
+    assert.isTrue(isRefused(Parameters.position(), "\0"))
   })
 
   it("reject a space in an address, which is an unescaped +", () => {

@@ -6,6 +6,7 @@ import { DisplayName } from "../../domain/Ids.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for console accounts, sessions and the audit log.
@@ -73,10 +74,10 @@ export const auditQuery = {
     Parameters.time,
   ),
   until: Parameters.described("Only entries before this time, in the same form", Parameters.time),
-  before: Parameters.pageCursor,
+  ...Cursors.cursor("audit", "before", Parameters.numericPosition()),
   limit: Parameters.limit(200, 50),
 }
-const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), next: Schema.NullOr(Schema.Int) })
+const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), ...Cursors.following(Schema.Int) })
 
 /** Endpoints of accounts, members, sessions and the audit log. */
 export class AccountsGroup extends managementGroup(

@@ -64,7 +64,7 @@ export const layer = managed(
       }))
 
     const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: AuditScope) {
-      const { before: cursor, limit, ...filter } = yield* readQuery(request, {
+      const { cursor, limit, ...filter } = yield* readQuery(request, {
         ...auditQuery,
         action: { read: knownAction },
       })

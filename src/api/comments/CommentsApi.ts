@@ -4,6 +4,7 @@ import { Comment, CommentInput, CommentPatch } from "../../domain/Comment.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 const params = { org: Schema.String, template: Schema.String }
@@ -28,10 +29,10 @@ export class CommentsGroup extends managementGroup(
         Parameters.oneOf(["open", "resolved", "all"]),
       ),
       variant: Parameters.described("Only comments on this variant", Parameters.text("must be the id of a variant")),
-      before: Parameters.pageCursor,
+      ...Cursors.cursor("comments", "before", Parameters.numericPosition()),
       limit: Parameters.limit(200, 50),
     },
-    success: Schema.Struct({ comments: Schema.Array(Comment), next: Schema.NullOr(Schema.Int) }),
+    success: Schema.Struct({ comments: Schema.Array(Comment), ...Cursors.following(Schema.Int) }),
     error: [Problems.InvalidRequest, ...notFound],
   }).annotate(OpenApi.Summary, "Comments on a template, newest first"),
   HttpApiEndpoint.post("createComment", at, {

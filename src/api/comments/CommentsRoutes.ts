@@ -21,7 +21,7 @@ export const layer = managed(
     const comments = yield* Comments
     const templates = yield* Templates
     return {
-      listComments: Effect.fnUntraced(function* ({ org, params, query: { before: cursor, limit, state, variant } }) {
+      listComments: Effect.fnUntraced(function* ({ org, params, query: { cursor, limit, state, variant } }) {
         const filter = { cursor, variant, which: state }
         const found = (limit: number) => comments.list(org, params.template, { ...filter, limit })
         const { next, page } = yield* pageOf(limit, found)

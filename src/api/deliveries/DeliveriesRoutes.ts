@@ -12,6 +12,7 @@ import { DeliveryDetail, DeliveryResource } from "./DeliveryResource.ts"
 import { listDeliveries } from "./DeliveryRoutes.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { problemOf } from "../http/DomainProblems.ts"
+import { withNextCursor } from "../http/Cursors.ts"
 import { lookedUp, readQuery } from "../http/Requests.ts"
 import { wireForm } from "../http/WireForm.ts"
 
@@ -52,7 +53,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     "/api/deliveries/:org",
     answer(Effect.fnUntraced(function* (org, _, request) {
       const page = yield* listDeliveries(deliveries, org, yield* readQuery(request, listQuery))
-      return { ...page, deliveries: page.deliveries.map(deliveryToWire) }
+      return { ...withNextCursor(listQuery.cursor, page), deliveries: page.deliveries.map(deliveryToWire) }
     })),
   )
   yield* router.add(

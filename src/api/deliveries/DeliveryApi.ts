@@ -9,6 +9,7 @@ import { managementGroup } from "../admission/ManagementGroup.ts"
 import { BulkCancelBody, bulkHeaders, BulkResult } from "./BulkActionsApi.ts"
 import { DeliveryDetail, DeliveryResource } from "./DeliveryResource.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 import { withKey } from "../openapi/Security.ts"
 
@@ -90,6 +91,8 @@ const DeliverySeriesResource = Schema.Struct({
 const inQuery = (name: keyof typeof filterDescriptions) =>
   Parameters.described(filterDescriptions[name], Parameters.valid(filterMembers[name]))
 
+const isDeliveryId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+
 /** Filters of a list of deliveries and the parameters of its pages. */
 export const listQuery = {
   state: Parameters.described("Only deliveries in this state", Parameters.oneOf(DeliveryState.literals)),
@@ -99,7 +102,7 @@ export const listQuery = {
   template_id: inQuery("template_id"),
   connection: inQuery("connection"),
   email: Parameters.described("Only to this address", Parameters.ofAddress(Parameters.text("must be an address"))),
-  cursor: Parameters.described("Cursor: `next` of the previous page", Parameters.cursor()),
+  ...Cursors.cursorOrNext("deliveries", Parameters.position(undefined, isDeliveryId)),
   limit: Parameters.limit(500, 50),
 }
 
@@ -115,7 +118,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
     HttpApiEndpoint.get("listOwnDeliveries", "/api/deliveries/:org", {
       params: path,
       query: listQuery,
-      success: Schema.Struct({ deliveries: Schema.Array(DeliveryResource), next: Schema.NullOr(Schema.String) }),
+      success: Schema.Struct({ deliveries: Schema.Array(DeliveryResource), ...Cursors.following(Schema.String) }),
       error: [Problems.InvalidRequest, ...keyProblems],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "The messages of the key's organization").annotate(
       OpenApi.Description,
@@ -218,7 +221,7 @@ export class DeliveryGroup extends managementGroup(
   HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
     params: path,
     query: listQuery,
-    success: Schema.Struct({ deliveries: Schema.Array(DeliveryResource), next: Schema.NullOr(Schema.String) }),
+    success: Schema.Struct({ deliveries: Schema.Array(DeliveryResource), ...Cursors.following(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "The messages of an organization").annotate(OpenApi.Description, "Latest first."),
   HttpApiEndpoint.get("deliverySummary", "/organizations/:org/delivery-summary", {

@@ -8,6 +8,7 @@ import { chosenTypes } from "../../webhooks/EventTypes.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for webhook endpoints.
@@ -159,10 +160,10 @@ export class EndpointsGroup extends managementGroup(
   HttpApiEndpoint.get("listWebhookEvents", "/organizations/:org/webhook-endpoints/:endpoint/events", {
     params: endpointPath,
     query: {
-      before: Parameters.described("Cursor: `next` of the previous page", Parameters.cursor()),
+      ...Cursors.cursor("webhook events", "before", Parameters.position()),
       limit: Parameters.limit(100, 25),
     },
-    success: Schema.Struct({ events: Schema.Array(SentEvent), next: Schema.NullOr(Schema.String) }),
+    success: Schema.Struct({ events: Schema.Array(SentEvent), ...Cursors.following(Schema.String) }),
     error: [Problems.InvalidRequest, ...notFound],
   }).annotate(OpenApi.Summary, "Events of an endpoint with their attempts").annotate(
     OpenApi.Description,

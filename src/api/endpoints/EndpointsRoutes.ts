@@ -46,10 +46,10 @@ export const layer = managed(
         Effect.map(endpoints.rotate(org, params.endpoint), (secret) => ({ secret })),
       pingWebhookEndpoint: ({ org, params }) =>
         Effect.map(endpoints.ping(org, params.endpoint), (id) => ({ event_id: id })),
-      listWebhookEvents: Effect.fnUntraced(function* ({ org, params, query: { before, limit } }) {
+      listWebhookEvents: Effect.fnUntraced(function* ({ org, params, query: { cursor, limit } }) {
         const { next, page } = yield* pageOf(
           limit,
-          (limit) => endpoints.messages(org, params.endpoint, { before, limit }),
+          (limit) => endpoints.messages(org, params.endpoint, { before: cursor, limit }),
         )
         return { events: page.map(sentEvent), next }
       }),

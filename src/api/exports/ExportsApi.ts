@@ -4,25 +4,29 @@ import { decode, type Stream } from "../../exports/Cursor.ts"
 import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 // Exports for data warehouses.
 
 const params = { org: Schema.String }
 
+const cursorOf = (stream: Stream) => (text: string | undefined): Result.Result<ReturnType<typeof decode>, string> => {
+  const cursor = text === undefined ? undefined : decode(text, stream)
+  return text === undefined || cursor !== undefined
+    ? Result.succeed(cursor)
+    : Result.fail(`must be the Parlance-Cursor of a page of ${stream}`)
+}
+
 /** Returns the query parameters for an export of `stream`. */
 export const exportQuery = (stream: Stream) => ({
-  after: Parameters.described(
+  cursor: Parameters.described(
     "Cursor: the header `Parlance-Cursor` of the previous page, from the last 30 days",
-    (text): Result.Result<ReturnType<typeof decode>, string> => {
-      const cursor = text === undefined ? undefined : decode(text, stream)
-      return text === undefined || cursor !== undefined
-        ? Result.succeed(cursor)
-        : Result.fail(`must be the Parlance-Cursor of a page of ${stream}`)
-    },
+    cursorOf(stream),
   ),
+  after: Cursors.earlierName("Earlier name of `cursor`", cursorOf(stream)),
   since: Parameters.described(
-    "Without `after`: begin here, an ISO 8601 time. Default: all rows that are kept",
+    "Without `cursor`: begin here, an ISO 8601 time. Default: all rows that are kept",
     Parameters.time,
   ),
   limit: Parameters.limit(5_000, 1_000),
@@ -37,7 +41,7 @@ const Ndjson = Schema.String.pipe(HttpApiSchema.asText({ contentType: "applicati
 const error = [Problems.InvalidRequest, Problems.OrganizationNotFound] as const
 
 const paging =
-  "Repeat with `after` from the header `Parlance-Cursor` until `Parlance-More` is `false`, and continue from " +
+  "Repeat with `cursor` from the header `Parlance-Cursor` until `Parlance-More` is `false`, and continue from " +
   "there later. A row appears two minutes after it was stored. A row that is stored late or changes comes again: replace " +
   "the earlier one. A page can be empty although there are more."
 

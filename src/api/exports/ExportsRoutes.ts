@@ -60,11 +60,11 @@ export const layer = managed(
         // decisions.
         const oldest = Math.max(Date.parse(created_at) - dayMillis, now - (retention_days + 70) * dayMillis)
         const since = new Date(Math.max(oldest, selection.since?.getTime() ?? oldest))
-        const page = yield* exports.page(slug, stream, { after: selection.after, since, limit: selection.limit }).pipe(
+        const page = yield* exports.page(slug, stream, { after: selection.cursor, since, limit: selection.limit }).pipe(
           Effect.catchTags({
             CursorExpired: () =>
               Effect.fail(invalid([{
-                pointer: "after",
+                pointer: "cursor",
                 detail: "is older than 30 days, so rows that changed since may be missed. Begin again without it",
               }])),
             SqlError: Effect.die,

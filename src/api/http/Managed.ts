@@ -12,6 +12,7 @@ import { ServedApi } from "../Api.ts"
 import type * as Problems from "../Problems.ts"
 import { type DomainErrorOf, problemOf } from "./DomainProblems.ts"
 import * as Body from "./Body.ts"
+import { withNextCursor } from "./Cursors.ts"
 import type { ReadParameter, ValuesOf } from "./Parameters.ts"
 import { body, lookedUp, readQuery } from "./Requests.ts"
 import { ofContent, warn } from "./Warnings.ts"
@@ -63,9 +64,12 @@ type Steps<E extends HttpApiEndpoint.ConstraintRequest> =
   & ([E["~Query"]] extends [never] ? unknown : { readonly query: Effect.Effect<QueryOf<E>, Problems.InvalidRequest> })
   & ([E["~Payload"]] extends [never] ? unknown : { readonly body: Effect.Effect<BodyOf<E>, BodyProblem> })
 
+/** The result of a handler: the response, without the cursor of a page. */
+type Answer<Response> = Response extends { readonly next_cursor: unknown } ? Omit<Response, "next_cursor"> : Response
+
 type SuccessOf<E extends HttpApiEndpoint.ConstraintRequest> =
   | HttpServerResponse.HttpServerResponse
-  | Sendable<E["~Success"]["Type"]>
+  | Sendable<Answer<E["~Success"]["Type"]>>
 
 type ProblemsOf<E extends HttpApiEndpoint.ConstraintRequest> =
   | E["~Error"]["Type"]
@@ -96,7 +100,7 @@ type Lookup = "first" | "after the body" | "by the services"
 /** Returns the schema as written in the contract, before `HttpApiEndpoint` derived a codec from it. */
 const writtenSchema = <S extends Schema.Top>(schema: S): S => "schema" in schema ? schema.schema as S : schema
 
-type Readers = Readonly<Record<string, { readonly read: ReadParameter<unknown> }>>
+type Readers = Readonly<Record<string, { readonly read: ReadParameter<unknown>; readonly list?: string }>>
 
 const parametersOf = ({ query }: HttpApiEndpoint.Top): Readers | undefined =>
   query === undefined ? undefined : (writtenSchema(query) as Schema.Top & { readonly fields: Readers }).fields
@@ -107,11 +111,12 @@ const decoderOf = ({ payload }: HttpApiEndpoint.Top): Decode<unknown> | undefine
 }
 
 /** Returns the function that brings results into their wire form. It returns undefined if the response has no body. */
-const formOf = ({ success }: HttpApiEndpoint.Top) => {
-  const [schema] = success
-  return schema === undefined || HttpApiSchema.isNoContent(schema.ast)
-    ? () => undefined
-    : wireForm(writtenSchema(schema)) as (value: unknown) => unknown
+const formOf = (endpoint: HttpApiEndpoint.Top) => {
+  const [schema] = endpoint.success
+  if (schema === undefined || HttpApiSchema.isNoContent(schema.ast)) return () => undefined
+  const form = wireForm(writtenSchema(schema)) as (value: unknown) => unknown
+  const list = parametersOf(endpoint)?.["cursor"]?.list
+  return list === undefined ? form : (page: unknown) => form(withNextCursor({ list }, page))
 }
 
 /** The groups whose bodies contain the content of templates. Such a body has up to 8 MiB, any other up to 1 MiB. */

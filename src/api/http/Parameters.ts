@@ -8,13 +8,14 @@ import { plusFault } from "./QueryFaults.ts"
 export type ReadParameter<A> = (text: string | undefined) => Result.Result<A, string>
 
 /** A parameter of a query: its entry in the OpenAPI document, and its reader. */
-type Parameter<A, S extends Schema.Top = Schema.optionalKey<Schema.String>> = S & {
+export type Parameter<A, S extends Schema.Top = Schema.optionalKey<Schema.String>> = S & {
   readonly read: ReadParameter<A>
 }
 
-/** The values of the parameters of an endpoint. */
+/** The values of the parameters of an endpoint, without the earlier names of parameters. */
 export type ValuesOf<P> = {
-  readonly [name in keyof P]: P[name] extends { readonly read: ReadParameter<infer A> } ? A : never
+  readonly [name in keyof P as P[name] extends { readonly replacedBy: string } ? never : name]: P[name] extends
+    { readonly read: ReadParameter<infer A> } ? A : never
 }
 
 /**
@@ -48,8 +49,8 @@ const grouped = (number: number): string => number.toLocaleString("en-US")
 export const limit = (most: number, otherwise: number, unit = ""): Parameter<number> =>
   described(`${unit}1 to ${grouped(most)}, default ${grouped(otherwise)}`, whole(1, most, otherwise))
 
-/** Reads a numeric cursor: the last id of the previous page, at least `least`. */
-export const numericCursor =
+/** Reads a numeric position of a list: the last id of the previous page, at least `least`. */
+export const numericPosition =
   (detail = "must be the `next` of a page", least = 0): ReadParameter<number | undefined> => (text) =>
     text === undefined || (/^\d{1,15}$/.test(text) && Number(text) >= least)
       ? Result.succeed(text === undefined ? undefined : Number(text))
@@ -68,8 +69,8 @@ export const ofAddress = <A>(parameter: ReadParameter<A>): ReadParameter<A> => (
   return fault === undefined ? parameter(given) : Result.fail(fault)
 }
 
-/** Reads the cursor of a list: `next` of the previous page. */
-export const cursor = (
+/** Reads a position of a list: `next` of the previous page. */
+export const position = (
   detail = "must be the `next` of a page",
   isValid?: (text: string) => boolean,
 ): ReadParameter<string | undefined> => text(detail, isValid)
@@ -116,9 +117,6 @@ export const archived: ReadParameter<Which> = (given) => {
       return Result.fail("must be true, false or all")
   }
 }
-
-/** Describes a numeric cursor in the usual words. */
-export const pageCursor = described("Cursor: `next` of the previous page", numericCursor())
 
 /** Reads a text that `schema` accepts. */
 export const valid = (schema: Schema.ConstraintDecoder<unknown>): ReadParameter<string | undefined> => {

@@ -106,8 +106,13 @@ export const queryIn = (
   return faults.length > 0 ? Result.fail(invalid(faults)) : Result.succeed(new URLSearchParams(search))
 }
 
+/** The parameters of an endpoint by name. `replacedBy` is the parameter that has replaced an earlier name. */
+type Readers = {
+  readonly [name: string]: { readonly read: ReadParameter<unknown>; readonly replacedBy?: string }
+}
+
 /** Reads the parameters of a query. Fails with every fault. Warns about parameters without effect. */
-export const readQuery = <P extends { readonly [name: string]: { readonly read: ReadParameter<unknown> } }>(
+export const readQuery = <P extends Readers>(
   request: HttpServerRequest.HttpServerRequest,
   parameters: P,
 ): Effect.Effect<ValuesOf<P>, Problems.InvalidRequest> => {
@@ -116,10 +121,13 @@ export const readQuery = <P extends { readonly [name: string]: { readonly read: 
   const given = readable.success
   const faults: Array<Errors.Fault> = []
   const values: Record<string, unknown> = {}
-  for (const [name, { read }] of Object.entries(parameters)) {
+  for (const [name, { read, replacedBy }] of Object.entries(parameters)) {
+    if (replacedBy !== undefined && !given.has(name)) continue
     const value = read(given.get(name) ?? undefined)
     if (Result.isFailure(value)) faults.push({ pointer: name, detail: value.failure })
-    else values[name] = value.success
+    else if (replacedBy !== undefined && given.has(replacedBy)) {
+      faults.push({ pointer: name, detail: `is the earlier name of ${replacedBy}: send only ${replacedBy}` })
+    } else values[replacedBy ?? name] = value.success
   }
   faults.push(...separatorFaults(given))
   return faults.length > 0

@@ -4,6 +4,7 @@ import { DecisionMode, FailedRenderings } from "../timelines/FailedRendering.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for the inbox, decisions and learned counts.
@@ -108,19 +109,16 @@ export class LearningGroup extends managementGroup(
   HttpApiEndpoint.get("listInbox", "/organizations/:org/webhooks/:segment/inbox", {
     params: inboxPath,
     query: {
-      before: Parameters.described(
-        "Cursor: `next` of the previous page, the id of a body",
-        Parameters.numericCursor("must be the id of a body", 1),
-      ),
+      ...Cursors.cursor("inbox", "before", Parameters.numericPosition("must be the id of a body", 1)),
       limit: Parameters.limit(100, 20),
       all: Parameters.described("`true`: includes bodies that were read without faults", Parameters.flag),
     },
-    success: Schema.Struct({ inbox: Schema.Array(InboxBody), next: Schema.NullOr(Schema.Int) }),
+    success: Schema.Struct({ inbox: Schema.Array(InboxBody), ...Cursors.following(Schema.Int) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SourceNotFound],
   }).annotate(OpenApi.Summary, "The inbox of a source").annotate(
     OpenApi.Description,
     "Bodies with faulty items, newest first. A body that could not be processed in three attempts is also `rejected`, " +
-      "with the reason in `faults`. `next` is the value of `before` for the next page.",
+      "with the reason in `faults`.",
   ),
   HttpApiEndpoint.post("replayInbox", "/organizations/:org/webhooks/:segment/inbox/:id/replay", {
     params: { ...inboxPath, id: Schema.String },
@@ -133,13 +131,10 @@ export class LearningGroup extends managementGroup(
   HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
     params: templatePath,
     query: {
-      after: Parameters.described(
-        "Cursor: `next` of the previous page, a tracking id",
-        Parameters.cursor("must be a tracking id"),
-      ),
+      ...Cursors.cursor("decisions", "after", Parameters.position("must be a tracking id")),
       limit: Parameters.limit(5_000, 1_000),
     },
-    success: Schema.Struct({ decisions: Schema.Array(LoggedDecision), next: Schema.NullOr(Schema.String) }),
+    success: Schema.Struct({ decisions: Schema.Array(LoggedDecision), ...Cursors.following(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
   }).annotate(OpenApi.Summary, "The decisions on a template").annotate(
     OpenApi.Description,

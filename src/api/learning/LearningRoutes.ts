@@ -33,7 +33,7 @@ export const layer = managed(
         inSteps: Effect.fnUntraced(function* ({ org: organization, params, query }) {
           const org = yield* organization
           const source = yield* inboxOf(params.segment)
-          const { all, before: cursor, limit } = yield* query
+          const { all, cursor, limit } = yield* query
           const { next, page } = yield* pageOf(limit, (limit) => inbox.list(org, source, { cursor, limit, all }))
           return {
             inbox: page.map((entry) => ({ ...entry, unused: entry.unused ?? [], faults: entry.faults ?? [] })),
@@ -50,7 +50,7 @@ export const layer = managed(
         inSteps: Effect.fnUntraced(function* ({ org: organization, params: { template }, query }) {
           const org = yield* organization
           yield* served(org, template)
-          const { after: cursor, limit } = yield* query
+          const { cursor, limit } = yield* query
           const { next, page } = yield* pageBy(
             limit,
             (limit) => history.list(org, template, { cursor, limit }),

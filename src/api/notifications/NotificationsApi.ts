@@ -7,6 +7,7 @@ import { ReportSubscription } from "../../domain/ReportSubscription.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for notifications of members.
@@ -100,13 +101,13 @@ export class NotificationsGroup extends managementGroup(
       member: memberQuery,
       kind: Parameters.described(`One of ${notificationKinds.join(", ")}`, Parameters.oneOf(notificationKinds)),
       unread: Parameters.described("true: unread ones only", Parameters.flag),
-      before: Parameters.pageCursor,
+      ...Cursors.cursor("notifications", "before", Parameters.numericPosition()),
       limit: Parameters.limit(200, 50),
     },
     success: Schema.Struct({
       notifications: Schema.Array(NotificationResource),
       unread: Schema.Int.annotate({ description: "Unread notifications, counted up to 100" }),
-      next: Schema.NullOr(Schema.Int),
+      ...Cursors.following(Schema.Int),
     }),
     error: ofMember,
   }).annotate(OpenApi.Summary, "Notifications of a member").annotate(

@@ -61,7 +61,7 @@ export const layer = managed(
 
     return {
       listNotifications: Effect.fnUntraced(function* ({ actor, org, query }) {
-        const { before: cursor, kind, limit, member, unread } = query
+        const { cursor, kind, limit, member, unread } = query
         const account = yield* accountOf(org, actor, member)
         const { next, page } = yield* pageOf(
           limit,

@@ -52,7 +52,7 @@ const headers = {
     example: '"default";r=97;t=42',
   },
   "Parlance-Cursor": {
-    description: "Cursor of an export: the value of `after` for the next page",
+    description: "Cursor of an export: the value of `cursor` for the next page",
     required: true,
     schema: text,
   },
@@ -106,18 +106,23 @@ const otherProblem = {
 const others4xx = (responses: object) =>
   Object.keys(responses).some((status) => status.startsWith("4")) ? {} : { "4XX": otherProblem }
 
+/** Marks a parameter whose schema is deprecated. */
+const withDeprecation = (parameter: OpenApi.OpenAPISpecParameter) =>
+  "deprecated" in parameter.schema ? { ...parameter, deprecated: true } : parameter
+
 const completed = (
   operation: OpenApi.OpenAPISpecOperation,
   examples: Examples,
 ): OpenApi.OpenAPISpecOperation => {
   const operationId = operationName(operation.operationId)
   const example = examples[operationId]
-  const { description, responses, ...others } = withHeaders(
+  const { description, parameters, responses, ...others } = withHeaders(
     example === undefined ? operation : withExamples(operation, example),
   )
   const access = accessOf(operation.security)
   return {
     ...others,
+    parameters: parameters.map(withDeprecation),
     ...(description === undefined && access === undefined
       ? {}
       : { description: [description, access].filter((text) => text !== undefined).join(" ") }),

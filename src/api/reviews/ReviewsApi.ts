@@ -4,6 +4,7 @@ import { ApprovalInput, Proposal, ProposalDetail, ProposalPatch, RejectionInput 
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 const params = { org: Schema.String, proposal: Schema.String }
@@ -29,10 +30,10 @@ export class ReviewsGroup extends managementGroup(
         Parameters.oneOf(["requested", "approved", "rejected", "withdrawn", "all"]),
       ),
       template: Parameters.described("Only changes of this template", Parameters.text("must be the id of a template")),
-      before: Parameters.pageCursor,
+      ...Cursors.cursor("proposals", "before", Parameters.numericPosition()),
       limit: Parameters.limit(200, 50),
     },
-    success: Schema.Struct({ proposals: Schema.Array(Proposal), next: Schema.NullOr(Schema.Int) }),
+    success: Schema.Struct({ proposals: Schema.Array(Proposal), ...Cursors.following(Schema.Int) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "Changes that wait for approval, newest first").annotate(
     OpenApi.Description,

@@ -69,7 +69,7 @@ export const layer = managed(
 
     return {
       listProposals: Effect.fnUntraced(
-        function* ({ org, query: { before: cursor, limit, state = "requested", template } }) {
+        function* ({ org, query: { cursor, limit, state = "requested", template } }) {
           const filter = { cursor, template, ...(state === "all" ? {} : { state }) }
           const { next, page } = yield* pageOf(limit, (limit) => proposals.list(org, { ...filter, limit }))
           const members = yield* names.of(org)

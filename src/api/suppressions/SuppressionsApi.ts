@@ -8,6 +8,7 @@ import { addressKey } from "../../suppressions/AddressKey.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for the suppression list.
@@ -74,10 +75,10 @@ export class SuppressionsGroup extends managementGroup(
     params: path,
     query: {
       reason: Parameters.described(`Only these: ${SuppressionReason.literals.join(", ")}`, reason),
-      cursor: Parameters.pageCursor,
+      ...Cursors.cursorOrNext("suppressions", Parameters.numericPosition()),
       limit: Parameters.limit(1_000, 100),
     },
-    success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource), next: Schema.NullOr(Schema.String) }),
+    success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource), ...Cursors.following(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "The suppression list of an organization").annotate(
     OpenApi.Description,

@@ -123,9 +123,9 @@ export const layer = managed(
       }),
       publishDraft: ({ actor, org, params, query }) =>
         drafts.publish(org, placeOf(params, query, actor)).pipe(orProposed(asIs)),
-      listVersions: Effect.fnUntraced(function* ({ org, params, query: { before, limit } }) {
+      listVersions: Effect.fnUntraced(function* ({ org, params, query: { cursor, limit } }) {
         const { id } = yield* templates.getVariant(org, params.template, params.variant)
-        const found = (limit: number) => versions.list(org, params.template, id, { before, limit })
+        const found = (limit: number) => versions.list(org, params.template, id, { before: cursor, limit })
         const { next, page } = yield* pageOf(limit, found)
         return { versions: page, next }
       }),

@@ -9,6 +9,7 @@ import { ProposedVariant } from "../../domain/Proposal.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 import { waiting } from "../reviews/Proposed.ts"
 
@@ -162,10 +163,10 @@ export class DraftsGroup extends managementGroup(
   HttpApiEndpoint.get("listVersions", "/organizations/:org/templates/:template/variants/:variant/versions", {
     params: variantPath,
     query: {
-      before: Parameters.pageCursor,
+      ...Cursors.cursor("versions", "before", Parameters.numericPosition()),
       limit: Parameters.limit(200, 50),
     },
-    success: Schema.Struct({ versions: Schema.Array(VariantVersionHead), next: Schema.NullOr(Schema.Int) }),
+    success: Schema.Struct({ versions: Schema.Array(VariantVersionHead), ...Cursors.following(Schema.Int) }),
     error: [Problems.InvalidRequest, Problems.TemplateNotFound, Problems.VariantNotFound],
   }).annotate(OpenApi.Summary, "Versions of a variant, newest first").annotate(
     OpenApi.Description,

@@ -8,6 +8,7 @@ import * as Json from "../../json/Json.ts"
 import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 import { problemKinds, templateStates } from "./TemplateListShape.ts"
 
@@ -69,8 +70,8 @@ const short = Parameters.text(
   ({ length }) => length <= 200,
 )
 
-/** Reads the cursor of a page: the id of its last row, and the row's value in the sort order. */
-const cursor: Parameters.ReadParameter<{ readonly id: string; readonly after: string | null } | undefined> = (
+/** Reads a position: the id of a row, and the row's value in the sort order. */
+const position: Parameters.ReadParameter<{ readonly id: string; readonly after: string | null } | undefined> = (
   given,
 ) => {
   if (given === undefined) return Result.succeed(undefined)
@@ -100,7 +101,7 @@ export class TemplateIndexGroup extends managementGroup(
         "Only templates whose name, id or a tag contains this text, ignoring case; up to 200 characters",
         short,
       ),
-      after: Parameters.described("Cursor: `next` of the previous page", cursor),
+      ...Cursors.cursor("template index", "after", position),
       limit,
       archived: archivedQuery,
       state: Parameters.described(`Only of this state: ${templateStates.join(", ")}`, Parameters.oneOf(templateStates)),
@@ -132,7 +133,7 @@ export class TemplateIndexGroup extends managementGroup(
         Parameters.oneOf(["asc", "desc"]),
       ),
     },
-    success: Schema.Struct({ templates: Schema.Array(FoundTemplate), next: Schema.NullOr(Schema.String) }),
+    success: Schema.Struct({ templates: Schema.Array(FoundTemplate), ...Cursors.following(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "Finds templates").annotate(
     OpenApi.Description,
@@ -141,10 +142,10 @@ export class TemplateIndexGroup extends managementGroup(
   HttpApiEndpoint.get("templateHistory", "/organizations/:org/templates/:template/history", {
     params: { org: Schema.String, template: Schema.String },
     query: {
-      before: Parameters.pageCursor,
+      ...Cursors.cursor("template changes", "before", Parameters.numericPosition()),
       limit,
     },
-    success: Schema.Struct({ changes: Schema.Array(AuditEntry), next: Schema.NullOr(Schema.Int) }),
+    success: Schema.Struct({ changes: Schema.Array(AuditEntry), ...Cursors.following(Schema.Int) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
   }).annotate(OpenApi.Summary, "The changes to a template").annotate(
     OpenApi.Description,

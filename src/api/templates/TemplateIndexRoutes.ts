@@ -34,7 +34,7 @@ export const layer = managed(
 
     return {
       findTemplates: Effect.fnUntraced(function* ({ org, query }) {
-        const { after, archived, limit, order, search = "", sort = "id", ...filters } = query
+        const { archived, cursor, limit, order, search = "", sort = "id", ...filters } = query
         const page = yield* listing.page(org, archived, limit, ({ sorts }) => ({
           search,
           filters: Object.fromEntries(
@@ -44,7 +44,7 @@ export const layer = managed(
           ),
           sort,
           descending: order === undefined ? sorts[sort]!.descending : order === "desc",
-          cursor: after,
+          cursor,
         }))
         return { templates: page.rows.map(foundOf), next: nextOf(page) }
       }),
@@ -52,7 +52,7 @@ export const layer = managed(
         inSteps: Effect.fnUntraced(function* ({ org: organization, params, query }) {
           const org = yield* organization
           const { id } = yield* templates.get(org, params.template)
-          const { before: cursor, limit } = yield* query
+          const { cursor, limit } = yield* query
           const changes = (limit: number) => history.ofTemplate(org, id, { cursor, limit })
           const { next, page } = yield* pageOf(limit, changes)
           return { changes: page, next }

@@ -29,7 +29,7 @@ export const layer = managed(
 
     return {
       createTemplate: ({ body, org }) => templates.create(org, body).pipe(orProposed(asIs)),
-      listTemplates: Effect.fnUntraced(function* ({ org, query: { after: cursor, archived, limit } }) {
+      listTemplates: Effect.fnUntraced(function* ({ org, query: { cursor, archived, limit } }) {
         const { next, page } = yield* pageOf(limit, (limit) => templates.list(org, { cursor, limit, which: archived }))
         return { templates: page, next }
       }),

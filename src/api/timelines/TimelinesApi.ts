@@ -6,6 +6,7 @@ import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import { DeliveryResource } from "../deliveries/DeliveryResource.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 import { SuppressionResource } from "../suppressions/SuppressionsApi.ts"
 import { described } from "../../domain/described.ts"
@@ -104,7 +105,7 @@ export const TimelineResource = Schema.Struct({
     Schema.Array(SuppressionResource),
     "Entries of the person's addresses on the suppression list, on the first page",
   ),
-  next: Schema.NullOr(Schema.String),
+  ...Cursors.following(Schema.String),
 }).annotate({ identifier: "Story" })
 export type TimelineResource = typeof TimelineResource.Type
 
@@ -138,9 +139,10 @@ export class TimelinesGroup extends managementGroup(
       user_id: Parameters.described("Your id of a person", name),
       email: Parameters.described("E-mail address of a person", Parameters.ofAddress(name)),
       q: Parameters.described("A tracking id, user id or e-mail address; the service detects the kind", name),
-      after: Parameters.described(
-        "Cursor: `next` of the previous page",
-        Parameters.cursor(undefined, (text) => parseTimelineCursor(text) !== undefined),
+      ...Cursors.cursor(
+        "story",
+        "after",
+        Parameters.position(undefined, (text) => parseTimelineCursor(text) !== undefined),
       ),
       limit: Parameters.limit(100, 20, "Decisions, "),
     },

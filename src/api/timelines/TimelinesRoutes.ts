@@ -50,7 +50,7 @@ export const layer = managed(
     })
 
     return {
-      findStory: Effect.fnUntraced(function* ({ org, query: { after: cursor, limit, ...names } }) {
+      findStory: Effect.fnUntraced(function* ({ org, query: { cursor, limit, ...names } }) {
         const given = asks.flatMap((name) => names[name] === undefined ? [] : [{ name, text: names[name] }])
         const [first, second] = given
         if (first === undefined || second !== undefined) {

@@ -9,6 +9,7 @@ import { SourceInput } from "../../intake/WebhookSources.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Cursors from "../http/Cursors.ts"
 import * as Parameters from "../http/Parameters.ts"
 
 // The part of the management API for webhook sources, events and erasures.
@@ -212,20 +213,21 @@ export class WebhooksManagementGroup extends managementGroup(
   HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
     params: path,
     query: {
-      after: Parameters.described(
-        "Cursor: `next` of the previous page",
-        Parameters.cursor(undefined, (text) => parseCursor(text)?.every(isStorable) === true),
+      ...Cursors.cursor(
+        "events",
+        "after",
+        Parameters.position(undefined, (text) => parseCursor(text)?.every(isStorable) === true),
       ),
       limit: Parameters.limit(1_000, 100),
       tracking_id: Parameters.described("Only events of this decision", Parameters.text("must be a tracking id")),
       latest: Parameters.described("`true`: the last events instead of the first, in the same order", Parameters.flag),
     },
-    success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
+    success: Schema.Struct({ events: Schema.Array(ListedEvent), ...Cursors.following(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "The events of an organization").annotate(
     OpenApi.Description,
     "Normalized events in the order in which their bodies arrived. An event that belongs to several decisions is listed " +
-      "once for each. `next` is null on a page without events; otherwise use it as `after` for later events. Each event is " +
+      "once for each. `next_cursor` is null only on a page without events; otherwise it leads to later events. Each event is " +
       "listed once, in its state at the time of the request. A `waiting` event that finds its decision later changes on " +
       "its page and is not listed again. To see the change, request an earlier page again or use `tracking_id`.",
   ),

@@ -105,7 +105,7 @@ export const layer = managed(
         return report(found ?? (yield* new ErasureNotFound({ id: id.slice(0, 100) })))
       }),
       listEvents: Effect.fnUntraced(
-        function* ({ org, query: { after: cursor, latest, limit, tracking_id: trackingId } }) {
+        function* ({ org, query: { cursor, latest, limit, tracking_id: trackingId } }) {
           const found = yield* history.list(org, { cursor, limit, trackingId, latest })
           return { events: found.map(eventToWire), next: found.at(-1)?.cursor ?? null }
         },
