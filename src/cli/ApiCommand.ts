@@ -208,15 +208,15 @@ class OperationCommand<Name extends Operation, Values> extends ApiCommand<Values
     return new OperationCommand(this.operation, this.parts, this.membersOf, checked)
   }
 
-  /** Reads all pages. `items` is the member of a response with the items, `cursor` the parameter of the next page. */
-  pages<Items extends keyof ResponseOf<Name>>(items: Items, cursor: "after" | "before") {
+  /** Reads all pages. `items` is the member of a response with the items. */
+  pages<Items extends keyof ResponseOf<Name>>(items: Items) {
     const read = (values: Values) =>
-      allPages((next) =>
+      allPages((cursor) =>
         Effect.map(
-          this.request(values, { limit: pageSize, [cursor]: next }),
+          this.request(values, { limit: pageSize, cursor }),
           (response) => {
-            const page = response as Record<Items, ReadonlyArray<unknown>> & { readonly next: string | number | null }
-            return { items: page[items], next: page.next }
+            const page = response as Record<Items, ReadonlyArray<unknown>> & { readonly next_cursor: string | null }
+            return { items: page[items], next_cursor: page.next_cursor }
           },
         )
       )

@@ -28,19 +28,19 @@ export const auditCommand = commandGroup("audit", "The audit log", {
   }, function* (client, { changes: _, installation, limit = Infinity, ...filters }) {
     const org = installation ? undefined : yield* organization
     const entries: Array<AuditEntry> = []
-    let before: string | undefined
+    let cursor: string | undefined
     do {
       const query = given({
         ...filters,
         limit: String(Math.max(1, Math.min(atOnce, limit - entries.length))),
-        before,
+        cursor,
       })
       const page = yield* org === undefined
         ? client.listInstallationAudit({ query })
         : client.listAudit({ params: { org }, query })
       entries.push(...page.entries)
-      before = page.next === null ? undefined : String(page.next)
-    } while (before !== undefined && entries.length < limit)
+      cursor = page.next_cursor ?? undefined
+    } while (cursor !== undefined && entries.length < limit)
     return entries.slice(0, limit)
   }).text((entries, { changes }) => entries.length === 0 ? "No matching entries" : changesText(entries, changes)),
 })

@@ -29,7 +29,7 @@ export const commentCommand = commandGroup("comment", "Comments on templates", {
       Flag.withDescription("Only comments in this state"),
       Flag.withDefault("open" as const),
     ),
-  }).pages("comments", "before").text(describe),
+  }).pages("comments").text(describe),
 
   add: call("createComment", "Comment on a template or variant", {
     template,

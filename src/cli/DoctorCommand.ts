@@ -68,13 +68,13 @@ const checkSources = Effect.fnUntraced(function* (org: OrgSlug) {
   let cursor: string | undefined
   const since = (yield* Clock.currentTimeMillis) - dayMillis
   for (let page = 0; page < auditPages; page++) {
-    const { entries: some, next } = yield* client.listAudit({
+    const { entries: some, next_cursor } = yield* client.listAudit({
       params: { org },
-      query: { limit: "200", ...(cursor === undefined ? {} : { before: cursor }) },
+      query: { limit: "200", ...(cursor === undefined ? {} : { cursor }) },
     })
     entries.push(...some)
-    if (next === null || Date.parse(some.at(-1)?.at ?? "") < since) break
-    cursor = String(next)
+    if (next_cursor === null || Date.parse(some.at(-1)?.at ?? "") < since) break
+    cursor = next_cursor
   }
   const refused = refusedBySource(entries, since)
   return webhooks.flatMap((source) => sourceDiagnoses(org, source, refused.get(source.segment) ?? 0))

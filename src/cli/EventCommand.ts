@@ -1,6 +1,6 @@
 import { call, commandGroup } from "./ApiCommand.ts"
 import { eventTail } from "./EventTail.ts"
-import { text, whole } from "./Flags.ts"
+import { cursor, text, whole } from "./Flags.ts"
 import { tableOf } from "./Table.ts"
 import { eventColumns, eventStory } from "./TimelineCommands.ts"
 
@@ -8,12 +8,12 @@ import { eventColumns, eventStory } from "./TimelineCommands.ts"
 export const eventCommand = commandGroup("event", "List events of messages, such as opens and clicks", {
   list: call("listEvents", "List normalized events in the order of arrival", {
     tracking_id: text("tracking-id", "Only events of this decision"),
-    after: text("after", "The value that the previous page printed"),
+    cursor: cursor("after"),
     limit: whole("limit", "1 to 1,000", 50),
-  }).text(({ events, next }, { limit }) =>
+  }).text(({ events, next_cursor }, { limit }) =>
     events.length === 0 ? "No events" : [
       tableOf({ occurred: "occurred_at", source: "source", ...eventColumns }, events),
-      ...(events.length < limit ? [] : ["", `More with --after ${next}`]),
+      ...(events.length < limit ? [] : ["", `More with --cursor ${next_cursor}`]),
     ].join("\n")
   ),
   tail: eventTail,

@@ -73,12 +73,12 @@ const readRound = Effect.fnUntraced(function* (after: string | undefined) {
   let end: string | null = null
   for (;;) {
     const position: string | undefined = end ?? after
-    const page: { readonly events: ReadonlyArray<ListedEvent>; readonly next: string | null } = yield* listPage({
+    const page: { readonly events: ReadonlyArray<ListedEvent>; readonly next_cursor: string | null } = yield* listPage({
       limit: String(pageSize),
-      ...(position === undefined ? {} : { after: position }),
+      ...(position === undefined ? {} : { cursor: position }),
     })
     events.push(...page.events)
-    end = page.next ?? end
+    end = page.next_cursor ?? end
     if (page.events.length < pageSize) return { events, end }
   }
 })
@@ -111,7 +111,7 @@ export const eventTail = steps(
     const begin = yield* listPage({ latest: "true", limit: String(Math.max(lookBack, lines)) })
     const shown = begin.events.filter(isShown)
     yield* show(lines === 0 ? [] : shown.slice(-lines))
-    let state = follow({ cursors: [], seen: new Set() }, begin.events, begin.next).next
+    let state = follow({ cursors: [], seen: new Set() }, begin.events, begin.next_cursor).next
     const round = Effect.suspend(() => readRound(state.cursors[0])).pipe(
       Effect.flatMap(({ end, events }) => {
         const { fresh, next } = follow(state, events, end)

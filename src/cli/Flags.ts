@@ -10,6 +10,14 @@ export const argument = (name: string, description: string) =>
 export const text = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
+/** The optional flag of the next page. `earlier` is the earlier name of the flag. */
+export const cursor = (earlier: string) =>
+  Flag.String("cursor").pipe(
+    Flag.withDescription("The value that the previous page printed"),
+    Flag.withAlias(earlier),
+    Flag.optional,
+  )
+
 /** An optional flag with a text that `parse` turns into a value. */
 export const parsed = <A>(name: string, description: string, parse: (text: string) => A) =>
   text(name, description).pipe(Flag.map(Option.map(parse)))

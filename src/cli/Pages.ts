@@ -4,14 +4,14 @@ import { Effect } from "effect"
 export const allPages = Effect.fnUntraced(function* <Item, E, R>(
   read: (
     cursor: string | undefined,
-  ) => Effect.Effect<{ readonly items: ReadonlyArray<Item>; readonly next: string | number | null }, E, R>,
+  ) => Effect.Effect<{ readonly items: ReadonlyArray<Item>; readonly next_cursor: string | null }, E, R>,
 ) {
   const all: Array<Item> = []
   let cursor: string | undefined
   do {
     const page = yield* read(cursor)
     all.push(...page.items)
-    cursor = page.next === null ? undefined : String(page.next)
+    cursor = page.next_cursor ?? undefined
   } while (cursor !== undefined)
   return all
 })

@@ -32,7 +32,7 @@ export const reviewCommand = commandGroup("review", "Changes to live templates t
       Flag.withDefault("requested" as const),
     ),
     template: text("template", "Only changes of this template"),
-  }).pages("proposals", "before").table({
+  }).pages("proposals").table({
     id: "id",
     template: "template_id",
     kind: "kind",

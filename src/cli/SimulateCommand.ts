@@ -70,12 +70,12 @@ const readDecisions = Effect.fnUntraced(function* (options: {
       params: { org: options.org, template: options.template },
       query: {
         limit: String(Math.min(pageSize, options.limit - count)),
-        ...(cursor === undefined ? {} : { after: cursor }),
+        ...(cursor === undefined ? {} : { cursor }),
       },
     })
     count += page.decisions.length
     yield* options.report({ done: count, unit: "decisions" })
-    cursor = page.next ?? undefined
+    cursor = page.next_cursor ?? undefined
     for (const { decided_at, failed, segment, outcomes, ...chosen } of page.decisions) {
       const at = Date.parse(decided_at)
       if (at < options.since) continue

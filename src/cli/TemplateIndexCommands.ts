@@ -30,7 +30,7 @@ export const find = call("findTemplates", "Find templates by name, id, state, go
   search: argument("text", "Part of the name, the id or a tag").pipe(Argument.optional),
   archived: archivedFlag,
   ...filters,
-}).pages("templates", "after").table({
+}).pages("templates").table({
   id: "id",
   name: "name",
   state: "state",
@@ -52,5 +52,5 @@ export const history = callWith("templateHistory", "List the changes of a templa
   template,
   whole: changesFlag,
 }, ({ template }) => ({ template }))
-  .pages("changes", "before")
+  .pages("changes")
   .text((changes, { whole }) => changesText(changes, whole))

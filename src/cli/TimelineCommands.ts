@@ -4,7 +4,7 @@ import { candidateName } from "../domain/SendNothing.ts"
 import { listOfSources } from "../domain/Source.ts"
 import { call } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
-import { argument, text, whole } from "./Flags.ts"
+import { argument, cursor, text, whole } from "./Flags.ts"
 import { tableOf } from "./Table.ts"
 
 const percent = (share: number | null) => share === null ? "–" : `${(share * 100).toFixed(1)} %`
@@ -49,7 +49,7 @@ const textOf = (story: TimelineResource): string => {
   for (const { address, reason, source, suppressed_at } of story.suppressions) {
     parts.push(`Suppressed since ${suppressed_at}: ${reason} of ${address ?? "an erased person"}, added by ${source}`)
   }
-  if (story.next !== null) parts.push(`More with --after ${story.next}`)
+  if (story.next_cursor !== null) parts.push(`More with --cursor ${story.next_cursor}`)
   return parts.length === 0 ? "Nothing found. Check the exact spelling" : parts.join("\n")
 }
 
@@ -63,7 +63,7 @@ export const personShow = call(
   {
     user_id: text("user", "The user's id in requests of callers"),
     email: text("email", "The e-mail address"),
-    after: text("after", "The value that the previous page printed"),
+    cursor: cursor("after"),
     limit: whole("limit", "Decisions, 1 to 100", 20),
   },
 ).sends((values) =>

@@ -2,7 +2,7 @@ import { Flag } from "effect/cli"
 import type { SentEvent, WebhookEndpoint } from "../api/endpoints/EndpointsApi.ts"
 import { call, callWith, commandGroup } from "./ApiCommand.ts"
 import { CommandFailed } from "./Connection.ts"
-import { argument, orAbsent, text, toggle, whole } from "./Flags.ts"
+import { argument, cursor, orAbsent, text, toggle, whole } from "./Flags.ts"
 import { table, type TableColumns, tableOf } from "./Table.ts"
 
 const endpoint = argument("id", "Id of the webhook endpoint")
@@ -93,12 +93,12 @@ export const webhookEndpointCommand = commandGroup(
 
     events: call("listWebhookEvents", "List the events of an endpoint with their attempts, newest first", {
       endpoint,
-      before: text("before", "The value that the previous page printed"),
+      cursor: cursor("before"),
       limit: whole("limit", "1 to 100 events", 25),
-    }).text(({ events, next }) =>
+    }).text(({ events, next_cursor }) =>
       events.length === 0 ? "No events in the last 30 days" : [
         table(["event", "type", "state", "attempt at", "status", "ms", "response"], events.flatMap(rowsOf)),
-        ...(next === null ? [] : ["", `More with --before ${next}`]),
+        ...(next_cursor === null ? [] : ["", `More with --cursor ${next_cursor}`]),
       ].join("\n")
     ),
 

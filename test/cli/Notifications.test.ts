@@ -73,7 +73,7 @@ describe("notifications in commands and in the console", () => {
         },
       ])))
     const { notifications: [review, added], ...rest } = await json("list", ...of)
-    assert.deepStrictEqual(rest, { unread: 2, next: null })
+    assert.deepStrictEqual(rest, { unread: 2, next_cursor: null, next: null })
     assert.deepInclude(review, {
       kind: "review.requested",
       title: "eve@example.com asks for a review of Welcome",

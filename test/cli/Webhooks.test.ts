@@ -117,8 +117,8 @@ describe("parlance webhook on a database without a service", () => {
           [["open", "trk-1", "attributed"], ["open", "trk-2", "waiting"]],
         )
         const first = yield* text(["event", "list", "--limit", "1"])
-        const [, next] = /--after (\S+)/.exec(first)!
-        const second = yield* json(["event", "list", "--after", next!])
+        const [, next] = /--cursor (\S+)/.exec(first)!
+        const second = yield* json(["event", "list", "--cursor", next!])
         assert.deepStrictEqual(second.events.map(({ tracking_id }: Json) => tracking_id), ["trk-2"])
         assert.match(yield* text(["event", "list", "--tracking-id", "trk-1"]), /trk-1 .* a +attributed/)
         assert.include(yield* text(["event", "list", "--tracking-id", "nothing"]), "No events")
