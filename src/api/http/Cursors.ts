@@ -40,7 +40,7 @@ type EarlierName = Parameter<unknown> & { readonly replacedBy: "cursor" }
 
 /** Describes an earlier name of the parameter `cursor`. Its value is the value of `cursor` in the decoded query. */
 export const earlierName = (description: string, read: ReadParameter<unknown>): EarlierName =>
-  Object.assign(described(description, read, Schema.String.annotate({ deprecated: true })), {
+  Object.assign(described(description, read), {
     replacedBy: "cursor" as const,
   })
 
@@ -73,7 +73,6 @@ export const following = <Position extends Schema.Top>(position: Position) => ({
   }),
   next: Schema.NullOr(position).annotate({
     description: "Earlier form of `next_cursor`, for the earlier name of `cursor`",
-    deprecated: true,
   }),
 })
 

@@ -106,23 +106,18 @@ const otherProblem = {
 const others4xx = (responses: object) =>
   Object.keys(responses).some((status) => status.startsWith("4")) ? {} : { "4XX": otherProblem }
 
-/** Marks a parameter whose schema is deprecated. */
-const withDeprecation = (parameter: OpenApi.OpenAPISpecParameter) =>
-  "deprecated" in parameter.schema ? { ...parameter, deprecated: true } : parameter
-
 const completed = (
   operation: OpenApi.OpenAPISpecOperation,
   examples: Examples,
 ): OpenApi.OpenAPISpecOperation => {
   const operationId = operationName(operation.operationId)
   const example = examples[operationId]
-  const { description, parameters, responses, ...others } = withHeaders(
+  const { description, responses, ...others } = withHeaders(
     example === undefined ? operation : withExamples(operation, example),
   )
   const access = accessOf(operation.security)
   return {
     ...others,
-    parameters: parameters.map(withDeprecation),
     ...(description === undefined && access === undefined
       ? {}
       : { description: [description, access].filter((text) => text !== undefined).join(" ") }),

@@ -66,8 +66,13 @@ const opened = (schema: unknown): unknown => {
       : opened(value)
   }
   const isFree = schema["type"] === "object" && schema["properties"] === undefined
+  if (isEarlier(schema)) copy["deprecated"] = true
   return isFree && copy["additionalProperties"] === undefined ? { ...copy, additionalProperties: true } : copy
 }
+
+/** Whether a member or a parameter is an earlier name or form of another one, by its description. */
+const isEarlier = ({ description }: Node): boolean =>
+  typeof description === "string" && description.startsWith("Earlier ")
 
 const capitalized = (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1)
 
@@ -99,7 +104,11 @@ export const withNamedSchemas = (
     return {
       ...others,
       operationId,
-      parameters: parameters.map((parameter) => ({ ...parameter, schema: opened(parameter.schema) })),
+      parameters: parameters.map((parameter) => ({
+        ...parameter,
+        schema: opened(parameter.schema),
+        ...(isEarlier(parameter.schema as unknown as Node) ? { deprecated: true } : {}),
+      })),
       ...(requestBody === undefined ? {} : {
         requestBody: { ...requestBody, content: content(requestBody.content as unknown as Content, `${name}Request`) },
       }),
