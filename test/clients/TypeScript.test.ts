@@ -10,6 +10,7 @@ import {
   Parlance,
   ParlanceProblem,
   ParlanceUnavailable,
+  ParlanceWebhookError,
   verifyWebhook,
 } from "../../clients/typescript/src/index.ts"
 import type { Service } from "../support/service.ts"
@@ -122,6 +123,8 @@ describe("The TypeScript client", () => {
           if (!isProblem(faulty, "invalid-request")) return assert.fail("another problem")
           assert.sameMembers(faulty.errors.map(({ pointer }) => pointer), ["/template_id", "/attrs/tier/0"])
           assert.include(faulty.message, "/template_id")
+          assert.match(faulty.requestId ?? "", /^[\w-]{10,}$/)
+          assert.include(faulty.message, `(request ${faulty.requestId})`)
           assert.strictEqual(faulty.status, 400)
 
           const fallback = { subject: "Hello" }
@@ -140,10 +143,16 @@ describe("The TypeScript client", () => {
           assert.deepInclude(replaced, { copy_id: undefined, vars: fallback })
           assert.isTrue(isProblem(replaced.fallback, "unprocessable"))
 
-          const nowhere = new Parlance({ url: "http://127.0.0.1:9", org, apiKey, retries: 1 })
+          const nowhere = new Parlance({ url: "http://127.0.0.1:2", org, apiKey, retries: 1 })
           const unreachable = await failed(nowhere.generate({ template_id: "welcome" }))
           assert.instanceOf(unreachable, ParlanceUnavailable)
-          assert.strictEqual((unreachable as Error).message, "http://127.0.0.1:9 did not answer in 2 attempts")
+          assert.match(
+            (unreachable as Error).message,
+            /^http:\/\/127\.0\.0\.1:2 did not answer in 2 attempts: the connection was refused\. Check the address/,
+          )
+          assert.strictEqual((unreachable as ParlanceUnavailable).reason, "refused")
+          const nameless = new Parlance({ url: "http://nowhere.invalid", org, apiKey, retries: 0 })
+          assert.strictEqual((await failed(nameless.keys.list()) as ParlanceUnavailable).reason, "dns")
           const survived = await nowhere.generate({ template_id: "welcome", tracking_id: "t-2" }, { fallback })
           assert.deepInclude(survived, { tracking_id: "t-2", vars: fallback })
           assert.instanceOf(survived.fallback, ParlanceUnavailable)
@@ -334,19 +343,29 @@ describe("The TypeScript client", () => {
       "webhook-signature": `v1,AAAA v1,${signature}`,
     }
     const other = `whsec_${Buffer.alloc(32).toString("base64")}`
-    assert.isTrue(await verifyWebhook({ secrets: [other, secret], headers, body, now }))
-    assert.isTrue(await verifyWebhook({ secrets: [secret], headers: new Headers(headers), body, now: now + 299_000 }))
-    assert.isFalse(await verifyWebhook({ secrets: [secret], headers, body, now: now + 301_000 }), "too old")
-    assert.isFalse(await verifyWebhook({ secrets: [other], headers, body, now }), "another secret")
-    assert.isFalse(await verifyWebhook({ secrets: [secret], headers, body: `${body} `, now }), "another body")
-    assert.isFalse(await verifyWebhook({ secrets: [secret], headers: { ...headers, "webhook-id": "m-2" }, body, now }))
-    assert.isFalse(await verifyWebhook({ secrets: [secret], headers: {}, body, now }))
-    assert.isFalse(await verifyWebhook({ secrets: ["whsec_!"], headers, body, now }))
+    const event = await verifyWebhook({ secrets: [other, secret], headers, body, now })
+    assert.strictEqual(event.type, "message.send")
+    const late = { secrets: [secret], headers: new Headers(headers), body, now: now + 299_000 }
+    assert.deepStrictEqual(await verifyWebhook(late), event)
+    const faultOf = async (request: Parameters<typeof verifyWebhook>[0]) => {
+      const error = await failed(verifyWebhook(request))
+      assert.instanceOf(error, ParlanceWebhookError)
+      return (error as ParlanceWebhookError).fault
+    }
+    assert.strictEqual(await faultOf({ secrets: [secret], headers, body, now: now + 301_000 }), "timestamp", "too old")
+    assert.strictEqual(await faultOf({ secrets: [other], headers, body, now }), "signature", "another secret")
+    assert.strictEqual(
+      await faultOf({ secrets: [secret], headers, body: `${body} `, now }),
+      "signature",
+      "another body",
+    )
+    const renamed = { ...headers, "webhook-id": "m-2" }
+    assert.strictEqual(await faultOf({ secrets: [secret], headers: renamed, body, now }), "signature")
+    assert.strictEqual(await faultOf({ secrets: [secret], headers: {}, body, now }), "headers")
+    assert.strictEqual(await faultOf({ secrets: ["whsec_!"], headers, body, now }), "secret")
     const titled = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
     const bytesOfBody = new TextEncoder().encode(body)
-    assert.isTrue(
-      await verifyWebhook({ secrets: secret, headers: titled, body: bytesOfBody, now }),
-      "one secret, bytes",
-    )
+    const inBytes = { secrets: secret, headers: titled, body: bytesOfBody, now }
+    assert.deepStrictEqual(await verifyWebhook(inBytes), event, "one secret, bytes")
   })
 })

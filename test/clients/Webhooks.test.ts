@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
-import { verifyWebhook } from "../../clients/typescript/src/index.ts"
+import { ParlanceWebhookError, verifyWebhook } from "../../clients/typescript/src/index.ts"
 import { python } from "./python.ts"
 import { org, serviceForClients } from "./serviceForClients.ts"
 
@@ -58,16 +58,28 @@ const verifyInTypeScript = (checks: ReadonlyArray<Check>) =>
   Promise.all(
     checks.map(({ later = 0, request: { body, headers }, secrets }) =>
       verifyWebhook({ secrets, headers, body, now: Date.now() + later * 1000 })
+        .then(
+          ({ type }) => typeof type === "string",
+          (error) => {
+            assert.instanceOf(error, ParlanceWebhookError)
+            return false
+          },
+        )
     ),
   )
 
 const program = `
 import base64, json, sys, time
-from parlance import verify_webhook
-print(json.dumps([
-    verify_webhook(one["secrets"], one["headers"], base64.b64decode(one["body"]), time.time() + one["later"])
-    for one in json.load(sys.stdin)
-]))
+from parlance import ParlanceWebhookError, verify_webhook
+
+def is_ours(one):
+    try:
+        body = base64.b64decode(one["body"])
+        return isinstance(verify_webhook(one["secrets"], one["headers"], body, time.time() + one["later"])["type"], str)
+    except ParlanceWebhookError:
+        return False
+
+print(json.dumps([is_ours(one) for one in json.load(sys.stdin)]))
 `
 
 const verifyInPython = (checks: ReadonlyArray<Check>): ReadonlyArray<boolean> => {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -10,6 +10,7 @@ import httpx
 
 from . import _requests as r
 from ._errors import ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable
+from ._management import Exports, Keys, Templates, Variants
 from ._types import DelayTime, EventAnswer, Generated, Queued
 
 Attributes = Mapping[str, Any]
@@ -40,8 +41,12 @@ class Parlance:
         self._url = r.base_url(url, org, api_key)
         self._retries = retries
         self._timeout = timeout
-        self._headers = {"X-Api-Key": api_key}
+        self._headers = {"X-Api-Key": api_key, "User-Agent": r.USER_AGENT}
         self._requests = r.Requests(org)
+        self.templates = Templates(self, self._requests.org)
+        self.variants = Variants(self, self._requests.org)
+        self.keys = Keys(self, self._requests.org)
+        self.exports = Exports(self, self._requests.org)
         self._owned = client is None
         self._client = client or httpx.Client()
 
@@ -59,29 +64,44 @@ class Parlance:
             self._client.close()
 
     def _attempt(self, call: r.Call) -> r.Answer:
-        content = r.Content(self._timeout)
+        timeout = max(self._timeout, call.timeout)
+        content = r.Content(timeout)
         with self._client.stream(
             call.method,
             self._url + call.path,
             params=call.query,
             json=call.body,
             headers={**self._headers, **(call.headers or {})},
-            timeout=self._timeout,
+            timeout=timeout,
             follow_redirects=False,
         ) as response:
             for part in response.iter_bytes():
                 content.add(part)
-        return r.checked(call, response, content.parsed())
+        return r.checked(call, response, content.parsed(response, call))
 
     def _send(self, call: r.Call) -> r.Answer:
         attempts = 1 + self._retries
         for attempt in range(1, attempts + 1):
             try:
                 return self._attempt(call)
-            except (httpx.RequestError, r.NotAnswered, ParlanceProblem) as error:
-                pause = r.pause_after(error, call, attempt, attempts, self._url)
+            except (httpx.RequestError, r.NotAnswered, r.TooLate, ParlanceProblem) as error:
+                pause = r.pause_after(error, call, attempt, attempts, self._url, max(self._timeout, call.timeout))
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
+
+    def body(self, call: r.Call) -> r.Body:
+        return self._send(call).body
+
+    def answer(self, call: r.Call) -> r.Answer:
+        return self._send(call)
+
+    def rows(self, page: Callable[[str | None], r.Call], name: str, cursor: str | None) -> Iterator[Any]:
+        while True:
+            body = self._send(page(cursor)).body
+            yield from body[name]
+            cursor = body.get("next_cursor")
+            if cursor is None:
+                return
 
     def generate(
         self,
@@ -174,9 +194,28 @@ class Parlance:
         cursor: str | None = None,
         limit: int | None = None,
     ) -> dict[str, Any]:
-        """Returns a page of `deliveries`, latest first. `next` is the `cursor` of the following page."""
+        """Returns a page of `deliveries`, latest first. `next_cursor` is the `cursor` of the following page."""
         call = self._requests.deliveries(state=state, email=email, cursor=cursor, limit=limit)
         return self._send(call).body
+
+    def all_deliveries(
+        self, *, state: str | None = None, email: str | None = None, limit: int | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Iterates over the deliveries of all pages, latest first. `limit` is the number that one request reads."""
+        return self.rows(
+            lambda cursor: self._requests.deliveries(state=state, email=email, cursor=cursor, limit=limit),
+            "deliveries",
+            None,
+        )
+
+    def cancel_deliveries(
+        self, filter: Mapping[str, Any], *, idempotency_key: str | None = None
+    ) -> dict[str, Any]:
+        """Cancels all queued deliveries that match a filter, such as a `template_id`.
+
+        Returns the action, which may still run: repeat the call with the same `idempotency_key` for its progress.
+        """
+        return self.body(self._requests.cancel_deliveries(idempotency_key, filter))
 
     def delivery(self, id: str) -> dict[str, Any]:
         """Returns one delivery. Raises `ParlanceProblem` of the type `delivery-not-found` if it does not exist."""
@@ -217,8 +256,12 @@ class AsyncParlance:
         self._url = r.base_url(url, org, api_key)
         self._retries = retries
         self._timeout = timeout
-        self._headers = {"X-Api-Key": api_key}
+        self._headers = {"X-Api-Key": api_key, "User-Agent": r.USER_AGENT}
         self._requests = r.Requests(org)
+        self.templates = Templates(self, self._requests.org)
+        self.variants = Variants(self, self._requests.org)
+        self.keys = Keys(self, self._requests.org)
+        self.exports = Exports(self, self._requests.org)
         self._owned = client is None
         self._client = client or httpx.AsyncClient()
 
@@ -236,30 +279,46 @@ class AsyncParlance:
             await self._client.aclose()
 
     async def _attempt(self, call: r.Call) -> r.Answer:
-        content = r.Content(self._timeout)
+        timeout = max(self._timeout, call.timeout)
+        content = r.Content(timeout)
         async with self._client.stream(
             call.method,
             self._url + call.path,
             params=call.query,
             json=call.body,
             headers={**self._headers, **(call.headers or {})},
-            timeout=self._timeout,
+            timeout=timeout,
             follow_redirects=False,
         ) as response:
             async for part in response.aiter_bytes():
                 content.add(part)
-        return r.checked(call, response, content.parsed())
+        return r.checked(call, response, content.parsed(response, call))
 
     async def _send(self, call: r.Call) -> r.Answer:
         attempts = 1 + self._retries
         for attempt in range(1, attempts + 1):
             try:
                 # The `timeout` of httpx restarts with each part of the answer.
-                return await asyncio.wait_for(self._attempt(call), self._timeout)
-            except (httpx.RequestError, asyncio.TimeoutError, r.NotAnswered, ParlanceProblem) as error:
-                pause = r.pause_after(error, call, attempt, attempts, self._url)
+                return await asyncio.wait_for(self._attempt(call), max(self._timeout, call.timeout))
+            except (httpx.RequestError, asyncio.TimeoutError, r.NotAnswered, r.TooLate, ParlanceProblem) as error:
+                pause = r.pause_after(error, call, attempt, attempts, self._url, max(self._timeout, call.timeout))
             await asyncio.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
+
+    async def body(self, call: r.Call) -> r.Body:
+        return (await self._send(call)).body
+
+    async def answer(self, call: r.Call) -> r.Answer:
+        return await self._send(call)
+
+    async def rows(self, page: Callable[[str | None], r.Call], name: str, cursor: str | None) -> AsyncIterator[Any]:
+        while True:
+            body = (await self._send(page(cursor))).body
+            for row in body[name]:
+                yield row
+            cursor = body.get("next_cursor")
+            if cursor is None:
+                return
 
     async def generate(
         self,
@@ -352,9 +411,28 @@ class AsyncParlance:
         cursor: str | None = None,
         limit: int | None = None,
     ) -> dict[str, Any]:
-        """Returns a page of `deliveries`, latest first. `next` is the `cursor` of the following page."""
+        """Returns a page of `deliveries`, latest first. `next_cursor` is the `cursor` of the following page."""
         call = self._requests.deliveries(state=state, email=email, cursor=cursor, limit=limit)
         return (await self._send(call)).body
+
+    def all_deliveries(
+        self, *, state: str | None = None, email: str | None = None, limit: int | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Iterates over the deliveries of all pages, latest first. `limit` is the number that one request reads."""
+        return self.rows(
+            lambda cursor: self._requests.deliveries(state=state, email=email, cursor=cursor, limit=limit),
+            "deliveries",
+            None,
+        )
+
+    async def cancel_deliveries(
+        self, filter: Mapping[str, Any], *, idempotency_key: str | None = None
+    ) -> dict[str, Any]:
+        """Cancels all queued deliveries that match a filter, such as a `template_id`.
+
+        Returns the action, which may still run: repeat the call with the same `idempotency_key` for its progress.
+        """
+        return await self.body(self._requests.cancel_deliveries(idempotency_key, filter))
 
     async def delivery(self, id: str) -> dict[str, Any]:
         """Returns one delivery. Raises `ParlanceProblem` of the type `delivery-not-found` if it does not exist."""

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+from ._causes import Reason
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,9 @@ class Fault:
 class ParlanceProblem(Exception):
     """The service refused a request. Contains the problem of the response (RFC 9457), documented at `/problems/<type>`."""
 
-    def __init__(self, status: int, body: Mapping[str, Any], retry_after: float | None) -> None:
+    def __init__(
+        self, status: int, body: Mapping[str, Any], retry_after: float | None, request_id: str | None = None
+    ) -> None:
         self.status = status
         self.type = str(body.get("type", "unknown")).rsplit("/problems/", 1)[-1]
         """The type of the problem without the path, such as `recipient-suppressed`."""
@@ -32,6 +36,8 @@ class ParlanceProblem(Exception):
         """Every fault in the content of the request. Empty for other problems."""
         self.retry_after = retry_after
         """The time to wait before a retry, in seconds. None if the response has no `Retry-After`."""
+        self.request_id = request_id
+        """Id of the request in the logs of the service. None if the response does not come from the service."""
         self.members = {
             name: value
             for name, value in body.items()
@@ -40,11 +46,25 @@ class ParlanceProblem(Exception):
         """Additional members of this type of problem, such as `reason` of `recipient-suppressed`."""
         reasons = [self.detail] if self.detail else []
         reasons += [f"{fault.pointer} {fault.detail}" for fault in self.errors]
-        super().__init__(": ".join([self.title, *reasons]))
+        named = "" if request_id is None else f" (request {request_id})"
+        super().__init__(": ".join([self.title, *reasons]) + named)
 
 
 class ParlanceUnavailable(Exception):
     """Every attempt failed without an answer of the service. `__cause__` is the failure of the last attempt."""
+
+    def __init__(self, message: str, reason: Reason) -> None:
+        self.reason = reason
+        """Why no answer arrived: `timeout`, `refused`, `dns`, `tls`, `network` or `answer`."""
+        super().__init__(message)
+
+
+class ParlanceWebhookError(Exception):
+    """Parlance did not sign a webhook request, or its body has no event. Respond with a status from 400 to 499."""
+
+    def __init__(self, fault: Literal["headers", "timestamp", "secret", "signature", "body"], message: str) -> None:
+        self.fault = fault
+        super().__init__(message)
 
 
 class ParlanceInvalidValue(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import random
 import time
 import uuid
@@ -14,9 +15,11 @@ from urllib.parse import quote
 
 import httpx
 
+from ._causes import NotAnswered, TooLate, cause_of
 from ._errors import ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable
 from ._types import DelayTime, EventAnswer, EventVerdict, Generated, Queued
 from ._values import parameter, plain
+from ._version import VERSION
 
 LONGEST_PAUSE = 30.0
 """Maximum pause between two attempts, in seconds. If the service requests a longer pause, the call fails."""
@@ -31,9 +34,7 @@ MAX_BYTES = 32 * 1024 * 1024
 """Maximum size of an answer in bytes, far above the size of any answer of the service."""
 
 
-class NotAnswered(Exception):
-    """The answer does not come from Parlance, for example the page of a proxy, or takes too long."""
-
+USER_AGENT = f"parlance-python/{VERSION} ({platform.python_implementation()}/{platform.python_version()}; httpx/{httpx.__version__})"
 
 Body = dict[str, Any]
 
@@ -48,6 +49,12 @@ class Call:
     query: Mapping[str, str] | None = None
     headers: Mapping[str, str] | None = None
     longest_pause: float = LONGEST_PAUSE
+    parse: Callable[[bytes], Any] | None = None
+    """Reads the content of an answer. Returns None for other content. Default: reads JSON."""
+    is_once: bool = False
+    """Whether a retry could carry out the call twice. Such a call is retried only if the service did not accept it."""
+    timeout: float = 0.0
+    """Minimum timeout of an attempt, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ def _without_none(members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _query(parameters: Mapping[str, Any]) -> dict[str, str]:
+def query_of(parameters: Mapping[str, Any]) -> dict[str, str]:
     return {name: parameter(value, name) for name, value in _without_none(parameters).items()}
 
 
@@ -90,6 +97,11 @@ def _objects(items: Iterable[Any], path: str) -> list[dict[str, Any]]:
     return found
 
 
+def segment(value: Any, name: str = "id") -> str:
+    """Returns a value as an escaped part of a path."""
+    return quote(parameter(value, name), safe="")
+
+
 def new_id() -> str:
     return str(uuid.uuid4())
 
@@ -103,6 +115,13 @@ def base_url(url: str, org: str, api_key: str) -> str:
     if not isinstance(api_key, str) or not api_key or not all("!" <= character <= "~" for character in api_key):
         raise ValueError("api_key must be the text of an API key, without spaces or line breaks")
     return url.rstrip("/")
+
+
+def _key_of(idempotency_key: Any) -> str:
+    key = new_id() if idempotency_key in (None, "") else parameter(idempotency_key, "idempotency_key")
+    if not all(" " <= character <= "~" for character in key):
+        raise ParlanceInvalidValue("idempotency_key", "must have only letters, digits and signs of ASCII")
+    return key
 
 
 class Requests:
@@ -136,25 +155,28 @@ class Requests:
         def is_answer(body: Body) -> bool:
             return any(_is_delay_time(value) for value in body.values())
 
-        return Call("GET", f"/api/delay/{self.org}", is_answer, query=_query(parameters))
+        return Call("GET", f"/api/delay/{self.org}", is_answer, query=query_of(parameters))
 
     def deliver(self, idempotency_key: Any, **members: Any) -> Call:
-        key = new_id() if idempotency_key in (None, "") else parameter(idempotency_key, "idempotency_key")
-        if not all(" " <= character <= "~" for character in key):
-            raise ParlanceInvalidValue("idempotency_key", "must have only letters, digits and signs of ASCII")
         path = f"/api/deliver/{self.org}"
         body = plain(_without_none(members))
-        return Call("POST", path, lambda body: body.get("status") == "ok", body, headers={"Idempotency-Key": key})
+        headers = {"Idempotency-Key": _key_of(idempotency_key)}
+        return Call("POST", path, lambda body: body.get("status") == "ok", body, headers=headers)
 
     def deliveries(self, **parameters: Any) -> Call:
         path = f"/api/deliveries/{self.org}"
-        return Call("GET", path, lambda body: isinstance(body.get("deliveries"), list), query=_query(parameters))
+        return Call("GET", path, lambda body: isinstance(body.get("deliveries"), list), query=query_of(parameters))
 
     def delivery(self, id: Any) -> Call:
-        return Call("GET", f"/api/deliveries/{quote(parameter(id, 'id'), safe='')}/{self.org}", _is_delivery)
+        return Call("GET", f"/api/deliveries/{segment(id)}/{self.org}", _is_delivery)
 
     def cancel_delivery(self, id: Any) -> Call:
-        return Call("POST", f"/api/deliveries/{quote(parameter(id, 'id'), safe='')}/cancel/{self.org}", _is_delivery)
+        return Call("POST", f"/api/deliveries/{segment(id)}/cancel/{self.org}", _is_delivery)
+
+    def cancel_deliveries(self, idempotency_key: Any, filter: Mapping[str, Any]) -> Call:
+        headers = {"Idempotency-Key": _key_of(idempotency_key)}
+        path = f"/api/deliveries/cancel/{self.org}"
+        return Call("POST", path, lambda body: "action" in body, plain(_without_none(filter)), headers=headers)
 
     def events(self, events: Sequence[Mapping[str, Any]]) -> Call:
         named = [{"event_id": new_id(), **event} for event in _objects(events, "events")]
@@ -175,7 +197,7 @@ def _retry_after(response: httpx.Response) -> float | None:
 
 
 class Content:
-    """Collects the content of an answer. Raises `NotAnswered` if the answer is too large or takes too long."""
+    """Collects the content of an answer. Raises `NotAnswered` if it is too large, and `TooLate` if it takes too long."""
 
     def __init__(self, timeout: float) -> None:
         self._ends = time.monotonic() + timeout
@@ -186,9 +208,11 @@ class Content:
         if len(self._content) > MAX_BYTES:
             raise NotAnswered(f"The answer is larger than {MAX_BYTES} bytes")
         if time.monotonic() > self._ends:
-            raise NotAnswered("The answer was not complete in time")
+            raise TooLate()
 
-    def parsed(self) -> Any:
+    def parsed(self, response: httpx.Response, call: Call) -> Any:
+        if response.is_success and call.parse is not None:
+            return call.parse(bytes(self._content))
         try:
             return json.loads(self._content)
         except (ValueError, RecursionError):
@@ -208,20 +232,24 @@ def checked(call: Call, response: httpx.Response, body: Any) -> Answer:
             "title": "The service redirected the request",
             "detail": f"`url` must be the address that answers itself, not {response.headers.get('location')}",
         }
-    raise ParlanceProblem(response.status_code, body if isinstance(body, dict) else {}, _retry_after(response))
+    members = body if isinstance(body, dict) else {}
+    raise ParlanceProblem(response.status_code, members, _retry_after(response), response.headers.get("x-request-id"))
 
 
-def pause_after(error: Exception, call: Call, attempt: int, attempts: int, url: str) -> float:
+def pause_after(error: Exception, call: Call, attempt: int, attempts: int, url: str, timeout: float) -> float:
     """Returns the pause before the next attempt, in seconds. Raises the final error if no attempt follows."""
     pause: float = min(LONGEST_PAUSE, 0.1 * 2 ** (attempt - 1)) * (0.5 + random.random() / 2)
     if isinstance(error, ParlanceProblem):
         # Added to the random pause, so that callers that were refused together do not retry together.
         pause += error.retry_after or 0.0
-        if attempt >= attempts or error.status not in PASSING or pause > call.longest_pause:
+        may_pass = error.status == 429 if call.is_once else error.status in PASSING
+        if attempt >= attempts or not may_pass or pause > call.longest_pause:
             raise error
-    elif attempt >= attempts:
-        times = "" if attempts == 1 else f" in {attempts} attempts"
-        raise ParlanceUnavailable(f"{url} did not answer{times}") from error
+    else:
+        reason, text = cause_of(error, timeout)
+        if attempt >= attempts or (call.is_once and reason not in ("refused", "dns")):
+            times = "" if attempt == 1 else f" in {attempt} attempts"
+            raise ParlanceUnavailable(f"{url} did not answer{times}: {text}", reason) from error
     return pause
 
 

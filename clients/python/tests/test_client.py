@@ -22,7 +22,14 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from parlance import AsyncParlance, Parlance, ParlanceProblem, ParlanceUnavailable, verify_webhook  # noqa: E402
+from parlance import (  # noqa: E402
+    AsyncParlance,
+    Parlance,
+    ParlanceProblem,
+    ParlanceUnavailable,
+    ParlanceWebhookError,
+    verify_webhook,
+)
 
 URL = os.environ["PARLANCE_URL"]
 ORG = os.environ["PARLANCE_ORG"]
@@ -96,7 +103,7 @@ class BlockingClient(unittest.TestCase):
         self.assertEqual((lacking.copy_id, lacking.vars), (None, {"subject": "Hello"}))
         self.assertIsInstance(lacking.fallback, ParlanceProblem)
         with Parlance("http://127.0.0.1:9", ORG, KEY, retries=1) as nowhere:
-            with self.assertRaisesRegex(ParlanceUnavailable, "did not answer in 2 attempts"):
+            with self.assertRaisesRegex(ParlanceUnavailable, "did not answer in 2 attempts: the connection was refused"):
                 nowhere.generate("welcome")
             survived = nowhere.generate("welcome", tracking_id="t-1", fallback={"subject": "Hello"})
         self.assertEqual((survived.tracking_id, survived.vars), ("t-1", {"subject": "Hello"}))
@@ -258,15 +265,21 @@ class Webhooks(unittest.TestCase):
         }
         secret = "whsec_" + base64.b64encode(key).decode()
         other = "whsec_" + base64.b64encode(bytes(32)).decode()
-        self.assertTrue(verify_webhook([other, secret], headers, body, now + 299))
-        self.assertFalse(verify_webhook([secret], headers, body, now + 301))
-        self.assertFalse(verify_webhook([other], headers, body, now))
-        self.assertFalse(verify_webhook([secret], headers, body + b" ", now))
-        self.assertFalse(verify_webhook([secret], {}, body, now))
-        self.assertFalse(verify_webhook(["whsec_!"], headers, body, now))
-        self.assertFalse(verify_webhook(["whsec_ä"], headers, body, now))
-        self.assertTrue(verify_webhook(secret, headers, body.decode(), now), "a single secret, and text")
-        self.assertFalse(verify_webhook(secret, {**headers, "Webhook-Timestamp": "9" * 5000}, body, now))
+        event = {"type": "message.send"}
+        self.assertEqual(verify_webhook([other, secret], headers, body, now + 299), event)
+        self.assertEqual(verify_webhook(secret, headers, body.decode(), now), event, "a single secret, and text")
+        for fault, secrets, sent, content, at in (
+            ("timestamp", [secret], headers, body, now + 301),
+            ("signature", [other], headers, body, now),
+            ("signature", [secret], headers, body + b" ", now),
+            ("headers", [secret], {}, body, now),
+            ("secret", ["whsec_!"], headers, body, now),
+            ("secret", ["whsec_ä"], headers, body, now),
+            ("headers", secret, {**headers, "Webhook-Timestamp": "9" * 5000}, body, now),
+        ):
+            with self.assertRaises(ParlanceWebhookError) as caught:
+                verify_webhook(secrets, sent, content, at)
+            self.assertEqual(caught.exception.fault, fault)
 
 
 if __name__ == "__main__":

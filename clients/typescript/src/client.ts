@@ -1,15 +1,19 @@
 import { type Answer, type Call, isObject, isPassing, send, type Transport } from "./http.ts"
 import { ParlanceInvalidValue, ParlanceProblem, type ParlanceUnavailable } from "./errors.ts"
-import { members, parameter } from "./values.ts"
+import { type Exports, type Keys, management, type Templates, type Variants } from "./management.ts"
+import { type List, listOf } from "./pages.ts"
+import { members, parameter, queryOf, segment } from "./values.ts"
 import type {
   BatchRequest,
   CallOptions,
+  CancelFilter,
   DelayRequest,
   DelayTime,
   DeliverOptions,
   DeliverRequest,
   Delivery,
-  DeliveryState,
+  DeliveryFilter,
+  DeliveryPage,
   Event,
   EventAnswer,
   Generated,
@@ -87,14 +91,6 @@ const isDelayTime = (value: unknown): boolean => isObject(value) && typeof value
 
 const isDelivery: Call["isAnswer"] = ({ id }) => typeof id === "string"
 
-const queryOf = (parameters: object): string => {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && value !== null) query.set(name, parameter(value, name))
-  }
-  return query.size === 0 ? "" : `?${query}`
-}
-
 /** Returns an idempotency key as a header, by default a new one. Refuses characters that a header cannot have. */
 const keyOf = (idempotencyKey: unknown): string => {
   const key = parameter(idempotencyKey ?? crypto.randomUUID(), "idempotencyKey")
@@ -112,6 +108,10 @@ const objectsOf = <A extends object>(items: Iterable<A>, path: string): Readonly
 export class Parlance {
   readonly #transport: Transport
   readonly #org: string
+  readonly templates: Templates
+  readonly variants: Variants
+  readonly keys: Keys
+  readonly exports: Exports
 
   /** Throws a `TypeError` for a URL, an organization or a key with which every request would fail. */
   constructor(options: ParlanceOptions) {
@@ -119,6 +119,11 @@ export class Parlance {
     const { apiKey, fetch = globalThis.fetch, org, retries = 2, timeout = 2_000, url } = options
     this.#transport = { url: url.replace(/\/+$/, ""), apiKey, timeout, retries, fetch: fetch.bind(globalThis) }
     this.#org = encodeURIComponent(org)
+    const { exports, keys, templates, variants } = management(this.#transport, this.#org)
+    this.templates = templates
+    this.variants = variants
+    this.keys = keys
+    this.exports = exports
   }
 
   #post(
@@ -221,27 +226,24 @@ export class Parlance {
   }
 
   /**
-   * Returns a page of the organization's deliveries, latest first. `next` of a page is the `cursor` of the following
-   * page.
+   * Lists the organization's deliveries, latest first. `await` returns the first page, `for await` reads the deliveries
+   * of all pages.
    */
-  async deliveries(
-    filter: {
-      readonly state?: DeliveryState
-      readonly email?: string
-      readonly cursor?: string
-      readonly limit?: number
-    } = {},
-    options?: CallOptions,
-  ): Promise<{ readonly deliveries: ReadonlyArray<Delivery>; readonly next: string | null }> {
-    const query = queryOf(filter)
+  deliveries({ cursor, ...filter }: DeliveryFilter = {}, options?: CallOptions): List<DeliveryPage, Delivery> {
     const isAnswer: Call["isAnswer"] = ({ deliveries }) => Array.isArray(deliveries)
-    const { body } = await this.#get(`/api/deliveries/${this.#org}${query}`, isAnswer, options)
-    return body as unknown as { deliveries: ReadonlyArray<Delivery>; next: string | null }
+    return listOf(
+      async (cursor) => {
+        const path = `/api/deliveries/${this.#org}${queryOf({ ...filter, cursor })}`
+        return (await this.#get(path, isAnswer, options)).body as unknown as DeliveryPage
+      },
+      ({ deliveries }) => deliveries,
+      cursor,
+    )
   }
 
   /** Returns one delivery. Fails with a `ParlanceProblem` of the type `delivery-not-found` if it does not exist. */
   async delivery(id: string, options?: CallOptions): Promise<Delivery> {
-    const path = `/api/deliveries/${encodeURIComponent(parameter(id, "id"))}/${this.#org}`
+    const path = `/api/deliveries/${segment(id)}/${this.#org}`
     return (await this.#get(path, isDelivery, options)).body as Delivery
   }
 
@@ -249,8 +251,25 @@ export class Parlance {
    * Cancels a queued delivery. Fails with a `ParlanceProblem` of the type `delivery-fixed` if it is no longer queued.
    */
   async cancelDelivery(id: string, options?: CallOptions): Promise<Delivery> {
-    const path = `/api/deliveries/${encodeURIComponent(parameter(id, "id"))}/cancel/${this.#org}`
+    const path = `/api/deliveries/${segment(id)}/cancel/${this.#org}`
     return (await this.#post(path, undefined, { isAnswer: isDelivery }, options)).body as Delivery
+  }
+
+  /**
+   * Cancels all queued deliveries that match a filter. Returns the action, which may still run: repeat the call with the
+   * same `idempotencyKey` for its progress.
+   */
+  async cancelDeliveries(
+    filter: CancelFilter,
+    { idempotencyKey, ...options }: DeliverOptions = {},
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { body } = await this.#post(
+      `/api/deliveries/cancel/${this.#org}`,
+      members(filter),
+      { headers: { "idempotency-key": keyOf(idempotencyKey) }, isAnswer: (body) => "action" in body },
+      options,
+    )
+    return body
   }
 
   /**

@@ -46,10 +46,17 @@ export class ParlanceProblem extends Error {
   readonly errors: ReadonlyArray<Fault>
   /** The time to wait before a retry. Undefined if the response has no `Retry-After`. Unit: milliseconds. */
   readonly retryAfter: number | undefined
+  /** Id of the request in the logs of the service. Undefined if the response does not come from the service. */
+  readonly requestId: string | undefined
   /** Additional members of this type of problem, such as `reason` of `recipient-suppressed`. */
   readonly members: Readonly<Record<string, unknown>>
 
-  constructor(status: number, body: Readonly<Record<string, unknown>>, retryAfter: number | undefined) {
+  constructor(
+    status: number,
+    body: Readonly<Record<string, unknown>>,
+    retryAfter: number | undefined,
+    requestId?: string,
+  ) {
     const { detail, errors, status: _, title, type, ...members } = body
     // A proxy may respond with JSON of another form.
     const faults = Array.isArray(errors) ? errors.filter(isFault) : []
@@ -58,23 +65,62 @@ export class ParlanceProblem extends Error {
       ...(typeof detail === "string" ? [detail] : []),
       ...faults.map((fault) => `${fault.pointer} ${fault.detail}`),
     ]
-    super([heading, ...reasons].join(": "))
+    super(
+      [heading, ...reasons].join(": ") +
+        (requestId === undefined ? "" : ` (request ${requestId})`),
+    )
     this.type = typeof type === "string" ? type.replace(/^.*\/problems\//, "") : "unknown"
     this.status = status
     this.title = heading
     this.detail = typeof detail === "string" ? detail : undefined
     this.errors = faults
     this.retryAfter = retryAfter
+    this.requestId = requestId
     this.members = members
   }
 }
 
 /**
- * Every attempt failed without an answer of the service, for example by a timeout. `cause` is the failure of the last
- * attempt.
+ * Why no answer arrived. `timeout`: not in time. `refused`: nothing listens at the address. `dns`: the host has no
+ * address. `tls`: the certificate was not accepted. `network`: the connection failed. `answer`: the answer does not come
+ * from Parlance, such as the page of a proxy.
  */
+export type UnavailableReason =
+  | "timeout"
+  | "refused"
+  | "dns"
+  | "tls"
+  | "network"
+  | "answer"
+
+/** Every attempt failed without an answer of the service. `cause` is the failure of the last attempt. */
 export class ParlanceUnavailable extends Error {
   override readonly name = "ParlanceUnavailable"
+  readonly reason: UnavailableReason
+
+  constructor(message: string, reason: UnavailableReason, options?: ErrorOptions) {
+    super(message, options)
+    this.reason = reason
+  }
+}
+
+/** Why a webhook request is not accepted. */
+export type WebhookFault =
+  | "headers"
+  | "timestamp"
+  | "secret"
+  | "signature"
+  | "body"
+
+/** Parlance did not sign a webhook request, or its body has no event. Respond with a status from 400 to 499. */
+export class ParlanceWebhookError extends Error {
+  override readonly name = "ParlanceWebhookError"
+  readonly fault: WebhookFault
+
+  constructor(fault: WebhookFault, message: string) {
+    super(message)
+    this.fault = fault
+  }
 }
 
 /** A request contains a value that has no form in JSON. The client sent no request. */

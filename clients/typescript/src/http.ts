@@ -1,5 +1,7 @@
+import { causeOf, UnexpectedAnswer } from "./causes.ts"
 import { ParlanceProblem, ParlanceUnavailable } from "./errors.ts"
 import type { CallOptions } from "./types.ts"
+import { userAgent } from "./version.ts"
 
 /** Maximum pause between two attempts. If the service requests a longer pause, the call fails. Unit: milliseconds. */
 const longestPause = 30_000
@@ -21,12 +23,16 @@ export interface Transport {
 }
 
 export interface Call {
-  readonly method: "GET" | "POST"
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE"
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** Whether an object is an answer to this call. A proxy or another service may send other objects. */
   readonly isAnswer: (body: Readonly<Record<string, unknown>>) => boolean
+  /** Reads the text of an answer. Returns undefined for other content. Default: reads a JSON object. */
+  readonly parse?: (text: string) => Readonly<Record<string, unknown>> | undefined
+  /** Whether a retry could carry out the call twice. Such a call is retried only if the service did not accept it. */
+  readonly isOnce?: boolean
   /** Maximum pause of this call between two attempts. Default: 30,000. Unit: milliseconds. */
   readonly longestPause?: number
 }
@@ -73,7 +79,7 @@ const textOf = async ({ body }: Response): Promise<string> => {
     bytes += value.length
     if (bytes > maxBytes) {
       await reader.cancel()
-      throw new TypeError(`The answer is larger than ${maxBytes} bytes`)
+      throw new UnexpectedAnswer(`The answer is larger than ${maxBytes} bytes`)
     }
     text += decoder.decode(value, { stream: true })
   }
@@ -93,6 +99,7 @@ const problemOf = (response: Response, answer: Readonly<Record<string, unknown>>
     status,
     isRedirect ? redirected(headers.get("location")) : answer ?? {},
     retryAfterOf(headers),
+    headers.get("x-request-id") ?? undefined,
   )
 }
 
@@ -111,15 +118,17 @@ const attempt = async (
     redirect: "manual",
     headers: {
       "x-api-key": transport.apiKey,
+      "user-agent": userAgent,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...headers,
     },
     ...(body === undefined ? {} : { body }),
   })
-  const answer = parsed(await textOf(response))
-  if (!response.ok) throw problemOf(response, answer)
+  const text = await textOf(response)
+  if (!response.ok) throw problemOf(response, parsed(text))
+  const answer = (call.parse ?? parsed)(text)
   if (answer === undefined || !call.isAnswer(answer)) {
-    throw new TypeError(`The answer with status ${response.status} is not one of Parlance`)
+    throw new UnexpectedAnswer(`The answer with status ${response.status} is not one of Parlance`)
   }
   return { body: answer, headers: response.headers }
 }
@@ -164,10 +173,15 @@ export const send = async (transport: Transport, call: Call, options: CallOption
       if (error instanceof ParlanceProblem) {
         // Added to the random pause, so that callers that were refused together do not retry together.
         wait += error.retryAfter ?? 0
-        if (isLast || !passing.has(error.status) || wait > longest) throw error
-      } else if (isLast) {
-        const times = attempts === 1 ? "" : ` in ${attempts} attempts`
-        throw new ParlanceUnavailable(`${transport.url} did not answer${times}`, { cause: error })
+        const mayPass = call.isOnce === true ? error.status === 429 : passing.has(error.status)
+        if (isLast || !mayPass || wait > longest) throw error
+      } else {
+        const { reason, text } = causeOf(error, options.timeout ?? transport.timeout)
+        const mayRepeat = call.isOnce !== true || reason === "refused" || reason === "dns"
+        if (isLast || !mayRepeat) {
+          const times = number === 1 ? "" : ` in ${number} attempts`
+          throw new ParlanceUnavailable(`${transport.url} did not answer${times}: ${text}`, reason, { cause: error })
+        }
       }
     }
     await pause(wait, options.signal)

@@ -4,25 +4,50 @@
  */
 export { Parlance } from "./client.ts"
 export type { ParlanceOptions } from "./client.ts"
-export { isProblem, ParlanceInvalidValue, ParlanceProblem, ParlanceUnavailable } from "./errors.ts"
-export type { Fault, ProblemType } from "./errors.ts"
+export {
+  isProblem,
+  ParlanceInvalidValue,
+  ParlanceProblem,
+  ParlanceUnavailable,
+  ParlanceWebhookError,
+} from "./errors.ts"
+export type { Fault, ProblemType, UnavailableReason, WebhookFault } from "./errors.ts"
+export type { ExportedRows, Exports, Keys, Templates, Variants } from "./management.ts"
+export type { List, Page } from "./pages.ts"
 export type {
+  ApiKey,
   Attributes,
   BatchRequest,
   CallOptions,
+  CancelFilter,
+  CreatedKey,
   DelayRequest,
   DelayTime,
   DeliverOptions,
   DeliverRequest,
   Delivery,
+  DeliveryFilter,
+  DeliveryPage,
   DeliveryState,
   Event,
   EventAnswer,
   EventVerdict,
+  ExportedRow,
+  ExportOptions,
   Generated,
   GenerateOptions,
   GenerateRequest,
+  KeyInput,
   Queued,
+  ResultsWindow,
+  Template,
+  TemplateInput,
+  TemplatePage,
+  TemplateResults,
+  Variant,
+  VariantInput,
+  WaitingChange,
 } from "./types.ts"
+export { version } from "./version.ts"
 export { verifyWebhook } from "./webhooks.ts"
-export type { WebhookBatch } from "./webhooks.ts"
+export type { WebhookBatch, WebhookEvent, WebhookSingle } from "./webhooks.ts"

@@ -119,7 +119,12 @@ export interface Queued {
   readonly repeated: boolean
 }
 
-export type DeliveryState = "queued" | "sending" | "sent" | "failed" | "cancelled"
+export type DeliveryState =
+  | "queued"
+  | "sending"
+  | "sent"
+  | "failed"
+  | "cancelled"
 
 /** A queued or finished message. Contains also members that later versions of the API add. */
 export interface Delivery {
@@ -150,10 +155,41 @@ export interface Event {
   readonly [member: string]: unknown
 }
 
+/** Which deliveries a list contains. */
+export interface DeliveryFilter {
+  readonly state?: DeliveryState
+  readonly email?: string
+  readonly cursor?: string
+  /** Rows of a page, 1 to 500. Default: 50. */
+  readonly limit?: number
+}
+
+/** A page of deliveries. */
+export interface DeliveryPage {
+  readonly deliveries: ReadonlyArray<Delivery>
+  readonly next_cursor: string | null
+  /** Earlier form of `next_cursor`. */
+  readonly next: string | null
+}
+
+/** Which queued deliveries are cancelled. OpenAPI describes all members. */
+export interface CancelFilter {
+  readonly template_id?: string
+  readonly connection?: string
+  /** Only counts the deliveries. */
+  readonly dry_run?: boolean
+  readonly [member: string]: unknown
+}
+
 export interface EventVerdict {
   /** Index of the event in the list that was sent. */
   readonly index: number
-  readonly status: "accepted" | "incomplete" | "duplicate" | "ignored" | "rejected"
+  readonly status:
+    | "accepted"
+    | "incomplete"
+    | "duplicate"
+    | "ignored"
+    | "rejected"
   readonly pointer?: string
   readonly reason?: string
 }
@@ -162,3 +198,108 @@ export interface EventAnswer {
   readonly received: number
   readonly items: ReadonlyArray<EventVerdict>
 }
+
+/** A variant of a template. */
+export interface Variant {
+  readonly id: string
+  readonly name: string
+  readonly vars: Readonly<Record<string, string>>
+  readonly active: boolean
+  readonly [member: string]: unknown
+}
+
+/** A variant to store. OpenAPI describes all members. */
+export interface VariantInput {
+  /** Default: a new id. */
+  readonly id?: string
+  readonly name?: string
+  readonly vars: Readonly<Record<string, string>>
+  readonly active?: boolean
+  readonly targeting?: ReadonlyArray<Readonly<Record<string, unknown>>>
+  readonly [member: string]: unknown
+}
+
+/** A template with its variants. */
+export interface Template {
+  readonly id: string
+  readonly name: string
+  readonly objective: unknown
+  readonly variants: ReadonlyArray<Variant>
+  /** Rises with each change. */
+  readonly revision: number
+  readonly [member: string]: unknown
+}
+
+/** A template to store. OpenAPI describes all members. */
+export interface TemplateInput {
+  /** Default: a new id. */
+  readonly id?: string
+  readonly name: string
+  readonly variants?: ReadonlyArray<VariantInput>
+  readonly [member: string]: unknown
+}
+
+/** A page of templates. */
+export interface TemplatePage {
+  readonly templates: ReadonlyArray<Template>
+  readonly next_cursor: string | null
+}
+
+/** The answer to a change that needs approval before it is live. */
+export interface WaitingChange {
+  readonly detail: string
+  readonly proposals: ReadonlyArray<
+    { readonly id: number; readonly template_id: string }
+  >
+  readonly [member: string]: unknown
+}
+
+/** The send times that results count. Default: all of the last 180 days. */
+export interface ResultsWindow {
+  readonly lookback_days?: number
+  readonly offset_days?: number
+}
+
+/** Results of a template. OpenAPI describes all members. */
+export interface TemplateResults {
+  readonly objective: unknown
+  readonly variants: ReadonlyArray<Readonly<Record<string, unknown>>>
+  readonly [member: string]: unknown
+}
+
+/** An API key without its secret. */
+export interface ApiKey {
+  readonly id: string
+  readonly name: string
+  readonly kind: "live" | "test"
+  readonly scopes: ReadonlyArray<string>
+  readonly revoked_at: string | null
+  readonly [member: string]: unknown
+}
+
+/** A key to create. */
+export interface KeyInput {
+  readonly name: string
+  readonly scopes: ReadonlyArray<string>
+  /** Default: `live`. */
+  readonly kind?: "live" | "test"
+  readonly [member: string]: unknown
+}
+
+/** A new key. `key` is the secret. */
+export interface CreatedKey extends ApiKey {
+  readonly key: string
+}
+
+/** Where an export begins. */
+export interface ExportOptions extends CallOptions {
+  /** The `cursor` of an earlier run, from the last 30 days. */
+  readonly cursor?: string
+  /** Without `cursor`: begin here. Default: all rows that are kept. */
+  readonly since?: Date | string
+  /** Rows of a page, 1 to 5,000. Default: 1,000. */
+  readonly limit?: number
+}
+
+/** A row of an export: values by column. */
+export type ExportedRow = Readonly<Record<string, unknown>>

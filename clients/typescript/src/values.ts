@@ -122,3 +122,17 @@ export const parameter = (value: unknown, name: string): string => {
     ? String(found)
     : refuse(name, "must be a text or a number")
 }
+
+/** Returns a query with the parameters that have a value. */
+export const queryOf = (parameters: object): string => {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== null) {
+      query.set(name, parameter(value, name))
+    }
+  }
+  return query.size === 0 ? "" : `?${query}`
+}
+
+/** Returns a value as an escaped part of a path. */
+export const segment = (value: unknown, name = "id"): string => encodeURIComponent(parameter(value, name))
