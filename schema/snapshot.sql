@@ -929,6 +929,20 @@ CREATE TABLE sample_people (
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
+CREATE TABLE saved_views (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  list text NOT NULL,
+  name text NOT NULL,
+  query text NOT NULL,
+  account_id text,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+CREATE INDEX saved_views_by_account ON public.saved_views USING btree (account_id);
+
 CREATE TABLE schema_compatibility (
   one boolean NOT NULL DEFAULT true,
   works_from integer NOT NULL,
@@ -1102,6 +1116,18 @@ CREATE TABLE source_hours (
   PRIMARY KEY (org_slug, source, hour),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
+
+CREATE TABLE start_views (
+  org_slug text NOT NULL,
+  list text NOT NULL,
+  account_id text NOT NULL,
+  view_id text NOT NULL,
+  PRIMARY KEY (org_slug, list, account_id),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  FOREIGN KEY (org_slug, view_id) REFERENCES saved_views(org_slug, id) ON DELETE CASCADE
+);
+CREATE INDEX start_views_by_account ON public.start_views USING btree (account_id);
+CREATE INDEX start_views_by_view ON public.start_views USING btree (org_slug, view_id);
 
 CREATE TABLE sticky_choices (
   org_slug text NOT NULL,

@@ -31,6 +31,7 @@ import { SecondFactorGroup } from "./accounts/SecondFactorApi.ts"
 import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
 import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
+import { ViewsGroup } from "./views/ViewsApi.ts"
 import { TestGroupsGroup } from "./deliveries/TestGroupsApi.ts"
 import { ImagesGroup } from "./images/ImagesApi.ts"
 import { SnippetsGroup } from "./templates/SnippetsApi.ts"
@@ -395,6 +396,7 @@ const servedGroups = [
   SecondFactorGroup,
   PasskeysGroup,
   NotificationsGroup,
+  ViewsGroup,
   OperationsGroup,
 ] as const
 

@@ -60,6 +60,7 @@ const loaders = {
     (await import("./WebhookEndpointCommand.ts")).webhookEndpointCommand.pipe(Command.provide(managed)),
   connection: async () => (await import("./ConnectionCommand.ts")).connectionCommand.pipe(Command.provide(managed)),
   "test-group": async () => (await import("./TestGroupCommand.ts")).testGroupCommand.pipe(Command.provide(managed)),
+  view: async () => (await import("./ViewCommand.ts")).viewCommand.pipe(Command.provide(managed)),
   deliver: async () => (await import("./DeliverCommand.ts")).deliverCommand.pipe(Command.provide(managed)),
   suppression: async () => (await import("./SuppressionCommand.ts")).suppressionCommand.pipe(Command.provide(managed)),
   sandbox: async () => (await import("./SandboxCommand.ts")).sandboxCommand.pipe(Command.provide(managed)),

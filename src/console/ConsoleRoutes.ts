@@ -40,6 +40,7 @@ import * as CommentPages from "./pages/team/CommentPages.tsx"
 import * as ReviewPages from "./pages/team/ReviewPages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
 import * as EndpointPages from "./pages/webhooks/EndpointPages.tsx"
+import * as ViewPages from "./pages/ViewPages.tsx"
 import { RawRoutes } from "./RawRoutes.tsx"
 import { Console } from "./Routes.tsx"
 
@@ -63,6 +64,7 @@ export const layer = Layer.mergeAll(
   TestGroupPages.layer,
   AccountPages.layer,
   AuditPages.layer,
+  ViewPages.layer,
   NotificationPages.layer,
   TemplatesPages.layer,
   ImagePages.layer,

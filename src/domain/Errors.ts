@@ -100,6 +100,13 @@ export class TestGroupNotFound
   }
 }
 
+/** The organization has no saved view by that id, or the view belongs to another member. */
+export class ViewNotFound extends Schema.TaggedError<ViewNotFound>()("ViewNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no saved view ${JSON.stringify(this.id)} here.`
+  }
+}
+
 /** The id is taken. */
 export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyExists", {
   what: Schema.Literals(["organization", "template", "variant"]),

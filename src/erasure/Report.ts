@@ -19,6 +19,7 @@ export const erasedKinds = [
   "template_owners",
   "sample_people",
   "test_groups",
+  "saved_views",
   "drafts",
   "version_authors",
 ] as const
@@ -50,6 +51,7 @@ export const noCounts: ErasedCounts = {
   template_owners: 0,
   sample_people: 0,
   test_groups: 0,
+  saved_views: 0,
   drafts: 0,
   version_authors: 0,
 }
@@ -57,7 +59,7 @@ export const noCounts: ErasedCounts = {
 /** Description of each kind, for people. */
 export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   profiles: "Profiles deleted",
-  decisions: "Decisions without the name now",
+  decisions: "Sends without the name now",
   events: "Events without name, link and message id now",
   deliveries: "Deliveries without address and content now",
   cancelled: "Queued deliveries cancelled",
@@ -73,6 +75,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   template_owners: "Templates without their former owner now",
   sample_people: "Sample people of previews deleted",
   test_groups: "Test groups without the address now",
+  saved_views: "Saved views with the name deleted",
   drafts: "Drafts of a former member deleted",
   version_authors: "Versions of variants and snippets without the name of a former member now",
 }
@@ -102,7 +105,7 @@ export type KeptKind = keyof typeof keptReasons
 
 /** Description of each kind, for people. */
 export const keptLabels: { readonly [kind in KeptKind]: string } = {
-  decisions: "Decisions",
+  decisions: "Sends",
   events: "Events",
   deliveries: "Deliveries",
   deliveries_leaving: "Deliveries being sent",

@@ -29,6 +29,7 @@ import { eraseAuthors, eraseSamplePeople } from "../templates/ErasedTexts.ts"
 import { eraseSendTimes, learnSendTimeNames } from "../sendtime/ErasedSendTimes.ts"
 import { eraseTestGroups } from "../delivery/receivers/ErasedTestGroups.ts"
 import { eraseSinkMessages } from "../delivery/sandbox/ErasedSinkMessages.ts"
+import { eraseSavedViews } from "../team/ErasedViews.ts"
 import { countComments } from "../team/KeptComments.ts"
 import { eraseSuppressedAddresses } from "../suppressions/ErasedAddresses.ts"
 import { type ErasedCounts, type KeptKind, keptOf, noCounts } from "../erasure/Report.ts"
@@ -92,6 +93,7 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, queue, sql }: 
     yield* eraseOwners(work)
     yield* eraseSamplePeople(work)
     yield* eraseTestGroups(work)
+    yield* eraseSavedViews(work)
     yield* eraseAuthors(work)
     yield* eraseSuppressedAddresses(work, addressKeys)
     yield* countComments(work)

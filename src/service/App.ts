@@ -110,6 +110,7 @@ import * as SuppressionsRoutes from "../api/suppressions/SuppressionsRoutes.ts"
 import * as TimelinesRoutes from "../api/timelines/TimelinesRoutes.ts"
 import * as CopyRoutes from "../api/templates/CopyRoutes.ts"
 import * as DraftRoutes from "../api/templates/DraftRoutes.ts"
+import * as ViewsRoutes from "../api/views/ViewsRoutes.ts"
 import * as CommentsRoutes from "../api/comments/CommentsRoutes.ts"
 import * as ReviewsRoutes from "../api/reviews/ReviewsRoutes.ts"
 import * as TemplateIndexRoutes from "../api/templates/TemplateIndexRoutes.ts"
@@ -164,6 +165,7 @@ import { Images } from "../tracking/Images.ts"
 import { Targets } from "../tracking/Targets.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import { Drafts } from "../templates/Drafts.ts"
+import { SavedViews } from "../team/SavedViews.ts"
 import { TestGroups } from "../delivery/receivers/TestGroups.ts"
 import { Snippets } from "../templates/Snippets.ts"
 import { SamplePeople } from "../templates/SamplePeople.ts"
@@ -268,6 +270,7 @@ const layerSuggestions = Suggestions.layer.pipe(
 const servicesOver = (layerActors: LayerActors) =>
   Layer.mergeAll(
     TestGroups.layer,
+    SavedViews.layer,
     TestMessages.layer.pipe(
       Layer.provideMerge(layerDelivery),
       Layer.provideMerge(Previews.layer),
@@ -417,6 +420,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     SecondFactorRoutes.layer,
     PasskeysRoutes.layer,
     NotificationsRoutes.layer,
+    ViewsRoutes.layer,
     OperationsRoutes.layer,
   ]),
   Layer.provide(AdminRequired.layer),

@@ -16,6 +16,7 @@ const problems = {
   "tracking-id-reused": 409,
   "sample-person-not-found": 404,
   "report-not-found": 404,
+  "view-not-found": 404,
   "suggestion-not-found": 404,
   "suggestions-busy": 429,
   "suggestions-failed": 502,

@@ -31,6 +31,7 @@ const personal = [
   "templates",
   "sample_people",
   "test_groups",
+  "saved_views",
   "variant_drafts",
   "variant_versions",
 ]
@@ -161,6 +162,11 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
       INSERT INTO test_groups (org_slug, id, name, emails, created_at, updated_at)
       VALUES (${slug}, ${id}, ${id}, ${[...emails]}::text[], now(), now())`
   }
+  for (const [id, email] of [["hers", "ann%40example.com"], ["his", "bob%40example.com"]] as const) {
+    yield* sql`
+      INSERT INTO saved_views (org_slug, id, list, name, query, updated_at)
+      VALUES (${slug}, ${id}, 'deliveries', ${id}, ${`email=${email}&state=failed`}, now())`
+  }
   yield* sql`
     INSERT INTO variants (org_slug, template_id, id, name, vars, formats, targeting, seasons, components, active,
       created_at, updated_at)
@@ -224,6 +230,7 @@ describe("an erasure", () => {
             template_owners: 1,
             sample_people: 3,
             test_groups: 2,
+            saved_views: 1,
             drafts: 1,
             version_authors: 1,
           },

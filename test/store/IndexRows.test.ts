@@ -60,6 +60,10 @@ const bounds: Readonly<Record<string, number>> = {
   "variant_suggestions.id": 16,
   "test_groups.id": id,
   "sample_people.id": id,
+  "saved_views.id": id,
+  "start_views.view_id": id,
+  // See `ListName`.
+  "start_views.list": 10,
   "snippets.id": 64,
   "images.id": 64,
   // mail, slack or teams.

@@ -64,6 +64,7 @@ const problems = [
   [Errors.CommentNotFound, Problems.CommentNotFound],
   [Errors.ShareNotFound, Problems.ShareNotFound],
   [Errors.ReportNotFound, Problems.ReportNotFound],
+  [Errors.ViewNotFound, Problems.ViewNotFound],
   [Errors.NotAllowed, Problems.Forbidden],
   [AccountErrors.AccountNotFound, Problems.AccountNotFound],
   [AccountErrors.InvitationNotFound, Problems.InvitationNotFound],

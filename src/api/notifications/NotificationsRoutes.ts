@@ -1,6 +1,4 @@
 import { Effect } from "effect"
-import { AccountNotFound } from "../../accounts/AccountErrors.ts"
-import { Accounts } from "../../accounts/Accounts.ts"
 import type { Actor } from "../../accounts/Actor.ts"
 import { ReportNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
@@ -9,7 +7,7 @@ import { MailQueue } from "../../mail/MailQueue.ts"
 import { WeeklyReports } from "../../mailing/WeeklyReports.ts"
 import { NotificationTexts } from "../../mailing/NotificationTexts.ts"
 import { Notifications } from "../../accounts/notifications/Notifications.ts"
-import * as Problems from "../Problems.ts"
+import { makeMemberOf } from "../accounts/MemberOf.ts"
 import { managed } from "../http/Managed.ts"
 import { pageOf } from "../http/Paging.ts"
 import { invalid, lookedUp } from "../http/Requests.ts"
@@ -18,7 +16,7 @@ import { invalid, lookedUp } from "../http/Requests.ts"
 export const layer = managed(
   "notifications",
   Effect.gen(function* () {
-    const accounts = yield* Accounts
+    const memberOf = yield* makeMemberOf
     const mail = yield* MailQueue
     const notifications = yield* Notifications
     const reports = yield* WeeklyReports
@@ -26,19 +24,10 @@ export const layer = managed(
 
     /** Finds the account of a request: the caller's own account, or the named account if the caller has no account. */
     const accountOf = Effect.fnUntraced(function* (org: OrgSlug, actor: Actor, name: string | undefined) {
-      if (actor.kind === "session") {
-        const { email, id } = actor.session.account
-        if (name === undefined || name === id || name.trim().toLowerCase() === email) return id
-        return yield* new Problems.Forbidden({ detail: "You can see and change your own notifications only" })
-      }
-      if (name === undefined) {
-        return yield* invalid([{
-          pointer: "/member",
-          detail: "is required without a session: the e-mail address or account id of a member",
-        }])
-      }
-      const id = (yield* accounts.findByEmail(name))?.id ?? lookedUp(name)
-      return (yield* notifications.mayBeNotified(org, id)) ? id : yield* new AccountNotFound({ id: name.slice(0, 254) })
+      return (yield* memberOf(org, actor, name, "notifications")) ?? (yield* invalid([{
+        pointer: "/member",
+        detail: "is required without a session: the e-mail address or account id of a member",
+      }]))
     })
 
     const preferencesOf = (org: OrgSlug, account: string) =>

@@ -92,6 +92,17 @@ export class ReportNotFound extends HttpApiError.Problem<ReportNotFound>()(
   ),
 ) {}
 
+/** 404: there is no saved view by that id. */
+export class ViewNotFound extends HttpApiError.Problem<ViewNotFound>()(
+  "ViewNotFound",
+  declare(
+    "view-not-found",
+    404,
+    "There is no such saved view",
+    "The view was deleted, is of another list, or belongs to another member. `parlance view list` lists the views that a member sees.",
+  ),
+) {}
+
 /** 409: the variant or the draft has changed since the version that the request was made from. */
 export class VersionConflict extends HttpApiError.Problem<VersionConflict>()(
   "VersionConflict",

@@ -106,6 +106,7 @@ const ErasureReport = Schema.Struct({
   template_owners: Schema.Int.annotate({ description: "Templates that lost their owner, a former member" }),
   sample_people: Schema.Int.annotate({ description: "Deleted sample people of previews" }),
   test_groups: Schema.Int.annotate({ description: "Test groups from which the address was removed" }),
+  saved_views: Schema.Int.annotate({ description: "Deleted saved views that named the person" }),
   drafts: Schema.Int.annotate({ description: "Deleted drafts of a former member" }),
   version_authors: Schema.Int.annotate({
     description: "Versions of variants and snippets that lost their author, a former member",

@@ -19,6 +19,7 @@ import { Pagination } from "../components/Pagination.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Visit } from "../Routes.tsx"
+import { ViewsBar, viewsOf, withStartView } from "./ViewPages.tsx"
 import { ChangeList } from "./history/ChangeList.tsx"
 import { entryId, entryView } from "./history/EntryView.tsx"
 
@@ -92,10 +93,12 @@ const filterIn = (query: URLSearchParams, zone: string): AuditFilter => {
   }
 }
 
-const Filter = ({ actors, at, filter, zone }: {
+const Filter = ({ actors, all, at, filter, zone }: {
   /** Offered by the field. */
   readonly actors: ReadonlyArray<string>
   readonly at: string
+  /** The address of the log without a filter. */
+  readonly all: string
   readonly filter: AuditFilter
   readonly zone: string
 }) => (
@@ -133,12 +136,16 @@ const Filter = ({ actors, at, filter, zone }: {
     </div>
     <div class="buttons">
       <button type="submit" class="button">Filter</button>
-      {!Object.values(filter).every((value) => value === undefined) && <a class="button" href={at}>Show all</a>}
+      {!Object.values(filter).every((value) => value === undefined) && <a class="button" href={all}>Show all</a>}
     </div>
   </form>
 )
 
-const list = Effect.fnUntraced(function* ({ query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
+const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
+  const { query } = visit
+  const { back, lead, path, scope, subjectOf, title, zone } = log
+  // The installation has no saved views.
+  const views = scope === installation ? undefined : yield* viewsOf(visit, "audit")
   const audit = yield* Audit
   const cursor = entryId(query.get("cursor"))
   const filter = filterIn(query, zone)
@@ -153,10 +160,12 @@ const list = Effect.fnUntraced(function* ({ query }: Visit, { back, lead, path, 
   const isFiltered = filtered.size > 0
   return view(
     { title, lead, back },
+    views !== undefined && <ViewsBar query={String(filtered)} views={views} visit={visit} />,
     <Card kind="flush">
       {(isFiltered || cursor !== undefined || entries.length > shortLog) && (
         <Filter
           actors={["Admin token", ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
+          all={views?.all ?? path}
           at={path}
           filter={filter}
           zone={zone}
@@ -211,7 +220,7 @@ export const layer = pages(({ page }) => [
   page(
     "/console/o/:org/settings/audit",
     "listAudit",
-    (visit) => Effect.flatMap(ofOrganization(visit), (log) => list(visit, log)),
+    withStartView("audit", (visit) => Effect.flatMap(ofOrganization(visit), (log) => list(visit, log))),
   ),
   page(
     "/console/o/:org/settings/audit/:entry",

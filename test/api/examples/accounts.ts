@@ -55,6 +55,11 @@ export const accounts = async (stage: Stage) => {
   const preferences = `${org}/notification-preferences`
   await call("PATCH", preferences, { body: { member, mail: { "winner.found": "digest", "comment.added": "off" } } })
   await call("GET", preferences, { query: { member } })
+  const view = { list: "templates", name: "Summer", query: "tag=summer", shared: true }
+  await call("PUT", `${org}/views/summer`, { body: view })
+  await call("PUT", `${org}/start-views/templates`, { body: { member, view: "summer" } })
+  await call("GET", `${org}/views`, { query: { member } })
+  await call("DELETE", `${org}/views/summer`)
   const report = `${org}/templates/cart/reports/mail`
   await call("PUT", report, { body: { member } })
   await call("GET", `${org}/reports`, { query: { member } })

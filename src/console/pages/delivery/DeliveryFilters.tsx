@@ -58,9 +58,11 @@ const filterLabels = {
 } as const
 
 /** The form that filters the list. Fields that are seldom needed are folded until one of them is filled. */
-export const FilterForm = ({ at, connections, filtered, query, templates, zone }: {
+export const FilterForm = ({ all, at, connections, filtered, query, templates, zone }: {
   readonly filtered: DeliveryQuery
   readonly at: string
+  /** The address of the list without a filter. */
+  readonly all: string
   readonly connections: ReadonlyArray<string>
   readonly templates: ReadonlyArray<string>
   /** The query of the page, with the typed text of fields that have faults. */
@@ -110,7 +112,7 @@ export const FilterForm = ({ at, connections, filtered, query, templates, zone }
       </details>
       <div class="buttons">
         <button type="submit" class="button">Filter</button>
-        {(filtered.query.size > 0 || faults.length > 0) && <a class="button" href={at}>Show all</a>}
+        {(filtered.query.size > 0 || faults.length > 0) && <a class="button" href={all}>Show all</a>}
       </div>
     </form>
   )

@@ -23,6 +23,7 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { templatePath } from "../templates/Paths.ts"
+import { ViewsBar, viewsOf, withStartView } from "../ViewPages.tsx"
 import { actionPath, bulkPath } from "./BulkPages.tsx"
 import * as BulkPages from "./BulkPages.tsx"
 import * as ConnectionPages from "./ConnectionPages.tsx"
@@ -94,6 +95,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const connections = yield* Connections
   const { org, query } = visit
   const at = deliveriesPath(org.slug)
+  const views = yield* viewsOf(visit, "deliveries")
   const filtered = filterIn(query, org.time_zone)
   const cursorParameter = query.get("cursor") ?? ""
   const cursor = cursorParameter !== "" && isStorable(cursorParameter) ? cursorParameter : undefined
@@ -164,10 +166,12 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
     )),
     <SummaryCard summary={summary} />,
     series !== undefined && <Pictures series={series} path={at} zone={org.time_zone} />,
+    <ViewsBar query={String(paged)} views={views} visit={visit} />,
     <Card kind="flush">
       <FilterForm
         filtered={filtered}
         at={at}
+        all={views.all}
         connections={(yield* connections.list(org.slug)).map(({ name }) => name)}
         templates={[...(yield* TemplateCache).templates(org.slug).keys()].slice(0, offeredTemplates)}
         query={query}
@@ -333,7 +337,7 @@ const retryAction = Effect.fnUntraced(function* (visit: Visit) {
 
 /** Deliveries: queued, sending and finished messages. */
 const own = pages(({ asks, page }) => [
-  page("/console/o/:org/deliveries", "listDeliveries", list),
+  page("/console/o/:org/deliveries", "listDeliveries", withStartView("deliveries", list)),
   page("/console/o/:org/deliveries/:delivery", "getDelivery", show),
   ...asks(
     "/console/o/:org/deliveries/:delivery/cancel",

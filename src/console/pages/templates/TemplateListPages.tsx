@@ -5,7 +5,7 @@ import { TemplateListing, type TemplatesPage } from "../../../api/templates/Temp
 import { isStorable } from "../../../domain/Attributes.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
-import { isNarrowed, listQueryIn } from "../../../domain/List.ts"
+import { isNarrowed, listQueryIn, queryOf } from "../../../domain/List.ts"
 import { TemplateBatchInput } from "../../../domain/TemplateSwitches.ts"
 import { Drafts } from "../../../templates/Drafts.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
@@ -20,6 +20,7 @@ import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { formFields } from "../../FormReaders.ts"
 import { decoded, type Fields, ownPath, type Visit } from "../../Routes.tsx"
+import { ViewsBar, viewsOf, withStartView } from "../ViewPages.tsx"
 import { createPath, exportPath, importPath, listPath } from "./Paths.ts"
 import { BatchBar, type BatchName, Nothing, shownAt, TemplateTable } from "./TemplateListParts.tsx"
 
@@ -32,12 +33,13 @@ const captionOf = ({ all, listQuery, found }: TemplatesPage, kind: string): stri
 
 const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
   const { can, org, query } = visit
+  const views = yield* viewsOf(visit, "templates")
   yield* (yield* KeptResults).prepare(org.slug)
   const which = query.get("archived") === "true" ? "archived" as const : "in-use" as const
   const page = yield* (yield* TemplateListing).page(org.slug, which, pageSize, (shape) => listQueryIn(shape, query))
   const { all, archived, listQuery, inUse, shape } = page
   const here = listPath(org.slug)
-  const start = which === "archived" ? `${here}?archived=true` : here
+  const start = which === "archived" ? `${here}?archived=true` : views.all
   const more: Readonly<Record<string, string>> = which === "archived" ? { archived: "true" } : {}
   const back = shownAt(org.slug, page, more)
   const ids = page.rows.map(({ id }) => id as string)
@@ -66,11 +68,12 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
       <Pills
         label="Which templates"
         links={[
-          { href: here, label: `In use: ${inUse}`, isCurrent: which === "in-use" },
+          { href: views.all, label: `In use: ${inUse}`, isCurrent: which === "in-use" },
           { href: `${here}?archived=true`, label: `Archived: ${archived}`, isCurrent: which === "archived" },
         ]}
       />
     ),
+    <ViewsBar query={queryOf(shape, listQuery, { more })} views={views} visit={visit} />,
     <Card kind="flush">
       <ListForm
         all={all}
@@ -130,7 +133,7 @@ const batches: {
   readonly [what in BatchName]: { readonly done: string; readonly change: (fields: Fields) => object }
 } = {
   activate: { done: "templates-activated", change: () => ({ active: true }) },
-  pause: { done: "templates-paused", change: () => ({ active: false }) },
+  deactivate: { done: "templates-deactivated", change: () => ({ active: false }) },
   archive: { done: "templates-archived", change: () => ({ archived: true }) },
   restore: { done: "templates-restored", change: () => ({ archived: false }) },
   tag: { done: "templates-tagged", change: ({ tag = "" }) => ({ add_tags: [tag.trim()] }) },
@@ -162,7 +165,7 @@ const batchAction = (what: BatchName) =>
 
 /** The list of templates. */
 export const layer = pages(({ action, page }) => [
-  page("/console/o/:org/templates", "findTemplates", list),
+  page("/console/o/:org/templates", "findTemplates", withStartView("templates", (visit) => list(visit))),
   ...(Object.keys(batches) as ReadonlyArray<BatchName>).map((what) =>
     action(`/console/o/:org/templates/-/${what}`, "changeTemplates", batchAction(what), list)
   ),
