@@ -9,7 +9,7 @@ import { lacksSecondFactor, refusal } from "../accounts/Access.ts"
 import { accessTable } from "../api/AccessTable.ts"
 import { SessionCookie, withCookies } from "../accounts/SessionCookie.ts"
 import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
-import { ChangeProposed, ChecksBusy, type Fault, InvalidInput } from "../domain/Errors.ts"
+import { ChangeProposed, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { isSandbox } from "../domain/Sandbox.ts"
@@ -17,10 +17,12 @@ import * as Body from "../api/http/Body.ts"
 import { compressed } from "../api/http/Compression.ts"
 import { Refusals } from "../api/admission/Refusals.ts"
 import { encodingFaults } from "../api/http/QueryFaults.ts"
+import { problemOf } from "../api/http/DomainProblems.ts"
 import { lookedUp } from "../api/http/Requests.ts"
 import { Notifications } from "../accounts/notifications/Notifications.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
+import { NoSecretKey, SecretFileFaulty } from "../store/SecretBox.ts"
 import { textOfUtf8 } from "../text/Utf8.ts"
 import { Alone } from "./components/Alone.tsx"
 import { Document, type Theme, toHtml } from "./components/Document.tsx"
@@ -244,14 +246,22 @@ const tooLarge = (): View =>
 const outOfDate = (): View =>
   problem(403, "The form is out of date", "You have signed in again since it was opened. Open the page again.")
 
-/** The page of a failure; undefined for a defect. */
+/** The faults with which a form is shown again. Undefined for other errors. */
+const formFaultsOf = (error: unknown): ReadonlyArray<Fault> | undefined =>
+  error instanceof InvalidInput
+    ? error.faults
+    : error instanceof NoSecretKey || error instanceof SecretFileFaulty
+    ? [{ pointer: "", detail: error.message }]
+    : undefined
+
+const failureTitles: Readonly<Record<number, string>> = { 404: "Not found", 503: "The service is busy" }
+
+/** The page of a failure, with the status that the API has for it; undefined for a defect. */
 const failurePage = (error: unknown): View | undefined => {
-  if (error instanceof InvalidInput) {
-    return problem(400, "This cannot be done", error.faults.map(({ detail }) => detail).join("; "))
-  }
-  if (error instanceof ChecksBusy) return problem(503, "The service is busy", error.message)
-  const message = messageOf(error)
-  return message === undefined ? undefined : problem(404, "Not found or not possible", message)
+  const detail = formFaultsOf(error)?.map(({ detail }) => detail).join("; ") ?? messageOf(error)
+  if (detail === undefined) return undefined
+  const { status = 404 } = problemOf(error) as { readonly status?: number }
+  return problem(status, failureTitles[status] ?? "This cannot be done", detail)
 }
 
 /** Leads to the proposed change after any form whose change needs approval. */
@@ -414,14 +424,12 @@ const handle = <E, R, E2 = never, R2 = never>(
           return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
         })
       ),
-      Effect.catch((error) =>
-        error instanceof InvalidInput && again !== undefined
-          ? Effect.flatMap(
-            again(visit, fields, error.faults),
-            (view) => show(org, { ...view, status: view.status ?? 400 }),
-          )
+      Effect.catch((error) => {
+        const faults = formFaultsOf(error)
+        return faults !== undefined && again !== undefined
+          ? Effect.flatMap(again(visit, fields, faults), (view) => show(org, { ...view, status: view.status ?? 400 }))
           : Effect.fail(error)
-      ),
+      }),
       // Also when the form cannot be shown again, for example because its subject is gone.
       Effect.catch((error) => {
         const failed = failurePage(error)

@@ -10,7 +10,7 @@ import { Store } from "./Store.ts"
 /** There is no key to encrypt with. */
 export class NoSecretKey extends Schema.TaggedError<NoSecretKey>()("NoSecretKey", {}) {
   override get message() {
-    return "Secrets of platforms and of second factors are stored encrypted, and there is no key for that: set " +
+    return "Secrets, such as the URL of a webhook, are stored encrypted, and this service has no key for that: set " +
       "SECRET_KEY to 64 hexadecimal digits (`openssl rand -hex 32`), the same on every node, and start again."
   }
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, it } from "vitest"
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
+import { password } from "../console/furnished.ts"
+import { signInTo } from "../console/shop.ts"
 import { type Service, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 
@@ -52,6 +54,18 @@ describe("Management", () => {
     assert.strictEqual((await call("DELETE", `${org}/keys/${made.id}`)).status, 204)
     assert.strictEqual((await call("DELETE", `${org}/keys/none`)).status, 404)
     assert.strictEqual((await call("POST", "/organizations/none/keys", { name: "x" })).status, 404)
+  })
+
+  it("shows a form again and says which setting is missing if a secret cannot be encrypted", async () => {
+    const org = await organization("secrets")
+    await call("POST", `${org}/templates`, { id: "t", name: "T" })
+    await call("POST", "/accounts", { email: "root@example.com", name: "Root", password, administrator: true })
+    const { post } = await signInTo(service, "root@example.com")
+    const url_slack = "https://hooks.slack.example/services/x"
+    const answer = await post("/console/o/secrets/templates/t/results/report/slack", { url_slack })
+    assert.strictEqual(answer.status, 400)
+    assert.include(answer.text, "set SECRET_KEY to 64 hexadecimal digits")
+    assert.include(answer.text, "Subscribe by Slack")
   })
 
   it("creates, returns, changes and deletes templates and their variants with immediate effect", async () => {

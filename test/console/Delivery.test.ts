@@ -142,7 +142,7 @@ describe("delivery in the console", () => {
     assert.deepStrictEqual((await setup()).secrets, ["signing_secret"], "an empty field keeps the secret")
     await admin.post(`${at}/new`, { "settings-url": "http://127.0.0.1:9/" })
     assert.include((await admin.post(`${at}/new/test`)).text, "The test failed.")
-    assert.include((await admin.get(`${at}/new/remove`)).text, "Remove the connection")
+    assert.include((await admin.get(`${at}/new/remove`)).text, "Delete the connection")
     assert.strictEqual((await admin.post(`${at}/new/remove`)).status, 303)
     for (const path of ["new", "%00", "-", "constructor", "-/new/constructor"]) {
       assert.strictEqual((await admin.get(`${at}/${path}`)).status, 404, path)
@@ -289,7 +289,7 @@ describe("delivery in the console", () => {
     assert.strictEqual((await editor.post(`${at}/${later.id}/cancel`)).status, 303)
     assert.strictEqual((await byState("cancelled")).length, 1)
     assert.include((await editor.get(`${at}/${later.id}/retry`)).text, "so you cannot retry it")
-    assert.strictEqual((await editor.post(`${at}/${later.id}/retry`)).status, 404)
+    assert.strictEqual((await editor.post(`${at}/${later.id}/retry`)).status, 409)
     assert.include((await editor.get(`${at}/${failed.id}/retry`)).text, "Queue it again")
     assert.strictEqual((await editor.post(`${at}/${failed.id}/retry`)).status, 303)
     for (const path of ["nothing", "%00"]) assert.strictEqual((await editor.get(`${at}/${path}`)).status, 404)
