@@ -54,9 +54,15 @@ const framePolicy =
   "default-src 'none'; img-src 'self' data: https:; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
 
-/** Answers with the unchanged HTML of a message. */
+/**
+ * The font of text without a font of its own, as in most mail programs: a browser's own default has serifs. Appended to a
+ * message, because text before its document type would change how browsers lay it out.
+ */
+export const plainFont = "<style>:where(body){font-family:Arial,Helvetica,sans-serif}</style>"
+
+/** Answers with the HTML of a message, in the font of mail programs. */
 export const message = (html: string): Response =>
-  HttpServerResponse.text(html, {
+  HttpServerResponse.text(html + plainFont, {
     contentType: "text/html; charset=utf-8",
     headers: { ...common, "content-security-policy": messagePolicy },
   })
@@ -66,7 +72,7 @@ const isolatedPolicy = "default-src 'none'; img-src data:; style-src 'unsafe-inl
 
 /** A message's HTML without what it would load. */
 export const isolatedMessage = (html: string): Response =>
-  HttpServerResponse.text(html, {
+  HttpServerResponse.text(html + plainFont, {
     contentType: "text/html; charset=utf-8",
     headers: { ...common, "content-security-policy": isolatedPolicy },
   })

@@ -307,12 +307,16 @@ describeShop("Templates in the console", (shop) => {
       attrs: '{"tier":"Gold"}',
     })}`)
     assert.include(stored.text, "gets this variant")
-    assert.match(stored.text, /<iframe sandbox(="")? srcdoc="&lt;style>body{font-family:Arial[^"]*&lt;p>Ann/)
+    assert.match(
+      stored.text,
+      /<iframe sandbox(="")? srcdoc="[^"]*&lt;p>Ann[^"]*&lt;style>:where\(body\){font-family:Arial/,
+    )
 
     const message = await viewer.get(
       `${base}/seen/variants/a/message?name=body_html&fields=%7B%22name%22%3A%22%3Ci%3E%22%7D`,
     )
-    assert.strictEqual(message.text, `<p>&lt;i&gt;</p>${script}`)
+    const font = "<style>:where(body){font-family:Arial,Helvetica,sans-serif}</style>"
+    assert.strictEqual(message.text, `<p>&lt;i&gt;</p>${script}${font}`)
     assert.match(
       message.headers.get("content-security-policy")!,
       /default-src 'none'; img-src 'self' data: https:; style-src 'unsafe-inline'; sandbox;/,

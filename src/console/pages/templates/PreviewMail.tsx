@@ -5,6 +5,7 @@ import type { RenderedFormats } from "../../../domain/Template.ts"
 import { type ChannelCheck, charactersOf } from "../../../rendering/ChannelChecks.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { counted } from "../../Format.ts"
+import { plainFont } from "../../RawRoutes.tsx"
 import type { PreviewLook } from "./Draft.ts"
 
 // The message within a preview, as an inbox and a mail program show it.
@@ -46,11 +47,8 @@ const InboxLine = ({ mail: { preheader = "", sender, subject } }: { readonly mai
 const hasDarkStyles = (html: string) => /prefers-color-scheme\s*:\s*dark/i.test(html)
 
 /** Turns the colors of a message around, as mail programs do with messages that have no dark styles; not its pictures. */
-const inverted = "<style>html{background:#fff;filter:invert(1) hue-rotate(180deg)}" +
+const inverted = "<style>:where(html){background:#fff}html{filter:invert(1) hue-rotate(180deg)}" +
   "img,video{filter:invert(1) hue-rotate(180deg)}</style>"
-
-/** The font of text without a font of its own, as in most mail programs. A browser's own default has serifs. */
-const plainFont = "<style>body{font-family:Arial,Helvetica,sans-serif}</style>"
 
 /** Styles of a message that names no direction of its own, as in a mail program of the locale. */
 const directed = (dir: Direction): string => dir === "rtl" ? "<style>:root:not([dir]){direction:rtl}</style>" : ""
@@ -76,7 +74,7 @@ const Html = ({ dir, html, look: { colors, width } }: {
         <div>
           <iframe
             sandbox=""
-            srcdoc={`${plainFont}${directed(dir)}${isInverted ? inverted : ""}${html}`}
+            srcdoc={`${html}${plainFont}${directed(dir)}${isInverted ? inverted : ""}`}
             title={`Message, ${width} pixels wide, ${colors}`}
           >
           </iframe>
@@ -199,7 +197,10 @@ export const VariableTexts = ({ dir = "ltr", formats, isShown, vars }: {
       <section class="rendered" aria-label={name}>
         <h2>{name}</h2>
         {Object.hasOwn(formats, name) && formats[name] === "html"
-          ? <iframe sandbox="" srcdoc={directed(dir) + text} title={`${name}, as it is shown`}></iframe>
+          ? (
+            <iframe sandbox="" srcdoc={`${text}${plainFont}${directed(dir)}`} title={`${name}, as it is shown`}>
+            </iframe>
+          )
           : text === ""
           ? <p class="muted">empty</p>
           : <p class="text" dir="auto">{text}</p>}
