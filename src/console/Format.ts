@@ -80,3 +80,6 @@ export const duration = (seconds: number): string =>
     : seconds < 5_400
     ? `${Math.round(seconds / 60)} min`
     : `${Math.round(seconds / 3_600)} h`
+
+/** The name of a duplicate: `Copy of Footer`. At most 200 characters. */
+export const copyName = (name: string): string => `Copy of ${name}`.slice(0, 200)

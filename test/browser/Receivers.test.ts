@@ -33,9 +33,9 @@ describeInBrowser("Signatures and test messages in a browser", mailWorld, (tried
     await page.getByText("The test message was sent.").waitFor()
     await page.getByText("v=DMARC1; p=none").waitFor()
     assert.include(mail.mails.at(-1)!.raw, "DKIM-Signature: v=1;")
-    await page.getByRole("link", { name: "Remove" }).click()
-    await submit(page, "Remove the key")
-    await page.getByText("The key has been removed.").waitFor()
+    await page.getByRole("link", { name: "Delete" }).click()
+    await submit(page, "Delete the key")
+    await page.getByText("The key has been deleted.").waitFor()
     await context.close()
   })
 

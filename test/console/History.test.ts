@@ -40,7 +40,7 @@ describeShop("What was changed, in the console", (shop) => {
     await admin.post(`${keys}/${sought.id}/revoke`, {})
     const found = (await admin.get(`${keys}?q=key+17&state=revoked`)).text
     assert.include(found, `1 key of ${all.length}`)
-    assert.include((await admin.get(`${keys}?q=key+17&state=works`)).text, "No matching keys")
+    assert.include((await admin.get(`${keys}?q=key+17&state=active`)).text, "No matching keys")
   })
 
   it("shows a variant's text line by line, and other fields before and after", async () => {

@@ -62,7 +62,7 @@ describe("webhook sources in the console", () => {
     assert.isFalse((await source()).enabled)
     assert.strictEqual((await admin.post(`${at}/enable`)).status, 303)
     assert.isTrue((await source()).enabled)
-    assert.include((await admin.get(`${at}/remove`)).text, "Remove the source")
+    assert.include((await admin.get(`${at}/remove`)).text, "Delete the source")
     assert.strictEqual((await admin.post(`${at}/remove`)).status, 303)
     assert.isUndefined(await source())
     assert.strictEqual((await admin.post(`${at}/remove`)).status, 404)

@@ -107,7 +107,7 @@ describeShop("The list of templates in the console", (shop) => {
     assert.deepStrictEqual(bad.body.errors.map(({ pointer }: { pointer: string }) => pointer), ["search", "limit"])
   })
 
-  it("pauses, activates, archives and restores several templates, each with its entry in the audit log", async () => {
+  it("deactivates, activates, archives and restores several templates, each with its entry in the audit log", async () => {
     for (const id of ["first", "second"]) {
       await shop.manage("POST", "/organizations/shop/templates", {
         id,
@@ -122,14 +122,14 @@ describeShop("The list of templates in the console", (shop) => {
       return variants.map(({ active }: { active: boolean }) => active)
     }
     const page = (await editor.get(base)).text
-    for (const what of ["activate", "pause", "archive"]) assert.include(page, `formaction="${base}/-/${what}"`)
+    for (const what of ["activate", "deactivate", "archive"]) assert.include(page, `formaction="${base}/-/${what}"`)
 
     const activated = await editor.post(`${base}/-/activate`, ids)
     assert.strictEqual(activated.headers.get("location"), `${base}?done=templates-activated`, activated.text)
     assert.deepStrictEqual([await activeOf("first"), await activeOf("second")], [[true, true], [true, true]])
     const again = await editor.post(`${base}/-/activate`, ids)
     assert.strictEqual(again.headers.get("location"), `${base}?done=templates-unchanged`)
-    await editor.post(`${base}/-/pause`, { id: "first" })
+    await editor.post(`${base}/-/deactivate`, { id: "first" })
     assert.deepStrictEqual([await activeOf("first"), await activeOf("second")], [[false, false], [true, true]])
     assert.include((await editor.get(`${base}?state=inactive&q=batch`)).text, "1 template with “batch”")
 
@@ -226,9 +226,118 @@ describeShop("The list of templates in the console", (shop) => {
       assert.include(list, `href="${base}/worked-on${verb}"`)
     }
     const page = (await get(`${base}/worked-on`)).text
-    assert.include(page, ">Pause all variants</button>")
-    const paused = await post(`${base}/-/pause`, { id: "worked-on", back: `${base}/worked-on` })
-    assert.strictEqual(paused.headers.get("location"), `${base}/worked-on?done=templates-paused`)
+    assert.include(page, ">Deactivate all variants</button>")
+    const deactivated = await post(`${base}/-/deactivate`, { id: "worked-on", back: `${base}/worked-on` })
+    assert.strictEqual(deactivated.headers.get("location"), `${base}/worked-on?done=templates-deactivated`)
+  })
+
+  it("saves its filter as a view, own or shared, with which it opens", async () => {
+    const [admin, editor, viewer] = await Promise.all(
+      ["admin@example.com", "editor@example.com", "viewer@example.com"].map(shop.signIn),
+    )
+    const views = "/console/o/shop/views"
+    const narrowed = (await viewer!.get(`${base}?q=batch&state=active&cursor=first`)).text
+    assert.include(narrowed, 'name="query" value="q=batch&amp;state=active"')
+    assert.notInclude(narrowed, 'name="shared"')
+    const save = { list: "templates", query: "q=batch&state=active" }
+    const own = await viewer!.post(views, { ...save, name: "עגלות", start: "true" })
+    assert.strictEqual(own.headers.get("location"), `${base}?q=batch&state=active&done=view-saved`)
+    assert.strictEqual((await viewer!.get(base)).headers.get("location"), `${base}?q=batch&state=active`)
+    assert.include((await viewer!.get(`${base}?q=x`)).text, `href="${base}?view=all">All</a>`)
+    assert.notInclude((await admin!.get(base)).text, "עגלות")
+    const id = /views\/(view[-\d]*)"/.exec((await viewer!.get(`${base}?state=active&q=batch`)).text)![1]!
+    assert.strictEqual((await admin!.get(`${views}/${id}`)).status, 404)
+    const refused = await viewer!.post(views, { ...save, name: "Shared", shared: "true" })
+    assert.include(refused.text, "Only editors and admins share views")
+    assert.include((await viewer!.post(views, { ...save, name: " " })).text, "a name of 1 to 200 characters")
+
+    await editor!.post(views, { ...save, name: "Batch", shared: "true" })
+    await editor!.post(views, { ...save, query: "q=first", name: "Batch", shared: "true" })
+    const found = (await viewer!.get(`${base}?q=first`)).text
+    assert.include(found, `<a href="${base}?q=first" aria-current="page"><bdi>Batch</bdi></a>`)
+    assert.notInclude((await viewer!.get(`${views}/batch`)).text, 'name="shared"')
+    await viewer!.post(`${views}/batch`, { name: "Mine", start: "true" })
+    assert.strictEqual((await viewer!.get(base)).headers.get("location"), `${base}?q=first`)
+    await editor!.post(`${views}/batch`, { name: "First batch", shared: "true" })
+    assert.strictEqual((await viewer!.get(base)).headers.get("location"), `${base}?q=first`)
+    assert.include((await editor!.get(`${views}/batch/delete`)).text, "Delete First batch?")
+    assert.include((await viewer!.post(`${views}/batch/delete`, {})).text, "Only editors and admins share views")
+    await editor!.post(`${views}/batch/delete`, {})
+    assert.strictEqual((await viewer!.get(base)).status, 200)
+    await viewer!.post(`${views}/${id}/delete`, {})
+  })
+
+  it("has views of the API and the command line", async () => {
+    const parlance = async (...args: ReadonlyArray<string>) => {
+      const environment = { PARLANCE_URL: shop.service.url, ADMIN_TOKEN: adminToken }
+      const { code, output } = await runCommand(["view", ...args, "--org", "shop"], environment)
+      assert.strictEqual(code, 0, output)
+      return output
+    }
+    const failed = ["set", "failed", "--list", "deliveries", "--name", "Failed", "--query", "state=failed"]
+    assert.include(await parlance(...failed, "--shared"), "Saved failed (Failed), shared")
+    await parlance(...failed.with(1, "mine"), "--member", "viewer@example.com")
+    await parlance("start", "deliveries", "failed", "--member", "viewer@example.com")
+    const { get } = await shop.signIn("viewer@example.com")
+    const list = "/console/o/shop/deliveries"
+    assert.strictEqual((await get(list)).headers.get("location"), `${list}?state=failed`)
+    assert.match(await parlance("list", "--member", "viewer@example.com"), /failed +deliveries[^]*mine/)
+    await parlance("start", "deliveries", "--member", "viewer@example.com")
+    assert.strictEqual((await get(list)).status, 200)
+    assert.notInclude(await parlance("list"), "mine")
+    await parlance("delete", "mine", "--member", "viewer@example.com")
+    const call = shop.service.manage
+    const views = "/organizations/shop/views"
+    const faulty = await call("PUT", `${views}/x`, { list: "keys", name: "", query: "a b#" })
+    assert.deepStrictEqual(faulty.body.errors.map(({ pointer }: { pointer: string }) => pointer), [
+      "/list",
+      "/name",
+      "/query",
+    ])
+    const without = await call("PUT", `${views}/x`, { list: "audit", name: "X", query: "a=b" })
+    assert.deepStrictEqual(without.body.errors, [{ pointer: "/shared", detail: "must be true if no member is named" }])
+    const other = { list: "audit", name: "X", query: "a=b", shared: true, member: "stranger@example.com" }
+    assert.strictEqual((await call("PUT", `${views}/x`, other)).body.type, "/problems/account-not-found")
+    assert.strictEqual((await call("DELETE", `${views}/x`)).body.type, "/problems/view-not-found")
+    const start = { view: "failed", member: "viewer@example.com" }
+    assert.strictEqual((await call("PUT", "/organizations/shop/start-views/audit", start)).status, 404)
+    assert.strictEqual((await call("PUT", "/organizations/shop/start-views/keys", start)).status, 400)
+    await parlance("delete", "failed")
+  })
+
+  it("has the verbs of connections, snippets, test groups, keys, sources and endpoints in their lists", async () => {
+    const org = "/organizations/shop"
+    const { get } = await shop.signIn("admin@example.com")
+    const key = await shop.manage("POST", `${org}/keys`, { name: "Shop", scopes: ["generate", "events"] })
+    await shop.manage("PUT", `${org}/snippets/footer`, { name: "Footer", text: "Bye {{ year }}" })
+    await shop.manage("PUT", `${org}/test-groups/design`, { name: "Design", emails: ["ann@x.example"] })
+    await shop.manage("PUT", `${org}/webhooks/provider_b`, { secret: "a-token-of-some-length" })
+    await shop.manage("PUT", `${org}/connections/sink`, { platform: "sink" })
+    const { id } = await shop.manage("POST", `${org}/webhook-endpoints`, { url: "https://127.0.0.1/hook" })
+    const menus: ReadonlyArray<readonly [path: string, ...verbs: ReadonlyArray<string>]> = [
+      ["connections", "connections/sink/switch", "connections/sink/remove"],
+      ["snippets", "snippets/-/new?from=footer", "snippets/footer/delete"],
+      ["settings/test-groups", "settings/test-groups/-/new?from=design", "settings/test-groups/design/delete"],
+      ["settings/keys", `settings/keys/new?from=${key.id}`, `settings/keys/${key.id}/revoke`],
+      ["sources", "sources/provider_b/disable", "sources/provider_b/remove"],
+      [
+        "webhook-endpoints",
+        `webhook-endpoints/${id}/disable`,
+        `webhook-endpoints/-/new?from=${id}`,
+        `webhook-endpoints/${id}/remove`,
+      ],
+    ]
+    for (const [path, ...verbs] of menus) {
+      const { text } = await get(`/console/o/shop/${path}`)
+      for (const verb of verbs) assert.match(text, new RegExp(`(action|href)="/console/o/shop/${RegExp.escape(verb)}"`))
+    }
+    const copied = async (path: string) => (await get(`/console/o/shop/${path}`)).text
+    assert.match(await copied("snippets/-/new?from=footer"), /value="Copy of Footer"[^]*Bye {{ year }}/)
+    assert.match(await copied("settings/test-groups/-/new?from=design"), /value="Copy of Design"[^]*ann@x.example/)
+    assert.match(await copied(`webhook-endpoints/-/new?from=${id}`), /value="https:\/\/127.0.0.1\/hook"/)
+    const like = await copied(`settings/keys/new?from=${key.id}`)
+    assert.include(like, 'value="Copy of Shop"')
+    assert.match(like, /value="events"[^>]* checked/)
   })
 
   it("subscribe members to reports on Mondays, and keep the URLs secret", async () => {

@@ -6,6 +6,7 @@ import { formatRateLimit, parseRateLimit } from "../../text/RateLimit.ts"
 import { type Fault, InvalidInput, KeyNotFound } from "../../domain/Errors.ts"
 import { KeyBody } from "../../api/organizations/OrganizationsApi.ts"
 import { Badge } from "../components/Badge.tsx"
+import { MenuLink, RowMenu } from "../components/RowMenu.tsx"
 import { SecretOnce } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
@@ -15,6 +16,7 @@ import { ifFilled } from "../FormReaders.ts"
 import { inputForm } from "../components/InputForm.tsx"
 import { Time } from "../components/Time.tsx"
 import type { ListShape } from "../../domain/List.ts"
+import { copyName } from "../Format.ts"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
@@ -33,7 +35,7 @@ const keyForm = inputForm(KeyBody, {
     as: "radio",
     initial: "live",
     options: [
-      ["live", "Live", "For production: decisions and events count, and messages are sent."],
+      ["live", "Live", "For production: sends and events count, and messages are sent."],
       [
         "test",
         "Test",
@@ -63,17 +65,17 @@ const keyForm = inputForm(KeyBody, {
   },
 })
 
-type KeyState = "works" | "expired" | "revoked"
+type KeyState = "active" | "expired" | "revoked"
 
 const stateOf = (key: ApiKey, now: number): KeyState =>
   key.revoked_at !== null
     ? "revoked"
     : key.expires_at !== null && Date.parse(key.expires_at) <= now
     ? "expired"
-    : "works"
+    : "active"
 
 const badges: { readonly [state in KeyState]: "plain" | "warn" | "good" } = {
-  works: "good",
+  active: "good",
   expired: "warn",
   revoked: "plain",
 }
@@ -86,7 +88,7 @@ const shapeAt = (now: number): ListShape<ApiKey> => ({
   filters: {
     state: {
       label: "State",
-      options: [["works", "works"], ["expired", "expired"], ["revoked", "revoked"]],
+      options: [["active", "active"], ["expired", "expired"], ["revoked", "revoked"]],
       matches: (key, state) => stateOf(key, now) === state,
     },
     kind: { label: "Kind", options: [["live", "live"], ["test", "test"]], matches: ({ kind }, one) => kind === one },
@@ -170,11 +172,14 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
         { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
         {
           kind: "actions",
-          content: key.revoked_at === null && can("revokeKey")
+          content: can("createKey") || can("revokeKey")
             ? (
-              <a class="button compact danger" href={`${at(visit)}/${key.id}/revoke`} aria-label={`Revoke ${key.name}`}>
-                Revoke
-              </a>
+              <RowMenu label={`Actions for ${key.name}`}>
+                {can("createKey") && <MenuLink href={`${at(visit)}/new?from=${key.id}`}>Duplicate</MenuLink>}
+                {key.revoked_at === null && can("revokeKey") && (
+                  <MenuLink href={`${at(visit)}/${key.id}/revoke`} danger>Revoke</MenuLink>
+                )}
+              </RowMenu>
             )
             : null,
         },
@@ -183,11 +188,27 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   )
 })
 
-const create = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed(view(
+/** The fields of a new key with the kind, scopes and limit of another one. */
+const valuesLike = ({ kind, name, rate_limit: limit, scopes }: ApiKey): Fields => ({
+  name: copyName(name),
+  kind,
+  scopes: scopes.join("\n"),
+  rate_limit: limit === null ? "" : formatRateLimit(limit),
+})
+
+const create = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const from = visit.query.get("from")
+  const like = from === null ? undefined : (yield* (yield* Keys).list(visit.org.slug)).find(({ id }) => id === from)
+  return view(
     { title: "Create New API Key", back: { href: at(visit), label: "API Keys" } },
-    <keyForm.Card submit="Create key" action={`${at(visit)}/new`} values={fields} faults={faults} />,
-  ))
+    <keyForm.Card
+      submit="Create key"
+      action={`${at(visit)}/new`}
+      values={fields ?? (like === undefined ? undefined : valuesLike(like))}
+      faults={faults}
+    />,
+  )
+})
 
 const shown = (visit: Visit, key: ApiKey & { readonly key: string }) =>
   view(

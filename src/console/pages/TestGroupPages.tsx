@@ -3,12 +3,13 @@ import { maxTestGroups, TestGroups } from "../../delivery/receivers/TestGroups.t
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { mostGroupAddresses, type TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
 import { tellSubject } from "../../store/ChangeTrail.ts"
-import { counted } from "../Format.ts"
+import { copyName, counted } from "../Format.ts"
 import { Card } from "../components/Card.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Submit } from "../components/Form.tsx"
 import { inputForm } from "../components/InputForm.tsx"
+import { MenuLink, RowMenu } from "../components/RowMenu.tsx"
 import { Table } from "../components/Table.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -75,12 +76,12 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                 kind: "actions",
                 content: mayChange
                   ? (
-                    <>
-                      <a class="button compact" href={`${at(visit)}/${id}`} aria-label={`Edit ${name}`}>Edit</a>{" "}
-                      <a class="button compact danger" href={`${at(visit)}/${id}/delete`} aria-label={`Delete ${name}`}>
-                        Delete
-                      </a>
-                    </>
+                    <RowMenu label={`Actions for ${name}`}>
+                      <MenuLink href={`${at(visit)}/${id}`}>Edit</MenuLink>
+                      <MenuLink href={`${at(visit)}/${id}#name`}>Rename</MenuLink>
+                      <MenuLink href={`${at(visit)}/-/new?from=${id}`}>Duplicate</MenuLink>
+                      <MenuLink href={`${at(visit)}/${id}/delete`} danger>Delete</MenuLink>
+                    </RowMenu>
                   )
                   : null,
               },
@@ -118,8 +119,13 @@ const formOf = (
 const existing = ({ org, params: { group } }: Visit) =>
   group === undefined ? Effect.succeed(undefined) : TestGroups.use((groups) => groups.get(org.slug, group))
 
-const edit = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
-  Effect.map(existing(visit), (group) => formOf(visit, group, fields, faults))
+const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const group = yield* existing(visit)
+  const from = visit.query.get("from")
+  if (group !== undefined || fields !== undefined || from === null) return formOf(visit, group, fields, faults)
+  const { emails, name } = yield* (yield* TestGroups).get(visit.org.slug, from)
+  return formOf(visit, group, { name: copyName(name), emails: emails.join("\n") }, faults)
+})
 
 const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const group = yield* existing(visit)

@@ -50,15 +50,17 @@ const SecretFields = ({ faults, platform, set }: {
   </>
 )
 
-/** A button that switches the connection at the path `at` to a state. */
-const Switch = ({ at, children, kind = "plain", to }: {
-  readonly at: string
-  readonly to: string
-  readonly children: string
-  readonly kind?: "plain" | "primary"
-}) => (
-  <PostButton to={`${at}/switch`} fields={{ to }} kind={kind}>{children}</PostButton>
-)
+/** The states to which a connection can be switched: the state, the verb, and whether it is the advised one. */
+export const switchesOf = (
+  setup: ConnectionSetup,
+): ReadonlyArray<readonly [to: string, verb: string, isAdvised?: boolean]> =>
+  setup.enabled
+    ? [
+      ...(setup.isDefault ? [] : [["default", "Use for deliveries"] as const]),
+      setup.paused || isRefusing(setup) ? ["resumed", "Resume", true] : ["paused", "Pause"],
+      ["disabled", "Disable"],
+    ]
+    : [["enabled", "Enable", true]]
 
 /** Whether the connection sends, and the buttons that change that. */
 export const StateCard = ({ at, complaints, inUse, mayChange, org, setup }: {
@@ -91,13 +93,9 @@ export const StateCard = ({ at, complaints, inUse, mayChange, org, setup }: {
     )}
     {mayChange && (
       <div class="buttons">
-        {setup.enabled && !setup.isDefault && <Switch at={at} to="default">Use for deliveries</Switch>}
-        {setup.enabled && (setup.paused || isRefusing(setup)
-          ? <Switch at={at} to="resumed" kind="primary">Resume</Switch>
-          : <Switch at={at} to="paused">Pause</Switch>)}
-        {setup.enabled
-          ? <Switch at={at} to="disabled">Disable</Switch>
-          : <Switch at={at} to="enabled" kind="primary">Enable</Switch>}
+        {switchesOf(setup).map(([to, verb, isAdvised = false]) => (
+          <PostButton to={`${at}/switch`} fields={{ to }} kind={isAdvised ? "primary" : "plain"}>{verb}</PostButton>
+        ))}
       </div>
     )}
   </Card>

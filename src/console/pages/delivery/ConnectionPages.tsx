@@ -13,6 +13,7 @@ import { Empty } from "../../components/Empty.tsx"
 import { Field } from "../../components/Field.tsx"
 import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { MenuLink, MenuPost, RowMenu } from "../../components/RowMenu.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
@@ -20,7 +21,7 @@ import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
 import { Badges, Trouble } from "./ConnectionState.tsx"
-import { ConnectionFields, ReceiversCard, SettingsCard, StateCard } from "./ConnectionCards.tsx"
+import { ConnectionFields, ReceiversCard, SettingsCard, StateCard, switchesOf } from "./ConnectionCards.tsx"
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/connections`
 
@@ -71,13 +72,17 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
               { kind: "nowrap", content: <Time at={setup.updatedAt.toISOString()} zone={org.time_zone} /> },
               {
                 kind: "actions",
-                content: can("testConnection")
-                  ? (
-                    <PostButton to={`${at}/${setup.name}/test`} kind="compact" label={`Test ${setup.name}`}>
-                      Test
-                    </PostButton>
-                  )
-                  : null,
+                content: (
+                  <RowMenu label={`Actions for ${setup.name}`}>
+                    <MenuLink href={`${at}/${setup.name}`}>{can("putConnection") ? "Edit" : "Open"}</MenuLink>
+                    {can("testConnection") && <MenuPost to={`${at}/${setup.name}/test`}>Test</MenuPost>}
+                    {can("putConnection") &&
+                      switchesOf(setup).map(([to, verb]) => (
+                        <MenuPost to={`${at}/${setup.name}/switch`} fields={{ to }}>{verb}</MenuPost>
+                      ))}
+                    {can("deleteConnection") && <MenuLink href={`${at}/${setup.name}/remove`} danger>Delete</MenuLink>}
+                  </RowMenu>
+                ),
               },
             ])}
           />
@@ -218,9 +223,9 @@ const show = Effect.fnUntraced(
         : <SettingsCard setup={setup} values={values} />,
       setup.platform === "smtp" && <ReceiversCard at={at} />,
       can("deleteConnection") && (
-        <Card title="Remove">
+        <Card title="Delete">
           <div class="buttons">
-            <a class="button danger" href={`${at}/remove`}>Remove the connection</a>
+            <a class="button danger" href={`${at}/remove`}>Delete the connection</a>
           </div>
         </Card>
       ),
@@ -274,10 +279,10 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const used = yield* nameInUse(visit)
   const at = `${pathOf(visit)}/${setup.name}`
   return askFirst({
-    title: `Remove ${setup.name}`,
-    question: `Remove ${setup.name}?`,
+    title: `Delete ${setup.name}`,
+    question: `Delete ${setup.name}?`,
     back: { href: at, label: setup.name },
-    button: "Remove the connection",
+    button: "Delete the connection",
     text: (
       <p>
         Its settings and secrets are deleted. Queued messages wait for another connection

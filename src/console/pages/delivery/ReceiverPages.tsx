@@ -114,7 +114,7 @@ const KeyCard = ({ at, dkimKey, mayChange }: {
               Sign without checking DNS
             </PostButton>
           )}
-          <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Remove</a>
+          <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Delete</a>
         </div>
       )}
     </Card>
@@ -309,10 +309,10 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const selector = named(visit, "selector")
   const at = pathOf(visit, name)
   return askFirst({
-    title: `Remove ${selector}`,
-    question: `Remove the DKIM key ${selector}?`,
+    title: `Delete ${selector}`,
+    question: `Delete the DKIM key ${selector}?`,
     back: { href: at, label: "Receivers" },
-    button: "Remove the key",
+    button: "Delete the key",
     text: (
       <p>
         The private key is deleted. A connection that signs with it then sends unsigned messages. Leave the record in

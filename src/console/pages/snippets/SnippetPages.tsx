@@ -11,11 +11,11 @@ import { Empty } from "../../components/Empty.tsx"
 import { Field, SelectField } from "../../components/Field.tsx"
 import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
-import { RowMenu } from "../../components/RowMenu.tsx"
+import { MenuLink, RowMenu } from "../../components/RowMenu.tsx"
 import { Table } from "../../components/Table.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
-import { counted } from "../../Format.ts"
+import { copyName, counted } from "../../Format.ts"
 import { formFields, lines, text, typed } from "../../FormReaders.ts"
 import { pages } from "../../Pages.ts"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
@@ -62,18 +62,33 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           <Table
             cards="labelled"
             caption={`${counted(all.length, "snippet")} of ${maxSnippets}`}
-            headings={["Name", "Tag", "Format", "Changed"]}
+            headings={["Name", "Tag", "Format", "Changed", "[Actions]"]}
             rows={all.map(({ format, id, name, updated_at }) => [
               <a href={`${base(visit)}/${id}`} dir="auto">{name}</a>,
               <code>{`{% render '${id}' %}`}</code>,
               format === "html" ? "HTML" : "Text",
               <Time at={updated_at} zone={visit.org.time_zone} />,
+              { kind: "actions", content: <SnippetMenu id={id} name={name} visit={visit} /> },
             ])}
           />
         )}
     </Card>,
   )
 })
+
+const SnippetMenu = ({ id, name, visit }: {
+  readonly id: string
+  readonly name: string
+  readonly visit: Visit
+}) => (
+  <RowMenu label={`Actions for ${name}`}>
+    <MenuLink href={`${base(visit)}/${id}`}>{visit.can("saveSnippet") ? "Edit" : "Open"}</MenuLink>
+    {visit.can("saveSnippet") && <MenuLink href={`${base(visit)}/${id}#name`}>Rename</MenuLink>}
+    {visit.can("saveSnippet") && <MenuLink href={`${base(visit)}/-/new?from=${id}`}>Duplicate</MenuLink>}
+    <MenuLink href={`${base(visit)}/${id}/versions`}>Versions</MenuLink>
+    {visit.can("deleteSnippet") && <MenuLink href={`${base(visit)}/${id}/delete`} danger>Delete</MenuLink>}
+  </RowMenu>
+)
 
 /** The fields of a snippet. `stored`: the snippet that is edited; undefined for a new one. */
 const SnippetFields = ({ faults, fields, stored }: {
@@ -140,6 +155,11 @@ const Proposed = ({ stored: { id, proposal }, visit }: { readonly stored: Snippe
 const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
   const stored = idOf(visit) === "" ? undefined : yield* (yield* Snippets).get(visit.org.slug, idOf(visit))
   const mayChange = visit.can("saveSnippet")
+  const from = visit.query.get("from")
+  if (stored === undefined && fields === undefined && from !== null) {
+    const { format, name, text } = yield* (yield* Snippets).get(visit.org.slug, from)
+    fields = { format, name: copyName(name), text }
+  }
   const source = fields?.["text"] ?? stored?.text ?? ""
   const action = stored === undefined ? `${base(visit)}/-/new` : at(visit)
   return view(
@@ -152,9 +172,8 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
             <a class="button" href={`${action}/versions`}>Versions</a>
             {visit.can("deleteSnippet") && (
               <RowMenu label={`More for ${stored.name}`}>
-                <li>
-                  <a href={`${action}/delete`}>Delete</a>
-                </li>
+                {mayChange && <MenuLink href={`${base(visit)}/-/new?from=${stored.id}`}>Duplicate</MenuLink>}
+                <MenuLink href={`${action}/delete`} danger>Delete</MenuLink>
               </RowMenu>
             )}
           </>

@@ -19,6 +19,7 @@ import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
+import { MenuLink, MenuPost, RowMenu } from "../../components/RowMenu.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
@@ -123,6 +124,14 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                   {state.setup === undefined && visit.can("putSource") && sourceId !== "provider_e" ? "Set up" : "Open"}
                   <span class="visually-hidden">{` ${title}`}</span>
                 </a>
+                {state.setup !== undefined && visit.can("putSource") && (
+                  <RowMenu label={`Actions for ${title}`}>
+                    {state.setup.enabled
+                      ? <MenuPost to={`${at}/${sourceId}/disable`}>Disable</MenuPost>
+                      : <MenuPost to={`${at}/${sourceId}/enable`}>Enable</MenuPost>}
+                    <MenuLink href={`${at}/${sourceId}/remove`} danger>Delete</MenuLink>
+                  </RowMenu>
+                )}
               </span>
             </div>
             <div class="source-body">
@@ -258,7 +267,7 @@ const StopCard = ({ at, setup }: { readonly at: string; readonly setup: NonNulla
       {setup.enabled
         ? <PostButton to={`${at}/disable`}>Disable</PostButton>
         : <PostButton to={`${at}/enable`}>Enable</PostButton>}
-      <a class="button danger" href={`${at}/remove`}>Remove</a>
+      <a class="button danger" href={`${at}/remove`}>Delete</a>
     </div>
     <p class="muted small">
       A disabled source keeps its secrets and settings. Its webhooks are refused, and most platforms retry them later.
@@ -292,7 +301,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
       actions: (
         <>
           <a class="button" href={`${at}/inbox`}>Inbox</a>
-          <a class="button" href={`${at}/dry-run`}>{sourceId === "events" ? "Try a mapping" : "Try a body"}</a>
+          <a class="button" href={`${at}/dry-run`}>{sourceId === "events" ? "Try a mapping" : "Try a payload"}</a>
         </>
       ),
     },
@@ -379,10 +388,10 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const at = `${sourcesPath(visit)}/${sourceId}`
   const { title } = sourceForms[sourceId]
   return askFirst({
-    title: `Remove ${title}`,
-    question: `Remove ${title}?`,
+    title: `Delete ${title}`,
+    question: `Delete ${title}?`,
     back: { href: at, label: title },
-    button: "Remove the source",
+    button: "Delete the source",
     text: (
       <p>
         Its secrets and settings are deleted, and its webhooks are refused from now on. Received events are kept and

@@ -7,9 +7,9 @@ import { queryOf } from "../../../domain/List.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { CsrfField, Form } from "../../components/Form.tsx"
+import { CsrfField } from "../../components/Form.tsx"
 import { sortHeading } from "../../components/ListParts.tsx"
-import { RowMenu } from "../../components/RowMenu.tsx"
+import { MenuLink, MenuPost, RowMenu } from "../../components/RowMenu.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { count, counted } from "../../Format.ts"
@@ -20,11 +20,11 @@ import { Sparkline } from "./Sparkline.tsx"
 // The parts of the list of templates.
 
 /** A change of the chosen templates. */
-export type BatchName = "activate" | "pause" | "archive" | "restore" | "tag" | "untag" | "owner"
+export type BatchName = "activate" | "deactivate" | "archive" | "restore" | "tag" | "untag" | "owner"
 
 const batchWords = {
   activate: "Activate all variants",
-  pause: "Pause all variants",
+  deactivate: "Deactivate all variants",
   archive: "Archive",
   restore: "Restore",
 } as const
@@ -130,20 +130,10 @@ export const TemplateMenu = ({ back, isPage = false, template, visit: { can, org
 }) => {
   const { active, id, isArchived, name, variants } = template
   const here = templatePath(org.slug, id)
-  const change = (what: BatchName) => (
-    <li>
-      <Form action={batchPath(org.slug, what)} inline>
-        <input type="hidden" name="id" value={id} />
-        <input type="hidden" name="back" value={back} />
-        <button type="submit">{batchWords[what as keyof typeof batchWords]}</button>
-      </Form>
-    </li>
+  const change = (what: keyof typeof batchWords) => (
+    <MenuPost to={batchPath(org.slug, what)} fields={{ id, back }}>{batchWords[what]}</MenuPost>
   )
-  const link = (path: string, label: string) => (
-    <li>
-      <a href={`${here}/${path}`}>{label}</a>
-    </li>
-  )
+  const link = (path: string, label: string) => <MenuLink href={`${here}/${path}`}>{label}</MenuLink>
   return (
     <RowMenu label={`Actions for ${name}`}>
       {!isPage && link("results", "Results")}
@@ -152,23 +142,13 @@ export const TemplateMenu = ({ back, isPage = false, template, visit: { can, org
       {!isPage && link("history", "History")}
       {!isPage && can("updateTemplate") && link("settings", "Settings")}
       {!isPage && can("updateTemplate") && link("settings#name", "Rename")}
-      {!isPage && can("createTemplate") && (
-        <li>
-          <Form action={`${here}/duplicate`} inline>
-            <button type="submit">Duplicate</button>
-          </Form>
-        </li>
-      )}
+      {!isPage && can("createTemplate") && <MenuPost to={`${here}/duplicate`}>Duplicate</MenuPost>}
       {!isPage && link("export", "Export")}
       {can("switchVariants") && !isArchived && active > 1 && link("results/ship", "Ship one variant")}
       {can("changeTemplates") && !isArchived && active < variants && change("activate")}
-      {can("changeTemplates") && !isArchived && active > 0 && change("pause")}
+      {can("changeTemplates") && !isArchived && active > 0 && change("deactivate")}
       {can("changeTemplates") && change(isArchived ? "restore" : "archive")}
-      {can("deleteTemplate") && (
-        <li>
-          <a class="danger" href={`${here}/delete`}>Delete</a>
-        </li>
-      )}
+      {can("deleteTemplate") && <MenuLink href={`${here}/delete`} danger>Delete</MenuLink>}
     </RowMenu>
   )
 }
@@ -221,7 +201,7 @@ export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
         <input type="checkbox" class="row-check" />All on this page
       </label>
       <span class="small muted">Chosen templates:</span>
-      {(which === "archived" ? ["restore"] as const : ["activate", "pause", "archive"] as const).map((what) => (
+      {(which === "archived" ? ["restore"] as const : ["activate", "deactivate", "archive"] as const).map((what) => (
         <button type="submit" class="button compact" formAction={batchPath(org.slug, what)}>
           {batchWords[what]}
         </button>

@@ -26,7 +26,7 @@ import { view } from "../../View.tsx"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsOf, settingsPointers } from "./SettingsFields.tsx"
-import { counted } from "../../Format.ts"
+import { copyName, counted } from "../../Format.ts"
 
 /** Copies of one template that find an id by themselves. */
 const maxCopies = 50
@@ -87,7 +87,7 @@ const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, fau
       </div>
     </Card>,
     visit.can("deleteTemplate") && (
-      <Card title="Delete this template" lead="Deletes its variants too. Past decisions are kept.">
+      <Card title="Delete this template" lead="Deletes its variants too. Past sends are kept.">
         <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
       </Card>
     ),
@@ -122,7 +122,7 @@ const duplicate = Effect.fnUntraced(function* (visit: Visit) {
     Effect.gen(function* () {
       const end = number === 1 ? "-copy" : `-copy-${number}`
       const wanted = yield* Schema.decodeEffect(TemplateId)(`${(id ?? "").slice(0, 200 - end.length)}${end}`)
-      return yield* (yield* Templates).create(org.slug, { ...input, id: wanted, name: `Copy of ${name}`.slice(0, 200) })
+      return yield* (yield* Templates).create(org.slug, { ...input, id: wanted, name: copyName(name) })
     }).pipe(
       Effect.catchTag("SchemaError", Effect.die),
       Effect.catchTag("AlreadyExists", (error) => number < maxCopies ? copy(number + 1) : Effect.fail(error)),
@@ -174,7 +174,7 @@ const confirm = Effect.fnUntraced(function* (visit: Visit) {
       <>
         <p>
           The template and its {counted(variants.length, "variant")}{" "}
-          cannot be restored. Requests for it are answered 404. Past decisions are kept.
+          cannot be restored. Requests for it are answered 404. Past sends are kept.
         </p>
         {active !== 0 && <p>{counted(active, "variant is", "variants are")} active.</p>}
         <p class="muted">

@@ -14,6 +14,7 @@ import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templat
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
+import { copyName } from "../../Format.ts"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Fields, Goto, View, Visit } from "../../Routes.tsx"
@@ -223,7 +224,7 @@ const stateAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 const duplicateAction = Effect.fnUntraced(function* (visit: Visit) {
   const { components, formats, locales, name, seasons, targeting, vars } = yield* storedOf(visit)
   const made = yield* (yield* Templates).createVariant(visit.org.slug, idOf(visit, "template"), {
-    name: `Copy of ${name}`.slice(0, 200),
+    name: copyName(name),
     vars,
     locales,
     formats,
@@ -246,7 +247,7 @@ const deletePage = Effect.fnUntraced(function* (visit: Visit) {
     text: (
       <>
         <p>
-          Its content cannot be restored. Past decisions and its results are kept.{" "}
+          Its content cannot be restored. Past sends and its results are kept.{" "}
           {active ? " It is active: its audience will get the other variants." : ""}
         </p>
         <p class="muted">To keep it for later, deactivate it instead.</p>

@@ -14,6 +14,7 @@ import { pageOf } from "../../../api/http/Paging.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
+import { MenuLink, MenuPost, RowMenu } from "../../components/RowMenu.tsx"
 import { SecretOnce } from "../../components/SecretOnce.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
@@ -56,6 +57,27 @@ const backTo = (visit: Visit, endpoint: StoredEndpoint) => ({ href: pathOf(visit
 const existing = ({ org, params }: Visit) =>
   WebhookEndpoints.use((endpoints) => endpoints.get(org.slug, params["endpoint"] ?? ""))
 
+const EndpointMenu = ({ endpoint, visit }: { readonly endpoint: StoredEndpoint; readonly visit: Visit }) => {
+  const at = pathOf(visit, endpoint)
+  return (
+    <RowMenu label={`Actions for ${nameOf(endpoint)}`}>
+      <MenuLink href={at}>Open</MenuLink>
+      {visit.can("updateWebhookEndpoint") && (
+        <>
+          <MenuLink href={`${at}/edit`}>Edit</MenuLink>
+          {endpoint.enabled && <MenuPost to={`${at}/ping`}>Send a test event</MenuPost>}
+          {endpoint.enabled
+            ? <MenuPost to={`${at}/disable`}>Disable</MenuPost>
+            : <MenuPost to={`${at}/enable`}>Enable</MenuPost>}
+          <MenuLink href={`${listPath(visit)}/-/new?from=${encodeURIComponent(endpoint.id)}`}>Duplicate</MenuLink>
+          <MenuLink href={`${at}/rotate`}>Replace secret</MenuLink>
+          <MenuLink href={`${at}/remove`} danger>Delete</MenuLink>
+        </>
+      )}
+    </RowMenu>
+  )
+}
+
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const endpoints = yield* WebhookEndpoints
   const all = yield* endpoints.list(visit.org.slug)
@@ -65,7 +87,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   return view(
     {
       title: "Webhook endpoints",
-      lead: "Servers of yours that Parlance tells of events, such as failed messages, unsubscribes and winners.",
+      lead: "Your servers that receive events from Parlance, such as failed messages, unsubscribes and winners.",
       actions: all.length === 0 ? undefined : create,
     },
     <Card kind="flush">
@@ -91,11 +113,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
               chosenText(endpoint),
               {
                 kind: "actions",
-                content: (
-                  <a class="button compact" href={pathOf(visit, endpoint)} aria-label={`Open ${nameOf(endpoint)}`}>
-                    Open
-                  </a>
-                ),
+                content: <EndpointMenu endpoint={endpoint} visit={visit} />,
               },
             ])}
           />
@@ -115,7 +133,7 @@ const actionsOf = (visit: Visit, endpoint: StoredEndpoint) => {
         ? <PostButton to={`${at}/disable`}>Disable</PostButton>
         : <PostButton to={`${at}/enable`} kind="primary">Enable</PostButton>}
       <a class="button" href={`${at}/rotate`}>Replace secret</a>
-      <a class="button danger" href={`${at}/remove`}>Remove</a>
+      <a class="button danger" href={`${at}/remove`}>Delete</a>
     </>
   )
 }
@@ -164,11 +182,25 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   )
 })
 
-const newPage = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []): Effect.Effect<View> =>
-  Effect.succeed(view(
+const valuesOf = ({ description, events, url }: StoredEndpoint): Fields => ({
+  url,
+  description,
+  events: events.join("\n"),
+})
+
+const newPage = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
+  const from = visit.query.get("from")
+  const like = from === null ? undefined : yield* (yield* WebhookEndpoints).get(visit.org.slug, from)
+  return view(
     { title: "Add a webhook endpoint" },
-    <endpointForm.Card action={`${listPath(visit)}/-/new`} submit="Add endpoint" faults={faults} values={fields} />,
-  ))
+    <endpointForm.Card
+      action={`${listPath(visit)}/-/new`}
+      submit="Add endpoint"
+      faults={faults}
+      values={fields ?? (like === undefined ? undefined : valuesOf(like))}
+    />,
+  )
+})
 
 const editPage = Effect.fnUntraced(function* (
   visit: Visit,
@@ -176,14 +208,13 @@ const editPage = Effect.fnUntraced(function* (
   faults: ReadonlyArray<Fault> = [],
 ) {
   const endpoint = yield* existing(visit)
-  const { description, events, url } = endpoint
   return view(
     { title: `Edit ${nameOf(endpoint)}`, back: backTo(visit, endpoint) },
     <endpointForm.Card
       action={`${pathOf(visit, endpoint)}/edit`}
       submit="Save"
       faults={faults}
-      values={fields ?? { url, description, events: events.join("\n") }}
+      values={fields ?? valuesOf(endpoint)}
     />,
   )
 })
@@ -205,9 +236,9 @@ const secretView = (visit: Visit, endpoint: StoredEndpoint, secret: string): Vie
 const askRemove = (visit: Visit) =>
   Effect.map(existing(visit), (endpoint) =>
     askFirst({
-      question: `Remove ${nameOf(endpoint)}?`,
+      question: `Delete ${nameOf(endpoint)}?`,
       back: backTo(visit, endpoint),
-      button: "Remove the endpoint",
+      button: "Delete the endpoint",
       text: (
         <p>Events are no longer sent there, and the events of the last 30 days are deleted. This cannot be undone.</p>
       ),
