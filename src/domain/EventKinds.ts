@@ -42,7 +42,7 @@ const kinds = {
   sent: {
     category: "delivery",
     names: ["sent", "send"],
-    words: { one: "sent", many: "sent", column: "Sent" },
+    words: { one: "sent", many: "sent", column: "Sent (reported)" },
   },
   delivered: {
     category: "delivery",

@@ -169,7 +169,7 @@ const sentAgainstDecided = ({ variants }: HealthFacts): HealthCheck => {
     { some: 0, all: 0 },
   )
   if (total.some === 0) {
-    return unknown("sent", "No event says that a message was sent, so sent messages cannot be compared with decisions.")
+    return unknown("sent", "No event says that a message was sent, so nobody can say how many sends left the platform.")
   }
   const shares = known.map(({ sent }) => shareOf(sent))
   const gap = Math.max(...shares) - Math.min(...shares)
@@ -180,17 +180,19 @@ const sentAgainstDecided = ({ variants }: HealthFacts): HealthCheck => {
     check: "sent",
     state: isUneven ? "red" : share < healthRule.sent.amber ? "amber" : "green",
     summary: isUneven
-      ? `Messages of some variants are sent less often than decided: ${percent(Math.min(...shares))} to ${
+      ? `Messages of some variants are reported as sent less often than they are chosen: ${
+        percent(Math.min(...shares))
+      } to ${
         percent(Math.max(...shares))
       }. Look for a limit or a filter behind Parlance that treats variants differently.`
-      : `${percent(share)} of the decisions older than a day were sent${
+      : `${percent(share)} of the sends older than a day were reported as sent${
         share < healthRule.sent.amber ? ". Ask for content only when a message will be sent." : "."
       }`,
     variants: known.map(({ copyId, sent }) => ({ copy_id: copyId, count: sent.some, of: sent.all })),
   }
 }
 
-const notRead = "The decisions could not be read in time. Try a shorter window."
+const notRead = "The sends could not be read in time. Try a shorter window."
 
 const split = ({ choices }: HealthFacts): HealthCheck => {
   if (choices === undefined) return unknown("split", notRead)
@@ -201,8 +203,8 @@ const split = ({ choices }: HealthFacts): HealthCheck => {
     check: "split",
     state: isBroken ? "red" : "green",
     summary: isBroken
-      ? `Variants were chosen in other proportions than their recorded probabilities (p < ${healthRule.chance}). Decisions ` +
-        "may be missing: look for requests that failed, or decisions that were deleted."
+      ? `Variants were chosen in other proportions than their recorded probabilities (p < ${healthRule.chance}). Sends ` +
+        "may be missing: look for requests that failed, or sends that were deleted."
       : "Variants were chosen as often as their recorded probabilities say.",
     variants: choices.map(({ copyId, expected, observed }) => ({ copy_id: copyId, count: observed, of: expected })),
   }
@@ -212,12 +214,12 @@ const people = ({ choices, people }: HealthFacts): HealthCheck => {
   if (people === undefined || people.people === 0) {
     return unknown(
       "people",
-      choices === undefined ? notRead : "No decision names a person (user_id), so each decision counts as one person.",
+      choices === undefined ? notRead : "No send names a person (user_id), so each send counts as one person.",
     )
   }
   const { decisions, leastDecisions, outcomes } = healthRule.people
   if (people.decisions.all < leastDecisions) {
-    return unknown("people", `Fewer than ${leastDecisions} decisions name a person.`)
+    return unknown("people", `Fewer than ${leastDecisions} sends name a person.`)
   }
   const byDecisions = level(shareOf(people.decisions), decisions)
   // With few outcomes, any 1 % of people with one outcome each have a high share.

@@ -30,13 +30,9 @@ export const objectiveText = (objective: Objective): string => {
   }).join(", ")
 }
 
-/** `click rate`, `revenue per decision`, or the value of a decision by a mix. */
+/** `click rate`, `revenue per send`, or the value of a send by a mix. */
 export const rateName = (objective: Objective): string =>
-  typeof objective === "string"
-    ? `${objective} rate`
-    : isRevenue(objective)
-    ? "revenue per decision"
-    : "value per decision"
+  typeof objective === "string" ? `${objective} rate` : isRevenue(objective) ? "revenue per send" : "value per send"
 
 /** Unit of a gain: `clicks`, `units of revenue`, or `points of the mix`. */
 export const unitName = (objective: Objective): string =>

@@ -21,13 +21,11 @@ export const sendNothingText = (
   const lift = value === null || interval === null
     ? ""
     : `, a lift of ${signedShare(value)} (${signedShare(interval[0])} to ${signedShare(interval[1])})`
-  return `Against sending nothing, ${nameOf(copy_id)} is worth ${
-    signed(difference)
-  } per decision (95\u00a0% interval ` +
+  return `Against sending nothing, ${nameOf(copy_id)} is worth ${signed(difference)} per send (95\u00a0% interval ` +
     `${signed(low)} to ${signed(high)})${lift}. It is better than nothing with a probability of ${
       percent(probability)
     }. ` +
-    `${percent(share)} of the decisions send nothing now.`
+    `${percent(share)} of the requests send nothing now.`
 }
 
 /** Whether sending nothing is the winner. */

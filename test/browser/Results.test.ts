@@ -94,7 +94,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
     const refused: Array<string> = []
     page.on("console", (message) => message.type() === "error" && refused.push(message.text()))
     await page.goto(`${tried.service().url}${path}`)
-    await page.getByText(/\d decisions since .* Rates describe/).waitFor()
+    await page.getByText(/\d sends since .* Rates describe/).waitFor()
     const before = await page.locator("[data-live=window]").innerText()
     await page.locator("#share details summary").click()
     await tried.started().run(Effect.gen(function* () {
@@ -251,11 +251,11 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await page.keyboard.press("Enter")
     await page.getByRole("region", { name: "Click rate over time" }).waitFor()
     await page.getByText("Other window or segment").click()
-    await page.getByLabel("Segment", { exact: true }).selectOption({ label: "daypart is evening" })
+    await page.getByLabel("Segment", { exact: true }).selectOption({ label: "time of day is evening" })
     await page.getByLabel("Days", { exact: true }).fill("30")
     await page.getByRole("button", { name: "Show" }).click()
     assert.match(page.url(), /lookback_days=30&offset_days=&segment=daypart%3Devening/)
-    await page.getByText("where daypart is evening").waitFor()
+    await page.getByText("where time of day is evening").waitFor()
     await page.getByLabel("Days", { exact: true }).fill("0")
     await page.keyboard.press("Enter")
     assert.match(await page.getByRole("alert").innerText(), /Days:?\s+must be a number of days from 1 to 365/)

@@ -111,7 +111,7 @@ describe("parlance learning on a database without a service", () => {
         assert.include(yield* fails("learning", "resume", "nothing"), "no template")
         assert.include(yield* fails("person", "erase", "--email", "ann@example.com"), "--yes")
         const report = yield* text("person", "erase", "--email", "ann@example.com", "--yes")
-        assert.match(report, /Decisions without the name now +1/)
+        assert.match(report, /Sends without the name now +1/)
         assert.match(report, /logs_and_backups/)
         const again = yield* json("person", "erase", "--email", "ann@example.com", "--yes")
         assert.deepInclude(again, { state: "done", decisions: 0 })

@@ -19,13 +19,13 @@ const resultsOf = (clicks: number) =>
   }], "click")!
 
 describe("a holdout in words", () => {
-  it("shows a difference with its interval, and the number of decisions still needed", () => {
+  it("shows a difference with its interval, and the number of sends still needed", () => {
     const within = comparisonText(resultsOf(48).outcomes[0]!)
     assert.match(
       within,
       /^The click rate differs by \+0\.33 percentage points from the holdout .* may still be chance\. /,
     )
-    assert.match(within, /takes about \d[^a-z]* more decisions\.$/)
+    assert.match(within, /takes about \d[^a-z]* more sends\.$/)
     assert.match(comparisonText(resultsOf(90).outcomes[0]!), /^The click rate differs by \+5\.00 .* to \+\d\.\d\d\)\.$/)
     const none = holdoutResults({ share: 0.1, content: "even" }, [], "click")!
     assert.include(comparisonText(none.outcomes[0]!), "nothing to be compared with yet")

@@ -112,7 +112,9 @@ describe("people and messages", () => {
     const at = "/console/o/page/people"
     assert.strictEqual((await viewer.get(at)).status, 200)
     const message = (await viewer.get(`${at}?q=order-1001`)).text
-    for (const word of ["welcome", "Why this variant", "already counted", "by a machine", "out of time", "weekend"]) {
+    for (
+      const word of ["welcome", "Why this variant", "already counted", "by a machine", "out of time", "kind of day"]
+    ) {
       assert.include(message, word)
     }
     const person = (await viewer.get(`${at}?q=u-1`)).text
@@ -157,7 +159,7 @@ describe("people and messages", () => {
     const done = await admin.post(at, { user_id: "u-1" })
     assert.strictEqual(done.status, 200)
     assert.include(done.text, "<dt>Profiles deleted</dt><dd>1</dd>")
-    assert.include(done.text, "<dt>Decisions without the name now</dt><dd>2</dd>")
+    assert.include(done.text, "<dt>Sends without the name now</dt><dd>2</dd>")
     assert.include(done.text, "<dt>Deliveries without address and content now</dt><dd>1</dd>")
     assert.include(done.text, "<dt>Logs and backups</dt>")
     const { id } = await manage("POST", "/organizations/erased/erasures", { user_id: "u-1" })

@@ -67,7 +67,7 @@ suiteOnServer("Links to results", (server) => {
     assert.strictEqual(page.headers.get("cache-control"), "no-store")
     assert.include(page.text, '<meta name="robots" content="noindex"')
     assert.notMatch(page.text, /href="\/console\/o\/|<nav[^>]*aria-label="(Main|Template|Breadcrumbs)"|a-secret-plan/)
-    assert.notInclude(page.text, "Give one variant all traffic")
+    assert.notInclude(page.text, "Ship one variant")
     assert.notInclude(page.text, "opens@example.com")
   })
 

@@ -90,10 +90,10 @@ describe("results and overview in the console", () => {
       assert.include(figure, "<figcaption>")
       assert.match(figure, /<details>.*<table>/s, "every picture has its table")
     }
-    assert.include(page.text, "230 decisions")
+    assert.include(page.text, "230 sends")
     const none = await viewer.get(`${path}?segment=daypart%3Dnight`)
     assert.strictEqual(none.status, 200)
-    assert.include(none.text, "No decisions in this segment")
+    assert.include(none.text, "No sends in this segment")
     const form = await viewer.get(`${path}?lookback_days=7&offset_days=0&segment=`)
     assert.strictEqual(form.status, 200, "an empty field asks for nothing")
     assert.match(form.text, /aria-current="true"[^>]*>Last 7 days/)
@@ -108,7 +108,7 @@ describe("results and overview in the console", () => {
     }
     const explored = await viewer.get(`${path}/explore`)
     assert.strictEqual(explored.status, 200)
-    assert.include(explored.text, "No decisions of both variants yet", "decisions count after four days")
+    assert.include(explored.text, "No sends of both variants yet", "sends count after four days")
     assert.notInclude(explored.text, "<script>document")
     const odd = await viewer.get(`${path}/explore?variant=${encodeURIComponent(script)}&against=a&first=x&second=`)
     assert.strictEqual(odd.status, 200)
@@ -137,7 +137,7 @@ describe("results and overview in the console", () => {
     assert.include(bare.text, `href="${href}"`)
     assert.strictEqual((await editor.get(href)).status, 200)
     const { text } = await editor.get("/console/o/quiet/templates/t/results")
-    assert.include(text, "No decisions in this window yet")
+    assert.include(text, "No sends in this window yet")
     assert.include(text, "No data yet")
   })
 

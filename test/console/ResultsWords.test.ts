@@ -84,8 +84,8 @@ describe("sending nothing in results", () => {
     const text = sendNothingText(judged, { nameOf: (id) => `<${id}>`, percent: (share) => `${100 * share} %` })
     assert.strictEqual(
       text,
-      "Against sending nothing, <a> is worth −0.10 per decision (95\u00a0% interval −0.20 to −0.050). It is better than " +
-        "nothing with a probability of 1 %. 40 % of the decisions send nothing now.",
+      "Against sending nothing, <a> is worth −0.10 per send (95\u00a0% interval −0.20 to −0.050). It is better than " +
+        "nothing with a probability of 1 %. 40 % of the requests send nothing now.",
     )
     assert.isUndefined(sendNothingText(found, { nameOf: String, percent: String }))
   })
@@ -127,7 +127,7 @@ describe("the first line of results", () => {
     assert.match(preferenceTexts(found, "a").join(), pro)
     assert.match(preferenceTexts(found, "b").join(), free)
     assert.deepStrictEqual(preferenceTexts(results(), "a"), [])
-    const cost = /^Shipping it costs about \d.* clicks per 1,000 decisions \(.* to .*\), .*\u00a0% of the present rate/
+    const cost = /^Shipping it costs about \d.* clicks per 1,000 sends \(.* to .*\), .*\u00a0% of the present rate/
     assert.match(shippingText(found, "a"), cost)
     assert.match(shippingText(found, "b"), cost)
     assert.strictEqual(shippingText(results(), "a"), "")
@@ -138,7 +138,7 @@ describe("the first line of results", () => {
     const lead = leadOf(found, [], undefined)
     assert.strictEqual(lead.headline, "Different people prefer different variants")
     assert.strictEqual(lead.advice, "Keep personalizing")
-    assert.strictEqual(shipLabel(shownVerdict(found)), "Give one variant all traffic")
+    assert.strictEqual(shipLabel(shownVerdict(found)), "Ship one variant")
     assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined).headline, "The a wins")
     const segment = leadOf(divided({ segment: new Map([["plan", "pro"]]) }), [], undefined)
     assert.notInclude(segment.headline, "Different people")
@@ -152,14 +152,14 @@ describe("the first line of results", () => {
       const variants = found.variants.map((one) => ({ ...one, share: one.copy_id === "a" ? 0.1 : 0.9 }))
       return { ...found, variants, winner }
     }
-    const early = "day 1 of at least 7; about 900 more decisions"
+    const early = "day 1 of at least 7; about 900 more sends"
     const lead = leadOf(waiting(0.4, 12), [], undefined)
     assert.strictEqual(lead.headline, `The a leads, but it is too early to name a winner: ${early}`)
     assert.strictEqual(lead.advice, "Keep running")
     assert.include(sureText(waiting(0.4, 12), "a"), `It is too early to name one: ${early}.`)
     assert.include(sureText(waiting(0.4, 12), "other"), `It is too early to name one: ${early}.`)
     assert.strictEqual(waitText(waiting(6.9, 200)), "day 7 of at least 7")
-    assert.strictEqual(waitText(waiting(9, 99.99)), "about 1 more decisions")
+    assert.strictEqual(waitText(waiting(9, 99.99)), "about 1 more sends")
     assert.strictEqual(waitText(waiting(9, 200)), "")
     assert.notInclude(sureText(waiting(9, 200), "a"), "too early")
     const segment = leadOf({ ...waiting(0.4, 12), segment: { plan: "pro" } }, [], undefined)
@@ -207,7 +207,7 @@ describe("the first line of results", () => {
       leadOf({ ...results({ verdict }), without_model }, [], undefined).withoutModel
     assert.strictEqual(
       text(alone),
-      "Without the model, the recorded probabilities of 9,000 decisions leave the order open: the click rate of The a differs by " +
+      "Without the model, the recorded probabilities of 9,000 sends leave the order open: the click rate of The a differs by " +
         "+1.3 percentage points (−0.40 to +2.1, valid however often you look) from that of The b. The firm verdict rests on " +
         "the model.",
     )
@@ -218,7 +218,7 @@ describe("the first line of results", () => {
   })
 
   it("labels the action as shipping a winner only once there is one", () => {
-    assert.strictEqual(shipLabel({ verdict: "undecided" }), "Give one variant all traffic")
+    assert.strictEqual(shipLabel({ verdict: "undecided" }), "Ship one variant")
     assert.strictEqual(shipLabel({ verdict: "no_difference" }), "Ship one variant")
     assert.strictEqual(shipLabel({ verdict: "firm_winner" }), "Ship winner")
   })

@@ -102,7 +102,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       search="Change or clear the filter."
       empty={
         <Empty title="No notifications yet">
-          You are told here when a template has a winner, or something needs attention.
+          Notifications appear here when a template has a winner or needs attention.
         </Empty>
       }
       headings={() => ["Notification", "Kind", "Time", "[Actions]"]}

@@ -1,4 +1,4 @@
-import type { PageResults } from "../../results/KeptResults.ts"
+import { leastDecisions, type PageResults } from "../../results/KeptResults.ts"
 import { unitName } from "../../results/ObjectiveText.ts"
 import { trafficDays } from "../../results/Traffic.ts"
 import { type TemplateView } from "../../templates/TemplateCache.ts"
@@ -129,12 +129,20 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
                 </span>,
                 { content: <b class="number">{count(daily.get(id)?.at(-1) ?? 0)}</b>, kind: "nowrap" as const },
                 <Sparkline days={daily.get(id) ?? []} what="send" />,
-                verdict === undefined ? <span class="muted">too few sends</span> : (
-                  <>
-                    <Badge kind={verdict.kind}>{verdict.badge}</Badge>
-                    <span class="sub" dir="auto">{verdict.headline}</span>
-                  </>
-                ),
+                verdict === undefined
+                  ? (
+                    <span class="muted">
+                      {(daily.get(id) ?? []).reduce((sum, sends) => sum + sends, 0) < leastDecisions
+                        ? "too few sends"
+                        : "being calculated"}
+                    </span>
+                  )
+                  : (
+                    <>
+                      <Badge kind={verdict.kind}>{verdict.badge}</Badge>
+                      <span class="sub" dir="auto">{verdict.headline}</span>
+                    </>
+                  ),
                 gain === null ? "–" : {
                   content: `${signedCount(gain.gained)} ${unitName(results!.found.objective)}`,
                   kind: "nowrap" as const,

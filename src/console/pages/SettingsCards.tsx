@@ -266,10 +266,10 @@ export const cards: ReadonlyArray<SettingsCard> = [
   {
     title: "Retention",
     lead:
-      "Decisions are deleted within a month after this time, their events two months later, payloads within a week. Results look back 180 days.",
+      "Sends are deleted within a month after this time, their events two months later, payloads within a week. Results look back 180 days.",
     fields: {
       retention_days: {
-        label: "Keep decisions and events for (days)",
+        label: "Keep sends and events for (days)",
         as: "number",
         read: numberOf,
         hint: "From 200 to 3,650 days.",
@@ -337,7 +337,7 @@ export const About = ({ mayChange, org, visit }: {
             "Groups whose opt-outs count for all e-mail",
             org.group_opt_outs.length === 0 ? "none" : org.group_opt_outs.join(", "),
           ],
-          ["Decisions and events kept for", <>{org.retention_days} days</>],
+          ["Sends and events kept for", <>{org.retention_days} days</>],
           ["Webhook payloads kept for", <>{org.inbox_retention_days} days</>],
         ] as const),
         ["Created", <Time at={org.created_at} zone={org.time_zone} />],

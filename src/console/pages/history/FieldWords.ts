@@ -48,7 +48,7 @@ const labels: Readonly<Record<string, string>> = {
   forbidden_words: "Forbidden words",
   required_phrases: "Required phrases",
   max_lengths: "Maximum lengths",
-  retention_days: "Keep decisions and events for",
+  retention_days: "Keep sends and events for",
   inbox_retention_days: "Keep webhook payloads for",
 }
 

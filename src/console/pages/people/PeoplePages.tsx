@@ -108,7 +108,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     {
       title: "People and messages",
       lead:
-        "The full history of a person or a message: each decision with its reason, deliveries, events and their effect on results.",
+        "The full history of a person or a message: each send with its reason, deliveries, events and their effect on results.",
       actions: result === undefined && visit.can("erasePerson")
         ? <a class="button" href={`${at}/erase`}>Erase a person</a>
         : undefined,

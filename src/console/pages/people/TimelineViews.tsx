@@ -14,6 +14,7 @@ import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { percent } from "../../Format.ts"
 import { deliveriesPath, DeliveryBadge } from "../delivery/DeliveryViews.tsx"
+import { attributeText } from "../results/Words.ts"
 import { templatePath } from "../templates/Paths.ts"
 
 const effects: {
@@ -24,7 +25,7 @@ const effects: {
   automated: ["accent", "by a machine"],
   out_of_time: ["warn", "out of time"],
   waiting: ["plain", "waiting"],
-  unmatched: ["warn", "no decision found"],
+  unmatched: ["warn", "no send found"],
   person: ["plain", "about the person"],
 }
 
@@ -80,7 +81,7 @@ const Segment = ({ segment }: { readonly segment: string }) => {
   const values = [...decodeContext(segment)].filter(([name]) => name !== copyLocale)
   return values.length === 0
     ? <>everybody</>
-    : <span class="tags">{values.map(([name, value]) => <span class="tag">{name}: {value}</span>)}</span>
+    : <span class="tags">{values.map(([name, value]) => <span class="tag">{attributeText(name)}: {value}</span>)}</span>
 }
 
 /** A bar with the length of a share. The number is shown next to it. */
@@ -235,7 +236,7 @@ export const OtherCards = ({ org, timeline }: { readonly org: Organization; read
   <>
     {timeline.loose.length !== 0 && (
       <Card kind="flush">
-        <Events caption="Events without a decision" events={timeline.loose} zone={org.time_zone} />
+        <Events caption="Events without a send" events={timeline.loose} zone={org.time_zone} />
       </Card>
     )}
     {timeline.repeats.length !== 0 && (

@@ -43,7 +43,7 @@ export const Choosing = ({ faults, path, query, segments }: {
   ]
   const current = (is: boolean) => is ? { "aria-current": "true" as const } : {}
   return (
-    <section class="card choosing" aria-label="Which decisions">
+    <section class="card choosing" aria-label="Which sends">
       <nav aria-label="Window">
         <ul class="pills">
           <li>

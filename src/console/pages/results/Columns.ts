@@ -9,7 +9,7 @@ export const columnNames = {
   best: "Chance to be best",
   risk: "Risk if shipped",
   traffic: "Current traffic",
-  decisions: "Decisions",
+  decisions: "Sends",
   ...Object.fromEntries(columnEvents.map((event) => [event, eventKinds[event].words.column!])) as Record<
     ColumnEvent,
     string

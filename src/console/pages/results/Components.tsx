@@ -14,7 +14,7 @@ const ComponentTable = (
   <Table
     cards="tiles"
     caption={caption}
-    headings={["Kind", "Component", "Decisions", "Effect", "95 % interval"]}
+    headings={["Kind", "Component", "Sends", "Effect", "95 % interval"]}
     rows={components.map(({ decisions, interval, kind, lift, value }) => [
       kind,
       value ?? "none",

@@ -16,7 +16,7 @@ import { Time } from "../../components/Time.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
-import { segmentText } from "./Words.ts"
+import { attributeText, segmentText } from "./Words.ts"
 
 // One variant against another in the segments of two attributes.
 
@@ -79,11 +79,11 @@ const Found = ({ against, explored, outcome, variant, zone }: {
     ? (
       <Card kind="flush">
         <Empty
-          title={explored.segments === null ? "There is too much to compare" : "No decisions of both variants yet"}
+          title={explored.segments === null ? "There is too much to compare" : "No sends of both variants yet"}
         >
           {explored.segments === null
             ? "The template has more combinations of attribute values and days than can be read at once."
-            : "Decisions count here once they are four days old, so that most of their outcomes have arrived."}
+            : "Sends count here once they are four days old, so that most of their outcomes have arrived."}
         </Empty>
       </Card>
     )
@@ -136,7 +136,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const outcome = rateName(comparedOutcome(template.objective))
   const capitalized = outcome[0]!.toUpperCase() + outcome.slice(1)
   const variants = template.variants.map(({ id, name }) => [id as string, name] as const)
-  const named = attributes.map((name) => [name, name] as const)
+  const named = attributes.map((name) => [name, attributeText(name)] as const)
   return view(
     {
       title: `${template.name} · Segments`,

@@ -6,7 +6,7 @@ import { Time } from "../../components/Time.tsx"
 
 const names: Readonly<Record<HealthCheck["check"], string>> = {
   failed_renderings: "Failed renderings",
-  sent: "Sent against decided",
+  sent: "Sends reported as sent",
   split: "Split against expected",
   people: "Heaviest people",
   machines: "Machines",
@@ -19,7 +19,7 @@ const kinds = { green: "good", amber: "warn", red: "bad", unknown: "plain" } as 
 /** Names of the columns of `count` and `of`. */
 const columns: Partial<Readonly<Record<HealthCheck["check"], readonly [string, string]>>> = {
   failed_renderings: ["Failed", "Tried"],
-  sent: ["Sent", "Decided"],
+  sent: ["Reported", "Sends"],
   split: ["Chosen", "Expected"],
 }
 
@@ -63,7 +63,7 @@ export const HealthLine = ({ health, variants, zone }: {
         </section>
       ))}
       <p class="small muted">
-        Choices and people come from {count(health.decisions)} decisions since{" "}
+        Choices and people come from {count(health.decisions)} sends since{" "}
         <Time at={health.from} zone={zone} />. No verdict is firm while a check says “{healthWords.red}”.
       </p>
     </div>

@@ -35,7 +35,7 @@ export const comparisonText = ({ difference, interval, needed, outcome }: Holdou
     ? `${found} This difference may still be chance.`
     : `${found} This difference may still be chance. To confirm a difference of this size takes about ${
       count(needed)
-    } more decisions.`
+    } more sends.`
 }
 
 /** The comparison of treated people with people held out. Empty without a holdout. */
@@ -70,7 +70,7 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
             <Table
               cards="tiles"
               caption={`The ${names[one.outcome]} against the holdout`}
-              headings={["People", "Decisions", "With outcome", "Rate", "95 % interval"]}
+              headings={["People", "Sends", "With outcome", "Rate", "95 % interval"]}
               rows={[row("Personalized", treated, one.treated), row("Holdout", control, one.control)]}
             />
           </>

@@ -9,7 +9,7 @@ export const Locales = ({ locales }: { readonly locales: NonNullable<TemplateRes
   <Table
     cards="tiles"
     caption="Results by locale"
-    headings={["Locale", "Variant", "Decisions", "Clicks", "Counted rate"]}
+    headings={["Locale", "Variant", "Sends", "Clicks", "Counted rate"]}
     rows={locales.flatMap(({ locale, variants }) =>
       variants.map(({ copy_id, decisions, outcomes, raw_rate }) => [
         localeName(locale),

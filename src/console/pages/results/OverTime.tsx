@@ -100,9 +100,9 @@ export const OverTime = (shown: ShownResults) => {
       {leftOut + Math.max(0, variants.length - places.size) > 0 && (
         <p class="small muted">
           The charts show {comparedIn(results).length === 0
-            ? `the ${places.size} variants with the most decisions`
-            : `${places.size} variants: the leader, the runner-up and those with the most decisions`}. The table of
-          variants lists all.
+            ? `the ${places.size} variants with the most sends`
+            : `${places.size} variants: the leader, the runner-up and those with the most sends`}. The table of variants
+          lists all.
         </p>
       )}
     </PhoneFold>

@@ -1,5 +1,5 @@
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
-import { count, date } from "../../Format.ts"
+import { counted, date } from "../../Format.ts"
 import { Time } from "../../components/Time.tsx"
 
 /** How many decisions the results cover, from when on, and the days that rates describe. */
@@ -10,12 +10,12 @@ export const Period = ({ about = "", results: { decisions, rate_days, window }, 
   readonly zone: string
 }) => {
   const { first_decision: first, from, to } = window
-  if (decisions === 0 && first === null) return <>No decisions{about} yet.</>
+  if (decisions === 0 && first === null) return <>No sends{about} yet.</>
   const day = (time: string) => date(new Date(time), zone)
   const isYoung = first !== null && Date.parse(first) > Date.parse(from)
   return (
     <>
-      {count(decisions)} {decisions === 1 ? "decision" : "decisions"}
+      {counted(decisions, "send")}
       {about}
       {isYoung && window.mode === "adaptive" ? ` since ${day(first)}` : (
         <>

@@ -3,7 +3,7 @@ import type { ChangeMark } from "../../../results/Marks.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Figure } from "../../charts/Figure.tsx"
 import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
-import { axisTime, count, date, percent, rateFormat, signedCount, signedPercent } from "../../Format.ts"
+import { axisTime, count, counted, date, percent, rateFormat, signedCount, signedPercent } from "../../Format.ts"
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, segmentText } from "./Words.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
@@ -113,8 +113,8 @@ export const RevenueOverTime = (shown: ShownResults) => {
     <Figure
       id="revenue"
       title="Revenue"
-      caption={`The revenue of the decisions of each ${series.step}, as counted so far. A variant with more traffic has ` +
-        "more revenue: compare variants by the revenue per decision."}
+      caption={`The revenue of the sends of each ${series.step}, as counted so far. A variant with more traffic has ` +
+        "more revenue: compare variants by the revenue per send."}
       headings={[capital(series.step), ...lines.map(({ name }) => name)]}
       rows={series.points.map(({ end }, i) => [
         time(Date.parse(end)),
@@ -142,7 +142,7 @@ export const ShareOverTime = (shown: ShownResults) => {
   const withRest = series.points.some((point) => point.decisions > 0 && rest(point) > 0.005)
   const time = clock(shown.zone, series.step)
   // Series leave out decisions to send nothing.
-  const counted = shown.results.variants.some(({ copy_id }) => copy_id === nothing) ? "messages" : "decisions"
+  const counted = shown.results.variants.some(({ copy_id }) => copy_id === nothing) ? "messages" : "sends"
   return (
     <Figure
       id="share"
@@ -337,7 +337,7 @@ export const Segments = (
               heading: (
                 <>
                   {segmentText(segment)}
-                  <span class="sub">{count(decisions)} decisions</span>
+                  <span class="sub">{counted(decisions, "send")}</span>
                 </>
               ),
               cells: [
@@ -360,7 +360,7 @@ export const Segments = (
         />
         {rates.length !== 0 && <ShadeKey from={rate(low)} to={rate(high)} />}
         {segments.length > shown.length && (
-          <p class="small muted">{segments.length - shown.length} segments with fewer decisions are not shown.</p>
+          <p class="small muted">{segments.length - shown.length} segments with fewer sends are not shown.</p>
         )}
       </div>
     </section>

@@ -39,7 +39,7 @@ import { Period } from "./Period.tsx"
 import { UndoNote } from "./SwitchPages.tsx"
 import { ColumnChoice, Variants } from "./Variants.tsx"
 import { whatChanged } from "./WhatChanged.ts"
-import { list, segmentText, shipLabel, shownVerdict } from "./Words.ts"
+import { attributeText, list, segmentText, shipLabel, shownVerdict } from "./Words.ts"
 
 /** The page shows the age of results only above this limit. Unit: milliseconds. */
 const newFor = 60_000
@@ -48,7 +48,7 @@ const labels = { lookback_days: "Days", offset_days: "Ended days ago", segment: 
 
 /** Attributes of segments, such as `plan` and `daypart`. Attributes with most decisions come first. */
 const attributesIn = (segments: PageResults["found"]["segments"]): ReadonlyArray<string> => {
-  const names = [...new Set(segments.flatMap(({ segment }) => Object.keys(segment)))]
+  const names = [...new Set(segments.flatMap(({ segment }) => Object.keys(segment).map(attributeText)))]
   return names.length > 4 ? [...names.slice(0, 3), "others"] : names
 }
 
@@ -261,14 +261,14 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       ? (
         <Card kind="flush">
           <Empty
-            title={segment === undefined ? "No decisions in this window yet" : "No decisions in this segment"}
+            title={segment === undefined ? "No sends in this window yet" : "No sends in this segment"}
             action={segment === undefined
               ? <a class="button" href={`/console/o/${org.slug}`}>Go to the overview</a>
               : <a class="button" href={path}>Show everyone</a>}
           >
             {segment === undefined
               ? "Charts appear here as soon as content is requested and events are reported."
-              : "No decisions for people with these attributes in this window."}
+              : "No sends to people with these attributes in this window."}
           </Empty>
         </Card>
       )

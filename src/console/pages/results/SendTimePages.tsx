@@ -216,7 +216,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
             {found.basis === "learning"
               ? "This takes a few seconds after the service has started. The page updates itself."
               : "The week appears once messages were sent. A message counts as sent when an event reports that it was sent, " +
-                "delivered or engaged with, or else four days after its decision."}
+                "delivered or engaged with, or else four days after its send."}
           </Empty>
         </Card>
       )

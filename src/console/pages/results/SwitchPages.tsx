@@ -261,7 +261,7 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
               caption={first === undefined || first.rate === null
                 ? "Surely worse than the leader"
                 : `Surely worse than ${first.name} (${rateName(objective)} ${rate(first.rate)})`}
-              headings={["Variant", rateName(objective), "95 % interval", "Decisions", "Deactivate"]}
+              headings={["Variant", rateName(objective), "95 % interval", "Sends", "Deactivate"]}
               rows={losers.map(({ copy_id, decisions, interval, name, rate: own }) => [
                 <bdi>{name}</bdi>,
                 own === null ? "–" : rate(own),

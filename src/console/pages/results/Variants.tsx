@@ -241,14 +241,14 @@ export const Variants = ({ columns, place, results, series }: {
         <div class="small muted notes">
           <p>
             Rates are {objectiveText(objective)}{" "}
-            per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
+            per send{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
             model's rate allows for outcomes that are still expected and for differences in who saw which variant; the
             raw rate does not.{unsent === undefined ? "" : ` ${unsent}`}{" "}
             Intervals are about these days, not about later ones.
             {results.forced.decisions > 0
               ? ` ${
                 count(results.forced.decisions)
-              } decisions are not in the table: the request or a holdout fixed the variant, or it replaced one that could not be rendered.`
+              } sends are not in the table: the request or a holdout fixed the variant, or it replaced one that could not be rendered.`
               : ""}
             {otherCurrencyText(results.revenue?.other_currency ?? 0).map((text) => ` ${text}`)}
           </p>

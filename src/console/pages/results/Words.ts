@@ -13,17 +13,19 @@ import { count, date, percent, rateFormat, signedPercent } from "../../Format.ts
 export const list = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
 
-/** `plan is pro, daypart is morning`. */
+const builtInAttributes: Readonly<Record<string, string>> = { daypart: "time of day", weekend: "kind of day" }
+
+/** The name of a learning attribute in words: `time of day` for `daypart`. */
+export const attributeText = (name: string): string =>
+  Object.hasOwn(builtInAttributes, name) ? builtInAttributes[name]! : name
+
+/** `plan is pro and time of day is morning`. */
 export const segmentText = (segment: Readonly<Record<string, string>>): string =>
-  list(Object.entries(segment).map(([name, value]) => `${name} is ${value}`))
+  list(Object.entries(segment).map(([name, value]) => `${attributeText(name)} is ${value}`))
 
 /** The name of the action that sends all traffic to one variant. It is called shipping a winner only if there is a winner. */
 export const shipLabel = ({ verdict }: Pick<TemplateResults["winner"], "verdict">): string =>
-  verdict === "undecided"
-    ? "Give one variant all traffic"
-    : verdict === "no_difference"
-    ? "Ship one variant"
-    : "Ship winner"
+  verdict === "undecided" || verdict === "no_difference" ? "Ship one variant" : "Ship winner"
 
 /** The verdict that labels and advice follow. Without one variant for all people, none is shipped as the winner. */
 export const shownVerdict = (
@@ -61,7 +63,7 @@ export const withoutModelText = (
   const unit = unitOf(objective)
   const [low, high] = alone.interval
   const said = low > 0 ? "confirm the order" : high < 0 ? "say the opposite" : "leave the order open"
-  return `Without the model, the recorded probabilities of ${count(alone.decisions)} decisions ${said}: the ${
+  return `Without the model, the recorded probabilities of ${count(alone.decisions)} sends ${said}: the ${
     rateName(objective)
   } of ${nameOf(alone.copy_id)} differs by ${unit(alone.difference)}${
     typeof objective === "string" ? " percentage points" : ""
@@ -91,7 +93,7 @@ type Judged = Pick<TemplateResults, "answer" | "objective" | "segment" | "segmen
 const rounded = (decisions: number): string => count(Number(decisions.toPrecision(1)))
 
 /**
- * The days and decisions that a winner still requires, such as `day 1 of at least 7; about 900 more decisions`. Empty if only
+ * The days and decisions that a winner still requires, such as `day 1 of at least 7; about 900 more sends`. Empty if only
  * evidence is missing. Decisions of all variants count, at the leader's current share of the traffic.
  */
 export const waitText = (results: Pick<TemplateResults, "variants" | "winner">): string => {
@@ -99,9 +101,7 @@ export const waitText = (results: Pick<TemplateResults, "variants" | "winner">):
   const missing = results.winner.waiting_for
   return [
     ...(missing.includes("days") ? [`day ${day} of at least ${days}`] : []),
-    ...(missing.includes("sends") && decisions !== null
-      ? [`about ${rounded(Math.max(1, decisions))} more decisions`]
-      : []),
+    ...(missing.includes("sends") && decisions !== null ? [`about ${rounded(Math.max(1, decisions))} more sends`] : []),
   ].join("; ")
 }
 
@@ -153,8 +153,8 @@ export const shippingText = (
   }
   const signed = (value: number) => `${value < 0 ? "−" : ""}${number(value)}`
   const change = loss < 0
-    ? `gains about ${number(loss)} ${unitName(objective)} per 1,000 decisions (${signed(-high)} to ${signed(-low)})`
-    : `costs about ${number(loss)} ${unitName(objective)} per 1,000 decisions (${signed(low)} to ${signed(high)})`
+    ? `gains about ${number(loss)} ${unitName(objective)} per 1,000 sends (${signed(-high)} to ${signed(-low)})`
+    : `costs about ${number(loss)} ${unitName(objective)} per 1,000 sends (${signed(low)} to ${signed(high)})`
   const part = `${percent(Math.abs(share))} of the present rate`
   const chance = low <= 0 && high >= 0 ? "; the difference may be chance" : ""
   return `Shipping it ${change}, ${part}, compared with the present choices${chance}.`
@@ -202,7 +202,7 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
         done: winner.days >= stoppingRule.days,
       },
       {
-        what: `${stoppingRule.maturedSends} decisions for ${name} that had time to show an effect`,
+        what: `${stoppingRule.maturedSends} sends of ${name} that had time to show an effect`,
         now: `${Math.floor(winner.matured_sends)} so far`,
         done: winner.matured_sends >= stoppingRule.maturedSends,
       },

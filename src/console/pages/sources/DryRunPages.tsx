@@ -18,7 +18,7 @@ import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { sourceOf, sourcesPath } from "./SourcePath.ts"
 
-const labels = { mapping: "Mapping", body: "Sample body" }
+const labels = { mapping: "Mapping", body: "Sample payload" }
 
 /** Shown until a mapping is entered or stored. It reads the sample body on the page. */
 const exampleMapping = {
@@ -143,7 +143,7 @@ const show = Effect.fnUntraced(
     const area = { rows: 18, code: true, faults }
     return view(
       {
-        title: isCustom ? "Try a mapping" : "Try a body",
+        title: isCustom ? "Try a mapping" : "Try a payload",
         back: { href: at, label: sourceTitle(sourceId) },
         lead: isCustom
           ? "Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored."

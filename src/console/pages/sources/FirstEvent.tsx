@@ -59,7 +59,7 @@ const Arrived = ({ at, latest: { body, refused }, zone }: {
           <span>
             received <Time at={body.receivedAt.toISOString()} zone={zone} />
           </span>
-          <a href={`${at}/inbox?all=true`}>Show the body</a>
+          <a href={`${at}/inbox?all=true`}>Show the payload</a>
         </div>
         <Understood entry={body} />
       </>

@@ -95,7 +95,7 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
       <div class="entry-details">
         {entry.bytes === 0 ? <p class="muted">The payload is empty or was erased.</p> : (
           <details class="body">
-            <summary>Show the body{isCut ? " (its first 10,000 characters)" : ""}</summary>
+            <summary>Show the payload{isCut ? " (its first 10,000 characters)" : ""}</summary>
             <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
           </details>
         )}

@@ -12,8 +12,8 @@ const statusBadge: {
 } = {
   attributed: ["good", "attributed"],
   ignored: ["plain", "outside the counted time"],
-  waiting: ["plain", "waiting for its decision"],
-  unmatched: ["warn", "no decision found"],
+  waiting: ["plain", "waiting for its send"],
+  unmatched: ["warn", "no send found"],
   person: ["plain", "about a person"],
 }
 

@@ -43,7 +43,7 @@ const steps: Readonly<Record<string, SetupSteps>> = {
   events: {
     place: "Your own code or tool",
     tick: "Opens, clicks, bounces, opt-outs and the actions that are your goals",
-    test: "Post an event with the tracking id of a decision: the guide to custom events has a request to copy.",
+    test: "Post an event with the tracking id of a send: the guide to custom events has a request to copy.",
   },
   postmark: {
     place: "Servers → your server → a message stream → Webhooks",

@@ -77,7 +77,7 @@ export const SourceStats = (
           value: activity?.notUnderstood ?? 0,
           kind: (activity?.notUnderstood ?? 0) > 0 ? "bad" : undefined,
         },
-        { label: "Delay", value: ago(activity?.lagSeconds ?? 0) },
+        { label: "Delay", value: activity === undefined ? "–" : ago(activity.lagSeconds ?? 0) },
       ]}
     />
     <p class="small muted">

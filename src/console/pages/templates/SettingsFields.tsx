@@ -21,12 +21,12 @@ export const settingsLabels = {
   conversion: "Weight of a conversion",
   negative: "Weight of a negative signal",
   revenue: "Weight of revenue",
-  revenue_cap: "Most revenue of a decision",
+  revenue_cap: "Most revenue of a send",
   locale: "Locale",
   locale_name: "Attribute or field",
   locale_default: "Default locale",
   sticky_hours: "Keep the same variant, hours",
-  runner_up_floor: "Share of the runner-up (%)",
+  runner_up_floor: "Least traffic of the second-best variant (%)",
   send_nothing: "Send nothing",
   holdout: "Holdout",
   holdout_share: "Share held out (%)",
@@ -362,7 +362,7 @@ export const SettingsFields = ({ basic, children, faults, fields, isFolded = fal
           {...field("list_unsubscribe")}
           fields={fields}
           value="list_unsubscribe"
-          text="Offer to unsubscribe beside the sender"
+          text="Show an unsubscribe link next to the sender’s name"
           hint="E-mails carry List-Unsubscribe and List-Unsubscribe-Post, so that mail programs show an unsubscribe link."
         />
         <Box

@@ -60,7 +60,7 @@ const WhatIsSent = ({ host, message, model }: {
     <ul>
       <li>the name and the goal of this template, and the texts of its variants,</li>
       <li>the tone and the rules of your brand, and what you write below,</li>
-      <li>results by variant, by component and by segment of at least 100 decisions.</li>
+      <li>results by variant, by component and by segment of at least 100 sends.</li>
     </ul>
     <p>It never sends names, addresses, ids, fields or other data of a person, and no sample people.</p>
     <details class="why">
