@@ -32,7 +32,7 @@ describe("webhook sources in the console", () => {
     assert.notInclude(text, ">provider_a<", "cards name the platform")
     const events = await admin.get("/console/o/shown/sources/events")
     assert.include(events.text, "order-1001")
-    assert.include(events.text, "waiting for its decision")
+    assert.include(events.text, "waiting for its send")
   })
 
   it("are set up without showing the secret, and show until when the old one is accepted", async () => {
