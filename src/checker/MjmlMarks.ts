@@ -1,8 +1,8 @@
-import { eachLiquid } from "../rendering/Places.ts"
 import { placeOf } from "../rendering/Source.ts"
 import type { SourceFinding } from "../rendering/SourceFinding.ts"
 import { MjmlBlocks, type OpenElement } from "./MjmlBlocks.ts"
 import { tooCostly } from "./MjmlCost.ts"
+import { attribute, blank, blanked, liquidParts, type Span, token } from "./MjmlTokens.ts"
 
 // Replaces the Liquid of an MJML source by marks that MJML keeps, because MJML drops Liquid in several places without
 // an error. Pure.
@@ -69,41 +69,12 @@ const repeatedTexts: ReadonlySet<string> = new Set(["mj-title", "mj-preview"])
 /** Elements whose children describe other elements. */
 const describing: ReadonlySet<string> = new Set(["mj-attributes", "mj-html-attributes"])
 
-const blockName = /\{%-?\s*(raw|comment|capture)\b/y
-
-/** Returns the parts of a source that are Liquid. `raw`, `comment` and `capture` without MJML are one part each. */
-const liquidParts = (source: string): ReadonlyArray<readonly [from: number, to: number]> => {
-  const parts: Array<readonly [number, number]> = []
-  let read = 0
-  eachLiquid(source, (from, to) => {
-    if (from < read) return
-    read = to
-    blockName.lastIndex = from
-    const name = blockName.exec(source)?.[1]
-    if (name !== undefined) {
-      const last = new RegExp(`\\{%-?\\s*end${name}\\s*-?%\\}`, "g")
-      last.lastIndex = to
-      const end = last.exec(source) === null ? to : last.lastIndex
-      if (!/<\/?mj/i.test(source.slice(to, end))) read = end
-    }
-    parts.push([from, read])
-  })
-  return parts
-}
-
-/** A character that takes the place of Liquid while the source is read. Sources of mails have no use for it. */
-const blank = "\ue000"
-
 /** Thrown at a fault behind which the source cannot be read. */
 class Unreadable extends Error {
   constructor(readonly finding: SourceFinding) {
     super(finding.message)
   }
 }
-
-const token =
-  /<!--(?<comment>[^]*?)-->|<\/(?<close>[^\s>]*)[^>]*>|<(?<open>[^\s/>]+)(?<attributes>(?:[^"'>]|"[^"]*"|'[^']*')*)>|(?<text>[^<]+)/y
-const attribute = /(?<name>[^\s=/"']+)(?:\s*=\s*(?<value>"[^"]*"|'[^']*'|[^\s"']+))?/g
 
 /** Reads one source. */
 class Marker {
@@ -114,7 +85,7 @@ class Marker {
   /** The source with `blank` in the place of each character of Liquid, so that offsets are equal. */
   readonly #text: string
   readonly #elements: MjmlElements
-  readonly #parts: ReadonlyArray<readonly [number, number]>
+  readonly #parts: ReadonlyArray<Span>
   readonly #ends: RegExp
   readonly #edits: Array<{ readonly begin: number; readonly end: number; readonly text: string }> = []
   readonly #open: Array<OpenElement> = []
@@ -129,13 +100,7 @@ class Marker {
     this.#source = source
     this.#elements = elements
     this.#parts = liquidParts(source)
-    const pieces: Array<string> = []
-    let copied = 0
-    for (const [from, to] of this.#parts) {
-      pieces.push(source.slice(copied, from), blank.repeat(to - from))
-      copied = to
-    }
-    this.#text = pieces.join("") + source.slice(copied)
+    this.#text = blanked(source, this.#parts)
     this.#ends = new RegExp(`<(/?)(${[...elements.endingTags].join("|")})(?=[\\s/>])[^>]*>`, "gi")
     let sign = "liquidmark"
     while (source.toLowerCase().includes(sign)) sign += "x"
@@ -151,7 +116,7 @@ class Marker {
   }
 
   /** Returns the parts between two offsets. Calls have ascending offsets. */
-  #partsWithin(from: number, to: number): ReadonlyArray<readonly [number, number]> {
+  #partsWithin(from: number, to: number): ReadonlyArray<Span> {
     while (this.#nextPart < this.#parts.length && this.#parts[this.#nextPart]![0] < from) this.#nextPart++
     const first = this.#nextPart
     while (this.#nextPart < this.#parts.length && this.#parts[this.#nextPart]![0] < to) this.#nextPart++
@@ -166,7 +131,7 @@ class Marker {
   }
 
   /** Marks each part, or for repeated texts everything from the first part to the last. */
-  #markAll(kind: MarkKind, parts: ReadonlyArray<readonly [number, number]>): void {
+  #markAll(kind: MarkKind, parts: ReadonlyArray<Span>): void {
     if (kind === "once") { for (const [from, to] of parts) this.#mark(kind, from, to) }
     else if (parts.length > 0) this.#mark(kind, parts[0]![0], parts.at(-1)![1])
   }
