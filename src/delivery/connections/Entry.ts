@@ -44,6 +44,9 @@ const urlFault = (text: string): string | undefined => {
   const url = urlOf(text)
   return text.length > 500 || url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")
     ? "must be a URL such as https://mail.example.com, 500 characters at most"
+    // The parser of URLs leaves them out without a word.
+    : /\p{Cc}/u.test(text)
+    ? "must not contain tabs, line breaks or other control characters"
     : url.username !== "" || url.password !== ""
     ? "must not contain a user or a password"
     : url.hash !== ""
