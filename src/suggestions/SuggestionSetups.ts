@@ -23,7 +23,10 @@ const Source = Schema.Literals(["default", "own", "off"]).annotate({
 /** How variants of an organization are suggested. */
 export const SuggestionSetup = Schema.Struct({
   endpoint: Source,
-  url: described(Schema.NullOr(Schema.String), "The organization's own chat completions endpoint"),
+  url: described(
+    Schema.NullOr(Schema.String),
+    "The organization's own chat completions endpoint. A query, which may contain a secret, is shown as `?…`",
+  ),
   model: described(Schema.NullOr(Schema.String), "The name of the model at `url`"),
   has_key: described(Schema.Boolean, "Whether requests to `url` carry an API key, which is never shown"),
   ...BrandRules.fields,
@@ -43,7 +46,8 @@ export const SuggestionSetupPatch = Schema.Struct({
   endpoint: optional(Source),
   url: optional(described(
     Schema.NullOr(HttpUrl),
-    "Such as `https://api.openai.com/v1`. Private addresses only if `OUTBOUND_ALLOW` lists them. Another URL forgets the key",
+    "Such as `https://api.openai.com/v1`. Private addresses only if `OUTBOUND_ALLOW` lists them. Another URL forgets the " +
+      "key. The URL as it is shown stays unchanged",
   )),
   model: optional(described(Schema.NullOr(PlatformId), "Such as `gpt-5-mini`")),
   key: optional(described(Schema.NullOr(Token), "API key for `url`. Null: requests carry no key")),
@@ -72,9 +76,15 @@ const emptyRow: Row = { endpoint: "default", url: null, model: null, sealed: nul
 
 const purposeOf = (org: string): string => `suggestions ${org}`
 
+const hiddenQuery = "?…"
+
+/** Returns a URL without its query, which may contain a secret. */
+const shownUrl = (url: string | null): string | null =>
+  url?.includes("?") ? url.slice(0, url.indexOf("?")) + hiddenQuery : url
+
 const fieldsOf = ({ endpoint, model, rules, sealed, url }: Row) => ({
   "/suggestions": endpoint,
-  "/suggestions_url": url,
+  "/suggestions_url": shownUrl(url),
   "/suggestions_model": model,
   ...(sealed === null ? {} : { "/suggestions_key": secretIs.set }),
   ...Object.fromEntries(Object.entries({ ...noRules, ...rules }).map(([name, value]) => [`/${name}`, value])),
@@ -82,7 +92,8 @@ const fieldsOf = ({ endpoint, model, rules, sealed, url }: Row) => ({
 
 /** Returns the row after a change. `sealed` is the new key, if the change has one. */
 const changedRow = (before: Row, patch: SuggestionSetupPatch, sealed: string | undefined): Row => {
-  const { endpoint = before.endpoint, key, model = before.model, url = before.url, ...rules } = patch
+  const { endpoint = before.endpoint, key, model = before.model, url: given = before.url, ...rules } = patch
+  const url = given === shownUrl(before.url) ? before.url : given
   // A key is only for the server that it was entered for.
   const kept = key === null || url !== before.url ? null : before.sealed
   return { ...before, endpoint, url, model, sealed: sealed ?? kept, rules: { ...before.rules, ...rules } }
@@ -139,7 +150,7 @@ export class SuggestionSetups extends Context.Service<SuggestionSetups, {
         const used = usedOf(row)
         return {
           endpoint: row.endpoint,
-          url: row.url,
+          url: shownUrl(row.url),
           model: row.model,
           has_key: row.sealed !== null,
           ...noRules,
@@ -161,6 +172,9 @@ export class SuggestionSetups extends Context.Service<SuggestionSetups, {
         const after = changedRow(before, patch, sealed)
         if (after.endpoint === "own" && after.url === null) {
           return yield* fault("/url", "is required for an own endpoint")
+        }
+        if (after.url?.endsWith(hiddenQuery)) {
+          return yield* fault("/url", `has ${hiddenQuery} in the place of its query: enter the whole URL`)
         }
         if (after.endpoint === "own" && after.model === null) {
           return yield* fault("/model", "is required for an own endpoint")
