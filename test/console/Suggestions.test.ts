@@ -41,9 +41,23 @@ describeShop("Pages of suggestions", (shop) => {
     assert.notInclude(stored, "secret-key")
 
     assert.include((await editor.get(template)).text, `href="${template}/suggestions"`)
+    assert.include((await editor.get(`${template}/variants/plain`)).text, `href="${template}/suggestions"`)
+    assert.include((await editor.get(`${template}/new-variant`)).text, `href="${template}/suggestions"`)
     const page = (await editor.get(`${template}/suggestions`)).text
     assert.include(page, `<b>tiny &lt;b></b> at <b>${new URL(model.url).host}</b>`)
     assert.include(page, "Show the whole request")
+    assert.notInclude(page, "their format is text")
+    await shop.manage("POST", "/organizations/shop/templates/cart/variants", {
+      id: "marked",
+      name: "Marked",
+      active: false,
+      vars: { subject: "Your cart", body: "<p>Hello</p>" },
+    })
+    assert.include(
+      (await editor.get(`${template}/suggestions`)).text,
+      "These texts contain HTML, and their format is text: Body of Marked.",
+    )
+    await shop.manage("DELETE", "/organizations/shop/templates/cart/variants/marked")
 
     model.answers(() => new Response("<script>no</script>", { status: 500 }))
     const failed = (await editor.post(`${template}/suggestions`, { instructions: "", base: "", count: "3" })).text
@@ -64,5 +78,30 @@ describeShop("Pages of suggestions", (shop) => {
     assert.strictEqual(discarded.headers.get("location"), `${template}/suggestions?done=suggestion-discarded`)
     assert.notInclude((await editor.get(`${template}/suggestions`)).text, "Keep as draft")
     assert.include((await editor.get(template)).text, "Suggested by tiny")
+  })
+
+  it("hide the query of an own URL from everybody, and keep it when the form is saved", async () => {
+    const at = "/organizations/shop/suggestion-setup"
+    const full = `${model.url}?api-key=query-secret`
+    const own = await shop.manage("PATCH", at, { endpoint: "own", url: full, model: "tiny", key: "k" })
+    assert.strictEqual(own.url, `${model.url}?…`)
+    const viewer = await shop.signIn("viewer@example.com")
+    const [admin, log] = [await shop.signIn("admin@example.com"), "/console/o/shop/audit"]
+    for (const page of [await viewer.get(settings), await admin.get(settings), await admin.get(log)]) {
+      assert.notInclude(page.text, "query-secret")
+    }
+    const same = await shop.manage("PATCH", at, { url: `${model.url}?…`, tone: "warm" })
+    assert.deepStrictEqual([same.url, same.has_key], [`${model.url}?…`, true])
+    const asked: Array<string> = []
+    model.answers(({ path }) => {
+      asked.push(path)
+      return completion(drafts(["Four", { subject: "Come again" }]))
+    })
+    await shop.manage("POST", "/organizations/shop/templates/cart/suggestions", { count: 1 })
+    assert.deepStrictEqual(asked, ["/v1/chat/completions?api-key=query-secret"])
+    for (const url of ["https://other.example/v1?…", `${model.url}?a=b\tc`, `${model.url}\n?a=b`]) {
+      const { body, status } = await shop.service.manage("PATCH", at, { url })
+      assert.strictEqual(status, 400, JSON.stringify(body))
+    }
   })
 }, { OUTBOUND_ALLOW: "127.0.0.1" })

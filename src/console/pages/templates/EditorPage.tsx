@@ -23,6 +23,7 @@ import { ConflictCard } from "./ConflictCard.tsx"
 import { lookOf, ofFields, type PreviewLook, type Sample } from "./Draft.ts"
 import { samplesOf } from "./NewDraft.ts"
 import { inputsOf, sampleOf } from "./SampleInputs.tsx"
+import { offersSuggestions } from "./SuggestionPages.tsx"
 import { templatePath, variantPath } from "./Paths.ts"
 import { type OfferedPeople, offeredPeople } from "./PersonPicker.tsx"
 import { sampleFields } from "./SampleFields.ts"
@@ -192,6 +193,7 @@ export const editor = Effect.fnUntraced(function* (
   const path = here(visit)
   const title = stored === undefined ? "New variant" : stored.name
   const query = new URLSearchParams({ ...used })
+  const suggests = yield* offersSuggestions(visit, of)
   const isStored = stored !== undefined && !unsaved && known === "" && faults.length === 0
   return view(
     {
@@ -204,9 +206,14 @@ export const editor = Effect.fnUntraced(function* (
           Variant <code>{stored.id}</code> of {of.name}.
         </>
       ),
-      actions: stored === undefined || !visit.can("listVersions")
-        ? null
-        : <a class="button" href={`${path}/versions`}>Versions</a>,
+      actions: (
+        <>
+          {suggests && <a class="button" href={`${home(visit)}/suggestions`}>Suggest variants</a>}
+          {stored !== undefined && visit.can("listVersions") && (
+            <a class="button" href={`${path}/versions`}>Versions</a>
+          )}
+        </>
+      ),
     },
     unsaved && <Note kind="warn">Not saved yet.</Note>,
     <ApprovalNote proposal={proposal} visit={visit} />,

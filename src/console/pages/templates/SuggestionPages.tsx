@@ -3,7 +3,7 @@ import { noteNothing } from "../../../accounts/Audit.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { SuggestInput, type Suggestion, type SuggestionRun } from "../../../domain/Suggestion.ts"
-import type { Template } from "../../../domain/Template.ts"
+import { formatOf, type Template } from "../../../domain/Template.ts"
 import { Suggestions } from "../../../suggestions/Suggestions.ts"
 import { SuggestionSetups } from "../../../suggestions/SuggestionSetups.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -24,6 +24,30 @@ import { variableLabel } from "./VariantRows.tsx"
 const path = "/console/o/:org/templates/:template/suggestions"
 
 const here = ({ org, params }: Visit) => `${templatePath(org.slug, lookedUp(params["template"] ?? ""))}/suggestions`
+
+/** Whether a page links to the suggestions of a template. */
+export const offersSuggestions = Effect.fnUntraced(function* (visit: Visit, { variants }: Template) {
+  return visit.can("suggestVariants") && variants.length > 0 &&
+    (yield* (yield* SuggestionSetups).get(visit.org.slug)).used !== null
+})
+
+/** Warns of HTML in variables of the format `text`, because drafts with HTML in them are dropped. */
+const FormatHint = ({ template: { variants } }: { readonly template: Template }) => {
+  const unmarked = variants.flatMap(({ formats, name, vars }) =>
+    Object.entries(vars)
+      .filter(([variable, source]) => (formats[variable] ?? "text") === "text" && formatOf(source) !== "text")
+      .map(([variable]) => `${variableLabel(variable)} of ${name}`)
+  )
+  return unmarked.length === 0 ? null : (
+    <Note kind="warn">
+      <p>
+        These texts contain HTML, and their format is text: {unmarked.slice(0, 5).join(", ")}
+        {unmarked.length > 5 && ` and ${unmarked.length - 5} more`}.
+      </p>
+      <p>Set their format in the editor. Otherwise drafts with HTML are dropped.</p>
+    </Note>
+  )
+}
 
 const formOf = ({ variants }: Template) =>
   inputForm(SuggestInput, {
@@ -177,6 +201,7 @@ const show = Effect.fnUntraced(function* (
     ),
     mayAsk && (
       <>
+        <FormatHint template={template} />
         <Card stacked title="What is sent">
           <WhatIsSent {...used} message={messages.map(({ content }) => content).join("\n\n")} />
         </Card>

@@ -11,7 +11,6 @@ import type { Organization } from "../../../domain/Organization.ts"
 import { type Template, TemplatePatch, type Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
-import { SuggestionSetups } from "../../../suggestions/SuggestionSetups.ts"
 import { Drafts } from "../../../templates/Drafts.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import type { ProposalHead } from "../../../templates/ProposalRows.ts"
@@ -46,6 +45,7 @@ import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
 import { counted } from "../../Format.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { settingFacts } from "./Words.ts"
+import { offersSuggestions } from "./SuggestionPages.tsx"
 
 /** Two rows of cards, so that the page is no longer than three screens. */
 const variantsPerPage = 6
@@ -376,8 +376,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
     templateId === template.id
   )
   const warning = templateWarning(yield* Connections, org.slug, template)
-  const suggests = can("suggestVariants") && template.variants.length !== 0 &&
-    (yield* (yield* SuggestionSetups).get(org.slug)).used !== null
+  const suggests = yield* offersSuggestions(visit, template)
   const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
   return view(
     {
