@@ -24,7 +24,7 @@ export const imageCommand = commandGroup("image", "Images that messages show", {
     }, "No images"),
 
   show: call("getImage", "Show an image and where it is used", { image }).text((
-    { height, name, size, snippets, templates, type, url, width },
+    { height, name, proposals, size, snippets, templates, type, url, width },
   ) =>
     [
       `${name}, ${type}, ${width} × ${height} pixels, ${size} bytes`,
@@ -34,6 +34,7 @@ export const imageCommand = commandGroup("image", "Images that messages show", {
         templates,
       ),
       ...(snippets.length === 0 ? [] : [`Snippets that contain it: ${snippets.join(" ")}`]),
+      ...(proposals.length === 0 ? [] : [`Proposed changes that would show it: ${proposals.join(" ")}`]),
     ].join("\n")
   ),
 

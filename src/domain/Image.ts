@@ -30,6 +30,9 @@ export const ImageDetail = Schema.Struct({
     description: "Templates whose variants show it, also through snippets",
   }),
   snippets: Schema.Array(Schema.String).annotate({ description: "Ids of the snippets that contain it" }),
+  proposals: Schema.Array(Schema.Int).annotate({
+    description: "Ids of the proposed changes that wait and would show it",
+  }),
 }).annotate({ identifier: "ImageDetail" })
 export type ImageDetail = typeof ImageDetail.Type
 

@@ -7,10 +7,7 @@ import { usersOf } from "../domain/Snippet.ts"
 import { findMatches, findProposedMatches, readSnippets, renderPattern, sourcesOf } from "./SnippetRows.ts"
 
 /** The content that shows an image. */
-export interface ImageUses extends Pick<ImageDetail, "snippets" | "templates"> {
-  /** Ids of the open proposals whose content shows it. */
-  readonly proposals: ReadonlyArray<number>
-}
+export type ImageUses = Pick<ImageDetail, "proposals" | "snippets" | "templates">
 
 /** Finds the content of an organization that contains the id of an image, also through snippets. */
 export const findImageUses = Effect.fnUntraced(function* (

@@ -141,8 +141,7 @@ export class Images extends Context.Service<Images, {
       const get = Effect.fn("Images.get")(
         function* (org: OrgSlug, id: string) {
           const row = yield* one(org, id)
-          const { snippets, templates } = yield* findImageUses(sql, org, id)
-          return { ...imageOf(org, row), templates, snippets }
+          return { ...imageOf(org, row), ...(yield* findImageUses(sql, org, id)) }
         },
         Effect.catchTag("SqlError", Effect.die),
       )

@@ -21,13 +21,37 @@ describeShop("Pages of images", (shop) => {
     }
     assert.include((await editor.get(`${path}/${id}`)).text, "Nothing uses it yet.")
 
-    await shop.manage("POST", "/organizations/shop/templates", {
+    const { variants: [{ updated_at: over }] } = await shop.manage("POST", "/organizations/shop/templates", {
       id: "sale",
       name: "Summer sale",
       variants: [{ id: "a", vars: { body: `<img src="${url}">` }, formats: { body: "html" } }],
     })
     assert.include((await editor.get(`${path}/${id}`)).text, ">Summer sale</a>")
     assert.include((await editor.get(`${path}/${id}/delete`)).text, "<li>Summer sale (live)</li>")
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "editor" })
+    const proposed = await editor.post("/console/o/shop/templates/sale/variants/a", {
+      ...variantForm({
+        base: over,
+        over,
+        var_0_name: "body",
+        var_0_format: "html",
+        var_0_source: `<img src="${url}" alt="Sale">`,
+      }),
+    })
+    assert.strictEqual(proposed.status, 303, proposed.text)
+    const { proposals: [{ id: proposal }] } = await shop.manage("GET", "/organizations/shop/proposals")
+    assert.deepStrictEqual((await shop.manage("GET", `/organizations/shop/images/${id}`)).proposals, [proposal])
+    const asked = (await editor.get(`${path}/${id}/delete`)).text
+    assert.include(asked, "It is used in 2 places. Replace it there first.")
+    assert.include(asked, `href="/console/o/shop/reviews/${proposal}"`)
+    assert.include((await editor.get(`${path}/${id}`)).text, `href="/console/o/shop/reviews/${proposal}"`)
+    const refused = await editor.post(`${path}/${id}/delete`, {})
+    assert.strictEqual(refused.status, 400)
+    assert.include(refused.text, `the proposed change ${proposal}`)
+
+    await editor.post(`/console/o/shop/reviews/${proposal}/withdraw`, {})
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
+    await shop.manage("DELETE", "/organizations/shop/templates/sale")
     const deleted = await editor.post(`${path}/${id}/delete`, {})
     assert.strictEqual(deleted.headers.get("location"), `${path}?done=image-deleted`)
     assert.strictEqual((await editor.get(`${path}/${id}`)).status, 404)

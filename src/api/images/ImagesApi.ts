@@ -50,7 +50,7 @@ export class ImagesGroup extends managementGroup(
     params,
     success: ImageDetail,
     error: [...notFound],
-  }).annotate(OpenApi.Summary, "An image with the templates and snippets that show it"),
+  }).annotate(OpenApi.Summary, "An image with the templates, snippets and proposed changes that show it"),
   HttpApiEndpoint.delete("deleteImage", `${at}/:image`, {
     params,
     query: { force: Parameters.described("true: deletes the image although content shows it", Parameters.flag) },

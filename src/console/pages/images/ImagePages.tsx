@@ -173,30 +173,32 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
         Describe the image in alt. Many readers see this text, because their program blocks images.
       </p>
     </Card>,
-    <SnippetUsers base={`/console/o/${visit.org.slug}`} snippet={image} />,
+    <SnippetUsers base={`/console/o/${visit.org.slug}`} snippet={image} proposals={image.proposals} />,
   )
 })
 
 const removePage = Effect.fnUntraced(function* (visit: Visit) {
-  const { name, snippets, templates } = yield* (yield* Images).get(visit.org.slug, idOf(visit))
-  const isUsed = templates.length + snippets.length > 0
+  const { name, proposals, snippets, templates } = yield* (yield* Images).get(visit.org.slug, idOf(visit))
+  const uses = templates.length + snippets.length + proposals.length
   return askFirst({
     title: `Delete ${name}`,
     question: `Delete ${name}?`,
     back: { href: at(visit), label: name },
-    button: isUsed ? "Delete the image anyway" : "Delete the image",
+    button: "Delete the image",
     text: (
       <>
         <p>Messages that were sent with it show a gap from then on. This cannot be undone.</p>
-        {isUsed && (
+        {uses > 0 && (
           <Note kind="warn">
-            <p>
-              New messages show a gap as well: {counted(templates.length, "template")} and{" "}
-              {counted(snippets.length, "snippet")} contain it. Replace it there first.
-            </p>
+            <p>It is used in {counted(uses, "place")}. Replace it there first.</p>
             <ul>
               {templates.map(({ name, served }) => <li>{`${name}${served ? " (live)" : ""}`}</li>)}
               {snippets.map((id) => <li>Snippet {id}</li>)}
+              {proposals.map((id) => (
+                <li>
+                  <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>Change {id} that waits for approval</a>
+                </li>
+              ))}
             </ul>
           </Note>
         )}
@@ -206,8 +208,9 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
 })
 
 const remove = (visit: Visit) =>
-  Images.use((images) => images.remove(visit.org.slug, idOf(visit), { force: true })).pipe(
+  Images.use((images) => images.remove(visit.org.slug, idOf(visit), { force: false })).pipe(
     Effect.as({ to: base(visit), done: "image-deleted" }),
+    Effect.catchTag("ImageInUse", ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] })),
   )
 
 /** Images. */

@@ -18,19 +18,30 @@ export const TemplatesList = ({ base, templates }: {
   </ul>
 )
 
-/** Where a snippet is used. */
-export const SnippetUsers = ({ base, snippet: { snippets, templates } }: {
+/** Where a snippet or an image is used. `proposals` are ids of changes that wait. */
+export const SnippetUsers = ({ base, proposals = [], snippet: { snippets, templates } }: {
   readonly base: string
+  readonly proposals?: ReadonlyArray<number>
   readonly snippet: { readonly templates: ReadonlyArray<SnippetUser>; readonly snippets: ReadonlyArray<string> }
 }) => (
   <Card stacked title="Where it is used">
-    {templates.length + snippets.length === 0 && <p class="muted">Nothing uses it yet.</p>}
+    {templates.length + snippets.length + proposals.length === 0 && <p class="muted">Nothing uses it yet.</p>}
     {templates.length > 0 && <TemplatesList base={base} templates={templates} />}
     {snippets.length > 0 && (
       <p>
         Snippets: {snippets.map((id) => (
           <>
             <a href={`${base}/snippets/${id}`}>{id}</a>
+            {" "}
+          </>
+        ))}
+      </p>
+    )}
+    {proposals.length > 0 && (
+      <p>
+        Changes that wait for approval: {proposals.map((id) => (
+          <>
+            <a href={`${base}/reviews/${id}`}>{id}</a>
             {" "}
           </>
         ))}
