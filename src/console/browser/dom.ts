@@ -38,3 +38,17 @@ export const controlOf = (form: HTMLFormElement, name: string): Control => {
 /** Returns the closest element around the target of an event. */
 export const around = (target: EventTarget | null, selector: string): HTMLElement | null =>
   target instanceof Element ? target.closest<HTMLElement>(selector) : null
+
+/** Makes an element with attributes and children. An attribute that is false is left out, and one that is true is empty. */
+export const make = <K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  attributes: Readonly<Record<string, string | boolean>> = {},
+  ...children: ReadonlyArray<Node | string>
+): HTMLElementTagNameMap[K] => {
+  const element = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== false) element.setAttribute(key, value === true ? "" : value)
+  }
+  element.append(...children)
+  return element
+}

@@ -21,9 +21,8 @@ const insert = (area: HTMLTextAreaElement, text: string) => {
   area.dispatchEvent(new Event("input", { bubbles: true }))
 }
 
-/** Opens the images for the variable of a link. */
-const open = (form: HTMLFormElement, link: HTMLAnchorElement) => {
-  const id = link.dataset["insertImage"]
+/** Opens the images of the page at `href`, and calls `choose` with the HTML and the MJML of the chosen one. */
+export const openImages = (href: string, choose: (tags: { readonly html: string; readonly mjml: string }) => void) => {
   const dialog = document.createElement("dialog")
   dialog.className = "image-dialog"
   dialog.ariaLabel = "Images"
@@ -58,14 +57,10 @@ const open = (form: HTMLFormElement, link: HTMLAnchorElement) => {
     const button = around(target, "button[data-html]")
     if (button === null) return
     dialog.close()
-    const isMjml = controlOf(form, `${id}_format`).value === "mjml"
-    insert(
-      controlOf(form, `${id}_source`) as HTMLTextAreaElement,
-      button.dataset[isMjml ? "mjml" : "html"] ?? "",
-    )
+    choose({ html: button.dataset["html"] ?? "", mjml: button.dataset["mjml"] ?? "" })
   })
   dialog.showModal()
-  void show(fetch(link.href))
+  void show(fetch(href))
 }
 
 /** Makes the links of the editor open the dialog. */
@@ -74,5 +69,10 @@ export const offerImages = (form: HTMLFormElement) =>
     const link = around(event.target, "a[data-insert-image]")
     if (link === null || event.ctrlKey || event.metaKey || event.shiftKey) return
     event.preventDefault()
-    open(form, link as HTMLAnchorElement)
+    const id = link.dataset["insertImage"]
+    openImages((link as HTMLAnchorElement).href, ({ html, mjml }) =>
+      insert(
+        controlOf(form, `${id}_source`) as HTMLTextAreaElement,
+        controlOf(form, `${id}_format`).value === "mjml" ? mjml : html,
+      ))
   })

@@ -38,6 +38,10 @@ const membersOf = (fields: unknown, path: ReadonlyArray<string>): ReadonlyArray<
   return at !== null && typeof at === "object" && !Array.isArray(at) ? Object.keys(at) : []
 }
 
+/** Paths of fields: their names, and the names of their members after a dot. */
+export const fieldPaths = (fields: unknown): ReadonlyArray<string> =>
+  membersOf(fields, []).flatMap((name) => [name, ...membersOf(fields, [name]).map((member) => `${name}.${member}`)])
+
 /** The names that can stand at the end of Liquid, and the part of the name that is written; undefined for none. */
 export const namesAt = ({ fields, filters, tags }: SuggestedNames, { inside, isTag }: OpenLiquid) => {
   // Within a text in quotes.

@@ -14,7 +14,8 @@ import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } f
 import { classHighlighter } from "@lezer/highlight"
 import { all, controlOf, need } from "../browser/dom.ts"
 import type { InsertedText } from "../browser/insertImage.ts"
-import { completeLiquid, type SuggestedNames } from "./complete.ts"
+import { mountBlocks } from "./blocks.ts"
+import { completeLiquid, fieldPaths, type SuggestedNames } from "./complete.ts"
 import { diagnosticOf, type ShownFault } from "./faults.ts"
 
 type Settings = SuggestedNames & { readonly nonce: string }
@@ -148,8 +149,17 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } })
     isSilent = false
   })
+  const { offer } = mountBlocks({
+    view,
+    area,
+    label: label.textContent ?? "",
+    fields: fieldPaths(settings.fields),
+    images: form.dataset["images"] ?? "",
+  })
+  offer(select.value === "mjml")
   select.addEventListener("change", () => {
     view.dispatch({ effects: language.reconfigure(languageOf(settings, select.value)) })
+    offer(select.value === "mjml")
   })
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     view.dispatch({ effects: theme.reconfigure(EditorView.darkTheme.of(isDark())) })

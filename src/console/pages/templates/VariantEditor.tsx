@@ -344,6 +344,7 @@ export const VariantEditor = (props: EditorProps) => {
         id={editorFormId}
         noValidate
         data-live
+        data-images={props.images}
         {...(props.canKeep ? { "data-autosave": `${save}/autosave` } : {})}
         {...(props.isUnsaved ? { "data-unsaved": "" } : {})}
       >

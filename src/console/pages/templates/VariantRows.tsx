@@ -91,6 +91,12 @@ export const Variable = ({ at, faults, images, remove, row }: {
           {content(row.source)}
         </textarea>
       </Labelled>
+      {name === "body" && row.format !== "mjml" && row.source !== "" && (
+        <p class="hint">
+          {row.format === "html" ? "HTML" : "Text"}{" "}
+          is written as it is. For blocks without code, begin a new variant with a layout.
+        </p>
+      )}
       {(row.format === "html" || row.format === "mjml") && (
         <div>
           <a class="button compact" href={images} target="_blank" data-insert-image={id}>Insert an image</a>

@@ -1,0 +1,118 @@
+import type { Block, BlockKind, Outline } from "./Outline.ts"
+import { valueOf } from "./Outline.ts"
+import { excerptOf, wordsOf } from "./RichText.ts"
+
+// The words and the fields of each kind of block. Pure.
+
+/** An input of a block: its text, or an attribute. `space` is one side of `padding`. */
+export interface BlockField {
+  readonly label: string
+  readonly attribute: string
+  readonly type: "text" | "pixels" | "color" | "align" | "image"
+}
+
+const field = (label: string, attribute: string, type: BlockField["type"]): BlockField => ({ label, attribute, type })
+
+const spacing = [field("Space above", "padding-top", "pixels"), field("Space below", "padding-bottom", "pixels")]
+const align = field("Alignment", "align", "align")
+
+/** Fields that most people change, and fields of the look. */
+export const fieldsOf: {
+  readonly [kind in BlockKind]?: {
+    readonly hasText?: true
+    readonly main: ReadonlyArray<BlockField>
+    readonly look: ReadonlyArray<BlockField>
+  }
+} = {
+  text: {
+    hasText: true,
+    main: [],
+    look: [field("Text size", "font-size", "pixels"), field("Color", "color", "color"), align, ...spacing],
+  },
+  button: {
+    hasText: true,
+    main: [field("Link", "href", "text")],
+    look: [
+      field("Background", "background-color", "color"),
+      field("Color of the text", "color", "color"),
+      align,
+      ...spacing,
+    ],
+  },
+  image: {
+    main: [
+      field("Address of the image", "src", "image"),
+      field("Description", "alt", "text"),
+      field("Link", "href", "text"),
+    ],
+    look: [field("Width", "width", "pixels"), align, ...spacing],
+  },
+  divider: {
+    main: [],
+    look: [field("Color", "border-color", "color"), field("Thickness", "border-width", "pixels"), ...spacing],
+  },
+  spacer: { main: [field("Height", "height", "pixels")], look: [] },
+  section: { main: [], look: [field("Background", "background-color", "color"), ...spacing] },
+  column: { main: [], look: [field("Background", "background-color", "color"), ...spacing] },
+}
+
+const names: { readonly [kind in BlockKind]: string } = {
+  section: "Section",
+  group: "Group of sections",
+  column: "Column",
+  text: "Text",
+  button: "Button",
+  image: "Image",
+  divider: "Divider",
+  spacer: "Space",
+  liquid: "Condition",
+  branch: "Condition",
+  code: "Code",
+}
+
+/** Returns the name of a block, such as `Text`, and a phrase that tells it from others of its kind. */
+export const titleOf = ({ source }: Outline, block: Block): { readonly name: string; readonly excerpt: string } => {
+  const { attributes, content, from, kind, name, tag, to } = block
+  const cut = (text: string) => text.length > 80 ? `${text.slice(0, 79)}…` : text
+  if (kind === "liquid" || kind === "branch") return { name: cut(wordsOf(source.slice(...tag))), excerpt: "" }
+  const words = kind === "text" || kind === "button"
+    ? content === undefined ? "" : excerptOf(source.slice(...content))
+    : kind === "image"
+    ? attributes.find((one) => one.name === "alt")?.value ?? ""
+    : kind === "code"
+    ? name.replace(/^mj-/, "") || source.slice(from, to)
+    : ""
+  return {
+    name: kind === "text" && /<h[1-6][\s>]/i.test(source.slice(from, to))
+      ? "Heading"
+      : name === "mj-group"
+      ? "Columns"
+      : names[kind],
+    excerpt: cut(kind === "image" ? excerptOf(words) : words),
+  }
+}
+
+/** Returns the side of a value such as `8px 32px 24px`. */
+const sideOf = (padding: string, side: "top" | "bottom"): string | undefined => {
+  const parts = padding.trim().split(/\s+/)
+  return side === "bottom" && parts.length > 2 ? parts[2] : parts[0]
+}
+
+/** Returns the value that an attribute has in the message. Undefined if MJML's own default applies. */
+export const shownValue = (outline: Outline, block: Block, attribute: string): string | undefined => {
+  const value = valueOf(outline, block, attribute)
+  if (value !== undefined || !attribute.startsWith("padding-")) return value
+  const padding = valueOf(outline, block, "padding")
+  return padding === undefined ? undefined : sideOf(padding, attribute === "padding-top" ? "top" : "bottom")
+}
+
+/** Returns a color as `#rrggbb`. Undefined for other notations. */
+export const hexOf = (color: string): string | undefined =>
+  /^#[0-9a-f]{6}$/i.test(color)
+    ? color
+    : /^#[0-9a-f]{3}$/i.test(color)
+    ? color.replace(/[0-9a-f]/gi, (digit) => digit + digit)
+    : undefined
+
+/** Returns a number of pixels. Undefined for other values. `0` has no unit. */
+export const pixelsOf = (value: string): string | undefined => /^(\d+(?:\.\d+)?)(?:px)?$/.exec(value.trim())?.[1]

@@ -1,0 +1,244 @@
+// A text of a block, shown without tags: fields of people are chips, and a toolbar makes words bold, italic or links.
+import { all, around, make } from "../browser/dom.ts"
+import {
+  attributeOf,
+  fieldOf,
+  htmlOf,
+  liquidOf,
+  plainOf,
+  type RichNode,
+  withAttribute,
+  wordsOf,
+} from "../blocks/RichText.ts"
+
+/** A text that can be edited. */
+export interface RichFieldOptions {
+  readonly label: string
+  readonly nodes: ReadonlyArray<RichNode>
+  /** Whether the text has no bold or italic words and no links, as in an attribute. */
+  readonly isPlain: boolean
+  /** Id of the list of suggested fields. */
+  readonly list: string
+  readonly change: (nodes: ReadonlyArray<RichNode>) => void
+}
+
+const blocksOf = /^(?:div|h[1-6]|li|ol|p|ul)$/
+
+/** The characters of a text with character references. The text has no tags. */
+const decoded = (html: string): string => {
+  const holder = document.createElement("template")
+  holder.innerHTML = html.replaceAll("<", "&lt;")
+  return holder.content.textContent ?? ""
+}
+
+const chipOf = (liquid: string) => {
+  const chip = make("span", {
+    class: fieldOf(liquid) === undefined ? "chip other" : "chip",
+    contenteditable: "false",
+    tabindex: "0",
+    role: "button",
+    title: liquid,
+    "data-liquid": liquid,
+  }, wordsOf(liquid))
+  return chip
+}
+
+/** Elements of the tree. White space that a message does not show is left out. */
+const elementsOf = (nodes: ReadonlyArray<RichNode>, isPlain: boolean): ReadonlyArray<Node | string> =>
+  nodes.flatMap((node, index): ReadonlyArray<Node | string> => {
+    if ("liquid" in node) return [chipOf(node.liquid)]
+    if ("html" in node) {
+      if (isPlain) return [node.html]
+      const [before, after] = [nodes[index - 1], nodes[index + 1]]
+      const isEdge = (one: RichNode | undefined) =>
+        one !== undefined && "name" in one && (one.name === "br" || blocksOf.test(one.name))
+      const text = decoded(node.html).replace(/[ \t\r\n]+/g, " ")
+      return [text.slice(isEdge(before) && text.startsWith(" ") ? 1 : 0).replace(isEdge(after) ? / $/ : /$^/, "")]
+    }
+    const element = make(node.name as "b", { "data-tag": node.tag })
+    element.append(...elementsOf(node.children, false))
+    return [element]
+  })
+
+const inline: Readonly<Record<string, string>> = { b: "strong", strong: "strong", i: "em", em: "em", u: "u" }
+
+/** The tree of edited elements. `isPlain` texts have no character references. */
+const nodesOf = (parent: Node, isPlain: boolean): ReadonlyArray<RichNode> => {
+  const children = [...parent.childNodes]
+  const last = children.at(-1)
+  // Browsers end a text that ends in a line break with a second one, so that the cursor has a line.
+  const shown = last instanceof HTMLBRElement && last.dataset["tag"] === undefined ? children.slice(0, -1) : children
+  return shown.flatMap((child): ReadonlyArray<RichNode> => {
+    if (child instanceof Text) {
+      return isPlain
+        ? plainOf(child.data)
+        : (child === last ? child.data.replace(/\n$/, "") : child.data).split("\n").flatMap((line, index) => [
+          ...(index === 0 ? [] : [{ name: "br", tag: "<br />", children: [] }]),
+          ...plainOf(htmlOf(line)),
+        ])
+    }
+    if (!(child instanceof HTMLElement)) return []
+    const { liquid, tag } = child.dataset
+    if (liquid !== undefined) return [{ liquid }]
+    const name = child.localName
+    if (name === "br") return [{ name, tag: tag ?? "<br />", children: [] }]
+    const inner = nodesOf(child, isPlain)
+    if (isPlain) return inner
+    if (tag !== undefined) return [{ name, tag, children: inner }]
+    if (Object.hasOwn(inline, name)) return [{ name: inline[name]!, tag: `<${inline[name]}>`, children: inner }]
+    if (name === "a") return [{ name, tag: withAttribute("<a>", "href", child.title), children: inner }]
+    return inner
+  })
+}
+
+/** The inputs for the chip or the link at the cursor. */
+const inspect = (
+  target: HTMLElement,
+  { list }: RichFieldOptions,
+  changed: () => void,
+): ReadonlyArray<HTMLElement> => {
+  const input = (label: string, value: string, set: (value: string) => void, attributes = {}) => {
+    const control = make("input", { type: "text", value, autocomplete: "off", ...attributes })
+    control.addEventListener("input", () => {
+      set(control.value)
+      changed()
+    })
+    return make("label", {}, label, control)
+  }
+  const remove = make("button", { type: "button", class: "button compact" }, "Remove")
+  remove.addEventListener("click", () => {
+    if (target.dataset["liquid"] === undefined) target.replaceWith(...target.childNodes)
+    else target.remove()
+    changed()
+  })
+  const { liquid } = target.dataset
+  if (liquid === undefined) {
+    return [
+      input("Link to", attributeOf(target.dataset["tag"] ?? "", "href") || target.title, (value) => {
+        if (target.dataset["tag"] === undefined) target.title = value
+        else target.dataset["tag"] = withAttribute(target.dataset["tag"], "href", value)
+      }),
+      remove,
+    ]
+  }
+  const set = (value: string) => {
+    target.dataset["liquid"] = target.title = value
+    target.textContent = wordsOf(value)
+  }
+  const field = fieldOf(liquid)
+  if (field === undefined) return [input("Liquid", liquid, set, { class: "mono" }), remove]
+  const part = (member: "path" | "fallback") => (value: string) => {
+    const now = fieldOf(target.dataset["liquid"]!) ?? field
+    const path = member === "path" ? value.trim() : now.path
+    if (/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(path)) set(liquidOf({ ...now, [member]: value.trim(), path }))
+  }
+  return [
+    input("Field", field.path, part("path"), { list }),
+    input("Text if it is missing", field.fallback, part("fallback")),
+    remove,
+  ]
+}
+
+/** Makes the field of a text with its toolbar. */
+export const richField = (options: RichFieldOptions): HTMLElement => {
+  const { isPlain, label, nodes } = options
+  const box = make("div", {
+    class: "rich",
+    contenteditable: "true",
+    role: "textbox",
+    "aria-multiline": isPlain ? "false" : "true",
+    "aria-label": label,
+    dir: "auto",
+  })
+  box.append(...elementsOf(nodes, isPlain))
+  const inspector = make("div", { class: "inspector", hidden: true })
+  const changed = () => options.change(nodesOf(box, isPlain))
+  const open = (target: HTMLElement) => {
+    for (const chip of all(box, ".chip")) chip.classList.toggle("chosen", chip === target)
+    inspector.replaceChildren(...inspect(target, options, () => {
+      if (!target.isConnected) inspector.hidden = true
+      changed()
+    }))
+    inspector.hidden = false
+  }
+  const command = (name: string, value?: string) => {
+    box.focus()
+    // Deprecated, and the only way to edit text that all browsers have.
+    document.execCommand(name, false, value)
+  }
+  box.addEventListener("input", changed)
+  box.addEventListener("click", ({ target }) => {
+    const found = around(target, ".chip, a")
+    if (found === null) inspector.hidden = true
+    else open(found)
+  })
+  box.addEventListener("keydown", (event) => {
+    const chip = around(event.target, ".chip")
+    if (event.key !== "Enter") return
+    event.preventDefault()
+    if (chip !== null) {
+      open(chip)
+      inspector.querySelector("input")?.focus()
+    } else if (!isPlain) command("insertLineBreak")
+  })
+  box.addEventListener("paste", (event) => {
+    event.preventDefault()
+    const text = event.clipboardData?.getData("text/plain") ?? ""
+    command("insertText", isPlain ? text.replace(/\s+/g, " ") : text)
+  })
+  box.addEventListener("drop", (event) => event.preventDefault())
+
+  const tool = (word: string, name: string, run: () => void) => {
+    const button = make("button", { type: "button", class: "button compact", "aria-label": name, title: name }, word)
+    // The selection in the text stays.
+    button.addEventListener("mousedown", (event) => event.preventDefault())
+    button.addEventListener("click", run)
+    return button
+  }
+  const insertField = () => {
+    const chip = chipOf("{{ first_name }}")
+    const selection = getSelection()
+    const range = selection?.rangeCount && box.contains(selection.anchorNode) ? selection.getRangeAt(0) : undefined
+    if (range === undefined) box.append(chip)
+    else {
+      range.deleteContents()
+      range.insertNode(chip)
+      range.collapse()
+    }
+    changed()
+    open(chip)
+    inspector.querySelector("input")?.select()
+  }
+  const link = () => {
+    const selection = getSelection()
+    if (selection === null || selection.isCollapsed || !box.contains(selection.anchorNode)) return
+    const anchor = make("a", { title: "https://" })
+    const range = selection.getRangeAt(0)
+    anchor.append(range.extractContents())
+    range.insertNode(anchor)
+    changed()
+    open(anchor)
+    inspector.querySelector("input")?.focus()
+  }
+  return make(
+    "div",
+    { class: "rich-field" },
+    make(
+      "div",
+      { class: "rich-head" },
+      make("span", {}, label),
+      make(
+        "span",
+        { class: "rich-tools" },
+        ...(isPlain ? [] : [
+          tool("B", "Bold", () => command("bold")),
+          tool("I", "Italic", () => command("italic")),
+          tool("Link", "Link the selected words", link),
+        ]),
+        tool("Field", "Insert a field of the person", insertField),
+      ),
+    ),
+    box,
+    inspector,
+  )
+}

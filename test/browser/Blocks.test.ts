@@ -1,0 +1,102 @@
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { it } from "vitest"
+import { password } from "../console/furnished.ts"
+import type { Page } from "../support/browser.ts"
+import { startInProcess } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
+import { describeInBrowser } from "./describeInBrowser.ts"
+
+const start = Effect.all({ service: startInProcess(temporaryEnvironment) })
+
+describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service, signIn, submit }) => {
+  const body = (page: Page) => page.locator("textarea.source").nth(2).inputValue()
+  const blocks = (page: Page) => page.locator(".blocks:visible")
+  const row = (page: Page, text: string) => blocks(page).locator("summary", { hasText: text }).first()
+  const opened = (page: Page, text: string) => blocks(page).locator("details.block[open]", { hasText: text }).first()
+
+  it("change the texts, links, pictures and order of a layout without its code", async () => {
+    await manage("POST", "/organizations", { slug: "shop", name: "Shop" })
+    const { id } = await manage("POST", "/accounts", { email: "editor@example.com", name: "Editor", password })
+    await manage("PUT", `/organizations/shop/members/${id}`, { role: "editor" })
+    await manage("POST", "/organizations/shop/templates", { id: "news", name: "News" })
+    await inEveryLook(async (context, keep) => {
+      const page = await signIn(context, "editor@example.com")
+      const preview = page.frameLocator(".frame-holder iframe:not(.coming)").frameLocator("iframe")
+      await page.goto(`${service().url}/console/o/shop/templates/news/new-variant`)
+      await page.getByRole("radio", { name: "Announcement" }).focus()
+      await page.keyboard.press("ArrowRight")
+      await keep(page, "layout-choice")
+      await page.keyboard.press("ArrowLeft")
+      await submit(page, "Use this layout")
+      await row(page, "Something new is here").click()
+      const begun = await body(page)
+
+      // The text of a field that is missing.
+      await opened(page, "Something new").locator(".chip").click()
+      await page.getByLabel("Text if it is missing").fill("Spring is here")
+      await preview.getByRole("heading", { name: "Spring is here" }).waitFor()
+      assert.strictEqual(await body(page), begun.replace('"Something new is here"', '"Spring is here"'))
+
+      // A text with bold words, a link and signs of HTML.
+      await row(page, "Say in two sentences").click()
+      const text = opened(page, "Say in two").getByRole("textbox", { name: "Text" })
+      await text.fill("New & <fresh>")
+      await text.press("Home")
+      await page.keyboard.press("Shift+ControlOrMeta+ArrowRight")
+      await page.getByRole("button", { name: "Bold" }).click()
+      await text.press("End")
+      await text.press("Enter")
+      await page.keyboard.type("more")
+      await page.keyboard.press("Shift+Home")
+      await page.getByRole("button", { name: "Link the selected words" }).click()
+      await page.getByLabel("Link to").fill("https://shop.example/?a=1&b=2")
+      assert.include(
+        await body(page),
+        '<mj-text><strong>New</strong> &amp; &lt;fresh&gt;<br /><a href="https://shop.example/?a=1&b=2">more</a></mj-text>',
+      )
+      await keep(page, "blocks-text")
+
+      // Order: the button before the text, twice, and back by undo.
+      const written = await body(page)
+      await row(page, "See what is new").click()
+      const button = opened(page, "See what is new")
+      await button.getByRole("button", { name: "Move up" }).click()
+      await page.keyboard.press("Enter")
+      assert.isBelow((await body(page)).indexOf("<mj-button href"), (await body(page)).indexOf("Hello {{"))
+      await page.keyboard.press("ControlOrMeta+z")
+      await page.keyboard.press("ControlOrMeta+z")
+      assert.strictEqual(await body(page), written)
+      await blocks(page).getByRole("button", { name: "Redo" }).click()
+      await blocks(page).getByRole("button", { name: "Undo" }).click()
+      assert.strictEqual(await body(page), written)
+
+      // A link, a color and the space of the button, and a block below it.
+      await button.getByRole("textbox", { name: "Link" }).fill("https://shop.example/spring")
+      await button.getByText("Look and spacing").click()
+      await button.getByLabel("Background").fill("#8a1f7a")
+      await button.getByLabel("Space below").fill("40")
+      await button.getByRole("button", { name: "Divider" }).click()
+      assert.include(
+        await body(page),
+        '<mj-button href="https://shop.example/spring" background-color="#8a1f7a" padding-bottom="40px">See what is new</mj-button>\n        <mj-divider />',
+      )
+      await blocks(page).locator("details.of-divider").getByRole("button", { name: "Remove" }).click()
+      assert.notInclude(await body(page), "<mj-divider />")
+
+      // The code, and the blocks again.
+      await page.getByRole("button", { name: "Code", exact: true }).and(page.locator(":visible")).click()
+      assert.isTrue(await page.getByLabel("Body", { exact: true }).isVisible())
+      await page.getByRole("button", { name: "Blocks", exact: true }).and(page.locator(":visible")).click()
+      await row(page, "See what is new").waitFor()
+      await page.evaluate(() => scrollTo(0, 0))
+      await keep(page, "blocks-button")
+      await page.getByLabel("Name", { exact: true }).fill("Spring")
+      await submit(page, "Create and activate")
+      await page.getByText("The variant has been created.").waitFor()
+    })
+    const { variants: [made] } = await manage("GET", "/organizations/shop/templates/news")
+    assert.include(made.vars.body, "Spring is here")
+    assert.deepStrictEqual(made.formats, { body: "mjml" })
+  }, 240_000)
+})

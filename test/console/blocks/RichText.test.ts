@@ -1,0 +1,85 @@
+import { assert } from "@effect/vitest"
+import { describe, it } from "vitest"
+import { type Block, outlineOf } from "../../../src/console/blocks/Outline.ts"
+import {
+  attributeOf,
+  excerptOf,
+  fieldOf,
+  htmlOf,
+  liquidOf,
+  plainOf,
+  richOf,
+  sourceOf,
+  withAttribute,
+  wordsOf,
+} from "../../../src/console/blocks/RichText.ts"
+import { messages } from "./messages.ts"
+
+describe("texts of blocks", () => {
+  it("keep each character of their source", () => {
+    const texts = [...messages.values()].flatMap((source) => {
+      const below = (block: Block): ReadonlyArray<Block> => [block, ...block.children.flatMap(below)]
+      return below(outlineOf(source)!.body)
+        .filter(({ content, kind }) => (kind === "text" || kind === "button") && content !== undefined)
+        .map(({ content }) => source.slice(...content!))
+    })
+    assert.isAbove(texts.length, 30)
+    for (const text of [...texts, "", "<p>a<br>b</p>&amp; &copy; x", '<a href="{{ x | default: ">" }}">a</a>']) {
+      assert.strictEqual(sourceOf(richOf(text)!), text)
+    }
+    assert.strictEqual(sourceOf(plainOf("a {{ b }}{% if c %}<d>")), "a {{ b }}{% if c %}<d>")
+  })
+
+  it("leave HTML that the editor does not show to the code", () => {
+    for (
+      const text of [
+        "<img src=x onerror=alert(1)>",
+        "<script>alert(1)</script>",
+        "<p>a",
+        "a</p>",
+        "<b><i>a</b></i>",
+        "<!-- a -->",
+        "<table></table>",
+        "<p/>",
+        "<__proto__>a</__proto__>",
+        '<a href="',
+      ]
+    ) assert.isUndefined(richOf(text), text)
+  })
+
+  it("escape typed characters outside of Liquid", () => {
+    assert.strictEqual(
+      htmlOf('a < b & {{ c | default: "<d>" }}\u00a0>'),
+      'a &lt; b &amp; {{ c | default: "<d>" }}&nbsp;&gt;',
+    )
+  })
+
+  it("show fields as words, and write them as Liquid", () => {
+    for (const liquid of ["{{ first_name }}", '{{ user.name | default: "there" }}', "{{ a | default: 'say \"b\"' }}"]) {
+      assert.strictEqual(liquidOf(fieldOf(liquid)!), liquid)
+    }
+    assert.deepStrictEqual(fieldOf("{{- größe|default:'x' -}}"), { path: "größe", fallback: "x" })
+    assert.strictEqual(liquidOf({ path: "a", fallback: `"it's" }}` }), `{{ a | default: '"it’s" } }' }}`)
+    for (const other of ["{{ a | upcase }}", "{% if a %}", '{{ "a" }}', "{{ a[0] }}"]) {
+      assert.isUndefined(fieldOf(other))
+    }
+    assert.strictEqual(wordsOf('{{ a | default: "there" }}'), "there")
+    assert.strictEqual(wordsOf("{{ a | upcase }}"), "a | upcase")
+    assert.strictEqual(wordsOf("{% if a == 1 %}"), "Only if a == 1")
+    assert.strictEqual(wordsOf("{%- endif -%}"), "end of if")
+    assert.strictEqual(wordsOf("{% constructor %}"), "constructor")
+    assert.strictEqual(
+      excerptOf("<b>Hello</b>&nbsp;{{ n | default: 'you' }}{% if a %}, &amp;{% endif %}"),
+      "Hello you, &",
+    )
+  })
+
+  it("change an attribute of a tag", () => {
+    const tag = `<a class="b" href='https://a.example/' style="color:red">`
+    assert.strictEqual(attributeOf(tag, "href"), "https://a.example/")
+    assert.strictEqual(withAttribute(tag, "href", 'x"y'), `<a class="b" href="x&quot;y" style="color:red">`)
+    assert.strictEqual(withAttribute("<a>", "href", "x"), '<a href="x">')
+    assert.strictEqual(attributeOf('<a href="{{ u | default: "x" }}">', "href"), '{{ u | default: "x" }}')
+    assert.strictEqual(attributeOf("<a href>", "href"), "")
+  })
+})
