@@ -58,7 +58,7 @@ describeInBrowser("Core tasks of the editor", start, (tried) => {
     await page.getByLabel("Body", { exact: true }).fill("<p>Hello {{ first_name }}</p>")
   }
 
-  it("creates a template with three active variants in at most 9 clicks, and sends a test in 3", async () => {
+  it("creates a template with three active variants in at most 8 clicks, and sends a test in 3", async () => {
     const { base, email } = await organization("tasks")
     const context = await tried.browser().newContext()
     const page = await signIn(context, email)

@@ -40,6 +40,9 @@ describeShop("Layouts", (shop) => {
     const page = (await editor.get(`${base}/-/new?layout=offer`)).text
     for (const { description, name } of layouts) assert.include(page, `${name}</label><span`, description)
     assert.match(page, /value="offer" checked/)
+    const pictures = page.match(/<svg class="layout-picture"[^>]*>.*?<\/svg>/gs) ?? []
+    assert.strictEqual(new Set(pictures).size, layouts.length + 1, "each choice has a picture of its own")
+    for (const picture of pictures) assert.include(picture, 'aria-hidden="true"')
     const made = await editor.post(`${base}/-/new`, { ...settings, name: "Sale", layout: "offer" })
     const to = made.headers.get("location") ?? made.text
     assert.strictEqual(to, `${base}/sale/new-variant?layout=offer&done=template-created`)

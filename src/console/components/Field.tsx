@@ -82,10 +82,12 @@ export const SelectField = ({ options, value, ...common }: Common & {
 }
 
 /** Checkboxes or radio buttons, each with an explanation. */
-export const Choices = ({ options, short = false, type, values, ...common }: Common & {
+export const Choices = ({ options, pictures, short = false, type, values, ...common }: Common & {
   readonly type: "checkbox" | "radio"
   readonly values: ReadonlyArray<string>
   readonly options: ReadonlyArray<readonly [value: string, label: string, hint?: string]>
+  /** Pictures by value, which are above the labels. */
+  readonly pictures?: ReadonlyMap<string, ComponentChildren>
   /** Whether the choices are in one row, for short labels. */
   readonly short?: boolean
 }) => {
@@ -97,7 +99,7 @@ export const Choices = ({ options, short = false, type, values, ...common }: Com
     >
       <legend>{common.label}</legend>
       {common.hint !== undefined && <p class="hint" id={`${common.name}-hint`}>{common.hint}</p>}
-      <div class={short ? "choices short" : "choices"}>
+      <div class={`choices${short ? " short" : ""}${pictures === undefined ? "" : " pictured"}`}>
         {options.map(([value, label, hint]) => (
           <div class="choice">
             <input
@@ -108,6 +110,7 @@ export const Choices = ({ options, short = false, type, values, ...common }: Com
               checked={values.includes(value)}
               {...(hint === undefined ? {} : { "aria-describedby": `${common.name}-${value}-hint` })}
             />
+            {pictures?.get(value)}
             <label for={`${common.name}-${value}`}>{label}</label>
             {hint !== undefined && <span id={`${common.name}-${value}-hint`}>{hint}</span>}
           </div>

@@ -2,6 +2,8 @@ import type { ComponentChildren } from "preact"
 import { copyPlatforms, platformNames } from "../../../domain/CopyPlatform.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { layouts } from "../../../templates/Layouts.ts"
+import { Choices } from "../../components/Field.tsx"
+import { EmptyPicture, LayoutPicture } from "./LayoutPicture.tsx"
 
 /** The faults at the control `id`. */
 const own = (faults: ReadonlyArray<Fault>, id: string) => faults.filter(({ pointer }) => pointer === `/${id}`)
@@ -91,15 +93,31 @@ export const RowTitle = ({ children, remove }: {
   </div>
 )
 
+/** The choice of a layout, by its picture. `chosen` is an id, or empty for none. `others` come first. */
+export const LayoutChoices = ({ chosen, label, others = [] }: {
+  readonly chosen: string
+  readonly label: string
+  readonly others?: ReadonlyArray<readonly [value: string, label: string, hint: string]>
+}) => (
+  <Choices
+    name="layout"
+    label={label}
+    type="radio"
+    values={[chosen]}
+    options={[...others, ...layouts.map(({ description, id, name }) => [id, name, description] as const)]}
+    pictures={new Map([
+      ...others.map(([value]) => [value, <EmptyPicture />] as const),
+      ...layouts.map((layout) => [layout.id, <LayoutPicture layout={layout} />] as const),
+    ])}
+  />
+)
+
 /** The choice of a layout, and the button that fills the form with it. */
 export const LayoutChoice = ({ again }: { readonly again: string }) => (
-  <div class="field">
-    <label for="layout">Begin with a layout</label>
-    <p class="hint" id="layout-hint">A finished message in MJML, whose texts you replace.</p>
-    <div class="buttons">
-      <select id="layout" name="layout" aria-describedby="layout-hint">
-        {layouts.map(({ id, name }) => <option value={id}>{name}</option>)}
-      </select>
+  <div class="stack tight">
+    <LayoutChoices chosen={layouts[0]!.id} label="Begin with a layout" />
+    <p class="hint">A finished message, whose texts and blocks you change without code.</p>
+    <div>
       <button type="submit" class="button" name="do" value="layout" formaction={again}>Use this layout</button>
     </div>
   </div>

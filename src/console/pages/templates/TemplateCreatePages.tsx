@@ -2,18 +2,19 @@ import { Effect } from "effect"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { TemplateInput } from "../../../domain/Template.ts"
-import { layoutOf, layouts } from "../../../templates/Layouts.ts"
+import { layoutOf } from "../../../templates/Layouts.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { assets } from "../../Assets.ts"
 import { Card } from "../../components/Card.tsx"
-import { Choices, Field } from "../../components/Field.tsx"
+import { Field } from "../../components/Field.tsx"
 import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import { formFields, text, typed } from "../../FormReaders.ts"
 import { decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { LayoutChoices } from "./EditorParts.tsx"
 import { createPath, listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
 import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
@@ -24,20 +25,6 @@ const firstFields = ({ query }: Visit): Fields => ({
   objective: "click",
   layout: layoutOf(query.get("layout"))?.id ?? "",
 })
-
-/** The layouts of the first variant. */
-const LayoutChoices = ({ chosen }: { readonly chosen: string }) => (
-  <Choices
-    name="layout"
-    label="Begin with"
-    type="radio"
-    values={[chosen]}
-    options={[
-      ["", "An empty message"],
-      ...layouts.map(({ description, id, name }) => [id, name, description] as const),
-    ]}
-  />
-)
 
 const create = (visit: Visit, fields: Fields = firstFields(visit), faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(view(
@@ -53,7 +40,13 @@ const create = (visit: Visit, fields: Fields = firstFields(visit), faults: Reado
           fields={fields}
           faults={faults}
           isFolded
-          basic={<LayoutChoices chosen={fields["layout"] ?? ""} />}
+          basic={
+            <LayoutChoices
+              chosen={fields["layout"] ?? ""}
+              label="Begin with"
+              others={[["", "An empty message", "Written by you, or pasted from another platform"]]}
+            />
+          }
         >
           <Field
             name="id"
