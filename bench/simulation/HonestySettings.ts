@@ -74,12 +74,18 @@ export const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "revenue skewed", sd: 0.1, values: { median: 40, sigma: 1.5, cap: 1000, sd: 0.25 } },
 ]
 const people = { ...base, variants: 3, segmentSd: 0, rate: 0.06, decisionsPerDay: 1000 }
+const opens = { ...people, rate: 0.3, decisionsPerDay: 3000, days: 45 }
+/** Three plans with equally many people, so that variants with fans are equally good over all people. */
+const thirds = { name: "plan", values: [["free", 1], ["pro", 1], ["team", 1]] as const, sd: 0 }
 /** Worlds of the four answers of results, each with its right answer. */
 export const answerWorlds: ReadonlyArray<HonestyWorld & { readonly right: ResultsAnswer["kind"] }> = [
   { ...people, name: "answer undecided", right: "undecided", days: 14, sd: 0.05, segmentSd: 0.05 },
   { ...people, name: "answer one", right: "one_for_all", lift: 0.5, decisionsPerDay: 2000 },
   { ...people, name: "answer different", right: "different_people", fans: Math.log(1.5), decisionsPerDay: 2000 },
   { ...people, name: "answer none", right: "no_difference", variants: 2, rate: 0.5, decisionsPerDay: 15_000 },
+  { ...opens, name: "answer none of 3", right: "no_difference" },
+  { ...opens, name: "answer one by 10 %", right: "one_for_all", lift: 0.1 },
+  { ...opens, name: "answer different by 15 %", right: "different_people", fans: Math.log(1.15), attribute: thirds },
 ]
 /**
  * Intervals are checked at 700 outcomes, as in the other settings. Shares are checked at six times as many outcomes,

@@ -49,7 +49,8 @@ export const personalPlaces = ({ choices, traffic }: Choices, draws: number): Re
   { traffic, draws, parts: partsOf(choices, ({ ids }) => 1 / ids.length) },
 ]
 
-const sum = (rates: ReadonlyArray<Float64Array>): Float64Array => {
+/** Sums rates draw by draw. `rates`: at least one. */
+export const sum = (rates: ReadonlyArray<Float64Array>): Float64Array => {
   const total = new Float64Array(rates[0]!.length)
   for (const one of rates) for (let d = 0; d < total.length; d++) total[d]! += one[d]!
   return total
@@ -58,7 +59,7 @@ const sum = (rates: ReadonlyArray<Float64Array>): Float64Array => {
 /** Share of a value, or 0 if the whole is 0. */
 const shareOf = (part: number, whole: number): number => whole > 0 ? part / whole : 0
 
-const meanOf = (rates: Float64Array): number => rates.reduce((total, rate) => total + rate, 0) / rates.length
+export const meanOf = (rates: Float64Array): number => rates.reduce((total, rate) => total + rate, 0) / rates.length
 
 /** Standard deviation of the log lifts between variants that the evidence of verdicts expects. */
 const expectedLift = 0.25

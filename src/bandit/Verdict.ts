@@ -3,12 +3,14 @@ import type { Counts } from "./Counts.ts"
 import { Evidence, nextHour } from "./Evidence.ts"
 import type { ModelSnapshot } from "./Model.ts"
 import { NetEvidence } from "./NetEvidence.ts"
+import { meanOf, personalPlaces, sum } from "./Personal.ts"
+import { eligibleSet, Policy } from "./Policy.ts"
 import { maturedSends } from "./SendNothing.ts"
 import { drawAll } from "./Report.ts"
 import { seededNormal } from "./SeededNormal.ts"
 import type { VerdictName, VerdictState } from "./VerdictState.ts"
 import { hourMillis } from "./Window.ts"
-import { compareRates, daysOfData, drawPlaces, type VariantComparison } from "./Winner.ts"
+import { compareRates, daysOfData, drawPlaces, type Place, type VariantComparison } from "./Winner.ts"
 
 /** Conditions of a verdict. */
 export const stoppingRule = {
@@ -16,10 +18,13 @@ export const stoppingRule = {
   days: 7,
   /** Minimum matured sends of the leader. */
   maturedSends: 100,
-  /** Maximum loss from choosing any variant for `no_difference`, as a share of the rate. */
-  loss: 0.01,
+  /**
+   * Maximum loss from choosing any variant for `no_difference`, as a share of its rate. A smaller one takes more outcomes than most
+   * templates have: 5 % takes about 10,000 of each variant.
+   */
+  loss: 0.05,
   /** Loss at which a verdict of `no_difference` is withdrawn, as a share of the rate. */
-  lossAgain: 0.02,
+  lossAgain: 0.075,
   /**
    * Probability of being best from which the leader is a winner. `first` applies during the first `firstDays` days of
    * data, when few outcomes and many evaluations would name a winner by chance, `later` after them.
@@ -55,16 +60,36 @@ const isDue = (model: ModelSnapshot, leader: string | null): boolean =>
   daysOfData(model) >= stoppingRule.days &&
   maturedSends(model, leader) >= stoppingRule.maturedSends
 
-const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): VariantComparison => {
+/** Returns the number of draws for a model and its contenders, and the function that draws their rates. */
+const drawing = (model: ModelSnapshot, contenders: ReadonlyArray<string>) => {
   const { names, size } = contextsOf(model.scheme)
   const each = contenders.length * (size * size * 1.5 + model.traffic.length * (names.length + 1) * 2)
   const draws = Math.max(fewestDraws, Math.min(mostDraws, Math.floor(drawBudget / Math.max(1, each))))
-  const places = [{ traffic: model.traffic, draws }]
   // An error in the level of all messages cancels between messages, but not against nothing. A single model is too sure of it.
-  const [rates] = model.nothing === undefined
-    ? drawPlaces(model, contenders, seededNormal(1), places)
-    : drawAll(model, contenders, 1, places)
-  return compareRates(contenders, rates!)
+  const draw = (place: Place) =>
+    model.nothing === undefined
+      ? drawPlaces(model, contenders, seededNormal(1), [place])[0]!
+      : drawAll(model, contenders, 1, [place])[0]!
+  return { draw, draws }
+}
+
+/**
+ * Whether the best choice in each context is expected to gain less than `bound` over every single contender, as a share. Where
+ * different people prefer different variants, variants that are equal over all people still differ.
+ */
+const suitEveryone = (
+  model: ModelSnapshot,
+  contenders: ReadonlyArray<string>,
+  { draw, draws }: ReturnType<typeof drawing>,
+  { variants }: VariantComparison,
+  bound: number,
+): boolean => {
+  const { traffic } = model
+  const policy = new Policy(model)
+  const all = eligibleSet(contenders)
+  const choices = traffic.map(({ cell }) => policy.choice(policy.contexts.parse(cell), all, 0))
+  const best = meanOf(sum(draw(personalPlaces({ traffic, choices }, draws)[0]!)))
+  return variants.every(({ rate }) => best < rate * (1 + bound))
 }
 
 /** The verdict of one evaluation, without regard to earlier ones. */
@@ -112,7 +137,7 @@ const judgeWinner = (
  * that verdicts depend on the data and hardly on how often a model is fitted.
  *
  * After the days and sends of the stopping rule, the verdict is `no_difference` if choosing any variant loses less than
- * 1 % of the rate with a probability of 95 %. It is withdrawn if the loss reaches 2 %. Otherwise the verdict is
+ * 5 % of the rate with a probability of 95 %, and none is a firm winner. It is withdrawn if the loss reaches 7.5 %. Otherwise the verdict is
  * `winner` if the leader is the best with a probability of 97.5 % (99 % in the first three weeks) and the evidence
  * against each contender is at least 6, or 10 with a share of the runner-up. It is `firm_winner` if the evidence is so
  * large that equally good variants ever reach it with a probability of at most 1 %. A winner stays until another variant
@@ -141,15 +166,16 @@ export const look = (
     const { since = now } = before ?? {}
     return { verdict: "undecided", winner: null, contenders, since, evidenceFrom: null, lookedAt: 0, objective }
   }
-  const comparison = compare(model, contenders)
+  const drawn = drawing(model, contenders)
+  const comparison = compareRates(contenders, drawn.draw({ traffic: model.traffic, draws: drawn.draws }))
   const fate = before !== undefined && isWon(before.verdict) ? judgeWinner(before, comparison) : undefined
   const evidenceFrom = fate === "turned" ? nextHour(now) : before?.evidenceFrom ?? null
 
+  const best = find(model, counts, options.organic, comparison, evidenceFrom, neededEvidence(runnerUpFloor))
   const bound = before?.verdict === "no_difference" ? stoppingRule.lossAgain : stoppingRule.loss
-  const isSame = contenders.length > 1 && isDue(model, comparison.leader) && comparison.worstLoss < bound
-  const found = isSame
-    ? "no_difference"
-    : find(model, counts, options.organic, comparison, evidenceFrom, neededEvidence(runnerUpFloor))
+  const isSame = best !== "firm_winner" && contenders.length > 1 && isDue(model, comparison.leader) &&
+    comparison.worstLoss < bound && suitEveryone(model, contenders, drawn, comparison, bound)
+  const found = isSame ? "no_difference" : best
   const kept = fate === "stays" && found !== "no_difference" &&
     !(found === "firm_winner" && comparison.leader === before!.winner)
   const verdict = kept ? before!.verdict : found

@@ -7,7 +7,7 @@ import type { Objective } from "../domain/Template.ts"
 import { earlierText } from "../results/ExposureEffects.ts"
 import { healthLine, healthWords } from "../results/Health.ts"
 import { intervalPromise, movedText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
-import { choiceText, nothingWins, sendNothingText } from "../results/SendNothingText.ts"
+import { equalChoices, nothingWins, sendNothingText } from "../results/SendNothingText.ts"
 import { setAsideText } from "../results/SetAsideText.ts"
 import type {
   OutcomeCounts,
@@ -205,9 +205,9 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
       }${now}`
     }
     case "no_difference":
-      return `No meaningful difference${since}: whichever ${choiceText(results)}, you risk less than ${
-        percent(stoppingRule.loss)
-      } of its rate.`
+      return `No meaningful difference${since}. ${equalChoices(results)} are within ${
+        100 * stoppingRule.loss
+      } % of each other with a probability of 95 %.`
     case "undecided": {
       const active = variants.filter(({ status }) => status === "active")
       if (active.length === 0) return "Undecided: no variant is active now."

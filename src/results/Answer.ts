@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { stoppingRule } from "../bandit/Verdict.ts"
 import { described } from "../domain/described.ts"
 
 // The answer of results in one of four kinds, in the shape of the API's response.
@@ -59,7 +60,8 @@ export const ResultsAnswer = Schema.Struct({
       `with a probability of ${
         100 * answerRule.inSegment
       } %. Then the next step is to keep personalizing, whatever \`winner\` says. ` +
-      "`no_difference`: whichever variant is chosen, hardly anything can be lost. Results of a segment never have `different_people`",
+      `\`no_difference\`: all variants are within ${100 * stoppingRule.loss} % of each other. ` +
+      "Results of a segment never have `different_people`",
   ),
   waits_for: described(
     Schema.NullOr(Schema.Struct({

@@ -31,11 +31,12 @@ export const sendNothingText = (
 /** Whether sending nothing is the winner. */
 export const nothingWins = ({ winner }: Pick<TemplateResults, "winner">): boolean => winner.copy_id === nothing
 
-/** The choices of which a verdict of `no_difference` says that each is about equally good. */
-export const choiceText = ({ variants }: Pick<TemplateResults, "variants">): string =>
-  variants.some(({ copy_id, status }) => copy_id === nothing && status === "active")
-    ? "you choose, sending nothing included"
-    : "variant you ship"
+/** The choices that are about equally good if the verdict is `no_difference`, such as `All 3 variants`. */
+export const equalChoices = ({ variants }: Pick<TemplateResults, "variants">): string => {
+  const active = variants.filter(({ status }) => status === "active")
+  const what = active.some(({ copy_id }) => copy_id === nothing) ? "choices, sending nothing included," : "variants"
+  return `${active.length === 2 ? "Both" : `All ${active.length}`} ${what}`
+}
 
 /** The name of a variant in results. */
 export const nameIn = ({ variants }: Pick<TemplateResults, "variants">, id: string): string =>

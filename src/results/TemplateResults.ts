@@ -168,8 +168,11 @@ export const WinnerResults = Schema.Struct({
   ),
   verdict: described(
     Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
-    "The verdict on all decisions, independent of the window and segment, updated once an hour. `no_difference`: whichever " +
-      "active variant is chosen, less than 1 % of the rate can be lost (with a probability of 95 %). `winner`: the leader " +
+    "The verdict on all decisions, independent of the window and segment, updated once an hour. `no_difference`: all " +
+      `active variants are within ${
+        100 * stoppingRule.loss
+      } % of each other: whichever is chosen, less of its rate can be lost (with a ` +
+      "probability of 95 %), choosing by segment gains no more, and none is a firm winner. `winner`: the leader " +
       `is the best with a probability of ${100 * stoppingRule.probability.later} % ` +
       `(${
         100 * stoppingRule.probability.first

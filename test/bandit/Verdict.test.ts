@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { Evidence } from "../../src/bandit/Evidence.ts"
 import { look } from "../../src/bandit/Verdict.ts"
 import type { VerdictState } from "../../src/bandit/VerdictState.ts"
@@ -85,6 +86,34 @@ describe("the verdict", () => {
     const before = judge(clear, { at: now - day })
     assert.deepStrictEqual([judge(alike, { before }).verdict, judge(alike, { before }).winner], ["no_difference", null])
     assert.strictEqual(judge(rowsOf({ a: [3_000_000, 90_000], b: [500, 15] })).verdict, "undecided")
+  })
+
+  it("is no difference if all are within 5 %, until a firm winner, or a possible loss of 7.5 %", () => {
+    const daily = (clicks: number) => rowsOf({ a: [2000, 600], b: [2000, clicks] })
+    const close = judge(daily(600), { at: now - day })
+    assert.strictEqual(close.verdict, "no_difference")
+    assert.strictEqual(judge(daily(616)).verdict, "undecided")
+    assert.strictEqual(judge(daily(616), { before: close }).verdict, "no_difference")
+    assert.strictEqual(judge(daily(650), { before: close }).winner, "b")
+    // A lift of 3 % is known for certain.
+    assert.strictEqual(judge(rowsOf({ a: [300_000, 90_000], b: [300_000, 92_700] })).verdict, "firm_winner")
+  })
+
+  it("is open where different people prefer different variants, however equal they are over all people", () => {
+    const byPlan = (gap: number) =>
+      (["free", "pro"] as const).flatMap((plan, p) =>
+        rowsOf({ a: [20_000, 6000 + gap * (1 - 2 * p)], b: [20_000, 6000 - gap * (1 - 2 * p)] })
+          .map((row) => ({ ...row, context: encodeContext([["plan", plan]]) }))
+      )
+    const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }] }
+    const verdict = (rows: ReadonlyArray<Row>) =>
+      look({ ...fitRows(rows, { scheme }), fittedAt: now }, countsOf(rows), {
+        active: ["a", "b"],
+        objective: "click",
+        before: undefined,
+      }).verdict
+    assert.strictEqual(verdict(byPlan(0)), "no_difference")
+    assert.strictEqual(verdict(byPlan(600)), "undecided")
   })
 
   it("stays while the winner is ahead, and is withdrawn if another variant leads", () => {

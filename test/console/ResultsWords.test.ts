@@ -56,11 +56,16 @@ describe("sending nothing in results", () => {
 
   it("is one of the choices that do equally well", () => {
     const winner = { ...judged.winner, verdict: "no_difference" as const, copy_id: null }
-    const text = /hichever you choose, sending nothing included, you risk less than 1/
-    assert.match(winnerSentence({ ...judged, winner }), text)
-    assert.match(leadOf({ ...judged, winner }, [], undefined).detail, text)
+    const [first, second] = found.variants
+    const text = /^(.*\. )?All 3 choices, sending nothing included, are within 5\s% of each other/
+    const variants = [unsent, first!, second!]
+    assert.match(winnerSentence({ ...judged, variants, winner }), text)
+    assert.match(leadOf({ ...judged, variants, winner }, [], undefined).headline, text)
     const stopped = { ...unsent, status: "stopped" as const }
-    assert.match(winnerSentence({ ...judged, variants: [stopped, ...found.variants], winner }), /variant you ship/)
+    assert.match(
+      winnerSentence({ ...judged, variants: [stopped, first!, second!], winner }),
+      /Both variants are within 5 % of each other with a probability of 95 %\.$/,
+    )
   })
 
   it("leaves a variant with a net loss its results before it is shipped", () => {

@@ -226,7 +226,7 @@ describe("the sentence about the winner", () => {
   it("reports that no variant is meaningfully better", () => {
     assert.strictEqual(
       sentence({ verdict: "no_difference" }),
-      "No meaningful difference: whichever variant you ship, you risk less than 1.0 % of its rate.",
+      "No meaningful difference. Both variants are within 5 % of each other with a probability of 95 %.",
     )
   })
 

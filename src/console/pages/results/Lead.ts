@@ -65,7 +65,7 @@ const reasonOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winn
   if (since === null || verdict === "undecided") return ""
   const reached = `The verdict was reached on ${date(new Date(since), "UTC")}`
   if (verdict === "no_difference") {
-    return `${reached}. It is kept until ${percent(stoppingRule.lossAgain)} of the rate could be lost.`
+    return `${reached}. It is kept until ${100 * stoppingRule.lossAgain}\u00a0% of the rate could be lost.`
   }
   const below = best !== null && best < stoppingRule.probability.later
     ? `, when the chance to be best was at least ${100 * stoppingRule.probability.later}\u00a0%`

@@ -1,6 +1,6 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
 import { rateName, unitName } from "../../../results/ObjectiveText.ts"
-import { choiceText, nameIn, nothingWins } from "../../../results/SendNothingText.ts"
+import { equalChoices, nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import { answerRule } from "../../../results/Answer.ts"
 import { preferencesOf, waitsOf } from "../../../results/Preferences.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
@@ -257,10 +257,12 @@ export const verdictOf = (results: Judged): VerdictWords => {
       return {
         kind: "accent",
         badge: `No meaningful difference${since}`,
-        headline: "The variants do equally well",
-        detail: `Whichever ${choiceText(results)}, you risk less than ${
-          percent(stoppingRule.loss)
-        } of its rate. Keep the one you like.`,
+        headline: `${equalChoices(results)} are within ${100 * stoppingRule.loss}\u00a0% of each other`,
+        detail:
+          `Whichever you ship, you risk less than ${
+            100 * stoppingRule.loss
+          }\u00a0% of its rate with a probability of ` +
+          "95\u00a0%, and choosing by segment gains no more. Keep the one you like.",
         steps: [],
       }
     case "undecided":
