@@ -1,3 +1,5 @@
+import type { LearningWindow } from "../domain/LearningWindow.ts"
+
 /** One hour, in milliseconds. */
 export const hourMillis = 3_600_000
 /** One day, in milliseconds. */
@@ -11,6 +13,9 @@ const dailyMillis = 35 * dayMillis
 /** Age at which sends are dropped. */
 export const keptMillis = 180 * dayMillis
 
+/** Age at which an outcome counts half in the adaptive mode. Unit: days. */
+const halfLifeDays = 35
+
 /** 1970-01-05 00:00 UTC, a Monday. */
 const firstMonday = 4 * dayMillis
 
@@ -22,6 +27,10 @@ const firstMonday = 4 * dayMillis
 export type Window =
   | { readonly mode: "adaptive"; readonly halfLifeDays: number }
   | { readonly mode: "window"; readonly lookbackDays: number; readonly offsetDays: number }
+
+/** Returns the window of a fit: the requested one, or the adaptive mode. */
+export const windowOf = (window: LearningWindow | undefined): Window =>
+  window === undefined ? { mode: "adaptive", halfLifeDays } : { mode: "window", ...window }
 
 /** An interval of send times that is counted as one, `[start, end)`. Unit: Unix milliseconds. */
 interface Bucket {

@@ -2,18 +2,10 @@ import type { AttributeDay } from "../bandit/AttributeCounts.ts"
 import { AttributeCounts, type KnownOutcomes, schemeOf } from "../bandit/AttributeCounts.ts"
 import type { AttributeOutcomesRow } from "../bandit/AttributeOutcomes.ts"
 import { emptyScheme } from "../bandit/Contexts.ts"
-import { type Composition, interceptVariance } from "../bandit/Components.ts"
+import type { Composition } from "../bandit/Components.ts"
 import { Counts, type Valuation } from "../bandit/Counts.ts"
 import { type ExposureMix, type Fatigue, type FatigueCell, fatigueOf } from "../bandit/Fatigue.ts"
 import { fit, type FitInput } from "../bandit/Fit.ts"
-import {
-  dayResults,
-  dayToJudge,
-  halfLifeDays,
-  type HalfLifeState,
-  initialHalfLife,
-  judgeDay,
-} from "../bandit/HalfLife.ts"
 import { learnDelays, organizationDelays } from "../bandit/DelayPrior.ts"
 import { type DelayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
 import type { ModelSnapshot, OrganizationPriors } from "../bandit/Model.ts"
@@ -25,7 +17,7 @@ import type { Tally, TallyCounts } from "../bandit/Tally.ts"
 import { type FollowedDelays, followFaster } from "../bandit/FasterReactions.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { look } from "../bandit/Verdict.ts"
-import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
+import { bucketAt, dayMillis, hourMillis, windowOf } from "../bandit/Window.ts"
 import {
   hasCost,
   isTimed,
@@ -40,9 +32,6 @@ import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
 import { NothingCounts } from "./NothingCounts.ts"
 import type { RepeatTally } from "./RepeatTallies.ts"
-
-/** Maximum number of past days judged for the half-life. More days add no information. */
-const judgedDays = 30
 
 /** First outcomes of the decisions of one hour (start in Unix milliseconds), by `outcome:class`. */
 export interface HourDelays {
@@ -71,7 +60,6 @@ export interface OpenRequest extends Counted {
   readonly objective: Objective
   /** Whether "send nothing" is a candidate. Default: false. */
   readonly sendNothing?: boolean
-  readonly halfLife: HalfLifeState | null
   /** The last model, from which the next fit starts. Null before the first. */
   readonly model: ModelSnapshot | null
 }
@@ -117,7 +105,6 @@ export interface FitRequest {
 /** The result of a fit. */
 export interface FitAnswer {
   readonly model: ModelSnapshot
-  readonly halfLife: HalfLifeState
   /** The template's contribution to the organization's priors. Null if there is too little data. */
   readonly contribution: PriorContribution | null
   /** Duration of the fit. Unit: milliseconds. */
@@ -163,31 +150,6 @@ const delayRows = (weights: ObjectiveWeights, hours: ReadonlyArray<HourDelays>):
     return [hour, Array.from(row, (count) => count ?? 0)] as const
   })
 
-/** Returns the window of a fit: the requested one, or all sends with the learned half-life. */
-export const windowOf = (window: LearningWindow | undefined, halfLife: HalfLifeState): Window =>
-  window === undefined ? { mode: "adaptive", halfLifeDays: halfLifeDays(halfLife) } : { mode: "window", ...window }
-
-/**
- * Judges the candidates for the half-life with the last model, by the days that have become old enough since the last
- * call.
- */
-export const judgeDays = (
-  halfLife: HalfLifeState,
-  counts: Counts,
-  model: ModelSnapshot,
-  curve: DelayCurve,
-  now: number,
-): HalfLifeState => {
-  const last = dayToJudge(now)
-  const next = halfLife.lastDay === null ? last : halfLife.lastDay + dayMillis
-  let state = halfLife
-  const spread = Math.sqrt(interceptVariance(model))
-  for (let day = Math.max(next, last - judgedDays * dayMillis); day <= last; day += dayMillis) {
-    state = judgeDay(state, day, dayResults(counts, model, curve, day, now), spread, counts.worth())
-  }
-  return state
-}
-
 /** Returns the model with the verdict on the variants, which continues the previous model's verdict. */
 export const withVerdict = (
   model: ModelSnapshot,
@@ -230,7 +192,6 @@ class Template {
    * faster.
    */
   #faster: { readonly period: number; readonly found: FollowedDelays | undefined } = { period: 0, found: undefined }
-  #halfLife: HalfLifeState
   #model: ModelSnapshot | null
   #hour = 0
   #fatigue: { readonly hour: number; readonly inUse: Fatigue | undefined } | undefined
@@ -245,7 +206,6 @@ class Template {
     if (request.sendNothing === true && hasCost(this.#weights)) {
       this.#nothing = new NothingCounts(this.#weights, valuationOf)
     }
-    this.#halfLife = request.halfLife ?? initialHalfLife
     this.#model = request.model
     this.apply(request, now)
   }
@@ -344,8 +304,7 @@ class Template {
     }
     let model: ModelSnapshot
     if (window === undefined) {
-      if (this.#model !== null) this.#halfLife = judgeDays(this.#halfLife, this.counts, this.#model, curve, now)
-      const fitted = this.#fitAll({ ...common, window: windowOf(undefined, this.#halfLife) })
+      const fitted = this.#fitAll({ ...common, window: windowOf(undefined) })
       model = withVerdict(fitted, this.#model, {
         counts: this.counts,
         organic: this.#nothing?.organic,
@@ -357,11 +316,10 @@ class Template {
     } else {
       // A window may have little data, so the spread of variants is learned from all data.
       const holdShrinkage = this.#model !== null
-      model = this.#fitAll({ ...common, window: windowOf(window, this.#halfLife), holdShrinkage })
+      model = this.#fitAll({ ...common, window: windowOf(window), holdShrinkage })
     }
     return {
       model,
-      halfLife: this.#halfLife,
       contribution: contributionOf(model) ?? null,
       millis: performance.now() - began,
     }

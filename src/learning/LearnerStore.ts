@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import type { HalfLifeState } from "../bandit/HalfLife.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { RevenueRule } from "../bandit/Revenue.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
@@ -66,10 +65,8 @@ export interface LearnerStore {
 const readStored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: string, template: string) {
   // Reads state and tallies in one snapshot. Otherwise a fold between the two reads would count twice or not at all.
   yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
-  const [state] = yield* sql<
-    { readonly revision: number; readonly isFitted: boolean; readonly halfLife: HalfLifeState | null }
-  >`
-    SELECT s.revision::float8 AS revision, s.fitted_revision IS NOT DISTINCT FROM s.revision AS is_fitted, s.half_life
+  const [state] = yield* sql<{ readonly revision: number; readonly isFitted: boolean }>`
+    SELECT s.revision::float8 AS revision, s.fitted_revision IS NOT DISTINCT FROM s.revision AS is_fitted
     FROM bandit_states s
     WHERE s.org_slug = ${org} AND s.template_id = ${template}`
   const [latest] = yield* sql<{ version: number; snapshot: ModelSnapshot }>`
@@ -84,7 +81,6 @@ const readStored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: s
     delays: yield* Tallies.readDelays(sql, org, template),
     variantDelays: yield* Tallies.readVariantDelays(sql, org, template),
     repeats: yield* readRepeats(sql, org, template),
-    halfLife: state?.halfLife ?? null,
     model: latest?.snapshot ?? null,
   }
 })
@@ -167,7 +163,6 @@ export const make = (
       yield* notify(sql, winnerFound(org, template, before?.verdict ?? undefined, verdict))
       yield* sql`
         UPDATE bandit_states s SET fitted_revision = ${fit.revision},
-          half_life = ${JSON.stringify(answer.halfLife)}::text::json,
           contribution = ${answer.contribution === null ? null : JSON.stringify(answer.contribution)}::text::json
         WHERE s.org_slug = ${org} AND s.template_id = ${template}`
       return true

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { emptyScheme, schemeText } from "../bandit/Contexts.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultPriors } from "../bandit/Priors.ts"
+import { windowOf } from "../bandit/Window.ts"
 import { Cluster } from "../cluster/Cluster.ts"
 import { bounded } from "../store/bounded.ts"
 import { actorId } from "./Learner.ts"
@@ -33,7 +34,7 @@ export const unlearned = (template: string, window: LearningWindow | undefined, 
   priorModel({
     version: `${template}:0`,
     now,
-    window: window === undefined ? { mode: "adaptive", halfLifeDays: 120 } : { mode: "window", ...window },
+    window: windowOf(window),
     scheme: emptyScheme,
     organization: defaultPriors,
   })

@@ -5,7 +5,6 @@ import type { Composition } from "../bandit/Components.ts"
 import { anyValues, Counts } from "../bandit/Counts.ts"
 import { type Fatigue, fatigueOf } from "../bandit/Fatigue.ts"
 import { fit } from "../bandit/Fit.ts"
-import { type HalfLifeState, initialHalfLife } from "../bandit/HalfLife.ts"
 import { learnDelays, type LearnedDelays, type OrganizationDelays, organizationDelays } from "../bandit/DelayPrior.ts"
 import { type DelayCurve, Delays } from "../bandit/Maturity.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
@@ -14,8 +13,8 @@ import { followFaster } from "../bandit/FasterReactions.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { contributionOf, organizationPriors, type PriorContribution } from "../bandit/Priors.ts"
-import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
-import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
+import { bucketAt, dayMillis, hourMillis, windowOf } from "../bandit/Window.ts"
+import { withVerdict } from "../learning/Engine.ts"
 import type { Learner, LearnerKind, Setting } from "./Learners.ts"
 import { SimulatedExposures } from "./SimulatedExposures.ts"
 import { SimulatedRepeats } from "./SimulatedRepeats.ts"
@@ -56,7 +55,6 @@ interface Learned {
   readonly delays: Delays
   readonly variantDelays: Map<string, Delays>
   curves: ReadonlyMap<string, DelayCurve>
-  halfLife: HalfLifeState
   scheme: AttributeScheme
   model: ModelSnapshot
   choices: Choices
@@ -200,7 +198,7 @@ export class Product implements Learner {
     const model = priorModel({
       version: `${id}:0`,
       now,
-      window: windowOf(this.#window, initialHalfLife),
+      window: windowOf(this.#window),
       scheme,
       organization: organizationPriors(this.#contributions, id),
     })
@@ -212,7 +210,6 @@ export class Product implements Learner {
       delays: new Delays(),
       variantDelays: new Map(),
       curves: new Map(),
-      halfLife: initialHalfLife,
       scheme,
       model,
       choices,
@@ -259,7 +256,6 @@ export class Product implements Learner {
       template.delays.prune(now)
       for (const own of template.variantDelays.values()) own.prune(now)
       if (template.fitted) {
-        template.halfLife = judgeDays(template.halfLife, template.counts, template.model, curve, now)
         template.exposures.settle(template.model, now)
         template.fatigue = fatigueOf(template.exposures.counts(now), template.fatigue !== undefined)
       }
@@ -269,7 +265,7 @@ export class Product implements Learner {
       version: `${template.id}:1`,
       counts: template.counts,
       scheme: template.scheme,
-      window: windowOf(this.#window, template.halfLife),
+      window: windowOf(this.#window),
       ...followed,
       now,
       organization,

@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import { packedIndex } from "../../src/bandit/Cholesky.ts"
-import { dayTerms } from "../../src/bandit/HalfLife.ts"
 import { delayCurve, maturity } from "../../src/bandit/Maturity.ts"
 import { delayCounts } from "./delayCounts.ts"
 import { fitVariant, workspace } from "../../src/bandit/VariantFit.ts"
@@ -92,11 +91,5 @@ describe("the policy agrees with the reference implementation", () => {
       [1, 6, 24, 36, 72, 240].map((hours) => maturity(curve, hours)),
       [0.138886, 0.508421, 0.756953, 0.841949, 0.901087, 0.993885],
     )
-  })
-
-  it("on the score of one day for a half-life", () => {
-    const { level, terms } = dayTerms([65, 55], [60, 58], [10, 6], [12, 5])
-    assert.closeTo(level, 1.02887, 1e-6)
-    close(terms, [-2.280378, -1.843466])
   })
 })

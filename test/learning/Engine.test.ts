@@ -23,7 +23,7 @@ const week = (copyId: string, counts: TallyCounts) =>
 
 const learn = (objective: Objective, tallies: Counted["tallies"], fits = 3) => {
   const engine = new Engine()
-  engine.open("t", { objective, tallies, delays: [], halfLife: null, model: null }, now)
+  engine.open("t", { objective, tallies, delays: [], model: null }, now)
   const fit = () =>
     engine.fit("t", {
       version: "t:1",
@@ -62,10 +62,6 @@ describe("the objective of a template", () => {
       })
       assert.closeTo(scaled.contribution!.a0, once.contribution!.a0, 1e-9)
       assert.closeTo(scaled.model.clicksNext14Days!, once.model.clicksNext14Days!, 1e-6)
-      assert.deepStrictEqual(
-        scaled.halfLife.candidates.map(({ score }) => score.toFixed(9)),
-        once.halfLife.candidates.map(({ score }) => score.toFixed(9)),
-      )
     }
   })
 
@@ -125,7 +121,7 @@ describe("a template with reactions within seconds", () => {
       objective,
       tallies: counts.map(([copyId, decisions, click]) => ({ copyId, context, start, counts: { decisions, click } })),
       delays: [{ hour: start, delays: { [`click:${delayClass(5 / 3600)}`]: clicks } }],
-      halfLife: null,
+
       model: null,
     }, now)
     const request = {
@@ -187,7 +183,7 @@ describe("a variant with late clicks", () => {
   }
   const lead = (variantDelays: Counted["variantDelays"] = []) => {
     const engine = new Engine()
-    engine.open("t", { objective: "click", halfLife: null, model: null, tallies: [], delays: [] }, now)
+    engine.open("t", { objective: "click", model: null, tallies: [], delays: [] }, now)
     engine.apply("t", { ...counted, variantDelays }, now)
     const fit = () =>
       engine.fit("t", {
@@ -235,7 +231,7 @@ describe("fatigue", () => {
 
   const learned = (objective: Objective, fatigues: ReadonlyArray<StoredFatigue | undefined>) => {
     const engine = new Engine()
-    engine.open("t", { objective, tallies, delays: [], halfLife: null, model: null }, now)
+    engine.open("t", { objective, tallies, delays: [], model: null }, now)
     return fatigues.map((fatigue) => {
       const { model } = engine.fit("t", {
         version: "t:1",
@@ -286,7 +282,7 @@ describe("the learning attributes", () => {
 
   const chosen = (objective: Objective, rows: ReadonlyArray<AttributeOutcomesRow> | undefined) => {
     const engine = new Engine()
-    engine.open("t", { objective, tallies, delays: [], halfLife: null, model: null }, now)
+    engine.open("t", { objective, tallies, delays: [], model: null }, now)
     const { model } = engine.fit("t", {
       version: "t:1",
       now,

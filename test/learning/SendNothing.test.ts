@@ -34,7 +34,7 @@ const live = (
   const engine = new Engine()
   const window = { mode: "adaptive", halfLifeDays: 35 } as const
   const model = priorModel({ version: "t:0", now: begin, window, scheme, organization: defaultPriors })
-  engine.open("t", { objective, sendNothing: true, tallies: [], delays: [], halfLife: null, model }, begin)
+  engine.open("t", { objective, sendNothing: true, tallies: [], delays: [], model }, begin)
   const fit = (at: number) =>
     engine.fit("t", {
       version: "t:1",
@@ -165,7 +165,7 @@ describe("a template that may send nothing", () => {
       sendNothing: true,
       tallies: [],
       delays: [],
-      halfLife: null,
+
       model: null,
     }, now)
     const { model } = engine.fit("t", {

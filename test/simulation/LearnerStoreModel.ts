@@ -181,7 +181,7 @@ export class LearnerStoreModel {
           isFitted: this.fittedRevision === this.revision,
           tallies: this.tallies.flatMap((times, row) => Array.from({ length: times }, () => tallyOf(row))),
           delays: [],
-          halfLife: null,
+
           model: null,
         })),
       attempt: (fold) =>

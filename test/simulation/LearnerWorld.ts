@@ -116,7 +116,7 @@ class LearnerNode {
       const millis = this.world.random.int(1, 30)
       return this.ask(millis, () => {
         const model = { times: [...this.counts ?? []], objective: this.countedObjective, fittedAt: request.now }
-        return this.counts && { model, halfLife: null, contribution: null, millis } as unknown as FitAnswer
+        return this.counts && { model, contribution: null, millis } as unknown as FitAnswer
       })
     },
   }
