@@ -20,7 +20,7 @@ export const stoppingRule = {
   maturedSends: 100,
   /**
    * Maximum loss from choosing any variant for `no_difference`, as a share of its rate. A smaller one takes more outcomes than most
-   * templates have: 5 % takes about 10,000 of each variant.
+   * templates have: 5 % takes about 13,000 of each of three variants.
    */
   loss: 0.05,
   /** Loss at which a verdict of `no_difference` is withdrawn, as a share of the rate. */

@@ -65,7 +65,7 @@ describe("95 % intervals of results", () => {
 })
 
 /** Share of the runs of a world that may ever have another answer than the right one or none, where it is above 5 %. */
-const mistaken: { readonly [setting: string]: number } = { "answer different": 0.1 }
+const mistaken: { readonly [setting: string]: number } = { "answer different": 0.1, "answer none of 3": 0.1 }
 
 describe("the four answers of results", () => {
   for (const world of answerWorlds) {
@@ -75,7 +75,9 @@ describe("the four answers of results", () => {
         looks.some(({ answer }) => answer !== undefined && answer !== "undecided" && answer !== world.right)
       assert.isAtMost(all.filter(isWrong).length, mostOf(runs, mistaken[world.name] ?? 0.05))
       const isDivided = ({ looks }: HonestyRun) => looks.some(({ answer }) => answer === "different_people")
-      if (world.right !== "different_people") assert.isAtMost(all.filter(isDivided).length, mostOf(runs, 0.01))
+      if (world.right !== "different_people") {
+        assert.isAtMost(all.filter(isDivided).length, mostOf(runs, mistaken[world.name] ?? 0.01))
+      }
       for (
         const figure of [
           all.flatMap(({ gainOverBest }) => gainOverBest ?? []),
