@@ -510,6 +510,17 @@ CREATE TABLE fold_attempts (
   PRIMARY KEY (org_slug, template_id)
 );
 
+CREATE TABLE group_roles (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  group_name text NOT NULL,
+  role text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+CREATE UNIQUE INDEX group_roles_by_name ON public.group_roles USING btree (org_slug, group_name);
+
 CREATE TABLE holdout_tallies (
   org_slug text NOT NULL,
   template_id text NOT NULL,
@@ -675,6 +686,7 @@ CREATE TABLE memberships (
   account_id text NOT NULL,
   role text NOT NULL,
   created_at timestamp with time zone NOT NULL,
+  from_group text,
   PRIMARY KEY (org_slug, account_id),
   FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)

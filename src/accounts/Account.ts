@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { DisplayName } from "../domain/Ids.ts"
+import { DisplayName, GroupName } from "../domain/Ids.ts"
 
 /** Roles in an organization. Each role includes the permissions of the roles before it. */
 export const Role = Schema.Literals(["viewer", "editor", "admin"])
@@ -55,9 +55,25 @@ export const Member = Schema.Struct({
   second_factor: Schema.Boolean.annotate({
     description: "Whether sign-in requires a passkey or a code in addition to the password",
   }),
+  from_group: Schema.NullOr(Schema.String).annotate({
+    description: "Group of the identity provider that gave the role; null if a person invited or added the member",
+  }),
   since: Schema.String,
 }).annotate({ identifier: "Member" })
 export type Member = typeof Member.Type
+
+/** A group of the identity provider, and the role of its members in an organization. */
+export const GroupRoleInput = Schema.Struct({ group: GroupName, role: Role }).annotate({ identifier: "GroupRoleInput" })
+export type GroupRoleInput = typeof GroupRoleInput.Type
+
+/** A group with a role in an organization. */
+export const GroupRole = Schema.Struct({
+  id: Schema.String,
+  group: Schema.String,
+  role: Role,
+  members: Schema.Int.annotate({ description: "Members whose role comes from this group" }),
+}).annotate({ identifier: "GroupRole" })
+export type GroupRole = typeof GroupRole.Type
 
 /** An invitation that has not been accepted. */
 export const Invitation = Schema.Struct({

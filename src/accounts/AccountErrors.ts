@@ -14,6 +14,14 @@ export class EmailTaken extends Schema.TaggedError<EmailTaken>()("EmailTaken", {
   }
 }
 
+/** The organization has no group with this id. */
+export class GroupRoleNotFound
+  extends Schema.TaggedError<GroupRoleNotFound>()("GroupRoleNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no role of a group ${JSON.stringify(this.id)} here.`
+  }
+}
+
 /** The invitation does not exist, or it has been accepted, withdrawn, or has expired. */
 export class InvitationNotFound
   extends Schema.TaggedError<InvitationNotFound>()("InvitationNotFound", { id: Schema.String }) {

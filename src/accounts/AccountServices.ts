@@ -4,6 +4,7 @@ import { Audit } from "./Audit.ts"
 import { Devices } from "./Devices.ts"
 import { Expired } from "./Expired.ts"
 import { ForgottenPasswords } from "./ForgottenPasswords.ts"
+import { GroupRoles } from "./GroupRoles.ts"
 import { Invitations } from "./Invitations.ts"
 import { MemberNames } from "./MemberNames.ts"
 import { Memberships } from "./Memberships.ts"
@@ -28,6 +29,7 @@ export const layer = Layer.mergeAll(OwnPasskeys.layer, OwnSecondFactor.layer, Fo
     Accounts.layer,
     Audit.layer,
     Expired.layer,
+    GroupRoles.layer,
     Invitations.layer,
     MemberNames.layer,
     Memberships.layer,

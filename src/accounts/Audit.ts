@@ -193,8 +193,13 @@ const signInActions = [
   "account created by OpenID Connect",
   "account created by an invitation",
   "first administrator created",
+  "groups of a person unknown",
   "invitation accepted",
+  "last admin kept without a group",
   "link for a new password mailed",
+  "member added by a group",
+  "member changed by a group",
+  "member removed by a group",
   "password chosen by a link",
   "password of unproven origin removed",
 ] as const
@@ -320,6 +325,7 @@ export class Audit extends Context.Service<Audit, {
     account: { readonly id: string; readonly email: string },
     action: SignInAction,
     org?: string,
+    details?: Readonly<Record<string, string>>,
   ) => Effect.Effect<void>
   /** Records an action of the holder of an API key in its organization. Never fails. */
   readonly recordOfKey: (keyId: string, action: string, org: string, details: unknown) => Effect.Effect<void>
@@ -362,9 +368,13 @@ export class Audit extends Context.Service<Audit, {
         )
       })
 
-      const recordEntry = Effect.fn("Audit.recordEntry")(
-        ({ email, id }: { readonly id: string; readonly email: string }, action: SignInAction, org?: string) =>
-          insert({ actor: email, accountId: id, org }, [{ action, subject: email, details: {}, changes: null }]),
+      const recordEntry = Effect.fn("Audit.recordEntry")((
+        { email, id }: { readonly id: string; readonly email: string },
+        action: SignInAction,
+        org?: string,
+        details: Readonly<Record<string, string>> = {},
+      ) =>
+        insert({ actor: email, accountId: id, org }, [{ action, subject: email, details: fit(details), changes: null }])
       )
 
       const recordOfKey = Effect.fn("Audit.recordOfKey")(

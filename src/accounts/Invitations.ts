@@ -53,8 +53,8 @@ export class Invitations extends Context.Service<Invitations, {
    */
   readonly find: (token: string) => Effect.Effect<Invitation & { readonly org: OrgSlug }, InvitationNotFound>
   /**
-   * Makes the account a member and uses up the link, in one transaction. A higher existing role is kept. Fails with
-   * `InvitationNotFound` if the invitation is unknown, used or expired.
+   * Makes the account a member and uses up the link, in one transaction. A higher existing role is kept. Otherwise the
+   * member no longer follows groups of the identity provider. Fails with `InvitationNotFound` if the invitation is unknown, used or expired.
    */
   readonly accept: (token: string, account: Account) => Effect.Effect<OrgSlug, InvitationNotFound>
   /**
@@ -119,6 +119,9 @@ export class Invitations extends Context.Service<Invitations, {
         return row === undefined ? yield* new InvitationNotFound({ id: "" }) : { ...fromRow(row), org: row.orgSlug }
       })
 
+      const isHigher = sql`array_position(ARRAY['viewer', 'editor', 'admin'], EXCLUDED.role) >=
+        array_position(ARRAY['viewer', 'editor', 'admin'], m.role)`
+
       /** Uses up open invitations and makes `account` a member of their organizations. */
       const spend = (account: Account, digest: string | null) =>
         Effect.flatMap(DateTime.nowAsDate, (now) =>
@@ -130,9 +133,9 @@ export class Invitations extends Context.Service<Invitations, {
               RETURNING i.org_slug, i.role)
             INSERT INTO memberships AS m (org_slug, account_id, role, created_at)
             SELECT s.org_slug, ${account.id}, s.role, ${now} FROM spent s
-            ON CONFLICT (org_slug, account_id) DO UPDATE SET role =
-              CASE WHEN array_position(ARRAY['viewer', 'editor', 'admin'], EXCLUDED.role) >
-                array_position(ARRAY['viewer', 'editor', 'admin'], m.role) THEN EXCLUDED.role ELSE m.role END
+            ON CONFLICT (org_slug, account_id) DO UPDATE SET
+              role = CASE WHEN ${isHigher} THEN EXCLUDED.role ELSE m.role END,
+              from_group = CASE WHEN ${isHigher} THEN NULL ELSE m.from_group END
             RETURNING m.org_slug`).pipe(Effect.orDie)
 
       const accept = Effect.fn("Invitations.accept")(function* (token: string, account: Account) {

@@ -14,6 +14,7 @@ interface Row {
   readonly name: string
   readonly role: Role
   readonly secondFactor: boolean
+  readonly fromGroup: string | null
   readonly createdAt: Date
 }
 
@@ -23,6 +24,7 @@ const fromRow = (row: Row): Member => ({
   name: row.name,
   role: row.role,
   second_factor: row.secondFactor,
+  from_group: row.fromGroup,
   since: row.createdAt.toISOString(),
 })
 
@@ -31,7 +33,7 @@ export class Memberships extends Context.Service<Memberships, {
   /** Returns the members, sorted by e-mail address. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Member>, OrganizationNotFound>
   /**
-   * Sets the role of a member. By the admin token or an administrator of the installation, also makes any account a
+   * Sets the role of a member, which no longer follows groups of the identity provider. By the admin token or an administrator of the installation, also makes any account a
    * member. Fails with `NotOneself` if the caller is that member, so that an organization cannot lose its last admin by
    * a slip. Fails with `OrganizationNotFound` for an unknown organization, and `AccountNotFound` for an unknown
    * account.
@@ -59,7 +61,7 @@ export class Memberships extends Context.Service<Memberships, {
 
       const members = (org: OrgSlug) =>
         Effect.orDie(sql<Row>`
-          SELECT m.account_id, a.email, a.name, m.role, m.created_at, ${secondFactor}
+          SELECT m.account_id, a.email, a.name, m.role, m.created_at, m.from_group, ${secondFactor}
           FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.org_slug = ${org} ORDER BY a.email`)
 
       const notOneself = (account: string, by: Actor) =>
@@ -85,9 +87,10 @@ export class Memberships extends Context.Service<Memberships, {
             SELECT ${org}, a.id, ${role}, ${now} FROM accounts a WHERE a.id = ${account}
               AND (${mayAdd} OR EXISTS (
                 SELECT 1 FROM memberships n WHERE n.org_slug = ${org} AND n.account_id = a.id))
-            ON CONFLICT (org_slug, account_id) DO UPDATE SET role = EXCLUDED.role
-            RETURNING m.account_id, m.role, m.created_at)
-          SELECT w.account_id, a.email, a.name, w.role, w.created_at, ${secondFactor} FROM written w JOIN accounts a ON a.id = w.account_id`)
+            ON CONFLICT (org_slug, account_id) DO UPDATE SET role = EXCLUDED.role, from_group = NULL
+            RETURNING m.account_id, m.role, m.created_at, m.from_group)
+          SELECT w.account_id, a.email, a.name, w.role, w.created_at, w.from_group,
+            ${secondFactor} FROM written w JOIN accounts a ON a.id = w.account_id`)
         return row === undefined ? yield* new AccountNotFound({ id: account }) : fromRow(row)
       })
 

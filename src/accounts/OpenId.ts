@@ -4,6 +4,7 @@ import { Buffer } from "node:buffer"
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
 import { Settings } from "../settings/Settings.ts"
 import * as Json from "../json/Json.ts"
+import { groupsIn, noGroups, type ProvidedGroups } from "./GroupsClaim.ts"
 
 // `openid-client` parses the provider's responses with `JSON.parse`, which confuses names with escapes: it then returns
 // a part of the escaped name, which contains a backslash. The names that this module reads contain no backslash, so
@@ -21,6 +22,8 @@ interface Identity {
    * claim is absent.
    */
   readonly factors: ReadonlyArray<string>
+  /** The groups of the person. Asks the provider's userinfo endpoint if the token has no groups. */
+  readonly groups: Effect.Effect<ProvidedGroups>
   readonly next: string | undefined
 }
 
@@ -83,7 +86,7 @@ export class OpenId extends Context.Service<OpenId, {
     OpenId,
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const { oidcClientId, oidcClientSecret, oidcIssuer } = yield* Settings
+      const { oidcClientId, oidcClientSecret, oidcGroupsClaim, oidcIssuer, oidcScopes } = yield* Settings
       const openId = Option.all({ issuer: oidcIssuer, clientId: oidcClientId, clientSecret: oidcClientSecret })
       if (Option.isNone(openId)) {
         const off = new OpenIdFailed({ message: "No identity provider is set up here (OIDC_ISSUER)." })
@@ -109,6 +112,20 @@ export class OpenId extends Context.Service<OpenId, {
 
       const { open, seal } = stateSeal(Redacted.value(clientSecret))
 
+      /** Some providers, such as Okta, send groups only to the userinfo endpoint. */
+      const groupsOf = (config: client.Configuration, claims: client.IDToken, token: string) => {
+        const inToken = groupsIn(claims, oidcGroupsClaim)
+        if (inToken !== undefined) return Effect.succeed(inToken)
+        if (config.serverMetadata().userinfo_endpoint === undefined) return Effect.succeed(noGroups)
+        return Effect.tryPromise(() => client.fetchUserInfo(config, token, claims.sub)).pipe(
+          Effect.map((info) => groupsIn(info, oidcGroupsClaim) ?? noGroups),
+          Effect.orElseSucceed((): ProvidedGroups => ({
+            kind: "unknown",
+            reason: `the userinfo endpoint of ${issuer.host} did not answer`,
+          })),
+        )
+      }
+
       const redirectUri = (origin: string) => `${origin}/console/openid/callback`
 
       return OpenId.of({
@@ -121,7 +138,7 @@ export class OpenId extends Context.Service<OpenId, {
           const challenge = yield* Effect.promise(() => client.calculatePKCECodeChallenge(verifier))
           const url = client.buildAuthorizationUrl(config, {
             redirect_uri: redirectUri(origin),
-            scope: "openid email profile",
+            scope: oidcScopes,
             code_challenge: challenge,
             code_challenge_method: "S256",
             state,
@@ -140,7 +157,7 @@ export class OpenId extends Context.Service<OpenId, {
             })
           }
           const config = yield* configuration
-          const claims = yield* Effect.tryPromise({
+          const { claims, token } = yield* Effect.tryPromise({
             try: async () => {
               const tokens = await client.authorizationCodeGrant(config, new URL(url, redirectUri(origin)), {
                 pkceCodeVerifier: state.verifier,
@@ -148,7 +165,7 @@ export class OpenId extends Context.Service<OpenId, {
                 expectedNonce: state.nonce,
                 idTokenExpected: true,
               })
-              return tokens.claims()!
+              return { claims: tokens.claims()!, token: tokens.access_token }
             },
             catch: () => new OpenIdFailed({ message: `${issuer.host} did not confirm the sign-in. Try again.` }),
           })
@@ -159,6 +176,7 @@ export class OpenId extends Context.Service<OpenId, {
           return {
             email,
             name: typeof name === "string" && name !== "" ? name.slice(0, 200) : email,
+            groups: groupsOf(config, claims, token),
             factors: Array.isArray(amr) ? amr.filter((one) => typeof one === "string") : [],
             next: state.next,
           }

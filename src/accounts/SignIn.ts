@@ -19,6 +19,8 @@ import {
 } from "./AccountErrors.ts"
 import { Accounts, type PasswordOrigin } from "./Accounts.ts"
 import { Devices } from "./Devices.ts"
+import { type GroupChange, GroupRoles } from "./GroupRoles.ts"
+import { noGroups, type ProvidedGroups } from "./GroupsClaim.ts"
 import { Invitations } from "./Invitations.ts"
 import { OneTimeLinks } from "./OneTimeLinks.ts"
 import { Passkeys } from "./Passkeys.ts"
@@ -55,6 +57,8 @@ interface Vouched {
   readonly name: string
   /** Methods by which the provider authenticated the person, such as `pwd` and `mfa` (the claim `amr`). */
   readonly factors: ReadonlyArray<string>
+  /** The groups of the person. Read only if a group has a role here. */
+  readonly groups: Effect.Effect<ProvidedGroups>
 }
 
 /** Timeout of the second factor. Unit: milliseconds. */
@@ -239,8 +243,8 @@ export class SignIn extends Context.Service<SignIn, {
   ) => Effect.Effect<Entered | CodeAsked, LinkSpent | AccountNotFound | InvalidInput>
   /**
    * Signs in through the identity provider. Removes a password that another person may have chosen, because the account
-   * belongs to the owner of its address, whom only the provider has verified. Fails with `NotInvited` without an
-   * account or invitation.
+   * belongs to the owner of its address, whom only the provider has verified. Memberships follow the person's groups,
+   * unless the groups are unknown. Fails with `NotInvited` without an account, an invitation or a group with a role.
    */
   readonly withIdentity: (
     identity: Vouched,
@@ -250,6 +254,9 @@ export class SignIn extends Context.Service<SignIn, {
       readonly isNew: boolean
       readonly joined: ReadonlyArray<OrgSlug>
       readonly passwordRemoved: boolean
+      readonly groupChanges: ReadonlyArray<GroupChange>
+      /** The reason why the groups are unknown. */
+      readonly groupsUnknown: string | undefined
     },
     NotInvited
   >
@@ -327,6 +334,7 @@ export class SignIn extends Context.Service<SignIn, {
       const limits = yield* SignInLimits
       const log = yield* SecurityLog
       const factors = yield* SecondFactors
+      const groupRoles = yield* GroupRoles
       const passkeys = yield* Passkeys
       const signatures = yield* Signatures
 
@@ -394,19 +402,24 @@ export class SignIn extends Context.Service<SignIn, {
       })
 
       const withIdentity = Effect.fn("SignIn.withIdentity")(
-        function* ({ email, factors, name }: Vouched, client: Client) {
+        function* ({ email, factors, groups, name }: Vouched, client: Client) {
           const known = yield* accounts.findByEmail(email)
-          if (known === undefined && !(yield* invitations.isInvited(email))) return yield* new NotInvited()
+          const provided = (yield* groupRoles.isUsed) ? yield* groups : noGroups
+          const granted = yield* groupRoles.granted(provided.kind === "known" ? provided.groups : [])
+          const mayEnter = known !== undefined || granted.size > 0 || (yield* invitations.isInvited(email))
+          if (!mayEnter) return yield* new NotInvited()
           const account = known ?? (yield* Effect.mapError(accounts.create({ email, name }), () => new NotInvited()))
           const passwordRemoved = yield* accounts.dropForeignPassword(account.id)
           const joined = yield* invitations.acceptAll(account)
+          const groupChanges = provided.kind === "known" ? yield* groupRoles.follow(account.id, granted) : []
           const details = {
             second_factor: "provider",
             provider_factors: factors.slice(0, 10).map((one) => one.slice(0, 40)),
           }
           const entered = yield* enter(account, client, { method: "openid" }, details)
           if (entered === undefined) return yield* new NotInvited()
-          return { ...entered, isNew: known === undefined, joined, passwordRemoved }
+          const groupsUnknown = provided.kind === "unknown" ? provided.reason : undefined
+          return { ...entered, isNew: known === undefined, joined, passwordRemoved, groupChanges, groupsUnknown }
         },
       )
 

@@ -26,6 +26,7 @@ import { KeysGroup, OrganizationsGroup } from "./organizations/OrganizationsApi.
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./results/ResultsApi.ts"
 import { NotificationsGroup } from "./notifications/NotificationsApi.ts"
+import { GroupRolesGroup } from "./accounts/GroupRolesApi.ts"
 import { PasskeysGroup } from "./accounts/PasskeysApi.ts"
 import { SecondFactorGroup } from "./accounts/SecondFactorApi.ts"
 import { SandboxGroup } from "./sandbox/SandboxApi.ts"
@@ -395,6 +396,7 @@ const servedGroups = [
   AccountsGroup,
   SecondFactorGroup,
   PasskeysGroup,
+  GroupRolesGroup,
   NotificationsGroup,
   ViewsGroup,
   OperationsGroup,

@@ -39,6 +39,7 @@ const loaders = {
   profile: async () => (await import("./LoginCommand.ts")).profileCommand,
   org: async () => (await import("./OrgCommand.ts")).orgCommand.pipe(Command.provide(managed)),
   account: async () => (await import("./AccountCommand.ts")).accountCommand.pipe(Command.provide(managed)),
+  "group-role": async () => (await import("./GroupRoleCommand.ts")).groupRoleCommand.pipe(Command.provide(managed)),
   audit: async () => (await import("./AuditCommand.ts")).auditCommand.pipe(Command.provide(managed)),
   report: async () => (await import("./ReportCommand.ts")).reportCommand.pipe(Command.provide(managed)),
   notification: async () =>

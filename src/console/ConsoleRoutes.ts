@@ -11,6 +11,7 @@ import * as NotFoundPages from "./pages/NotFoundPages.tsx"
 import * as DeliveryPages from "./pages/delivery/DeliveryPages.tsx"
 import * as OrganizationPages from "./pages/OrganizationPages.tsx"
 import * as OverviewPage from "./pages/OverviewPage.tsx"
+import * as GroupPages from "./pages/GroupPages.tsx"
 import * as PasskeyPages from "./pages/PasskeyPages.tsx"
 import * as PasskeySignInPages from "./pages/PasskeySignInPages.tsx"
 import * as SecondFactorPages from "./pages/SecondFactorPages.tsx"
@@ -61,6 +62,7 @@ export const layer = Layer.mergeAll(
   FindPages.layer,
   KeyPages.layer,
   MemberPages.layer,
+  GroupPages.layer,
   TestGroupPages.layer,
   AccountPages.layer,
   AuditPages.layer,

@@ -38,6 +38,8 @@ export const flashes: Readonly<Record<string, string>> = {
   "endpoint-tested": "A test event is on its way. Reload the page in a few seconds to see the response.",
   "event-not-replayed": "The event was not sent again: it waits for an attempt, or no longer exists.",
   "event-replayed": "The event is sent again, with the same id.",
+  "group-removed": "The group has been removed. Its members have lost access.",
+  "group-saved": "The group has been saved. Its members get the role when they next sign in.",
   "invitation-withdrawn": "The invitation has been withdrawn. Its link no longer works.",
   "key-revoked": "The key has been revoked. It stops working everywhere within 5 seconds.",
   "learning-resumed": "Learning has been resumed. If it fails three times again, this page shows the reason.",

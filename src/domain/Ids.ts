@@ -76,6 +76,9 @@ export type KeyId = typeof KeyId.Type
 /** A name for people, 1 to 200 characters. */
 export const DisplayName = text(1, 200)
 
+/** A group of the identity provider, 1 to 255 characters. */
+export const GroupName = text(1, 255)
+
 /** A remark for people, up to 200 characters. */
 export const Remark = text(0, 200)
 

@@ -104,6 +104,7 @@ import * as EndpointsRoutes from "../api/endpoints/EndpointsRoutes.ts"
 import * as ExportsRoutes from "../api/exports/ExportsRoutes.ts"
 import * as ResultsRoutes from "../api/results/ResultsRoutes.ts"
 import * as SandboxRoutes from "../api/sandbox/SandboxRoutes.ts"
+import * as GroupRolesRoutes from "../api/accounts/GroupRolesRoutes.ts"
 import * as PasskeysRoutes from "../api/accounts/PasskeysRoutes.ts"
 import * as SecondFactorRoutes from "../api/accounts/SecondFactorRoutes.ts"
 import * as SuppressionsRoutes from "../api/suppressions/SuppressionsRoutes.ts"
@@ -419,6 +420,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     AccountsRoutes.layer,
     SecondFactorRoutes.layer,
     PasskeysRoutes.layer,
+    GroupRolesRoutes.layer,
     NotificationsRoutes.layer,
     ViewsRoutes.layer,
     OperationsRoutes.layer,

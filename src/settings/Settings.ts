@@ -145,6 +145,10 @@ const config = {
   oidcClientId: Config.option(Config.NonEmptyString("OIDC_CLIENT_ID")),
   /** `OIDC_CLIENT_SECRET`: secret of this installation at the provider. */
   oidcClientSecret: secret("OIDC_CLIENT_SECRET"),
+  /** `OIDC_SCOPES`: scopes to request, separated by spaces. Default `openid email profile`. */
+  oidcScopes: Config.NonEmptyString("OIDC_SCOPES").pipe(Config.withDefault("openid email profile")),
+  /** `OIDC_GROUPS_CLAIM`: claim with the groups of a person. Default `groups`. */
+  oidcGroupsClaim: Config.NonEmptyString("OIDC_GROUPS_CLAIM").pipe(Config.withDefault("groups")),
   /** `SERVICE_WORDS`: name of the member that contains the result in the response of Delay. Default `service_words`. */
   serviceWords: Config.NonEmptyString("SERVICE_WORDS").pipe(Config.withDefault("service_words")),
   /** `LOG_LEVEL`: `Trace`, `Debug`, `Info`, `Warn`, `Error`, `Fatal` or `None`. Default `Info`. */
@@ -488,6 +492,9 @@ const readFrom = Effect.fnUntraced(function* (faultsOfFiles: ReadonlyArray<strin
   if ((settings.imageBytes ?? 0) > 8 * 1024 * 1024) faults.push("IMAGE_BYTES: must be at most 8 MiB, such as `2 MiB`")
   if (oidc.every((one) => one !== undefined) && new Set(oidc.map((one) => one!._tag)).size > 1) {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")
+  }
+  if (settings.oidcScopes?.split(" ").includes("openid") === false) {
+    faults.push("OIDC_SCOPES: must contain `openid`, such as `openid email profile groups`")
   }
   if (faults.length > 0) return yield* new SettingsFaulty({ faults })
   return { ...(settings as Values), ...databases, mail }

@@ -40,7 +40,14 @@ describe("sign-in with OpenID Connect", () => {
    * the cookie.
    */
   const goThrough = async (as: Partial<Behaviour>, next = "") => {
-    Object.assign(behaviour, { verified: true, forged: false, nonce: undefined, ...as })
+    Object.assign(behaviour, {
+      verified: true,
+      forged: false,
+      nonce: undefined,
+      claims: {},
+      userinfo: {},
+      ...as,
+    })
     const begun = await get(`/console/openid${next}`)
     assert.strictEqual(begun.status, 303)
     const cookie = begun.headers.get("set-cookie")!.split(";")[0]!
@@ -156,5 +163,141 @@ describe("sign-in with OpenID Connect", () => {
     }
     const forgedState = callback.replace(/state=[^&]+/, "state=other")
     assert.strictEqual((await get(forgedState, cookie)).status, 400)
+  })
+
+  describe("with roles by groups", () => {
+    const groupRoles = "/organizations/acme/group-roles"
+    const give = async (group: string, role: string, org = "acme") => {
+      const { body, status } = await service.manage("PUT", `/organizations/${org}/group-roles`, { group, role })
+      assert.strictEqual(status, 200)
+      return body.id as string
+    }
+    const as = async (email: string, groups: unknown, more: Partial<Behaviour> = {}) => {
+      const { response } = await goThrough({ email, claims: groups === undefined ? {} : { groups }, ...more })
+      return response.headers.get("set-cookie")?.split(";")[0]
+    }
+    const rolesOf = async (cookie: string | undefined) =>
+      (await (await get("/console/api/session", cookie)).json()).roles
+    const memberOf = async (email: string, org = "acme") => {
+      const { body } = await service.manage("GET", `/organizations/${org}/members`)
+      return body.members.find((one: { email: string }) => one.email === email)
+    }
+    const actionsOn = async (email: string) => {
+      const { body } = await service.manage("GET", "/organizations/acme/audit?limit=100")
+      return body.entries.filter(({ subject }: { subject: string }) => subject === email)
+        .map(({ action, details }: { action: string; details: unknown }) => [action, details])
+    }
+
+    it("adds, changes and removes members, also in running sessions", async () => {
+      await give("crm-viewers", "viewer")
+      await give("crm-editors", "editor")
+      await give("/crm/admins", "admin")
+      assert.isUndefined(await as("follows@example.com", ["others"]), "no account without a group with a role")
+      const first = await as("follows@example.com", ["crm-editors", "crm-viewers", "others"])
+      assert.deepStrictEqual(await rolesOf(first), { acme: "editor" })
+      assert.strictEqual((await memberOf("follows@example.com")).from_group, "crm-editors")
+      await as("follows@example.com", "crm-viewers")
+      assert.deepStrictEqual(await rolesOf(first), { acme: "viewer" }, "one group as a text")
+      const many = Array.from({ length: 5_000 }, (_, at) => `group ${at}`)
+      await as("follows@example.com", [...many, "crm-editors"])
+      assert.deepStrictEqual(await rolesOf(first), { acme: "editor" })
+      await as("follows@example.com", undefined)
+      assert.deepStrictEqual(await rolesOf(first), {}, "a provider leaves the claim out for a person without groups")
+      assert.deepStrictEqual((await actionsOn("follows@example.com")).toReversed(), [
+        ["member added by a group", { group: "crm-editors", role: "editor" }],
+        ["member changed by a group", { group: "crm-viewers", role: "viewer" }],
+        ["member changed by a group", { group: "crm-editors", role: "editor" }],
+        ["member removed by a group", { group: "crm-editors", role: "editor" }],
+      ])
+    })
+
+    it("reads groups of the userinfo endpoint if the token has none", async () => {
+      const cookie = await as("userinfo@example.com", undefined, { userinfo: { groups: ["crm-editors"] } })
+      assert.deepStrictEqual(await rolesOf(cookie), { acme: "editor" })
+    })
+
+    it("changes nothing while the groups are unknown", async () => {
+      const cookie = await as("unknown-groups@example.com", ["crm-editors"])
+      const overage = { _claim_names: { groups: "src1" }, _claim_sources: { src1: { endpoint: "https://graph" } } }
+      const cases: ReadonlyArray<Partial<Behaviour>> = [
+        { claims: overage },
+        { claims: { hasgroups: true } },
+        { claims: { groups: { "crm-viewers": {} } } },
+        { claims: { groups: ["crm-viewers", 7] } },
+        { userinfo: undefined },
+      ]
+      for (const one of cases) {
+        const { response } = await goThrough({ email: "unknown-groups@example.com", ...one })
+        assert.isNotNull(response.headers.get("set-cookie"), "signed in all the same")
+        assert.deepStrictEqual(await rolesOf(cookie), { acme: "editor" }, JSON.stringify(one))
+      }
+      const { body } = await service.manage("GET", "/audit?action=groups%20of%20a%20person%20unknown")
+      assert.strictEqual(body.entries.length, cases.length)
+      assert.include(JSON.stringify(body.entries), "too many groups")
+    })
+
+    it("leaves members whom a person invited, added or changed", async () => {
+      await service.manage("POST", "/organizations/acme/invitations", { email: "hand@example.com", role: "viewer" })
+      const cookie = await as("hand@example.com", ["/crm/admins"])
+      assert.deepStrictEqual(await rolesOf(cookie), { acme: "viewer" })
+      await as("hand@example.com", [])
+      assert.deepStrictEqual(await rolesOf(cookie), { acme: "viewer" })
+      const pinned = await as("pinned@example.com", ["crm-viewers"])
+      const { account_id: id } = await memberOf("pinned@example.com")
+      await service.manage("PUT", `/organizations/acme/members/${id}`, { role: "editor" })
+      await as("pinned@example.com", [])
+      assert.deepStrictEqual(await rolesOf(pinned), { acme: "editor" })
+    })
+
+    it("keeps the only admin of an organization", async () => {
+      await makeOrganization(service, "pier")
+      const admins = await give("pier-admins", "admin", "pier")
+      const cookie = await as("only@example.com", ["pier-admins"])
+      await as("only@example.com", [])
+      assert.deepStrictEqual(await rolesOf(cookie), { pier: "admin" })
+      await give("pier-admins", "viewer", "pier")
+      assert.deepStrictEqual(await rolesOf(cookie), { pier: "admin" })
+      await service.manage("DELETE", `/organizations/pier/group-roles/${admins}`)
+      assert.isNull((await memberOf("only@example.com", "pier")).from_group)
+      const others = await give("pier-others", "admin", "pier")
+      const other = await as("other@example.com", ["pier-others"])
+      assert.strictEqual((await service.manage("DELETE", `/organizations/pier/group-roles/${others}`)).status, 204)
+      assert.deepStrictEqual(await rolesOf(other), {}, "another admin is left")
+      assert.strictEqual((await service.manage("DELETE", `/organizations/pier/group-roles/${others}`)).status, 404)
+    })
+
+    it("shows groups on the pages of the members", async () => {
+      const cookie = await as("pages@example.com", ["/crm/admins"])
+      const page = async (path: string) => (await get(`/console/o/acme/settings/members${path}`, cookie)).text()
+      assert.match(await page(""), /from the group <bdi>\/crm\/admins<\/bdi>/)
+      await as("viewed@example.com", ["crm-viewers"])
+      const { account_id: id } = await memberOf("viewed@example.com")
+      assert.include(await page(`/${id}`), "A role that you save here stays")
+      assert.include(await page(`/${id}/remove`), "unless they have left the group crm-viewers")
+      const { csrf_token: _csrf } = await (await get("/console/api/session", cookie)).json()
+      const post = (path: string, fields: Record<string, string>) =>
+        service.request(`/console/o/acme/settings/members/groups${path}`, {
+          method: "POST",
+          redirect: "manual",
+          headers: { cookie: cookie! },
+          body: new URLSearchParams({ _csrf, ...fields }),
+        })
+      assert.strictEqual((await post("", { group: "", role: "viewer" })).status, 400)
+      assert.strictEqual((await post("", { group: "<b>guests</b>", role: "viewer" })).status, 303)
+      const listed = await page("/groups")
+      assert.include(listed, "&lt;b>guests&lt;/b>")
+      const [, group] = /groups\/(grp_\w+)\/remove" aria-label="Remove &lt;b>guests/.exec(listed)!
+      assert.include(await page(`/groups/${group}/remove`), "lose access")
+      assert.strictEqual((await post(`/${group}/remove`, {})).status, 303)
+      assert.notInclude(await page("/groups"), "guests")
+    })
+
+    it("refuses empty groups, unknown roles and unknown organizations", async () => {
+      const { body, status } = await service.manage("PUT", groupRoles, { group: "", role: "owner" })
+      assert.strictEqual(status, 400)
+      assert.deepStrictEqual(body.errors.map(({ pointer }: { pointer: string }) => pointer).sort(), ["/group", "/role"])
+      const unknown = await service.manage("PUT", "/organizations/none/group-roles", { group: "a", role: "viewer" })
+      assert.strictEqual(unknown.status, 404)
+    })
   })
 })

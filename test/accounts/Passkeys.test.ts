@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe, it as plainIt } from "vitest"
 import { Accounts } from "../../src/accounts/Accounts.ts"
+import { noGroups } from "../../src/accounts/GroupsClaim.ts"
 import { OwnPasskeys } from "../../src/accounts/OwnPasskeys.ts"
 import { OwnSecondFactor } from "../../src/accounts/OwnSecondFactor.ts"
 import { Passkeys } from "../../src/accounts/Passkeys.ts"
@@ -254,7 +255,7 @@ describe("passkeys", () => {
     it.effect("of another person go when the owner of the address comes from the identity provider", () =>
       timed(Effect.gen(function* () {
         const { device } = yield* owner("foreign@example.com")
-        const vouched = { email: "foreign@example.com", name: "Ada", factors: [] }
+        const vouched = { email: "foreign@example.com", name: "Ada", factors: [], groups: Effect.succeed(noGroups) }
         assert.isTrue((yield* (yield* SignIn).withIdentity(vouched, client)).passwordRemoved)
         assert.strictEqual(yield* refusal(use(device)), "unknown")
       })))

@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { Secret, TOTP } from "otpauth"
 import { describe, it as plainIt } from "vitest"
 import { Accounts } from "../../src/accounts/Accounts.ts"
+import { noGroups } from "../../src/accounts/GroupsClaim.ts"
 import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
 import { OwnSecondFactor } from "../../src/accounts/OwnSecondFactor.ts"
 import { SecondFactors } from "../../src/accounts/SecondFactors.ts"
@@ -228,7 +229,12 @@ describe("Second factors", () => {
         if (chosen.kind !== "code") return assert.fail(chosen.kind)
         const { token } = yield* signIn.withCode(chosen.pending, codeAt(secret, yield* now), client)
         assert.strictEqual((yield* session(token)).method, "link")
-        const identity = { email: "ways@example.com", name: "W", factors: ["pwd", "mfa"] }
+        const identity = {
+          email: "ways@example.com",
+          name: "W",
+          factors: ["pwd", "mfa"],
+          groups: Effect.succeed(noGroups),
+        }
         const vouched = yield* signIn.withIdentity(identity, client)
         const mine = yield* session(vouched.token)
         assert.deepStrictEqual([mine.method, mine.hasSecondFactor], ["openid", true])
@@ -240,7 +246,7 @@ describe("Second factors", () => {
         const accounts = yield* Accounts
         const factors = yield* SecondFactors
         const { account, token } = yield* secured("hijacked@example.com")
-        const identity = { email: "hijacked@example.com", name: "H", factors: [] }
+        const identity = { email: "hijacked@example.com", name: "H", factors: [], groups: Effect.succeed(noGroups) }
         const first = yield* signIn.withIdentity(identity, client)
         assert.isTrue(first.passwordRemoved)
         assert.isUndefined(yield* (yield* Sessions).resolve(token), "the other's session has ended")

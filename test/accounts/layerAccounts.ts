@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import { Accounts } from "../../src/accounts/Accounts.ts"
 import { Devices } from "../../src/accounts/Devices.ts"
 import { Expired } from "../../src/accounts/Expired.ts"
+import { GroupRoles } from "../../src/accounts/GroupRoles.ts"
 import { Invitations } from "../../src/accounts/Invitations.ts"
 import { Memberships } from "../../src/accounts/Memberships.ts"
 import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
@@ -31,6 +32,7 @@ export const layerAccounts = Layer.mergeAll(OwnPasskeys.layer, OwnSecondFactor.l
   Layer.provideMerge(Layer.mergeAll(
     Accounts.layer,
     Expired.layer,
+    GroupRoles.layer,
     Invitations.layer,
     Memberships.layer,
     OneTimeLinks.layer,

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { generateKeyPairSync, hash, randomBytes, sign } from "node:crypto"
 import { createServer } from "node:http"
 
-/** Whom the provider takes everybody for, and what it does wrong. */
+/** The person that the provider identifies, and its deviations. */
 export interface Behaviour {
   email: string
   verified: boolean
@@ -11,6 +11,10 @@ export interface Behaviour {
   forged: boolean
   /** Answers with this nonce instead of the one it was asked with. */
   nonce: string | undefined
+  /** More claims of the token. */
+  claims: Readonly<Record<string, unknown>>
+  /** Claims of the userinfo endpoint, which fails without them. */
+  userinfo: Readonly<Record<string, unknown>> | undefined
 }
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
@@ -19,7 +23,14 @@ const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("
 export const provider = (clientId: string, clientSecret: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const behaviour: Behaviour = { email: "", verified: true, forged: false, nonce: undefined }
+      const behaviour: Behaviour = {
+        email: "",
+        verified: true,
+        forged: false,
+        nonce: undefined,
+        claims: {},
+        userinfo: {},
+      }
       const [real, other] = [0, 1].map(() => generateKeyPairSync("rsa", { modulusLength: 2048 }))
       const codes = new Map<string, URLSearchParams>()
       let issuer = ""
@@ -33,6 +44,7 @@ export const provider = (clientId: string, clientSecret: string) =>
               authorization_endpoint: `${issuer}/authorize`,
               token_endpoint: `${issuer}/token`,
               jwks_uri: `${issuer}/keys`,
+              userinfo_endpoint: `${issuer}/userinfo`,
               response_types_supported: ["code"],
               subject_types_supported: ["public"],
               id_token_signing_alg_values_supported: ["RS256"],
@@ -41,6 +53,10 @@ export const provider = (clientId: string, clientSecret: string) =>
             return json(200, {
               keys: [{ ...real!.publicKey.export({ format: "jwk" }), kid: "one", use: "sig", alg: "RS256" }],
             })
+          case "/userinfo":
+            return behaviour.userinfo === undefined
+              ? json(503, {})
+              : json(200, { sub: behaviour.email, ...behaviour.userinfo })
           case "/authorize": {
             const code = randomBytes(16).toString("hex")
             codes.set(code, url.searchParams)
@@ -68,6 +84,7 @@ export const provider = (clientId: string, clientSecret: string) =>
               email: behaviour.email,
               email_verified: behaviour.verified,
               name: "By Provider",
+              ...behaviour.claims,
             }
             const signed = `${encode({ alg: "RS256", kid: "one" })}.${encode(claims)}`
             const key = behaviour.forged ? other! : real!

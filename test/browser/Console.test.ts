@@ -21,6 +21,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     `/console/o/${org}/settings/keys/${key}/revoke`,
     `/console/o/${org}/settings/members`,
     `/console/o/${org}/settings/members/invite`,
+    `/console/o/${org}/settings/members/groups`,
     `/console/o/${org}/settings/members/${member}`,
     `/console/o/${org}/settings/members/${member}/remove`,
     `/console/o/${org}/settings/audit`,
@@ -245,6 +246,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
       role: "viewer",
     })
     const reset = await manage("POST", `/accounts/${member.id}/reset`)
+    await manage("PUT", "/organizations/looks/group-roles", { group: "4f1c9f0e-crm-editors", role: "editor" })
     await inEveryLook(async (context, check) => {
       const outside = await context.newPage()
       for (const path of ["/console/sign-in", invitation.path, reset.path, "/console/invitation", "/console/nowhere"]) {

@@ -209,6 +209,7 @@ describe("settings", () => {
         SECRET_KEY: `${"5e".repeat(32)},5e5e`,
         ADMIN_TOKEN: "short",
         OIDC_CLIENT_ID: "x",
+        OIDC_SCOPES: "email profile",
         LOG_LEVEL: "loud",
       }
       const error = yield* Effect.flip(read(env))

@@ -100,6 +100,8 @@ const bounds: Readonly<Record<string, number>> = {
   "invitations.id": 40,
   "invitations.digest": 64,
   "one_time_links.digest": 64,
+  "group_roles.id": 40,
+  "group_roles.group_name": units(255),
   "passkeys.id": 40,
   // 1,023 bytes in base64url.
   "passkeys.credential_id": 1364,

@@ -67,6 +67,7 @@ const problems = [
   [Errors.ViewNotFound, Problems.ViewNotFound],
   [Errors.NotAllowed, Problems.Forbidden],
   [AccountErrors.AccountNotFound, Problems.AccountNotFound],
+  [AccountErrors.GroupRoleNotFound, Problems.GroupRoleNotFound],
   [AccountErrors.InvitationNotFound, Problems.InvitationNotFound],
   [AccountErrors.PasskeyNotFound, Problems.PasskeyNotFound],
   [AccountErrors.SessionNotFound, Problems.SessionNotFound],

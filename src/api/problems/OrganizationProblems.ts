@@ -66,6 +66,17 @@ export class InvitationNotFound extends HttpApiError.Problem<InvitationNotFound>
   ),
 ) {}
 
+/** 404: the organization has no such role of a group. */
+export class GroupRoleNotFound extends HttpApiError.Problem<GroupRoleNotFound>()(
+  "GroupRoleNotFound",
+  declare(
+    "group-role-not-found",
+    404,
+    "There is no such role of a group",
+    "`parlance group-role list` lists the groups with a role.",
+  ),
+) {}
+
 /** 404: the account has no such session. */
 export class SessionNotFound extends HttpApiError.Problem<SessionNotFound>()(
   "SessionNotFound",

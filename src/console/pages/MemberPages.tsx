@@ -3,7 +3,9 @@ import type { Invitation, Member } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
 import { invitationPath, Invitations, validDays } from "../../accounts/Invitations.ts"
+import { GroupRoles } from "../../accounts/GroupRoles.ts"
 import { Memberships } from "../../accounts/Memberships.ts"
+import { OpenId } from "../../accounts/OpenId.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { OrganizationChanges } from "../../accounts/OrganizationChanges.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
@@ -15,7 +17,7 @@ import { SecretOnce } from "../components/SecretOnce.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { PostButton } from "../components/Form.tsx"
-import { ErrorSummary } from "../components/Note.tsx"
+import { ErrorSummary, Note } from "../components/Note.tsx"
 import { listIn, ListPage, narrowedCaption } from "../components/ListPage.tsx"
 import { inputForm } from "../components/InputForm.tsx"
 import { type SortHeading, Table } from "../components/Table.tsx"
@@ -40,7 +42,8 @@ const roles: ReadonlyArray<readonly [string, string, string]> = [
   ["admin", "Admin", "Editor who also manages keys, members, sources, connections, settings and erasure."],
 ]
 
-const roleField = { label: "Role", as: "radio", options: roles } as const
+/** The field for a role. */
+export const roleField = { label: "Role", as: "radio", options: roles } as const
 
 const invitationForm = inputForm(InvitationBody, {
   email: { label: "E-mail address", as: "email" },
@@ -73,6 +76,23 @@ const requirement = ({ can, org }: Visit, faults: ReadonlyArray<Fault>) => (
     />
   </>
 )
+
+/** Roles by groups of the identity provider. Absent without a provider. */
+const groupsCard = Effect.fnUntraced(function* (visit: Visit) {
+  const groups = yield* (yield* GroupRoles).list(visit.org.slug)
+  if (groups.length === 0 && (yield* OpenId).label === undefined) return null
+  return (
+    <Card
+      title="Groups"
+      lead={groups.length === 0
+        ? "Groups of the identity provider can give roles here. None does."
+        : `${counted(groups.length, "group")} of the identity provider ${
+          groups.length === 1 ? "gives" : "give"
+        } a role here.`}
+      actions={<a class="button" href={`${at(visit)}/groups`}>Groups</a>}
+    />
+  )
+})
 
 const pageSize = 20
 
@@ -202,7 +222,14 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
           {!isOther(member.account_id) && " (you)"}
           <span class="sub">{member.email}</span>
         </>,
-        <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>,
+        <>
+          <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>
+          {member.from_group !== null && (
+            <span class="sub">
+              from the group <bdi>{member.from_group}</bdi>
+            </span>
+          )}
+        </>,
         member.second_factor ? <Badge kind="good">on</Badge> : <Badge>off</Badge>,
         { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
         {
@@ -231,6 +258,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
       ]}
     />,
     requirement(visit, faults),
+    yield* groupsCard(visit),
     open.length !== 0 && (
       <Card kind="flush">
         <Table
@@ -261,7 +289,7 @@ const member = Effect.fnUntraced(function* ({ org, params }: Visit) {
 })
 
 const change = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-  const { account_id, email, name, role } = yield* member(visit)
+  const { account_id, email, from_group: group, name, role } = yield* member(visit)
   return view(
     {
       document: "Change a role",
@@ -269,6 +297,12 @@ const change = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, f
       lead: email,
       back: { href: at(visit), label: "Members" },
     },
+    group !== null && (
+      <Note kind="warn">
+        The role comes from the group <bdi>{group}</bdi>. A role that you save here stays, even if {name}{" "}
+        leaves the group.
+      </Note>
+    ),
     <memberForm.Card
       submit="Save the role"
       action={`${at(visit)}/${account_id}`}
@@ -308,7 +342,7 @@ const memberAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
 })
 
 const removePage = (visit: Visit) =>
-  Effect.map(member(visit), ({ email, name }) =>
+  Effect.map(member(visit), ({ email, from_group: group, name }) =>
     askFirst({
       title: "Remove a member",
       question: `Remove ${name}?`,
@@ -316,7 +350,9 @@ const removePage = (visit: Visit) =>
       button: "Remove the member",
       text: (
         <p>
-          {email} loses access to {visit.org.name} at once. To come back, the person needs a new invitation.
+          {email} loses access to {visit.org.name} at once. {group === null
+            ? "To come back, the person needs a new invitation."
+            : `The next sign-in makes the person a member again, unless they have left the group ${group}.`}
         </p>
       ),
     }))

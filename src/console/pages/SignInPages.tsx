@@ -247,7 +247,7 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
         ...(failed
           ? {
             error:
-              "The identity provider signed you in, but no account or invitation here has your verified e-mail address.",
+              "The identity provider signed you in, but no account or invitation here has your verified e-mail address, and none of your groups has a role here.",
           }
           : {}),
       })
@@ -425,6 +425,14 @@ const passwordRoutes = Effect.fnUntraced(function* (services: Services) {
   })
 })
 
+/** The actions of changes by groups in the audit log. */
+const groupActions = {
+  added: "member added by a group",
+  changed: "member changed by a group",
+  removed: "member removed by a group",
+  kept: "last admin kept without a group",
+} as const
+
 /** Signing in at an identity provider. */
 const openIdRoutes = Effect.fnUntraced(function* (services: Services) {
   const { cookie, enter, get, refusals } = services
@@ -453,10 +461,19 @@ const openIdRoutes = Effect.fnUntraced(function* (services: Services) {
         Effect.flatMap(({ next, ...identity }) =>
           Effect.gen(function* () {
             const entered = yield* services.signIn.withIdentity(identity, cookie.clientOf(request))
-            const { account, isNew, joined, passwordRemoved } = entered
+            const { account, groupChanges, groupsUnknown, isNew, joined, passwordRemoved } = entered
             if (isNew) yield* services.audit.recordEntry(account, "account created by OpenID Connect")
             if (passwordRemoved) yield* services.audit.recordEntry(account, "password of unproven origin removed")
             for (const org of joined) yield* services.audit.recordEntry(account, "invitation accepted", org)
+            for (const { group, kind, org, role } of groupChanges) {
+              yield* services.audit.recordEntry(account, groupActions[kind], org, { group, role })
+            }
+            if (groupsUnknown !== undefined) {
+              yield* Effect.logWarning(`Memberships by groups stay as they were: ${groupsUnknown}`)
+              yield* services.audit.recordEntry(account, "groups of a person unknown", undefined, {
+                reason: groupsUnknown,
+              })
+            }
             return yield* enter(request, entered, {
               to: ownPath(next),
               done: passwordRemoved ? "password-removed" : undefined,
