@@ -84,6 +84,13 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
       await blocks(page).locator("details.of-divider").getByRole("button", { name: "Remove" }).click()
       assert.notInclude(await body(page), "<mj-divider />")
 
+      // A text of the footer, dragged above the button.
+      const dragged = await body(page)
+      await row(page, "You get this e-mail").dragTo(row(page, "See what is new"), { targetPosition: { x: 40, y: 2 } })
+      assert.isBelow((await body(page)).indexOf("You get this"), (await body(page)).indexOf("See what is new"))
+      await page.keyboard.press("ControlOrMeta+z")
+      assert.strictEqual(await body(page), dragged)
+
       // The code, and the blocks again.
       await page.getByRole("button", { name: "Code", exact: true }).and(page.locator(":visible")).click()
       assert.isTrue(await page.getByLabel("Body", { exact: true }).isVisible())

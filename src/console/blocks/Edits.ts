@@ -73,6 +73,11 @@ const insertAfter = (source: string, block: Block, text: string): Edit => {
   }
 }
 
+const insertBefore = (source: string, block: Block, text: string): Edit => ({
+  changes: [{ from: block.from, to: block.from, insert: text + breakBefore(source, block.from) }],
+  at: block.from,
+})
+
 /** The range of a block with the line break before it. */
 const wholeOf = (source: string, { from, to }: Block): Omit<Change, "insert"> => ({
   from: from - breakBefore(source, from).length,
@@ -87,7 +92,7 @@ const swap = (source: string, first: Block, second: Block): ReadonlyArray<Change
 /** Takes a block out of its place and inserts it elsewhere. */
 const relocate = (source: string, block: Block, target: Edit): Edit => {
   const gone = { ...wholeOf(source, block), insert: "" }
-  const changes = [gone, ...target.changes].toSorted((a, b) => a.from - b.from)
+  const changes = [gone, ...target.changes].toSorted((a, b) => a.from - b.from || a.to - b.to)
   return { changes, at: target.at - (gone.from < target.changes[0]!.from ? gone.to - gone.from : 0) }
 }
 
@@ -119,8 +124,26 @@ export const move = (outline: Outline, at: number, by: -1 | 1): Edit | undefined
   }
   if (parents.length === 1 || parent.kind === "section") return undefined
   if (by === 1) return relocate(source, block, insertAfter(source, parent, text))
-  const insert = text + breakBefore(source, parent.from)
-  return relocate(source, block, { changes: [{ from: parent.from, to: parent.from, insert }], at: parent.from })
+  return relocate(source, block, insertBefore(source, parent, text))
+}
+
+/** The container that decides which blocks may be at a place. */
+const ownerOf = ({ parents }: Place): Block => parents.findLast(({ kind }) => kind !== "liquid")!
+
+/**
+ * Moves the block at an offset before or behind the block at `to`. Elements move between columns, and sections between
+ * groups. Undefined for a place that cannot contain the block.
+ */
+export const moveTo = (outline: Outline, at: number, to: number, isBefore: boolean): Edit | undefined => {
+  const [place, target] = [placeOf(outline, at), placeOf(outline, to)]
+  if (place === undefined || target === undefined) return undefined
+  const { block } = place
+  const [from, into] = [ownerOf(place), ownerOf(target)]
+  const isAllowed = from === into || (from.kind === into.kind && from.kind !== "section")
+  if (!isAllowed || target.block === block || target.parents.includes(block)) return undefined
+  const text = outline.source.slice(block.from, block.to)
+  const insert = isBefore ? insertBefore : insertAfter
+  return relocate(outline.source, block, insert(outline.source, target.block, text))
 }
 
 /** Inserts a copy of the block at an offset behind it. */

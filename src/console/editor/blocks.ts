@@ -9,6 +9,7 @@ import {
   type Edit,
   elementKinds,
   move,
+  moveTo,
   remove,
   sectionKinds,
   setAttribute,
@@ -17,7 +18,7 @@ import {
 import { type BlockField, fieldsOf, hexOf, pixelsOf, shownValue, titleOf } from "../blocks/Forms.ts"
 import { type Block, blockAt, type Outline, outlineOf } from "../blocks/Outline.ts"
 import { attributeOf, plainOf, richOf, sourceOf } from "../blocks/RichText.ts"
-import { all, make } from "../browser/dom.ts"
+import { all, around, make } from "../browser/dom.ts"
 import { openImages } from "../browser/insertImage.ts"
 import { richField } from "./richField.ts"
 
@@ -65,7 +66,42 @@ class Blocks {
       event.preventDefault()
       this.#history(event.inputType === "historyUndo")
     })
+    this.#takeDrops()
     this.changed()
+  }
+
+  /** Moves a row that is dragged onto another one: before it in its upper half, otherwise behind it. */
+  #takeDrops(): void {
+    let dragged: number | undefined
+    const startOf = (row: HTMLElement | null) =>
+      this.#outline && row ? blockAt(this.#outline, pathIn(row.dataset))?.from : undefined
+    const rowOf = ({ target }: DragEvent) => around(target, "details.block")
+    const mark = (row?: HTMLElement, side = "") => {
+      for (const one of all(this.panel, "[data-drop]")) delete one.dataset["drop"]
+      if (row !== undefined) row.dataset["drop"] = side
+    }
+    this.panel.addEventListener("dragstart", (event) => {
+      dragged = startOf(rowOf(event))
+      event.dataTransfer?.setData("text/plain", "")
+    })
+    for (const type of ["dragover", "drop"] as const) {
+      this.panel.addEventListener(type, (event) => {
+        const row = rowOf(event)
+        const to = startOf(row)
+        if (row === null || to === undefined || dragged === undefined) return mark()
+        const { height, top } = row.getBoundingClientRect()
+        const isBefore = event.clientY < top + height / 2
+        const edit = this.#outline && moveTo(this.#outline, dragged, to, isBefore)
+        if (edit === undefined) return mark()
+        event.preventDefault()
+        mark(row, isBefore ? "before" : "after")
+        if (type === "drop") this.#act(edit, "")
+      })
+    }
+    this.panel.addEventListener("dragend", () => {
+      dragged = undefined
+      mark()
+    })
   }
 
   get isReadable(): boolean {
@@ -189,7 +225,7 @@ class Blocks {
     const row = make(
       "details",
       { class: `block of-${block.kind}`, name: this.#list, "data-path": path.join(".") },
-      make("summary", {}, ...words),
+      make("summary", { draggable: "true" }, ...words),
     )
     row.addEventListener("toggle", () => this.#fill(row))
     return row
@@ -309,7 +345,7 @@ class Blocks {
       return make("label", {}, label, control)
     }
     if (type === "align") {
-      const options = [["", "as before"], ["left", "left"], ["center", "center"], ["right", "right"]] as const
+      const options = [["", "default"], ["left", "left"], ["center", "center"], ["right", "right"]] as const
       const select = make(
         "select",
         {},
@@ -352,7 +388,7 @@ const pathIn = ({ path = "" }: DOMStringMap): Path => path === "" ? [] : path.sp
 
 /** Puts the blocks above the code editor, and a switch between both. */
 export const mountBlocks = (place: BlocksPlace): { readonly offer: (isMjml: boolean) => void } => {
-  const { label, view } = place
+  const { area, label, view } = place
   const blocks = new Blocks(place)
   const button = (word: string) => make("button", { type: "button" }, word)
   const [visual, code] = [button("Blocks"), button("Code")]
@@ -362,6 +398,9 @@ export const mountBlocks = (place: BlocksPlace): { readonly offer: (isMjml: bool
     code.ariaPressed = String(!isVisual)
     blocks.panel.hidden = !isVisual
     view.dom.hidden = isVisual
+    // The images of this link come to the cursor of the code.
+    const insertion = area.closest("fieldset")?.querySelector("a[data-insert-image]")?.parentElement
+    if (insertion) insertion.hidden = isVisual
     if (isVisual) blocks.changed()
     else view.requestMeasure()
   }

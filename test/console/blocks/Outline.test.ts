@@ -9,6 +9,7 @@ import {
   type Edit,
   elementKinds,
   move,
+  moveTo,
   remove,
   sectionKinds,
   setAttribute,
@@ -230,6 +231,34 @@ describe("edits of blocks", () => {
       edited(first, move(first, text.from, 1)),
       "<mj-column></mj-column><mj-column><mj-text>a</mj-text></mj-column>",
     )
+  })
+
+  it("move a block to any place of its kind, by dragging", () => {
+    for (const name of ["announcement", "wrapper and hero", "comments and Windows lines", "branches"]) {
+      const outline = message(name)
+      const { source } = outline
+      const blocks = all(outline).filter(({ kind }) => kind !== "branch")
+      for (const block of blocks) {
+        for (const target of blocks) {
+          for (const isBefore of [true, false]) {
+            const edit = moveTo(outline, block.from, target.from, isBefore)
+            if (edit === undefined) continue
+            const after = outlined(edited(outline, edit))
+            const own = source.slice(block.from, block.to)
+            assert.strictEqual(after.source.slice(edit.at, edit.at + own.length), own, name)
+            assert.strictEqual(all(after).length, all(outline).length, name)
+          }
+        }
+      }
+    }
+    const outline = message("offer")
+    const find = (kind: string, index = 0) => all(outline).filter((one) => one.kind === kind)[index]!.from
+    assert.isDefined(moveTo(outline, find("button"), find("text"), true))
+    assert.isDefined(moveTo(outline, outline.body.children[0]!.from, find("section", 3), true))
+    assert.isUndefined(moveTo(outline, find("button"), outline.body.children[0]!.from, true))
+    assert.isUndefined(moveTo(outline, find("section"), find("button"), true))
+    assert.isUndefined(moveTo(outline, find("column"), find("column", 3), true), "columns stay in their section")
+    assert.isUndefined(moveTo(outline, find("liquid"), find("section", 3), true), "not into itself")
   })
 
   it("add blocks with the indentation and the colors of their neighbors", () => {
