@@ -79,6 +79,17 @@ CREATE TABLE attribution_links (
   PRIMARY KEY (org_slug, source, message_key)
 );
 
+CREATE TABLE audit_chains (
+  org_slug text NOT NULL,
+  log text NOT NULL,
+  seq bigint NOT NULL,
+  hash text NOT NULL,
+  anchor_seq bigint NOT NULL,
+  anchor_hash text NOT NULL,
+  first_at timestamp with time zone,
+  PRIMARY KEY (org_slug, log)
+);
+
 CREATE TABLE audit_entries (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   org_slug text,
@@ -91,15 +102,20 @@ CREATE TABLE audit_entries (
   changes json,
   address text,
   refusal text,
+  seq bigint,
+  hash text,
   PRIMARY KEY (id)
 );
+CREATE UNIQUE INDEX audit_entries_changes_chain_idx ON public.audit_entries USING btree (org_slug, seq) WHERE (refusal IS NULL);
 CREATE INDEX audit_entries_of_installation_idx ON public.audit_entries USING btree (id DESC) WHERE ((org_slug IS NULL) OR (action = 'organization created'::text));
 CREATE INDEX audit_entries_org_slug_action_idx ON public.audit_entries USING btree (org_slug, action, id DESC);
 CREATE INDEX audit_entries_org_slug_actor_idx ON public.audit_entries USING btree (org_slug, actor, id DESC);
 CREATE INDEX audit_entries_org_slug_at_idx ON public.audit_entries USING btree (org_slug, at);
 CREATE INDEX audit_entries_org_slug_id_idx ON public.audit_entries USING btree (org_slug, id DESC);
 CREATE INDEX audit_entries_org_slug_subject_idx ON public.audit_entries USING btree (org_slug, split_part(subject, ' / '::text, 1), id DESC);
+CREATE UNIQUE INDEX audit_entries_refusals_chain_idx ON public.audit_entries USING btree (org_slug, seq) WHERE (refusal IS NOT NULL);
 CREATE INDEX audit_entries_refusals_idx ON public.audit_entries USING btree (at) WHERE (refusal IS NOT NULL);
+CREATE INDEX audit_entries_unsealed_idx ON public.audit_entries USING btree (id) WHERE (seq IS NULL);
 
 CREATE TABLE backups (
   is_last boolean NOT NULL,

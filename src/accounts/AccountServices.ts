@@ -1,6 +1,7 @@
 import { Layer } from "effect"
 import { Accounts } from "./Accounts.ts"
 import { Audit } from "./Audit.ts"
+import { AuditChain } from "./AuditChain.ts"
 import { Devices } from "./Devices.ts"
 import { Expired } from "./Expired.ts"
 import { ForgottenPasswords } from "./ForgottenPasswords.ts"
@@ -28,6 +29,7 @@ export const layer = Layer.mergeAll(OwnPasskeys.layer, OwnSecondFactor.layer, Fo
   Layer.provideMerge(Layer.mergeAll(
     Accounts.layer,
     Audit.layer,
+    AuditChain.layer,
     Expired.layer,
     GroupRoles.layer,
     Invitations.layer,

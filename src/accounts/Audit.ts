@@ -9,6 +9,7 @@ import { recordset } from "../store/Recordset.ts"
 import { Store } from "../store/Store.ts"
 import { type Actor, nameOf } from "./Actor.ts"
 import type { Rule } from "./Access.ts"
+import { seal } from "./AuditChain.ts"
 import { actionOf as refusalOf, signedInAction } from "./SecurityTally.ts"
 
 /** An entry of the audit log. */
@@ -356,12 +357,14 @@ export class Audit extends Context.Service<Audit, {
           details: clean(JSON.stringify(details)),
           changes: changes === null ? null : clean(JSON.stringify(changes)),
         }))
-        yield* sql`
+        const slug = org === undefined ? undefined : storable(org)
+        const stored = sql`
           INSERT INTO audit_entries (org_slug, at, actor, actor_id, action, subject, details, changes, address)
-          SELECT ${org === undefined ? null : storable(org)}::text, ${now}::timestamptz, ${actor}::text,
+          SELECT ${slug ?? null}::text, ${now}::timestamptz, ${actor}::text,
             ${accountId ?? null}::text, r.action, r.subject, r.details::json,
             r.changes::json, ${address?.slice(0, 100) ?? null}::text
-          FROM ${recordset(rows, { action: "text", subject: "text", details: "text", changes: "text" })}`.pipe(
+          FROM ${recordset(rows, { action: "text", subject: "text", details: "text", changes: "text" })}`
+        yield* sql.withTransaction(Effect.andThen(stored, seal(sql, { org: slug, log: "changes" }))).pipe(
           Effect.catch((error) =>
             Effect.logError(`The entry "${entries[0]!.action}" could not be written to the audit log`, error.message)
           ),

@@ -1,5 +1,6 @@
 import { Context, DateTime, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { expire } from "./AuditChain.ts"
 import { absoluteMillis, idleMillis } from "./Sessions.ts"
 import { windowMillis } from "./SignInLimits.ts"
 
@@ -29,7 +30,7 @@ export class Expired extends Context.Service<Expired, {
         yield* sql`
           DELETE FROM invitations i WHERE i.expires_at <= ${ago(invitationMillis)}
             OR i.accepted_at <= ${ago(invitationMillis)}`
-        yield* sql`DELETE FROM audit_entries e WHERE e.refusal IS NOT NULL AND e.at <= ${ago(refusalMillis)}`
+        yield* expire(sql, "refusals", ago(refusalMillis))
       }).pipe(
         Effect.catch((error) => Effect.logDebug("Expired records were not removed", error.message)),
         Effect.withSpan("Expired.remove"),

@@ -126,8 +126,14 @@ export class SecurityLog extends Context.Service<SecurityLog, {
             ${[...addresses][0]?.slice(0, 100) ?? null}, ${reason ?? null})
           RETURNING e.id::float8 AS id`
 
+      // A late count becomes an entry of its own if its row is sealed.
       const update = (entry: Tallied) =>
-        sql`UPDATE audit_entries e SET details = ${detailsOf(entry)}::text::json WHERE e.id = ${entry.rowId!}`
+        Effect.flatMap(
+          sql<{ id: number }>`
+            UPDATE audit_entries e SET details = ${detailsOf(entry)}::text::json
+            WHERE e.id = ${entry.rowId!} AND e.seq IS NULL RETURNING e.id::float8 AS id`,
+          (rows) => rows.length > 0 ? Effect.succeed(rows) : insert(entry),
+        )
 
       const write = Effect.gen(function* () {
         tally.forgetBefore(clock.currentTimeMillisUnsafe() - keptMillis)
@@ -136,7 +142,7 @@ export class SecurityLog extends Context.Service<SecurityLog, {
         if (changed.length === 0) return
         const rows = yield* sql.withTransaction(Effect.forEach(
           changed,
-          (entry) => entry.rowId === undefined ? insert(entry) : Effect.as(update(entry), [{ id: entry.rowId }]),
+          (entry) => entry.rowId === undefined ? insert(entry) : update(entry),
         )).pipe(Effect.onError(() => Effect.sync(() => tally.restore(changed))))
         for (const [index, entry] of changed.entries()) entry.rowId = rows[index]![0]!.id
         tally.forgetWritten(clock.currentTimeMillisUnsafe())

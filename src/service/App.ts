@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { AuditChain } from "../accounts/AuditChain.ts"
 import { Expired } from "../accounts/Expired.ts"
 import * as AccountServices from "../accounts/AccountServices.ts"
 import { ChangeHistory } from "../accounts/ChangeHistory.ts"
@@ -371,6 +372,7 @@ export const layerJobs = Layer.mergeAll(
   Sweep.layer,
   ServerWatch.layer,
   ReadReplica.layerFirstRead,
+  AuditChain.layerRunning,
   Expired.layerRunning,
   Dispatcher.layer,
   DeliveryRates.layerRunning,

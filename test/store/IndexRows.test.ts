@@ -115,6 +115,8 @@ const bounds: Readonly<Record<string, number>> = {
   "cluster_nodes.address": 300,
   "cluster_shards.shard_id": 100,
   "upkeep_runs.job": 100,
+  // `changes` or `refusals`.
+  "audit_chains.log": 10,
   // A template and a variant as JSON, whose escapes take two bytes for a character of one.
   "alerts.subject": 2 * id + 7,
   "alerts.type": 20,

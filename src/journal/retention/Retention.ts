@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { expire } from "../../accounts/AuditChain.ts"
 import { organizationRows } from "../../organizations/OrganizationRows.ts"
 import { dayMillis } from "../../bandit/Window.ts"
 import { innermost } from "../../store/innermost.ts"
@@ -35,7 +36,7 @@ const webhookDays = 30
 /** Retention of the list of late rows for exports. An export that pauses for longer begins again. Unit: days. */
 const lateRowDays = 31
 
-/** Retention of the audit log. Unit: days. */
+/** Retention of the audit log, without refused requests (`accounts/Expired.ts`). Unit: days. */
 const auditDays = 730
 
 /** Time after a decision's retention until its caller's tracking id is deleted. Unit: days. */
@@ -97,7 +98,6 @@ const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
   ["outgoing_webhooks", `t.created_at < ${retained(`${webhookDays}`)}`],
   ["bulk_actions", `t.finished_at < ${retained(`${deliveryDays}`)}`],
   ["soft_bounces", `t.last_at < ${retained(`${softBounceDays}`)}`],
-  ["audit_entries", `t.at < ${retained(`${auditDays}`)}`],
 ]
 
 /** Shortest and longest retention of a table among all organizations. Unit: days. */
@@ -262,6 +262,7 @@ export class Retention extends Context.Service<Retention, {
           yield* attempt(one.table, removal)
         }
         for (const [table, expired] of swept) yield* attempt(table, sweep(sql, table, expired))
+        yield* attempt("audit_entries", expire(sql, "changes", new Date(now - auditDays * dayMillis)))
         return { partitions, rows, failed }
       }).pipe(Effect.withSpan("Retention.remove"))
 
