@@ -1,7 +1,8 @@
 import type { AuditEntry } from "../accounts/Audit.ts"
 import { commandGroup, steps } from "./ApiCommand.ts"
+import { exportCommand, installationFlag, verifyCommand } from "./AuditChainCommands.ts"
 import { changesText } from "./ChangesText.ts"
-import { given, optionalWhole, text, toggle } from "./Flags.ts"
+import { given, optionalWhole, text } from "./Flags.ts"
 import { organization } from "./Root.ts"
 import { changesFlag } from "./TemplateIndexCommands.ts"
 
@@ -11,10 +12,7 @@ const atOnce = 200
 /** `parlance audit …` */
 export const auditCommand = commandGroup("audit", "The audit log", {
   list: steps("List changes and their authors, newest first", {
-    installation: toggle(
-      "installation",
-      "Show entries outside any organization: accounts, sessions and created organizations",
-    ),
+    installation: installationFlag,
     changes: changesFlag,
     actor: text(
       "actor",
@@ -43,4 +41,6 @@ export const auditCommand = commandGroup("audit", "The audit log", {
     } while (cursor !== undefined && entries.length < limit)
     return entries.slice(0, limit)
   }).text((entries, { changes }) => entries.length === 0 ? "No matching entries" : changesText(entries, changes)),
+  verify: verifyCommand,
+  export: exportCommand,
 })

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Account, AccountInput, Email, Invitation, Member, Role, SessionInfo } from "../../accounts/Account.ts"
 import { AddressedEntry } from "../../accounts/Audit.ts"
+import { auditLogs, ChainEnds } from "../../accounts/AuditChain.ts"
 import { DisplayName } from "../../domain/Ids.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
@@ -77,6 +78,31 @@ export const auditQuery = {
   ...Cursors.cursor("audit", "before", Parameters.numericPosition()),
   limit: Parameters.limit(200, 50),
 }
+/** Parameters of a download of an audit log. */
+export const auditExportQuery = {
+  log: Parameters.described(
+    "`changes`, with sign-ins, or `refusals`, the refused requests. Default `changes`",
+    Parameters.oneOf(auditLogs),
+  ),
+  format: Parameters.described(
+    "`ndjson`, whose lines can be verified, or `csv`. Default `ndjson`",
+    Parameters.oneOf(["ndjson", "csv"]),
+  ),
+  after: Parameters.described(
+    "Only entries after this number of the chain",
+    Parameters.numericPosition("must be the `seq` of an entry"),
+  ),
+  limit: Parameters.described(
+    "Maximum number of entries. Default: all",
+    Parameters.numericPosition("must be a whole number from 1", 1),
+  ),
+}
+const AuditChains = Schema.Struct({ changes: ChainEnds, refusals: ChainEnds }).annotate({ identifier: "AuditChains" })
+const Ndjson = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/x-ndjson" }))
+const exportText =
+  "Entries in the order of their chain, oldest first. `hash` is the SHA-256 of a line without its last " +
+  'member, `,"hash":"…"`, and `previous` is the hash of the line before it. Sign-ins and refusals appear up to three ' +
+  "minutes late, because they are counted by the minute."
 const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), ...Cursors.following(Schema.Int) })
 
 /** Endpoints of accounts, members, sessions and the audit log. */
@@ -100,6 +126,10 @@ export class AccountsGroup extends managementGroup(
     revokeInvitation: writes("admin", "invitation withdrawn", "admin"),
     listInstallationAudit: reads("administrator"),
     listAudit: reads("admin", "admin"),
+    getInstallationAuditChains: reads("administrator"),
+    getAuditChains: reads("admin", "admin"),
+    exportInstallationAudit: reads("administrator"),
+    exportAudit: reads("admin", "admin"),
   },
   HttpApiEndpoint.get("listAccounts", "/accounts", {
     success: Schema.Struct({ accounts: Schema.Array(Account) }),
@@ -213,5 +243,35 @@ export class AccountsGroup extends managementGroup(
     OpenApi.Description,
     "Changes with their authors, and refused API keys (counted per minute), newest first. Filters are combined. `next` " +
       "is the value of `before` for the next page.",
+  ),
+  HttpApiEndpoint.get("getInstallationAuditChains", "/audit/chains", { success: AuditChains }).annotate(
+    OpenApi.Summary,
+    "The ends of the audit log's chains, of the installation",
+  ),
+  HttpApiEndpoint.get("getAuditChains", "/organizations/:org/audit/chains", {
+    params: path,
+    success: AuditChains,
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "The ends of the audit log's chains").annotate(
+    OpenApi.Description,
+    "Each entry has a hash over its content and the hash of the entry before it. `parlance audit verify` finds the first " +
+      "entry that was removed or changed.",
+  ),
+  HttpApiEndpoint.get("exportInstallationAudit", "/audit/export", {
+    query: auditExportQuery,
+    success: Ndjson,
+    error: Problems.InvalidRequest,
+  }).annotate(OpenApi.Summary, "The audit log of the installation as NDJSON or CSV").annotate(
+    OpenApi.Description,
+    exportText,
+  ),
+  HttpApiEndpoint.get("exportAudit", "/organizations/:org/audit/export", {
+    params: path,
+    query: auditExportQuery,
+    success: Ndjson,
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The audit log of an organization as NDJSON or CSV").annotate(
+    OpenApi.Description,
+    exportText,
   ),
 ) {}

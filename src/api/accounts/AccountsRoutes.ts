@@ -3,6 +3,7 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { type Actor, nameOf, roleIn } from "../../accounts/Actor.ts"
 import { Audit, type AuditScope, installation } from "../../accounts/Audit.ts"
+import { AuditChain } from "../../accounts/AuditChain.ts"
 import { recordedActions } from "../AccessTable.ts"
 import { invitationPath, Invitations } from "../../accounts/Invitations.ts"
 import { Memberships } from "../../accounts/Memberships.ts"
@@ -17,6 +18,7 @@ import { pageOf } from "../http/Paging.ts"
 import type { ReadParameter } from "../http/Parameters.ts"
 import { readQuery } from "../http/Requests.ts"
 import { auditQuery, type SessionState } from "./AccountsApi.ts"
+import { auditDownload } from "./AuditExport.ts"
 import { ownSession } from "./ownSession.ts"
 
 /**
@@ -48,6 +50,7 @@ export const layer = managed(
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const audit = yield* Audit
+    const chain = yield* AuditChain
     const invitations = yield* Invitations
     const links = yield* OneTimeLinks
     const mail = yield* MailQueue
@@ -71,6 +74,9 @@ export const layer = managed(
       const { next, page } = yield* pageOf(limit, (limit) => audit.list(scope, { ...filter, cursor, limit }))
       return { entries: page, next }
     })
+
+    const chainsOf = (org: string | undefined) =>
+      Effect.all({ changes: chain.ends({ org, log: "changes" }), refusals: chain.ends({ org, log: "refusals" }) })
 
     return {
       listAccounts: () => Effect.map(accounts.list, (all) => ({ accounts: all })),
@@ -118,6 +124,13 @@ export const layer = managed(
       listInstallationAudit: { inSteps: ({ request }) => auditPage(request, installation) },
       listAudit: {
         inSteps: ({ org, request }) => Effect.flatMap(org, (slug) => auditPage(request, slug)),
+      },
+      getInstallationAuditChains: () => chainsOf(undefined),
+      getAuditChains: { inSteps: ({ org }) => Effect.flatMap(org, chainsOf) },
+      exportInstallationAudit: ({ query }) => Effect.succeed(auditDownload(chain, undefined, query)),
+      exportAudit: {
+        inSteps: ({ org, query }) =>
+          Effect.map(Effect.all([org, query]), ([slug, selection]) => auditDownload(chain, slug, selection)),
       },
     }
   }),

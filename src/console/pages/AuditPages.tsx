@@ -8,6 +8,8 @@ import {
   countedEntries,
   installation,
 } from "../../accounts/Audit.ts"
+import { AuditChain, auditLogs, type ChainEnds } from "../../accounts/AuditChain.ts"
+import { auditDownload } from "../../api/accounts/AuditExport.ts"
 import { isStorable } from "../../domain/Attributes.ts"
 import { inField, instantOf } from "../FieldTime.ts"
 import { count } from "../Format.ts"
@@ -141,6 +143,24 @@ const Filter = ({ actors, all, at, filter, zone }: {
   </form>
 )
 
+/** The head of the chain, to be kept elsewhere, and downloads. */
+const Chain = ({ ends, path }: { readonly ends: ChainEnds; readonly path: string }) => (
+  <Card title="Proof">
+    <p class="small muted">
+      Each entry contains the hash of the entry before it, so that a removed or changed entry shows. Keep the latest
+      hash elsewhere, and compare it with <code>parlance audit verify --head</code>.
+    </p>
+    <p>
+      <code>{ends.head.seq}:{ends.head.hash}</code>
+    </p>
+    <p class="buttons">
+      <a class="button" href={`${path}/export?format=csv`} download>Download as CSV</a>
+      <a class="button" href={`${path}/export`} download>Download as NDJSON</a>
+      <a class="button" href={`${path}/export?log=refusals`} download>Download refused requests</a>
+    </p>
+  </Card>
+)
+
 const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
   const { query } = visit
   const { back, lead, path, scope, subjectOf, title, zone } = log
@@ -152,6 +172,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
   const { next, page: entries } = yield* pageOf(pageSize, (limit) => audit.list(scope, { ...filter, cursor, limit }))
   const total = yield* audit.count(scope, filter)
   const accounts = yield* (yield* Accounts).list
+  const ends = yield* (yield* AuditChain).ends({ org: orgOf(scope), log: "changes" })
   const filtered = new URLSearchParams(
     Object.entries(filter).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]]
@@ -201,8 +222,18 @@ const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
         next={next}
       />
     </Card>,
+    ends.head.seq > 0 && <Chain ends={ends} path={path} />,
   )
 })
+
+const orgOf = (scope: AuditScope) => scope === installation ? undefined : scope
+
+const download = ({ query }: Pick<Visit, "query">, org: string | undefined) =>
+  AuditChain.useSync((chain) => {
+    const log = auditLogs.find((name) => name === query.get("log"))
+    const format = query.get("format") === "csv" ? "csv" : "ndjson"
+    return auditDownload(chain, org, { format, log, after: undefined, limit: undefined })
+  })
 
 const one = Effect.fnUntraced(function* ({ params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
   const id = entryId(params["entry"])
@@ -216,7 +247,14 @@ const one = Effect.fnUntraced(function* ({ params }: Visit, { path, scope, subje
 })
 
 /** The audit log of an organization, and for administrators the audit log of the installation. */
-export const layer = pages(({ page }) => [
+export const layer = pages(({ page, route }) => [
+  route(
+    "GET",
+    "/console/o/:org/settings/audit/export",
+    "exportAudit",
+    (visit) => download(visit, visit.org.slug),
+  ),
+  route("GET", "/console/accounts/audit/export", "exportInstallationAudit", (visit) => download(visit, undefined)),
   page(
     "/console/o/:org/settings/audit",
     "listAudit",

@@ -98,5 +98,9 @@ export const accounts = async (stage: Stage) => {
   await call("DELETE", `${root}/accounts/${ann.id}/second-factor`)
   await call("GET", `${root}/audit`, { query: { limit: "50" } })
   await call("GET", `${org}/audit`, { query: { limit: "50" } })
+  for (const of of [root, org]) {
+    await call("GET", `${of}/audit/chains`)
+    await call("GET", `${of}/audit/export`, { query: { limit: "2" } })
+  }
   await call("DELETE", `${root}/accounts/${ben.id}`)
 }
