@@ -48,6 +48,7 @@ import { archivedQuery, TemplateIndexGroup } from "./templates/TemplateIndexApi.
 import { VariantsGroup } from "./templates/VariantsApi.ts"
 import { TrackingGroup } from "./tracking/TrackingApi.ts"
 import * as Cursors from "./http/Cursors.ts"
+import { TrackingKeysGroup } from "./tracking/TrackingKeysApi.ts"
 import * as Parameters from "./http/Parameters.ts"
 import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
 import { listOfSources } from "../domain/Source.ts"
@@ -369,6 +370,7 @@ class OperationsGroup extends HttpApiGroup.make("operations")
 /** Groups that `HttpApiBuilder` serves. The others have plain routes, which are faster. */
 const servedGroups = [
   OrganizationsGroup,
+  TrackingKeysGroup,
   KeysGroup,
   TemplatesGroup,
   VariantsGroup,

@@ -27,6 +27,28 @@ export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound"
   }
 }
 
+/** There is no key for links by that id. */
+export class TrackingKeyNotFound
+  extends Schema.TaggedError<TrackingKeyNotFound>()("TrackingKeyNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no tracking key ${JSON.stringify(this.id)}.`
+  }
+}
+
+/** The key for links signs new links, or is about to. */
+export class TrackingKeyInUse extends Schema.TaggedError<TrackingKeyInUse>()("TrackingKeyInUse", {
+  id: Schema.String,
+  state: Schema.String,
+}) {
+  override get message() {
+    return `The tracking key ${JSON.stringify(this.id)} is ${this.state}. ${
+      this.state === "waiting"
+        ? "It signs new links 5 minutes after it was made: try again then."
+        : "Create another one first, and wait until that one signs."
+    }`
+  }
+}
+
 /** There is no template by that id. */
 export class TemplateNotFound
   extends Schema.TaggedError<TemplateNotFound>()("TemplateNotFound", { id: Schema.String }) {

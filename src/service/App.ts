@@ -73,6 +73,7 @@ import { SenderChecks } from "../intake/SenderChecks.ts"
 import { PromptIntake } from "../intake/PromptIntake.ts"
 import { WebhookQuota } from "../intake/WebhookQuota.ts"
 import { WebhookSources } from "../intake/WebhookSources.ts"
+import * as TrackingKeysRoutes from "../api/tracking/TrackingKeysRoutes.ts"
 import * as AccountsRoutes from "../api/accounts/AccountsRoutes.ts"
 import { AdminRequired } from "../api/admission/AdminRequired.ts"
 import { ServedApi } from "../api/Api.ts"
@@ -420,6 +421,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     SuppressionsRoutes.layer,
     SandboxRoutes.layer,
     AccountsRoutes.layer,
+    TrackingKeysRoutes.layer,
     SecondFactorRoutes.layer,
     PasskeysRoutes.layer,
     GroupRolesRoutes.layer,

@@ -27,3 +27,27 @@ export const signingKey = (sql: SqlClient.SqlClient, name: string): Effect.Effec
     known === undefined ? Effect.map(readOrMake, (key) => known = key) : Effect.succeed(known)
   )
 }
+
+/** A key that replaces or replaced another. */
+export interface SigningKeyRow {
+  readonly name: string
+  readonly key: string
+  readonly createdAt: Date
+  /** Whether the key is at least as old as `settlingMinutes`. */
+  readonly isSettled: boolean
+}
+
+/** Returns the key of this name, and keys whose names continue it after a colon, newest first. */
+export const signingKeys = (sql: SqlClient.SqlClient, name: string, settlingMinutes: number) =>
+  sql<SigningKeyRow>`
+    SELECT s.name, s.key, s.created_at, s.created_at <= now() - ${settlingMinutes} * interval '1 minute' AS is_settled
+    FROM signing_keys s WHERE s.name = ${name} OR starts_with(s.name, ${`${name}:`}::text)
+    ORDER BY s.created_at DESC, s.name DESC`
+
+/** Creates a random key of this name, by the clock of the database. */
+export const addSigningKey = (sql: SqlClient.SqlClient, name: string) =>
+  sql`INSERT INTO signing_keys (name, key, created_at) VALUES (${name}, ${randomBytes(32).toString("hex")}, now())`
+
+/** Deletes the key of this name. */
+export const removeSigningKey = (sql: SqlClient.SqlClient, name: string) =>
+  sql`DELETE FROM signing_keys s WHERE s.name = ${name}`

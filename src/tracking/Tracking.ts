@@ -11,6 +11,7 @@ import type { Vars } from "../domain/Template.ts"
 import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
 import { targetOf, track, type Tracked } from "./Rewriting.ts"
 import { orgTag, readToken, type Token, type TokenKind, writeToken } from "./Token.ts"
+import type { HmacKey } from "../text/Hmac.ts"
 import { TrackingKey } from "./TrackingKey.ts"
 
 /** Settings of an organization for tracking and the unsubscribe page. */
@@ -118,7 +119,7 @@ export class Tracking extends Context.Service<Tracking, {
       }
 
       const forMessage = (org: OrgSlug, id: string) =>
-        Effect.map(key.get, (secret): MessageTracking => {
+        Effect.map(key.get, ({ signing: secret }): MessageTracking => {
           const base = baseOf(org)
           const token = (kind: TokenKind, link?: Token["link"]) => writeToken(secret, kind, { org, id, link })
           return {
@@ -146,21 +147,30 @@ export class Tracking extends Context.Service<Tracking, {
         })
 
       const unsubscribeUrls = (org: OrgSlug) =>
-        Effect.map(key.get, (secret) => {
+        Effect.map(key.get, ({ signing: secret }) => {
           const base = baseOf(org)
           return (id: string) => `${base}/u/${writeToken(secret, "unsubscribe", { org, id, link: undefined })}`
         })
 
-      const open = (kind: TokenKind, text: string) =>
-        Effect.map(key.get, (secret) => readToken(secret, kind, text, orgsOf))
+      /** Returns the first value that one of the keys accepts. */
+      const firstWith = <A>(read: (secret: HmacKey) => A | undefined) =>
+        Effect.map(key.get, ({ accepted }) => {
+          for (const secret of accepted) {
+            const found = read(secret)
+            if (found !== undefined) return found
+          }
+          return undefined
+        })
+
+      const open = (kind: TokenKind, text: string) => firstWith((secret) => readToken(secret, kind, text, orgsOf))
 
       const returnPaths = (org: OrgSlug) =>
-        Effect.map(key.get, (secret) => (id: string) => writeMailbox(secret, { org, delivery: id }))
+        Effect.map(key.get, ({ signing }) => (id: string) => writeMailbox(signing, { org, delivery: id }))
 
       const complaintMailbox = (org: OrgSlug) =>
-        Effect.map(key.get, (secret) => writeMailbox(secret, { org, delivery: undefined }))
+        Effect.map(key.get, ({ signing }) => writeMailbox(signing, { org, delivery: undefined }))
 
-      const openMailbox = (localPart: string) => Effect.map(key.get, (secret) => readMailbox(secret, localPart, orgsOf))
+      const openMailbox = (localPart: string) => firstWith((secret) => readMailbox(secret, localPart, orgsOf))
 
       return Tracking.of({
         baseOf,
@@ -173,5 +183,5 @@ export class Tracking extends Context.Service<Tracking, {
         organization: (org) => organizations.get(org),
       })
     }),
-  ).pipe(Layer.provide(TrackingKey.layer))
+  ).pipe(Layer.provideMerge(TrackingKey.layer))
 }

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { onServer } from "./onServer.ts"
 import { startDns } from "./dnsServer.ts"
 import { certificate } from "./platformServers/Certificate.ts"
 import { startSmtp } from "./platformServers/SmtpReceiver.ts"
@@ -15,7 +16,8 @@ export const mailWorld = Effect.gen(function* () {
     Effect.promise(() => startDns()),
     (server) => Effect.promise(server.close),
   )
-  const service = yield* startInProcess(temporaryEnvironment, {
+  const environment = yield* temporaryEnvironment
+  const service = yield* startInProcess(Effect.succeed(environment), {
     SECRET_KEY: "5e".repeat(32),
     OUTBOUND_ALLOW: "127.0.0.1/32",
     DNS_SERVERS: dns.address,
@@ -26,5 +28,7 @@ export const mailWorld = Effect.gen(function* () {
     platform: "smtp",
     settings: { host: "localhost", port: mail.port, ca: certificate, from: `news@${domain}` },
   })
-  return { service, mail, dns, connection }
+  /** Runs a statement on the database of the service. */
+  const run = (statement: string) => onServer(environment["DATABASE_URL"]!, statement)
+  return { service, mail, dns, connection, run }
 })

@@ -61,6 +61,8 @@ const problems = [
   [Errors.SnippetChanged, Problems.VersionConflict],
   [Errors.ImageNotFound, Problems.ImageNotFound],
   [Errors.ImageInUse, Problems.Conflict],
+  [Errors.TrackingKeyInUse, Problems.Conflict],
+  [Errors.TrackingKeyNotFound, Problems.TrackingKeyNotFound],
   [Errors.CommentNotFound, Problems.CommentNotFound],
   [Errors.ShareNotFound, Problems.ShareNotFound],
   [Errors.ReportNotFound, Problems.ReportNotFound],

@@ -89,6 +89,17 @@ export class PasskeyNotFound extends HttpApiError.Problem<PasskeyNotFound>()(
   declare("passkey-not-found", 404, "There is no such passkey", "It was removed, or belongs to another account."),
 ) {}
 
+/** 404: the installation has no such key for links. */
+export class TrackingKeyNotFound extends HttpApiError.Problem<TrackingKeyNotFound>()(
+  "TrackingKeyNotFound",
+  declare(
+    "tracking-key-not-found",
+    404,
+    "There is no such tracking key",
+    "`parlance tracking-key list` lists the keys that sign links in messages.",
+  ),
+) {}
+
 /** 404: the organization has no such webhook source. */
 export class SourceNotFound extends HttpApiError.Problem<SourceNotFound>()(
   "SourceNotFound",

@@ -98,9 +98,14 @@ export const accounts = async (stage: Stage) => {
   await call("DELETE", `${root}/accounts/${ann.id}/second-factor`)
   await call("GET", `${root}/audit`, { query: { limit: "50" } })
   await call("GET", `${org}/audit`, { query: { limit: "50" } })
-  for (const of of [root, org]) {
-    await call("GET", `${of}/audit/chains`)
-    await call("GET", `${of}/audit/export`, { query: { limit: "2" } })
+  await call("POST", `${root}/tracking-keys`)
+  await call("GET", `${root}/tracking-keys`)
+  // The key would sign five minutes later.
+  await stage.world.run("UPDATE signing_keys SET created_at = created_at - interval '5 minutes'")
+  await call("DELETE", `${root}/tracking-keys/first`)
+  for (const log of [root, org]) {
+    await call("GET", `${log}/audit/chains`)
+    await call("GET", `${log}/audit/export`, { query: { limit: "2" } })
   }
   await call("DELETE", `${root}/accounts/${ben.id}`)
 }
