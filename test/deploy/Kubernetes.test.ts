@@ -1,6 +1,7 @@
 import { Ajv } from "ajv"
 import { assert, describe, it } from "vitest"
 import { readdirSync } from "node:fs"
+import { parse } from "yaml"
 import { describeApi } from "../../src/api/operations/OperationsRoutes.ts"
 import {
   chart,
@@ -159,6 +160,12 @@ it("the kustomization lists all files of its folder", () => {
 describe("the chart", () => {
   const validate = new Ajv({ allErrors: true }).compile(JSON.parse(textOf("deploy/helm/parlance/values.schema.json")))
 
+  /** Objects of the chart by kind, and the second Service. */
+  const rendered = (values: Manifest) => {
+    const bounces = chartFiles(values).get("bounces.yaml")!
+    return { bounces: parse(bounces), objects: chart(values).objects }
+  }
+
   /** Places of the values that the schema refuses. */
   const refused = (values: Manifest) => {
     validate(chartValues(values))
@@ -244,6 +251,107 @@ describe("the chart", () => {
     assert.notProperty(ingress.spec, "tls")
     assert.strictEqual(ingress.spec.rules[0].host, "words.example.com")
     assert.include(chartFiles(values).get("NOTES.txt"), '"mine"')
+  })
+
+  it("receives bounces at a port of its own", () => {
+    const values = { bounces: { enabled: true, port: 2526, service: { annotations: { a: "b" } } } }
+    assert.deepStrictEqual(refused(values), [])
+    const { bounces, objects } = rendered(values)
+    assert.deepStrictEqual(bounces.spec, {
+      type: "LoadBalancer",
+      externalTrafficPolicy: "Local",
+      selector: objects.get("Service").spec.selector,
+      ports: [{ name: "smtp", port: 25, targetPort: "smtp" }],
+    })
+    assert.deepStrictEqual(bounces.metadata.annotations, { a: "b" })
+    assert.strictEqual(objects.get("ConfigMap").data.BOUNCE_LISTEN, "0.0.0.0:2526")
+    const { ports } = objects.get("Deployment").spec.template.spec.containers[0]
+    assert.deepStrictEqual(ports, [{ name: "http", containerPort: 8080 }, { name: "smtp", containerPort: 2526 }])
+    const inside = rendered({ bounces: { enabled: true, service: { type: "ClusterIP" } } }).bounces
+    assert.notProperty(inside.spec, "externalTrafficPolicy")
+  })
+
+  it("adds environment, files, placement and a service account", () => {
+    const values = {
+      env: [{ name: "MAIL_URL", valueFrom: { secretKeyRef: { name: "mail", key: "url" } } }],
+      envFrom: [{ secretRef: { name: "more" } }],
+      extraVolumes: [{ name: "ca", secret: { secretName: "ca" } }],
+      extraVolumeMounts: [{ name: "ca", mountPath: "/run/secrets/ca", readOnly: true }],
+      affinity: { nodeAffinity: {} },
+      topologySpreadConstraints: [{ maxSkew: 2 }],
+      podLabels: { team: "words" },
+      serviceAccount: { create: true, annotations: { role: "arn" } },
+    }
+    assert.deepStrictEqual(refused(values), [])
+    const { objects } = chart(values, "words")
+    const { metadata, spec } = objects.get("Deployment").spec.template
+    const [container] = spec.containers
+    assert.deepStrictEqual(container.env, values.env)
+    assert.deepStrictEqual(container.envFrom.slice(2), values.envFrom)
+    assert.deepStrictEqual(container.volumeMounts.slice(1), values.extraVolumeMounts)
+    assert.deepStrictEqual(spec.volumes.slice(1), values.extraVolumes)
+    assert.deepInclude(spec, {
+      affinity: values.affinity,
+      topologySpreadConstraints: values.topologySpreadConstraints,
+      serviceAccountName: "words",
+      automountServiceAccountToken: false,
+    })
+    assert.deepInclude(metadata.labels, { team: "words", "app.kubernetes.io/instance": "words" })
+    assert.notProperty(objects.get("Deployment").spec.selector.matchLabels, "team")
+    assert.deepInclude(objects.get("ServiceAccount").metadata, { name: "words", annotations: { role: "arn" } })
+    const existing = chart({ serviceAccount: { name: "mine" } }).objects
+    assert.strictEqual(existing.get("Deployment").spec.template.spec.serviceAccountName, "mine")
+    assert.isFalse(existing.has("ServiceAccount"))
+  })
+
+  it("tells Prometheus where the metrics are, and limits connections", () => {
+    const peers = [{ namespaceSelector: { matchLabels: { name: "ingress" } } }]
+    const egress = [{ ports: [{ port: 5432 }] }]
+    const values = {
+      bounces: { enabled: true },
+      serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
+      networkPolicy: { enabled: true, from: peers, egress },
+    }
+    assert.deepStrictEqual(refused(values), [])
+    const { objects } = rendered(values)
+    const monitor = objects.get("ServiceMonitor")
+    const service = objects.get("Service")
+    assert.strictEqual(monitor.metadata.labels.release, "prometheus")
+    assert.deepStrictEqual(monitor.spec, {
+      selector: { matchLabels: service.spec.selector },
+      endpoints: [{ port: service.spec.ports[0].name, path: "/metrics", interval: "30s" }],
+    })
+    assert.deepInclude(service.metadata.labels, monitor.spec.selector.matchLabels)
+    assert.deepStrictEqual(objects.get("NetworkPolicy").spec, {
+      podSelector: { matchLabels: service.spec.selector },
+      policyTypes: ["Ingress", "Egress"],
+      ingress: [{ ports: [{ port: "http" }], from: peers }, { ports: [{ port: "smtp" }] }],
+      egress,
+    })
+    const open = chart({ networkPolicy: { enabled: true } }).objects.get("NetworkPolicy").spec
+    assert.deepStrictEqual([open.policyTypes, open.ingress], [["Ingress"], [{ ports: [{ port: "http" }] }]])
+  })
+
+  it("serves several hosts, certificates and all paths", () => {
+    const rulesOf = (values: Manifest) => {
+      assert.deepStrictEqual(refused({ ingress: values }), [])
+      return chart({ ingress: { enabled: true, ...values } }).objects.get("Ingress").spec
+    }
+    const hosts = ["words.example.com", "links.example.com"]
+    const { rules, tls } = rulesOf({ hosts, paths: ["/"] })
+    assert.deepStrictEqual(rules.map(({ host }: Manifest) => host), hosts)
+    assert.deepStrictEqual(tls, [{ hosts, secretName: "parlance-tls" }])
+    for (const { http } of rules) assert.deepStrictEqual(http.paths.map(({ path }: Manifest) => path), ["/"])
+    const own = [{ hosts: [hosts[0]], secretName: "one" }]
+    assert.deepStrictEqual(rulesOf({ hosts, tls: own }).tls, own)
+    assert.include(
+      rulesOf({ hosts }).rules[1].http.paths.map(({ path }: Manifest) => path),
+      "/.well-known/security.txt",
+    )
+    assert.deepStrictEqual(refused({ ingress: { hosts: ["a/b"], paths: ["api"] } }), [
+      "/ingress/hosts/0",
+      "/ingress/paths/0",
+    ])
   })
 
   it("has a schema that accepts its defaults, and rejects wrong names, types and secrets among the settings", () => {

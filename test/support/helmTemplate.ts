@@ -109,6 +109,7 @@ const textOf = (value: Value): string => {
 
 const pure: Functions = {
   list: (...values) => values,
+  ne: (a, b) => a !== b,
   not: (value) => !isTrue(value),
   quote: (value) => JSON.stringify(textOf(value)),
   default: (otherwise, value) => isTrue(value) ? value : otherwise,
