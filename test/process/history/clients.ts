@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto"
 import { adminToken } from "../../support/service.ts"
 import type { Sink } from "../deliverSink.ts"
 import { pause } from "../deliverStorm.ts"
-import type { StormNode } from "./databases.ts"
+import type { StormNode } from "./stormDatabase.ts"
 import type { Answered, OptedOut } from "./History.ts"
 
 // Clients of a storm. Each keeps what it was answered; none knows what the product does inside.

@@ -1,8 +1,7 @@
 import process from "node:process"
 import { pause } from "../deliverStorm.ts"
 import { now } from "./clients.ts"
-import { awayMillis, type databases, type Fault, pausedMillis, type StormNode } from "./databases.ts"
-import type { Effect } from "effect"
+import { awayMillis, type Fault, pausedMillis, type StormDatabase, type StormNode } from "./stormDatabase.ts"
 
 /**
  * Kills and pauses nodes, and cuts nodes off from the database: one, all, or all while one is killed. Adds the faults
@@ -12,7 +11,7 @@ export const makeFaults = (
   nodes: ReadonlyArray<StormNode>,
   killed: Set<string>,
   starts: Map<StormNode, number>,
-  { faults: ofDatabase }: Effect.Success<(typeof databases)[string]>,
+  { faults: ofDatabase }: StormDatabase,
 ) => {
   const returns: Array<number> = []
   const processOf = (node: StormNode) => `${node.name}.${starts.get(node) ?? 0}`
