@@ -46,6 +46,14 @@ const keysOf = Effect.fnUntraced(function* (...decisions: ReadonlyArray<Decision
   return events.map((own) => own.map(({ key }) => key))
 })
 
+/** Undoes what an effect stores. Its rows never get statistics. */
+const rolledBack = <E>(effect: Effect.Effect<void, E, SqlClient.SqlClient>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const end = yield* Effect.flip(sql.withTransaction(Effect.andThen(effect, Effect.fail("rolled back"))))
+    assert.strictEqual(end, "rolled back")
+  })
+
 interface PlanNode {
   readonly "Node Type": string
   readonly "Index Name"?: string
@@ -56,19 +64,33 @@ const nodesOf = (node: PlanNode): ReadonlyArray<PlanNode> => [node, ...(node.Pla
 
 describe("events of decisions", () => {
   layer(layerMigrated(temporaryEnvironment))((it) => {
-    it.effect("are found by the index on tracking ids, even by a plan made for an empty table", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const [text, parameters] = scanEvents(sql, [{ place: 0, org_slug: "one", tracking_ids: ["x"], since: at }], 100)
-          .compile()
-        const [row] = yield* sql.unsafe<Record<string, ReadonlyArray<{ readonly Plan: PlanNode }>>>(
-          `EXPLAIN (FORMAT JSON) ${text}`,
-          parameters,
-        )
-        const nodes = nodesOf(Object.values(row!)[0]![0]!.Plan)
-        assert.notInclude(nodes.map((node) => node["Node Type"]), "Seq Scan")
-        assert.include(nodes.map((node) => node["Index Name"]), "events_first_by_tracking_id")
-      }))
+    it.effect.each([0, 300, 2400])(
+      "are found by their tracking ids in a partition with %i new events",
+      (count) =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`
+          INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, inbox_id, event, occurred_at,
+            received_at, automated, status)
+          SELECT 'one', 'events', i::text, 't', i::text, i, 'click', now(), now(), false, 'attributed'
+          FROM generate_series(1, ${count}::int) i`
+          const [text, parameters] = scanEvents(
+            sql,
+            [{ place: 0, org_slug: "one", tracking_ids: ["x"], since: at }],
+            100,
+          )
+            .compile()
+          const [row] = yield* sql.unsafe<Record<string, ReadonlyArray<{ readonly Plan: PlanNode }>>>(
+            `EXPLAIN (FORMAT JSON) ${text}`,
+            parameters,
+          )
+          const nodes = nodesOf(Object.values(row!)[0]![0]!.Plan)
+          assert.notInclude(nodes.map((node) => node["Node Type"]), "Seq Scan")
+          const indexes = nodes.flatMap((node) => node["Index Name"] ?? [])
+          assert.include(indexes, "events_first_by_tracking_id")
+          assert.deepStrictEqual(indexes.filter((name) => !name.includes("tracking_id")), [])
+        }).pipe(rolledBack),
+    )
 
     it.effect("belong to their own decision and are sorted by time", () =>
       Effect.gen(function* () {

@@ -104,7 +104,11 @@ interface ScannedRow extends EventRow {
   readonly receivedAt: number
 }
 
-/** Reads the events of all tracking ids of organizations, up to `limit` of each organization, unordered. */
+/**
+ * Reads the events of all tracking ids of organizations, up to `limit` of each organization. The order within a tracking
+ * id lets PostgreSQL use only the index on tracking ids. Without it, the plan for a young partition, which has no
+ * statistics yet, reads all events of the organization each time: 127 ms with 2,400 events in place of 1 ms.
+ */
 export const scanEvents = (
   sql: SqlClient.SqlClient,
   organizations: ReadonlyArray<RowOf<typeof organizationColumns>>,
@@ -115,9 +119,12 @@ export const scanEvents = (
       date_part('epoch', e.received_at) * 1000 AS "receivedAt"
     FROM ${recordset(organizations, organizationColumns)}
     CROSS JOIN LATERAL (
-      SELECT * FROM events e
-      WHERE e.org_slug = r.org_slug AND e.tracking_id = ANY (r.tracking_ids)
-        AND e.received_at >= to_timestamp(r.since / 1000.0)
+      SELECT e.* FROM unnest(r.tracking_ids) AS t(id)
+      CROSS JOIN LATERAL (
+        SELECT * FROM events e
+        WHERE e.org_slug = r.org_slug AND e.tracking_id = t.id AND e.received_at >= to_timestamp(r.since / 1000.0)
+        ORDER BY e.org_slug, e.tracking_id, e.occurred_at
+      ) e
       LIMIT ${limit}
     ) e`
 
@@ -125,8 +132,7 @@ export const scanEvents = (
 const scannedEvents = 20
 
 /**
- * Reads all events of the decisions by one index scan for each organization, which costs a third of a search for each
- * decision. Returns undefined if there are so many events that each decision needs a limit.
+ * Reads all events of the decisions by one search for each tracking id. Returns undefined if there are so many events that each decision needs a limit.
  */
 const readAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, decisions: ReadonlyArray<DecisionRef>) {
   const organizations = new SeededMap<string, SeededMap<string, Array<number>>>()
