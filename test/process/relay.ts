@@ -10,6 +10,8 @@ export interface Relay {
   readonly unblock: () => void
   /** Leads new connections to another port. Open connections go silent without ending. */
   readonly redirect: (port: number) => void
+  /** Leads new connections to another port. Open connections stay, as those to a host whose name has moved. */
+  readonly move: (port: number) => void
 }
 
 interface Pair {
@@ -65,6 +67,7 @@ export const relayTo = (port: number) =>
           for (const pair of pairs) pair.lost = true
           blocked = false
         },
+        move: (port: number) => void (target = port),
         close: () => {
           drop()
           server.close()

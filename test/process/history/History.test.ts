@@ -18,11 +18,13 @@ const sound: History = {
   arrivals: [{ deliveryId: "d1", email: "ann@example.com", began: 40, subject: "Right" }],
   optOuts: [{ email: "ann@example.com", way: "link", acknowledged: 41 }],
   accepted: new Map([["d1", "ann@example.com"], ["d2", "ann@example.com"]]),
+  reported: new Set(["click of t1"]),
   returns: [20],
   decisions: [
     { template: "offer", trackingId: "t1", copyId: "left" },
     { template: "mail", trackingId: "d1", copyId: "right" },
   ],
+  events: ["click of t1"],
   suppressed: new Set(["ann@example.com"]),
   subjects: new Map([["offer left", "Left"], ["mail right", "Right"]]),
 }
@@ -105,4 +107,10 @@ describe("the checks of a storm's history", () => {
     assert.deepStrictEqual(broken({ accepted: new Map([["d9", "bob@example.com"]]) }), [
       "an accepted message is sent",
     ]))
+
+  it("report an acknowledged event that is lost", () =>
+    assert.include(broken({ events: [] }), "an acknowledged event is stored once"))
+
+  it("report an acknowledged event that is stored twice", () =>
+    assert.include(broken({ events: ["click of t1", "click of t1"] }), "an acknowledged event is stored once"))
 })

@@ -47,10 +47,14 @@ export interface History {
   readonly optOuts: ReadonlyArray<OptedOut>
   /** Delivery ids that Deliver acknowledged, with their addresses. */
   readonly accepted: ReadonlyMap<string, string>
+  /** Ids of events that were acknowledged. */
+  readonly reported: ReadonlySet<string>
   /** When the database came back for some process, in the order of time. */
   readonly returns: ReadonlyArray<number>
   /** What the database has once the storm is over. */
   readonly decisions: ReadonlyArray<Stored>
+  /** Ids of stored events. */
+  readonly events: ReadonlyArray<string>
   readonly suppressed: ReadonlySet<string>
   /** The subject of each variant by `template copy`. */
   readonly subjects: ReadonlyMap<string, string>
@@ -162,6 +166,15 @@ const lostMessages = ({ accepted, arrivals, suppressed }: History): ReadonlyArra
   return [...accepted].flatMap(([id, email]) => arrived.has(id) || suppressed.has(email) ? [] : [`${id} to ${email}`])
 }
 
+/** Acknowledged events that are not stored, or stored twice. */
+const lostEvents = ({ events, reported }: History): ReadonlyArray<string> => {
+  const stored = Map.groupBy(events, (id) => id)
+  return [...reported].flatMap((id) => {
+    const rows = stored.get(id)?.length ?? 0
+    return rows === 1 ? [] : [`${id}: ${rows} rows`]
+  })
+}
+
 /** The rules by name, with the places that break them. */
 export const violationsOf = (history: History): Readonly<Record<string, ReadonlyArray<string>>> => ({
   "one tracking id gets one variant": differingRepeats(history),
@@ -170,6 +183,7 @@ export const violationsOf = (history: History): Readonly<Record<string, Readonly
   "an answer has the text of its variant": falseTexts(history),
   "a message has the text of the stored variant": falseMessages(history),
   "nothing is sent after an acknowledged opt-out": sentAfterOptOut(history),
+  "an acknowledged event is stored once": lostEvents(history),
   "an acknowledged opt-out stays": lostOptOuts(history),
   "an accepted message is sent": lostMessages(history),
 })

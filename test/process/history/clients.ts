@@ -27,6 +27,8 @@ export interface Heard {
   readonly answers: Array<Answered>
   readonly optOuts: Array<OptedOut>
   readonly accepted: Map<string, string>
+  /** Ids of acknowledged events. */
+  readonly reported: Set<string>
   /** Answers of 503, and requests without an answer. */
   refused: number
   unanswered: number
@@ -122,9 +124,18 @@ const generate = async (options: Options, heard: Heard, trackingId: string, isMo
   })
 }
 
+/** Reports an event of a decision. Returns the acknowledgement. */
+const report = async (options: Options, heard: Heard, event: string, trackingId: string): Promise<Reply> => {
+  const id = `${event} of ${trackingId}`
+  const body = { event, tracking_id: trackingId, event_id: id }
+  const reply = await insist(options, heard, `/api/webhook/events/${org}`, json(body, { "x-api-key": options.key }))
+  heard.reported.add(id)
+  return reply
+}
+
 /** Asks for new decisions, for the same ones again, and reports clicks, so that models change meanwhile. */
 export const decideAndRepeat = async (options: Options, heard: Heard, isOver: () => boolean): Promise<void> => {
-  const { key, random } = options
+  const { random } = options
   const ids: Array<{ readonly id: string; readonly isModelFree: boolean }> = []
   while (!isOver()) {
     const isNew = ids.length === 0 || random() < 0.3
@@ -132,14 +143,7 @@ export const decideAndRepeat = async (options: Options, heard: Heard, isOver: ()
     // Recent ones, which may still wait in memory.
     const one = isNew ? ids.at(-1)! : ids[Math.max(0, ids.length - 1 - Math.floor(random() * 20))]!
     await generate(options, heard, one.id, one.isModelFree)
-    if (random() < 0.2) {
-      await insist(
-        options,
-        heard,
-        `/api/webhook/events/${org}`,
-        json({ event: "click", tracking_id: one.id, event_id: `click of ${one.id}` }, { "x-api-key": key }),
-      )
-    }
+    if (random() < 0.2) await report(options, heard, "click", one.id)
     await pause(10)
   }
 }
@@ -148,7 +152,6 @@ type Way = OptedOut["way"]
 
 /** Opts somebody out in one way, and keeps when that was acknowledged. */
 const optOut = async (options: Options, heard: Heard, email: string, id: string, way: Way, path: string) => {
-  const { key } = options
   const post = (path: string, init: RequestInit) => insist(options, heard, path, init)
   const { ended } = way === "link"
     ? await post(path, {
@@ -161,10 +164,7 @@ const optOut = async (options: Options, heard: Heard, email: string, id: string,
       `/console/api/organizations/${org}/suppressions`,
       json({ address: email.toUpperCase() }, { authorization: `Bearer ${adminToken}` }),
     )
-    : await post(
-      `/api/webhook/events/${org}`,
-      json({ event: way, tracking_id: id, event_id: `${way} ${id}` }, { "x-api-key": key }),
-    )
+    : await report(options, heard, way, id)
   heard.optOuts.push({ email, way, acknowledged: ended })
 }
 

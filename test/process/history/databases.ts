@@ -2,10 +2,11 @@ import { Effect, type Scope } from "effect"
 import { join } from "node:path"
 import { onServer } from "../../support/onServer.ts"
 import { startProcess, waitUntil } from "../../support/service.ts"
-import { embeddedEnvironment, type Environment, temporaryEnvironment } from "../../support/stores.ts"
+import { embeddedEnvironment, type Environment } from "../../support/stores.ts"
 import { startPostgres } from "../../support/throwawayPostgres.ts"
 import { sinkEnvironment } from "../deliverSink.ts"
 import { pause } from "../deliverStorm.ts"
+import { replicas } from "./replicas.ts"
 import {
   awayMillis,
   type Fault,
@@ -38,7 +39,8 @@ const own = Effect.map(
   Effect.acquireRelease(Effect.promise(() => startPostgres()), ({ stop }) => Effect.promise(stop)),
   ({ data, url }): StormDatabase => ({
     env: { DATABASE_URL: url, SECRET_KEY: "5e".repeat(32) },
-    faults: () => [
+    faults: ({ pauseNode }) => [
+      pauseNode,
       ...faultsOfServer(data),
       ["no connection is left", async () => {
         await onServer(url, "ALTER DATABASE postgres ALLOW_CONNECTIONS false").catch(() => undefined)
@@ -59,7 +61,8 @@ const embedded = Effect.map(embeddedEnvironment, (env): StormDatabase => {
   const data = join(env["DATA_DIR"]!, "postgres", "data")
   return {
     env,
-    faults: (restart) => [
+    faults: ({ pauseNode, restart }) => [
+      pauseNode,
       ["service is killed with its database", (victim) => restart(victim, () => signal(processesOf(data), "SIGKILL"))],
       ["database is killed", async () => {
         const [first] = processesOf(data)
@@ -79,9 +82,10 @@ const embedded = Effect.map(embeddedEnvironment, (env): StormDatabase => {
   }
 })
 
-/** The databases of storms by name. `shared` is the server of the test run, which has no faults. */
+/** The databases of storms by name. `standby` has one fault, the loss of its primary, and `replicas` has all of them. */
 export const databases: Readonly<Record<string, Effect.Effect<StormDatabase, never, Scope.Scope>>> = {
-  shared: Effect.map(temporaryEnvironment, (env) => ({ env, faults: () => [] })),
+  standby: replicas(1),
+  replicas: replicas(3),
   own,
   embedded,
 }

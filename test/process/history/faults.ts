@@ -50,16 +50,14 @@ export const makeFaults = (
     process.kill(service!.pid, "SIGSTOP")
     await pause(pausedMillis)
     process.kill(service!.pid, "SIGCONT")
-    returns.push(now())
   }]
-  const others = ofDatabase(restart).map(([name, strike]): Fault => [name, async (victim) => {
+  const others = ofDatabase({ restart, pauseNode }).map(([name, strike]): Fault => [name, async (victim) => {
     await strike(victim)
     returns.push(now())
   }])
   const faults: ReadonlyArray<Fault> = [
     ["node is killed", (victim) => restart(victim)],
     ...(nodes.every(({ toDatabase }) => toDatabase !== undefined) ? ofNetwork : []),
-    ...(others.length === 0 ? [] : [pauseNode]),
     ...others,
   ]
   return { processOf, returns, faults }

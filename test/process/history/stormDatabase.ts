@@ -11,18 +11,23 @@ export type StormNode = Pick<TestNode, "name" | "service" | "start"> & Partial<P
 /** A fault by its name. Ends before the next one. */
 export type Fault = readonly [name: string, strike: (victim: StormNode) => Promise<void>]
 
-/** Kills a node and starts it again. */
-type Restart = (victim: StormNode, meanwhile?: () => void) => Promise<void>
+/** What faults of a database need of the nodes. */
+interface NodeFaults {
+  /** Kills a node and starts it again. */
+  readonly restart: (victim: StormNode, meanwhile?: () => void) => Promise<void>
+  /** Pauses a node for longer than its leases. */
+  readonly pauseNode: Fault
+}
 
 /** How long a database is away. Unit: milliseconds. */
 export const awayMillis = 3000
 /** How long a process is paused, longer than its leases. Unit: milliseconds. */
 export const pausedMillis = 9000
 
-/** The database of a storm, and its faults. Each of them returns when the database is back or about to return. */
+/** The database of a storm, and its faults, each of which returns when the database is back or about to return. */
 export interface StormDatabase {
   readonly env: Environment
-  readonly faults: (restart: Restart) => ReadonlyArray<Fault>
+  readonly faults: (ofNodes: NodeFaults) => ReadonlyArray<Fault>
 }
 
 /** The processes of a server by its data folder: the first one, and its children. */
