@@ -42,7 +42,7 @@ const setUp = async (service: Service, sink: Sink): Promise<string> => {
   return key
 }
 
-/** What the database has once every event is read, without the calls before the storm. */
+/** Reads the stored decisions and events after the last event is read, without the calls before the storm. */
 const storedIn = (env: Environment): Promise<Pick<History, "decisions" | "events">> =>
   Effect.runPromise(Effect.scoped(Effect.gen(function* () {
     const context = yield* Layer.build(layerMigrated(Effect.succeed(env)))

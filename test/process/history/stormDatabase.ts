@@ -11,7 +11,7 @@ export type StormNode = Pick<TestNode, "name" | "service" | "start"> & Partial<P
 /** A fault by its name. Ends before the next one. */
 export type Fault = readonly [name: string, strike: (victim: StormNode) => Promise<void>]
 
-/** What faults of a database need of the nodes. */
+/** Faults of nodes that the faults of a database use. */
 interface NodeFaults {
   /** Kills a node and starts it again. */
   readonly restart: (victim: StormNode, meanwhile?: () => void) => Promise<void>
