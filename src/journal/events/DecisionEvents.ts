@@ -107,7 +107,7 @@ interface ScannedRow extends EventRow {
 /**
  * Reads the events of all tracking ids of organizations, up to `limit` of each organization. The order within a tracking
  * id lets PostgreSQL use only the index on tracking ids. Without it, the plan for a young partition, which has no
- * statistics yet, reads all events of the organization each time: 127 ms with 2,400 events in place of 1 ms.
+ * statistics yet, reads all events of the organization each time: 75 ms with 2,400 events in place of 1 ms.
  */
 export const scanEvents = (
   sql: SqlClient.SqlClient,
