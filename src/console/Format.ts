@@ -61,6 +61,10 @@ const dateFormat = (zone: string, options: Intl.DateTimeFormatOptions): Intl.Dat
 export const dateTime = (at: Date, zone: string): string =>
   dateFormat(zone, { dateStyle: "medium", timeStyle: "short" }).format(at)
 
+/** A reason with its times in `zone`: `Expired at 23 Nov 2026, 14:05 before it was sent`. */
+export const reasonText = (reason: string, zone: string): string =>
+  reason.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z/g, (at) => dateTime(new Date(at), zone))
+
 /** A date in `zone`, such as `23 Nov 2026`. */
 export const date = (at: Date, zone: string): string => dateFormat(zone, { dateStyle: "medium" }).format(at)
 

@@ -7,7 +7,21 @@ import {
   monthText,
   seasonDays,
 } from "../../src/console/pages/calendar/Month.ts"
+import { reasonText } from "../../src/console/Format.ts"
+import { seasonText } from "../../src/console/pages/templates/Words.ts"
 import * as Seasonality from "../../src/templates/Seasonality.ts"
+
+describe("times in words", () => {
+  it("show the days of a season, and the times of a reason in the zone of the organization", () => {
+    const season = { starts_at: "2026-12-01", ends_at: "2026-12-26T18:30" }
+    assert.strictEqual(seasonText(season), "from 1 Dec 2026, until 26 Dec 2026 18:30")
+    assert.strictEqual(
+      reasonText("Expired at 2026-11-30T01:28:12.200Z before it was sent", "Europe/Berlin"),
+      "Expired at 30 Nov 2026, 02:28 before it was sent",
+    )
+    assert.strictEqual(reasonText("550 5.1.1 2026-11-30 unknown", "UTC"), "550 5.1.1 2026-11-30 unknown")
+  })
+})
 
 describe("the calendar", () => {
   const zone = "Europe/Berlin"

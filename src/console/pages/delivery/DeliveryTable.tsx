@@ -2,11 +2,11 @@ import { Effect } from "effect"
 import type { Delivery } from "../../../delivery/Delivery.ts"
 import { liveOf } from "../../../domain/Sandbox.ts"
 import { TemplateIndex, variantKey } from "../../../templates/TemplateIndex.ts"
-import { Form } from "../../components/Form.tsx"
-import { RowMenu } from "../../components/RowMenu.tsx"
+import { MenuLink, MenuPost, RowMenu } from "../../components/RowMenu.tsx"
 import type { FirstRows } from "../../components/MoreRows.tsx"
 import { type SortHeading, Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
+import { count, reasonText } from "../../Format.ts"
 import type { Visit } from "../../Routes.tsx"
 import { DeliveryBadge, isCancellable, isRetriable } from "./DeliveryViews.tsx"
 
@@ -51,20 +51,10 @@ const Menu = ({ at, delivery, now, visit: { can, org } }: {
   readonly visit: Visit
 }) => (
   <RowMenu label={`Actions for the message to ${delivery.email ?? "an erased person"}`}>
-    <li>
-      <a href={`/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`}>Full history</a>
-    </li>
-    {isRetriable(delivery, now) && can("retryDelivery") && (
-      <li>
-        <Form action={`${at}/${delivery.id}/retry`} inline>
-          <button type="submit">Retry</button>
-        </Form>
-      </li>
-    )}
+    <MenuLink href={`/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`}>Full history</MenuLink>
+    {isRetriable(delivery, now) && can("retryDelivery") && <MenuPost to={`${at}/${delivery.id}/retry`}>Retry</MenuPost>}
     {isCancellable(delivery) && can("cancelDelivery") && (
-      <li>
-        <a class="danger" href={`${at}/${delivery.id}/cancel`}>Cancel…</a>
-      </li>
+      <MenuLink href={`${at}/${delivery.id}/cancel`} danger>Cancel…</MenuLink>
     )}
   </RowMenu>
 )
@@ -91,7 +81,7 @@ export const DeliveryTable = ({ at, caption, first, names, now, queued, shown, v
       rows={shown.map((delivery) => [
         <>
           <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
-          {delivery.reason !== null && <span class="sub clamp">{delivery.reason}</span>}
+          {delivery.reason !== null && <span class="sub clamp">{reasonText(delivery.reason, zone)}</span>}
         </>,
         <DeliveryBadge state={delivery.state} />,
         <>
@@ -105,7 +95,7 @@ export const DeliveryTable = ({ at, caption, first, names, now, queued, shown, v
             ? <Time at={delivery.dueAt.toISOString()} zone={zone} />
             : <span class="muted">done</span>,
         },
-        delivery.attempts,
+        { kind: "wide", label: "Attempts", content: count(delivery.attempts) },
         { kind: "actions", content: <Menu at={at} delivery={delivery} now={now} visit={visit} /> },
       ])}
     />

@@ -67,7 +67,12 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 /** `11-15` as `15 Nov`. */
 const monthDay = (value: string): string => `${Number(value.slice(3))} ${months[Number(value.slice(0, 2)) - 1]}`
 
-const instant = (value: string): string => value.replace("T", " ")
+/** `2026-12-01T08:00` as `1 Dec 2026 08:00`. */
+const instant = (value: string): string =>
+  value.replace(
+    /^(\d{4})-(\d\d)-(\d\d)T?/,
+    (_, year, month, day) => `${Number(day)} ${months[Number(month) - 1]} ${year} `,
+  ).trim()
 
 const hour = (value: number): string => `${String(value).padStart(2, "0")}:00`
 
