@@ -117,6 +117,7 @@ describe("people and messages", () => {
     ) {
       assert.include(message, word)
     }
+    assert.match(message, /dir="auto">Welcome<\/a>: <bdi>\w/, "names, not ids")
     const person = (await viewer.get(`${at}?q=u-1`)).text
     assert.include(person, "ann@example.com")
     assert.include(person, "&lt;script>document.title")

@@ -4,6 +4,8 @@ import { isEmpty, parseTimelineCursor, type Timeline, Timelines } from "../../..
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
+import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
+import { type DeliveryNames, namesFor } from "../delivery/DeliveryTable.tsx"
 import { pages } from "../../Pages.ts"
 import { view } from "../../View.tsx"
 import type { Visit } from "../../Routes.tsx"
@@ -36,13 +38,14 @@ const found = Effect.fnUntraced(
   },
 )
 
-const Found = ({ as, at, name, timeline, text, visit, cursor }: {
+const Found = ({ as, at, name, timeline, text, visit, cursor, names }: {
   readonly visit: Visit
   readonly at: string
   readonly name: string
   readonly text: string
   readonly as: "tracking_id" | "person"
   readonly timeline: Timeline
+  readonly names: DeliveryNames
   readonly cursor: string | undefined
 }) => {
   if (isEmpty(timeline) && cursor === undefined) {
@@ -84,7 +87,9 @@ const Found = ({ as, at, name, timeline, text, visit, cursor }: {
             <p class="muted">No content has been requested for this person.</p>
           </Card>
         )
-        : timeline.decisions.map((decision) => <DecisionCard decision={decision} org={org} withLink={isPerson} />)}
+        : timeline.decisions.map((decision) => (
+          <DecisionCard decision={decision} names={names} org={org} withLink={isPerson} />
+        ))}
       <OtherCards org={org} timeline={timeline} />
       {!isPerson && profiles}
       <Pagination
@@ -123,13 +128,24 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       </form>
     </Card>,
     result !== undefined && (
-      <Found visit={visit} at={at} name={name} text={text} as={result.as} timeline={result.timeline} cursor={cursor} />
+      <Found
+        visit={visit}
+        at={at}
+        name={name}
+        text={text}
+        as={result.as}
+        timeline={result.timeline}
+        names={yield* namesFor(yield* TemplateIndex, visit.org, result.timeline.decisions)}
+        cursor={cursor}
+      />
     ),
   )
 })
 
 /** People and messages: the whole story of a user or a tracking id. */
-const own = pages(({ page }) => [page("/console/o/:org/people", "findStory", show)])
+const own = pages(({ page }) => [page("/console/o/:org/people", "findStory", show)]).pipe(
+  Layer.provide(TemplateIndex.layer),
+)
 
 /** All pages of people. */
 export const layer = Layer.mergeAll(own, ErasePages.layer)

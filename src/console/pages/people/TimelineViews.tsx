@@ -12,7 +12,8 @@ import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { percent } from "../../Format.ts"
+import { percent, reasonText } from "../../Format.ts"
+import { type DeliveryNames, templateName, variantName } from "../delivery/DeliveryTable.tsx"
 import { deliveriesPath, DeliveryBadge } from "../delivery/DeliveryViews.tsx"
 import { attributeText } from "../results/Words.ts"
 import { templatePath } from "../templates/Paths.ts"
@@ -149,8 +150,9 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
 }
 
 /** A decision with its deliveries and events. */
-export const DecisionCard = ({ decision, org, withLink }: {
+export const DecisionCard = ({ decision, names, org, withLink }: {
   readonly decision: TimelineDecision
+  readonly names: DeliveryNames
   readonly org: Organization
   /** Whether the card links to the story of its tracking id. */
   readonly withLink: boolean
@@ -162,9 +164,9 @@ export const DecisionCard = ({ decision, org, withLink }: {
       <div class="pad stack">
         <div class="source-head">
           <h2>
-            <a href={templatePath(org.slug, decision.templateId)}>{decision.templateId}</a>:{" "}
+            <a href={templatePath(org.slug, decision.templateId)} dir="auto">{templateName(names, decision)}</a>:{" "}
             {decision.copyId !== noMessage
-              ? decision.copyId
+              ? <bdi>{variantName(names, decision)}</bdi>
               : decision.mode === "control"
               ? "no message (held out)"
               : "no message (send nothing)"}
@@ -194,7 +196,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
                 <a href={`${deliveriesPath(org.slug)}/${delivery.id}`}>
                   {delivery.state === "sent" ? "Sent" : "Queued"} to {delivery.email ?? "an erased person"}
                 </a>
-                {delivery.reason !== null && `: ${delivery.reason}`}
+                {delivery.reason !== null && `: ${reasonText(delivery.reason, org.time_zone)}`}
               </>,
             ],
           ]}
