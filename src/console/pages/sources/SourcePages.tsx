@@ -94,6 +94,8 @@ const states = Effect.fnUntraced(function* ({ org }: Visit) {
 const stateOf = (visit: Visit, sourceId: SourceId) =>
   Effect.map(states(visit), (all) => all.find((one) => one.sourceId === sourceId)!)
 
+const isInUse = ({ activity, setup }: SourceState) => setup !== undefined || activity !== undefined
+
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const at = sourcesPath(visit)
   const all = yield* states(visit)
@@ -106,7 +108,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       actions: <a class="button" href={`${at}/events/dry-run`}>Try a mapping</a>,
     },
     <div class="source-list">
-      {all.map((state) => {
+      {all.toSorted((a, b) => Number(isInUse(b)) - Number(isInUse(a))).map((state) => {
         const { sourceId } = state
         const { title } = sourceForms[sourceId]
         return (
