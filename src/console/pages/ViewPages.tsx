@@ -7,6 +7,7 @@ import { ListName, type SavedView, SavedViewInput } from "../../domain/SavedView
 import { tellSubject } from "../../store/ChangeTrail.ts"
 import { SavedViews } from "../../team/SavedViews.ts"
 import { askFirst } from "../components/AskFirst.tsx"
+import { Card } from "../components/Card.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { inputForm } from "../components/InputForm.tsx"
 import { ErrorSummary } from "../components/Note.tsx"
@@ -184,17 +185,19 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
       actions: isEditable ? <a class="button danger" href={`${path}/delete`}>Delete</a> : undefined,
     },
     <ErrorSummary faults={faults} labels={form.labels} />,
-    <Form action={path} submit="Save view">
-      {isEditable
-        ? <form.Fields values={fields ?? { name: one.name }} faults={faults} />
-        : <input type="hidden" name="name" value={one.name} />}
-      {choices(isEditable && mayShare(visit)).map(([name, label]) => (
-        <label class="check">
-          <input type="checkbox" name={name} value="true" checked={isTicked(name)} />
-          {label}
-        </label>
-      ))}
-    </Form>,
+    <Card>
+      <Form action={path} submit="Save view">
+        {isEditable
+          ? <form.Fields values={fields ?? { name: one.name }} faults={faults} />
+          : <input type="hidden" name="name" value={one.name} />}
+        {choices(isEditable && mayShare(visit)).map(([name, label]) => (
+          <label class="check">
+            <input type="checkbox" name={name} value="true" checked={isTicked(name)} />
+            {label}
+          </label>
+        ))}
+      </Form>
+    </Card>,
   )
 })
 

@@ -16,6 +16,7 @@ import { Empty } from "../../components/Empty.tsx"
 import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { inputForm } from "../../components/InputForm.tsx"
+import { Pills } from "../../components/Pills.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
@@ -110,18 +111,17 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
           <button type="submit" class="button primary">Find</button>
         </div>
       </form>
-      <nav class="buttons" aria-label="Reasons">
-        <a class="button compact" href={pathOf(visit)}>All</a>
-        {SuppressionReason.literals.map((one) => (
-          <a
-            class="button compact"
-            href={`${pathOf(visit)}?reason=${one}`}
-            {...(one === reason ? { "aria-current": "page" as const } : {})}
-          >
-            {reasonWords[one].name}
-          </a>
-        ))}
-      </nav>
+      <Pills
+        label="Reasons"
+        links={[
+          { href: pathOf(visit), label: "All", isCurrent: reason === undefined && address === "" },
+          ...SuppressionReason.literals.map((one) => ({
+            href: `${pathOf(visit)}?reason=${one}`,
+            label: reasonWords[one].name,
+            isCurrent: one === reason,
+          })),
+        ]}
+      />
     </Card>,
     <Card kind="flush">
       {entries.length > 0

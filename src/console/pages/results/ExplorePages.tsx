@@ -49,7 +49,7 @@ const Notes = ({ comparisons, explored, outcome, zone }: {
 }) => (
   <div class="small muted notes">
     <p>
-      {outcome} of decisions from <Time at={new Date(explored.from).toISOString()} zone={zone} /> to{" "}
+      {outcome} of sends from <Time at={new Date(explored.from).toISOString()} zone={zone} /> to{" "}
       <Time at={new Date(explored.to).toISOString()} zone={zone} />, as counted, without the model. The variants are
       compared within each day, and rates are averages over days on which both were sent. Differences are in percentage
       points.
@@ -59,8 +59,7 @@ const Notes = ({ comparisons, explored, outcome, zone }: {
       {counted(comparisons, "comparison")}. Each interval by itself holds the true difference in about 95 % of the
       cases, so that of 20 segments without a difference one may seem to have one. <b>Clear</b>{" "}
       differences are corrected for the number of comparisons of this table (Bonferroni). Looking through several tables
-      finds differences by chance again. Segments with fewer than {leastData.decisions} decisions of either variant, or
-      {" "}
+      finds differences by chance again. Segments with fewer than {leastData.decisions} sends of either variant, or{" "}
       {leastData.outcomes} outcomes of both, or {leastData.days} days with both, are not compared.
     </p>
   </div>

@@ -62,7 +62,7 @@ export const VariantCard = (
         </div>
         {variant.active
           ? inSeason ? <Badge kind="good">active</Badge> : <Badge kind="warn">out of season</Badge>
-          : <Badge>off</Badge>}
+          : <Badge>inactive</Badge>}
       </header>
       <dl class="said">
         {texts.map(({ fault, name, text }) => (
