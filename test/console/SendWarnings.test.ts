@@ -68,11 +68,14 @@ describeShop("Warnings about content that Deliver cannot send", (shop) => {
       'Deliver cannot send the variant news / a: it has no subject and no body. Write the subject in a variable "subject"',
     )
     assert.notInclude(await tested("plain"), "gone / b")
+    assert.include((await admin.get(`${base}/news/variants/a`)).text, '<legend class="visually-hidden">title</legend>')
     await connect("named", {
       platform: "smtp",
       settings: { ...settings, variables: { subject: "title" } },
       default: true,
     })
+    const subject = '<legend class="visually-hidden">Subject</legend>'
+    assert.include((await admin.get(`${base}/news/variants/a`)).text, subject, "the variable that becomes the subject")
     const named = "it has no body. Write the message"
     assert.include((await admin.get(`${base}/news/variants/a`)).text, named)
     assert.include(await tested("named"), named)

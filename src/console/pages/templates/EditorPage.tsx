@@ -193,6 +193,7 @@ export const editor = Effect.fnUntraced(function* (
   const path = here(visit)
   const title = stored === undefined ? "New variant" : stored.name
   const query = new URLSearchParams({ ...used })
+  const connections = yield* Connections
   const suggests = yield* offersSuggestions(visit, of)
   const isStored = stored !== undefined && !unsaved && known === "" && faults.length === 0
   return view(
@@ -220,7 +221,7 @@ export const editor = Effect.fnUntraced(function* (
     notes,
     test !== undefined && <TestNote sent={test.sent} />,
     yield* conflictOf(visit, draft, stored),
-    <DraftNote warning={draftWarning(yield* Connections, visit.org.slug, draft)} />,
+    <DraftNote warning={draftWarning(connections, visit.org.slug, draft)} />,
     <VariantEditor
       account={visit.session.account.email}
       canKeep={visit.can("putDraft")}
@@ -241,6 +242,7 @@ export const editor = Effect.fnUntraced(function* (
       again={`${path}/draft`}
       preview={`${home(visit)}/preview`}
       images={`/console/o/${visit.org.slug}/images`}
+      parts={connections.active(visit.org.slug)?.variables ?? {}}
       back={home(visit)}
       test={visit.can("sendVariantTest")
         ? {

@@ -203,7 +203,7 @@ const preview = Effect.fnUntraced(
     const subject = isMissing ? undefined : connections.active(org.slug)?.variables?.subject ?? "subject"
     const matches = view === undefined ? [] : yield* matchesOf(yield* Previews, view, subject, { attrs, fields, now })
     const labels: Readonly<Record<string, string>> = {
-      ...labelsOf(draft),
+      ...labelsOf(draft, connections.active(org.slug)?.variables ?? {}),
       fields: "Sample fields",
       attrs: "Sample attributes",
       at: "Sample time",

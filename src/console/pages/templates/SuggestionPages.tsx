@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { noteNothing } from "../../../accounts/Audit.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
+import { Connections } from "../../../delivery/Connections.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { SuggestInput, type Suggestion, type SuggestionRun } from "../../../domain/Suggestion.ts"
 import { formatOf, type Template } from "../../../domain/Template.ts"
@@ -19,7 +20,7 @@ import { pages } from "../../Pages.ts"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { view } from "../../View.tsx"
 import { templatePath, variantPath } from "./Paths.ts"
-import { variableLabel } from "./VariantRows.tsx"
+import { type PartVariables, variableLabel } from "./VariantRows.tsx"
 
 const path = "/console/o/:org/templates/:template/suggestions"
 
@@ -32,11 +33,14 @@ export const offersSuggestions = Effect.fnUntraced(function* (visit: Visit, { va
 })
 
 /** Warns of HTML in variables of the format `text`, because drafts with HTML in them are dropped. */
-const FormatHint = ({ template: { variants } }: { readonly template: Template }) => {
+const FormatHint = ({ parts, template: { variants } }: {
+  readonly parts: PartVariables
+  readonly template: Template
+}) => {
   const unmarked = variants.flatMap(({ formats, name, vars }) =>
     Object.entries(vars)
       .filter(([variable, source]) => (formats[variable] ?? "text") === "text" && formatOf(source) !== "text")
-      .map(([variable]) => `${variableLabel(variable)} of ${name}`)
+      .map(([variable]) => `${variableLabel(variable, parts)} of ${name}`)
   )
   return unmarked.length === 0 ? null : (
     <Note kind="warn">
@@ -95,7 +99,11 @@ const WhatIsSent = ({ host, message, model }: {
 )
 
 /** A draft with its buttons. */
-const Draft = ({ draft, visit }: { readonly draft: Suggestion; readonly visit: Visit }) => (
+const Draft = ({ draft, parts, visit }: {
+  readonly draft: Suggestion
+  readonly parts: PartVariables
+  readonly visit: Visit
+}) => (
   <li class="card variant-card">
     <header>
       <div>
@@ -109,7 +117,7 @@ const Draft = ({ draft, visit }: { readonly draft: Suggestion; readonly visit: V
     <dl class="said">
       {Object.entries(draft.written).map(([name, source]) => (
         <div key={name}>
-          <dt>{variableLabel(name)}</dt>
+          <dt>{variableLabel(name, parts)}</dt>
           <dd dir="auto">{source}</dd>
         </div>
       ))}
@@ -172,6 +180,7 @@ const show = Effect.fnUntraced(function* (
   const template = yield* (yield* Templates).get(org.slug, lookedUp(visit.params["template"] ?? ""))
   const { daily_limit, requests_today, used } = yield* (yield* SuggestionSetups).get(org.slug)
   const drafts = yield* suggestions.list(org.slug, template.id)
+  const parts = (yield* Connections).active(org.slug)?.variables ?? {}
   const Form = formOf(template)
   const mayAsk = visit.can("suggestVariants") && used !== null && template.variants.length > 0
   const messages = mayAsk ? yield* Effect.orElseSucceed(suggestions.preview(org.slug, template.id, {}), () => []) : []
@@ -186,7 +195,9 @@ const show = Effect.fnUntraced(function* (
     drafts.length > 0 && (
       <section class="stack" aria-label="Drafts">
         <h2>{counted(drafts.length, "draft")} to decide</h2>
-        <ul class="variants">{drafts.map((draft) => <Draft key={draft.id} draft={draft} visit={visit} />)}</ul>
+        <ul class="variants">
+          {drafts.map((draft) => <Draft key={draft.id} draft={draft} parts={parts} visit={visit} />)}
+        </ul>
       </section>
     ),
     used === null && (
@@ -201,7 +212,7 @@ const show = Effect.fnUntraced(function* (
     ),
     mayAsk && (
       <>
-        <FormatHint template={template} />
+        <FormatHint parts={parts} template={template} />
         <Card stacked title="What is sent">
           <WhatIsSent {...used} message={messages.map(({ content }) => content).join("\n\n")} />
         </Card>

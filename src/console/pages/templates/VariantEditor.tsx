@@ -16,19 +16,19 @@ import { namesOf, type SampleInput, SampleInputs } from "./SampleInputs.tsx"
 import { type TestChoice, TestForm } from "./VariantTest.tsx"
 import { localeName, LocalesCard, localesIn } from "./LocalesCard.tsx"
 import type { Template } from "../../../domain/Template.ts"
-import { Condition, content, rowsOf, Season, Variable, variableLabel } from "./VariantRows.tsx"
+import { Condition, content, type PartVariables, rowsOf, Season, Variable, variableLabel } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
 
 /** Labels of the controls for the summary of faults. */
-export const labelsOf = (draft: Draft): Record<string, string> => {
+export const labelsOf = (draft: Draft, parts: PartVariables): Record<string, string> => {
   const labels: Record<string, string> = { name: "Name", id: "Id", components: "Made of", test_to: "Send a test to" }
   labels["convert_from"] = "Platform"
   labels["person_name"] = "Name of the person"
   for (const [at, { name }] of draft.variables.entries()) {
     labels[`var_${at}_name`] = `Variable ${at + 1}`
     labels[`var_${at}_format`] = `Format of ${name}`
-    labels[`var_${at}_source`] = variableLabel(name)
+    labels[`var_${at}_source`] = variableLabel(name, parts)
   }
   for (const [at, { locale }] of draft.locales?.entries() ?? []) {
     labels[`locale_${at}`] = labels[`locale_${at}_tag`] = `Locale ${at + 1}`
@@ -83,6 +83,7 @@ interface EditorProps {
   readonly preview: string
   /** The path of the images of the organization. */
   readonly images: string
+  readonly parts: PartVariables
   readonly back: string
   /** The recipients of a test message. Undefined if the visitor may not send one. */
   readonly test: TestChoice | undefined
@@ -203,8 +204,9 @@ const SampleJson = ({ faults, sample }: Pick<EditorProps, "faults" | "sample">) 
   </>
 )
 
-const ContentCard = ({ again, button, draft, faults, images, remove }: {
+const ContentCard = ({ again, button, draft, faults, images, parts, remove }: {
   readonly images: string
+  readonly parts: PartVariables
   readonly again: string
   readonly button: (value: string, at: string, word: string, label: string, kind: string) => VNode
   readonly draft: Draft
@@ -221,6 +223,7 @@ const ContentCard = ({ again, button, draft, faults, images, remove }: {
           row={row}
           faults={faults}
           images={images}
+          parts={parts}
           remove={remove("var", at, row.name.trim() || `variable ${at + 1}`, "variables")}
         />
       ))}
@@ -336,7 +339,7 @@ export const VariantEditor = (props: EditorProps) => {
     button(`remove-${kind}-${at}`, anchor, "Remove", `Remove ${what}`, "danger")
   return (
     <>
-      <ErrorSummary faults={faults} labels={labelsOf(draft)} />
+      <ErrorSummary faults={faults} labels={labelsOf(draft, props.parts)} />
       <form
         method="post"
         action={save}
@@ -371,6 +374,7 @@ export const VariantEditor = (props: EditorProps) => {
             draft={draft}
             faults={faults}
             images={props.images}
+            parts={props.parts}
             remove={remove}
           />
           <LocalesCard button={button} draft={draft} faults={faults} remove={remove} locale={props.locale} />

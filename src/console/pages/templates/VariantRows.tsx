@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import type { ActiveConnection } from "../../../delivery/Connections.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { ConditionDraft, SeasonDraft, VariableDraft } from "../../../templates/VariantForm.ts"
 import { Format } from "../../../domain/Template.ts"
@@ -14,28 +15,31 @@ export const content = (text: string): string => text.startsWith("\n") ? `\n${te
 export const rowsOf = (text: string, least: number, most: number): number =>
   Math.min(most, Math.max(least, text.split("\n").length + Math.floor(text.length / 90)))
 
-/** Labels of the variables that make an e-mail. */
-const labels: ReadonlyMap<string, string> = new Map([
-  ["subject", "Subject"],
-  ["preheader", "Preheader"],
-  ["body", "Body"],
-])
+/** Names of the variables that make an e-mail, as the active connection has them. Absent: the default name of the part. */
+export type PartVariables = NonNullable<ActiveConnection["variables"]>
 
-/** Returns the label of a variable. Only names of parts of an e-mail have labels. Other names are their own labels. */
-export const variableLabel = (name: string): string => labels.get(name) ?? name
+/** Returns the label of a variable that is a part of the e-mail, such as `Subject`. Other names are their own labels. */
+export const variableLabel = (
+  name: string,
+  { body = "body", html, preheader = "preheader", subject = "subject", text }: PartVariables,
+): string => {
+  const labels = new Map([[text, "Plain text"], [html, "HTML body"], [body, "Body"], [preheader, "Preheader"]])
+  return labels.set(subject, "Subject").get(name) ?? name
+}
 
 /** The fields of a variable. */
-export const Variable = ({ at, faults, images, remove, row }: {
+export const Variable = ({ at, faults, images, parts, remove, row }: {
   readonly at: number
   /** The path of the images of the organization. */
   readonly images: string
+  readonly parts: PartVariables
   readonly row: VariableDraft
   readonly faults: ReadonlyArray<Fault>
   readonly remove: ComponentChildren
 }) => {
   const id = `var_${at}`
   const name = row.name.trim()
-  const shown = name === "" ? `variable ${at + 1}` : variableLabel(name)
+  const shown = name === "" ? `variable ${at + 1}` : variableLabel(name, parts)
   return (
     <fieldset class="row variable">
       <legend class="visually-hidden">{shown}</legend>
@@ -91,7 +95,7 @@ export const Variable = ({ at, faults, images, remove, row }: {
           {content(row.source)}
         </textarea>
       </Labelled>
-      {name === "body" && row.format !== "mjml" && row.source !== "" && (
+      {shown === "Body" && row.format !== "mjml" && row.source !== "" && (
         <p class="hint">
           {row.format === "html" ? "HTML" : "Text"}{" "}
           is written as it is. For blocks without code, begin a new variant with a layout.
