@@ -39,6 +39,8 @@ const problems = {
   "erasure-not-found": 404,
   "account-not-found": 404,
   "invitation-not-found": 404,
+  "group-role-not-found": 404,
+  "passkey-not-found": 404,
   "session-not-found": 404,
   "webhook-endpoint-not-found": 404,
   "method-not-allowed": 405,

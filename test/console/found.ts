@@ -127,8 +127,8 @@ const words = new Set(
     "dry-run preview message import export archive restore remove revoke delete sign-in sign-out theme " +
     "duplicate off state draft new-variant switch test replay cancel retry enable disable end reset " +
     "password withdraw audience find suppressions webhook-endpoints rotate edit ping actions api " +
-    "callback clear columns comments dkim failed first-run forgot-password html invitation invite " +
-    "notification-mail notifications openid preferences read receivers reset-second-factor " +
+    "callback clear columns comments dkim failed first-run groups forgot-password html invitation invite " +
+    "notification-mail notifications openid passkey passkeys preferences read receivers reset-second-factor " +
     "resume-learning reviews sandbox second-factor explore share shared-results test-message " +
     "calendar report slack teams report-mail save-person delete-person versions autosave discard-draft publish-draft save-draft signed-in")
     .split(" "),
