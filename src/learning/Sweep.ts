@@ -15,6 +15,18 @@ interface Key {
 }
 
 /**
+ * Returns the templates with rows in the ledger, without those whose fold has stopped. The plan is made for each call: an
+ * idle ledger has no pages after a vacuum, and a plan for no pages scans the whole ledger for each template.
+ */
+export const findPending = (sql: SqlClient.SqlClient) =>
+  sql<Key>`
+    WITH RECURSIVE ${pendingTemplates(sql)}
+    SELECT t.org_slug, t.template_id FROM t
+    WHERE NOT EXISTS (
+      SELECT 1 FROM fold_attempts a
+      WHERE a.org_slug = t.org_slug AND a.template_id = t.template_id AND a.stopped_at IS NOT NULL)`.unprepared
+
+/**
  * Wakes the actors of this process that have work (every node wakes its own actors). Every second, wakes the templates
  * with ledger rows. Twice a minute, wakes the templates whose model is older than the tallies (after a crash) and, if
  * they had traffic in the last 14 days, than the current hour, because maturity and windows move with time.
@@ -24,13 +36,6 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const learning = yield* Learning
   const statistics = yield* AttributeStatistics
-
-  const pending = sql<Key>`
-    WITH RECURSIVE ${pendingTemplates(sql)}
-    SELECT t.org_slug, t.template_id FROM t
-    WHERE NOT EXISTS (
-      SELECT 1 FROM fold_attempts a
-      WHERE a.org_slug = t.org_slug AND a.template_id = t.template_id AND a.stopped_at IS NOT NULL)`
 
   const stale = Effect.suspend(() => {
     const now = clock.currentTimeMillisUnsafe()
@@ -57,7 +62,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
       Effect.forkScoped,
     )
 
-  yield* repeated("The sweep of the ledger", Effect.flatMap(pending, wakeAll(false)), "1 second")
+  yield* repeated("The sweep of the ledger", Effect.flatMap(findPending(sql), wakeAll(false)), "1 second")
   yield* repeated("The sweep of models", Effect.flatMap(stale, wakeAll(true)), "30 seconds")
   yield* repeated("Writing the counts of attributes", statistics.flush, "5 seconds")
   yield* Effect.addFinalizer(() => Effect.ignore(statistics.flush))
