@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Metric, Queue } from "effect"
+import { Context, type Duration, Effect, Layer, Metric, Queue } from "effect"
 import { performance } from "node:perf_hooks"
 import process from "node:process"
 import { getHeapStatistics } from "node:v8"
@@ -13,9 +13,6 @@ const heldMillis = 100
 
 /** Maximum number of pieces of work named in one log entry. */
 const namedWork = 5
-
-/** Maximum number of log entries in a minute. More holds are only counted. */
-const loggedPerMinute = 6
 
 /** Duration of event loop iterations over 100 ms, in which no request is served. Unit: seconds. */
 const held = Metric.histogram("parlance_event_loop_held_seconds", { boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] })
@@ -58,45 +55,50 @@ export const fieldsOf = (hold: Hold) => ({
   }),
 })
 
-/** Measures and counts event loop iterations of more than 100 ms, and logs the work in progress. */
-export const layer = Layer.effectDiscard(Effect.gen(function* () {
-  // Exported from the start, because an alert on a histogram that does not exist yet never fires.
-  yield* Metric.value(held)
-  const holds = yield* Queue.sliding<Hold>(loggedPerMinute)
-  let dueAt = performance.now() + tickMillis
-  let checkedAt = performance.now()
-  let processor = process.cpuUsage()
-  let heap = getHeapStatistics().used_heap_size
+/**
+ * Measures and counts event loop iterations of more than 100 ms. Logs the latest one with the work in progress after each
+ * `pause`, the first time after one `pause`, so that no warning follows the greeting of the first start.
+ */
+export const layerEvery = (pause: Duration.Input) =>
+  Layer.effectDiscard(Effect.gen(function* () {
+    // Exported from the start, because an alert on a histogram that does not exist yet never fires.
+    yield* Metric.value(held)
+    const holds = yield* Queue.sliding<Hold>(1)
+    let dueAt = performance.now() + tickMillis
+    let checkedAt = performance.now()
+    let processor = process.cpuUsage()
+    let heap = getHeapStatistics().used_heap_size
 
-  const check = () => {
-    const now = performance.now()
-    const late = now - dueAt
-    const used = getHeapStatistics().used_heap_size
-    const spent = process.cpuUsage(processor)
-    if (late >= heldMillis) {
-      held.updateUnsafe(late / 1000, Context.empty())
-      Queue.offerUnsafe(holds, {
-        millis: late,
-        processorMillis: (spent.user + spent.system) / 1000,
-        freedBytes: heap - used,
-        suspects: suspectsOf(known(), checkedAt, now),
-      })
+    const check = () => {
+      const now = performance.now()
+      const late = now - dueAt
+      const used = getHeapStatistics().used_heap_size
+      const spent = process.cpuUsage(processor)
+      if (late >= heldMillis) {
+        held.updateUnsafe(late / 1000, Context.empty())
+        Queue.offerUnsafe(holds, {
+          millis: late,
+          processorMillis: (spent.user + spent.system) / 1000,
+          freedBytes: heap - used,
+          suspects: suspectsOf(known(), checkedAt, now),
+        })
+      }
+      heap = used
+      processor = process.cpuUsage()
+      checkedAt = now
+      dueAt = now + tickMillis
     }
-    heap = used
-    processor = process.cpuUsage()
-    checkedAt = now
-    dueAt = now + tickMillis
-  }
-  const timer: unknown = setInterval(check, tickMillis)
-  unref(timer)
-  yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(timer as Parameters<typeof clearInterval>[0])))
+    const timer: unknown = setInterval(check, tickMillis)
+    unref(timer)
+    yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(timer as Parameters<typeof clearInterval>[0])))
 
-  const log = Effect.gen(function* () {
-    for (let logged = 0; logged < loggedPerMinute; logged++) {
+    const log = Effect.gen(function* () {
+      yield* Effect.sleep(pause)
       const hold = yield* Queue.take(holds)
       yield* Effect.logWarning(`The event loop was held for ${Math.round(hold.millis)} ms`, fieldsOf(hold))
-    }
-    yield* Effect.sleep("1 minute")
-  })
-  yield* Effect.forkScoped(Effect.forever(log))
-}))
+    })
+    yield* Effect.forkScoped(Effect.forever(log))
+  }))
+
+/** Logs at most one warning a minute. */
+export const layer = layerEvery("1 minute")

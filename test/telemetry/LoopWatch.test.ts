@@ -21,7 +21,7 @@ const watched = <E>(effect: (entries: () => ReadonlyArray<string>) => Effect.Eff
   const lines: Array<string> = []
   const logger = Logger.layer([discreet(Logger.map(Logger.formatJson, (line) => void lines.push(line)))])
   return Effect.scoped(Effect.gen(function* () {
-    yield* Layer.build(LoopWatch.layer)
+    yield* Layer.build(LoopWatch.layerEvery("1 millis"))
     yield* effect(() => lines.filter((line) => line.includes("The event loop was held")))
   })).pipe(Effect.provide(logger))
 }
