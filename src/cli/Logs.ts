@@ -15,10 +15,14 @@ const layerFrom = (level: LogLevel.LogLevel) =>
     ),
   )
 
-/** The log of the service: text in a terminal, otherwise JSON. */
+/** The log of the service: text in a terminal, in colors unless `NO_COLOR` is set, otherwise JSON. */
 export const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
   Layer.merge(
-    Logger.layer([process.stdout.isTTY ? discreet(Logger.consolePretty()) : Logger.withConsoleLog(jsonLogger)]),
+    Logger.layer([
+      process.stdout.isTTY
+        ? discreet(Logger.consolePretty({ colors: (process.env["NO_COLOR"] ?? "") === "" }))
+        : Logger.withConsoleLog(jsonLogger),
+    ]),
     layerFrom(logLevel),
   )))
 

@@ -1,5 +1,6 @@
 import { Effect, Result, Schedule, Schema } from "effect"
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Accounts } from "../accounts/Accounts.ts"
 import { OneTimeLinks } from "../accounts/OneTimeLinks.ts"
 import { Keys } from "../auth/Keys.ts"
@@ -41,11 +42,19 @@ const firstLink = Effect.fnUntraced(function* (url: string) {
   return `${url}/console/first-run?token=${yield* (yield* OneTimeLinks).create("first_run")}`
 })
 
+/** Writes the text of the first start to a file that only the user of the service can read. */
+const keep = (file: string, text: string) =>
+  Effect.try(() => writeFileSync(file, text, { mode: 0o600 })).pipe(
+    Effect.catch(() => Effect.logWarning(`${file} could not be written`)),
+  )
+
 /**
  * Returns the text for the terminal at the start on a local database: after the first start an example request, and the
- * sign-up link while no account exists. Undefined without such a text.
+ * sign-up link while no account exists. The text of the first start is also in `first-run.txt` in `dataDir`. Undefined without
+ * such a text.
  */
-export const greeting = Effect.fnUntraced(function* (url: string) {
+export const greeting = Effect.fnUntraced(function* (url: string, dataDir: string) {
+  const file = join(dataDir, "first-run.txt")
   const key = yield* makeDemo
   const link = yield* firstLink(url)
   const console = link === undefined ? "" : `
@@ -54,7 +63,7 @@ Work in the console: this link makes the first administrator, once, within one h
 ${link}
 `
   if (key === undefined) return console === "" ? undefined : console
-  return `
+  const text = `
 A demo organization is ready, with the template "welcome". Request its content:
 
 curl -s ${url}/api/generate/demo -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '{"template_id":"welcome","user_id":"ann","fields":{"name":"Ann"},"attrs":{"tier":"gold"}}'
@@ -63,6 +72,8 @@ Report a click, with the tracking_id of that response:
 
 curl -s ${url}/api/webhook/events/demo -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '{"event":"click","tracking_id":"…"}'
 
-The key is shown only now. More: ${url}/docs/, and npx -y deno@2.9.6 task parlance --help
+The key is shown only now, and kept with this text in ${file}. More: ${url}/docs/, and npx -y deno@2.9.6 task parlance --help
 ${console}`
+  yield* keep(file, text)
+  return text
 })

@@ -36,7 +36,7 @@ const announce = Effect.gen(function* () {
   }
   if (store.kind === "embedded" && isLoopback(settings.host)) {
     // The service continues without the greeting, because it already serves requests.
-    const greeting = yield* FirstRun.greeting(url).pipe(
+    const greeting = yield* FirstRun.greeting(url, settings.dataDir).pipe(
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.as(
           Effect.logWarning("The first-run link could not be created. Restart the service to get one", cause),

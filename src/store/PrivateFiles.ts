@@ -3,7 +3,7 @@ import { chmodSync, statSync } from "node:fs"
 import { join } from "node:path"
 
 /** Names of the service's own entries in its data directory. Other entries are not changed. */
-const ownEntries = ["postgres", "address", "admin-token", "secret-key"]
+const ownEntries = ["postgres", "address", "admin-token", "first-run.txt", "secret-key"]
 
 const forOthers = 0o077
 

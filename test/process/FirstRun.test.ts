@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { describe } from "vitest"
 import { scopedProcess, waitUntil } from "../support/service.ts"
@@ -8,11 +9,19 @@ import { temporaryFolder } from "../support/stores.ts"
 describe("the first start with a local store", () => {
   it.live("prints a link that creates and signs in the first administrator once", () =>
     Effect.scoped(Effect.gen(function* () {
-      const service = yield* scopedProcess({ DATA_DIR: join(yield* temporaryFolder, "data") })
+      const dataDir = join(yield* temporaryFolder, "data")
+      const service = yield* scopedProcess({ DATA_DIR: dataDir })
       yield* Effect.promise(async () => {
         const printed = () => /^http\S+\/console\/first-run\?token=\S+$/m.exec(service.output())?.[0]
         await waitUntil("the link is printed", () => printed() !== undefined)
         const link = new URL(printed()!)
+        const file = join(dataDir, "first-run.txt")
+        const kept = readFileSync(file, "utf8")
+        assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+        assert.include(kept, `${link}`)
+        assert.match(kept, /X-Api-Key: plk_/)
+        assert.include(service.output(), kept.trim(), "the file has what was printed")
+        assert.notInclude(service.output(), "\u001b", "output that is no terminal has no colors")
         assert.strictEqual(link.origin, service.url)
         assert.include(await (await fetch(link)).text(), "Create the first administrator")
         const create = () =>

@@ -46,7 +46,7 @@ const startAsReader = Effect.gen(function* () {
 /** The same service in this process. */
 const startHere = Effect.gen(function* () {
   const { context, service: { url } } = yield* buildInProcess(temporaryEnvironment, settings)
-  const greeted = yield* Effect.provideContext(greeting(url), context)
+  const greeted = yield* Effect.provideContext(greeting(url, yield* temporaryFolder), context)
   return { output: () => greeted!, url }
 })
 
