@@ -7,7 +7,7 @@ import { Settings } from "../settings/Settings.ts"
 import * as Files from "./bundled/Files.ts"
 import { type Folders, prepare, sharedFolder, socketName } from "./bundled/Folders.ts"
 import * as Lock from "./bundled/Lock.ts"
-import { find, type Programs } from "./bundled/Programs.ts"
+import { checkMachine, find, type Programs } from "./bundled/Programs.ts"
 import * as ServerProcess from "./bundled/ServerProcess.ts"
 import type { ServerFailed } from "./bundled/Spawn.ts"
 import { makeAnswers } from "./Answers.ts"
@@ -87,6 +87,7 @@ const keepRunning = Effect.fnUntraced(function* (folders: Folders, programs: Pro
  */
 export const layer = Layer.unwrap(Effect.gen(function* () {
   const { databasePoolSize, dataDir } = yield* Settings
+  yield* checkMachine()
   const folders = yield* prepare(dataDir)
   yield* tighten(dataDir)
   const programs = yield* find({

@@ -35,6 +35,21 @@ export interface Programs {
 
 const platforms: ReadonlyArray<string> = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"]
 
+/** The dynamic linker of glibc, by the architecture of Linux. The programs of the packages name it. */
+const linkers: Readonly<Record<string, string>> = {
+  x64: "/lib64/ld-linux-x86-64.so.2",
+  arm64: "/lib/ld-linux-aarch64.so.1",
+}
+
+/** The machine of the service. */
+export interface Machine {
+  readonly platform: string
+  readonly architecture: string
+  readonly exists: (path: string) => boolean
+}
+
+const thisMachine: Machine = { platform: process.platform, architecture: process.arch, exists: existsSync }
+
 /** Returns the name of the npm package with PostgreSQL for a platform; undefined if the platform has none. */
 export const packageFor = (platform: string, architecture: string): string | undefined => {
   const name = `${platform}-${architecture}`
@@ -133,6 +148,27 @@ interface ProgramsOptions {
 }
 
 /**
+ * Fails with `NoPrograms` on a machine for which there is no PostgreSQL, such as Windows and Alpine Linux, which has musl
+ * in place of glibc.
+ */
+export const checkMachine = (
+  { architecture, exists, platform }: Machine = thisMachine,
+): Effect.Effect<void, NoPrograms> => {
+  if (packageFor(platform, architecture) === undefined) {
+    const isWindows = platform === "win32"
+    const system = isWindows ? "Windows" : platform
+    const hint = isWindows ? ". Docker and WSL run it on Windows" : ""
+    return Effect.fail(new NoPrograms({ reason: `there is no PostgreSQL for ${system} on ${architecture}${hint}` }))
+  }
+  if (platform !== "linux" || exists(linkers[architecture]!)) return Effect.void
+  return Effect.fail(
+    new NoPrograms({
+      reason: "its programs need glibc, which this Linux, such as Alpine, does not have. Debian and its images have it",
+    }),
+  )
+}
+
+/**
  * Finds PostgreSQL in the installed packages. Uses the package in its place if possible. If the server's user cannot
  * enter its folder, or if the folder is read-only, creates an installation of hard links, or of copies on another file
  * system. Fails with `NoPrograms` on a platform without a package, and if the package is not installed.
@@ -140,8 +176,8 @@ interface ProgramsOptions {
 export const find = ({ forAnotherUser, installations }: ProgramsOptions): Effect.Effect<Programs, NoPrograms> =>
   Effect.try({
     try: () => {
-      const name = packageFor(process.platform, process.arch)
-      if (name === undefined) throw new Error(`there is no PostgreSQL for ${process.platform} on ${process.arch}`)
+      // `checkMachine` has found the package for this machine.
+      const name = packageFor(process.platform, process.arch)!
       const root = folderOf(name)
       if (root === undefined) throw new Error(`the package ${name} is not installed, run npx -y deno@2.9.6 install`)
       const { version } = Json.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string }

