@@ -18,6 +18,10 @@ export type Examples = Readonly<Record<string, Example>>
 export const readExamples = (): Examples =>
   Json.parse(readFileSync(new URL("examples.json", import.meta.url), "utf8")) as Examples
 
+/** Samples of calls in curl, JavaScript and Python by operation id, written by scripts/writeClients.ts. */
+export const readSamples = (): Readonly<Record<string, ReadonlyArray<unknown> | undefined>> =>
+  Json.parse(readFileSync(new URL("samples.json", import.meta.url), "utf8")) as never
+
 type Content = Readonly<Record<string, object>>
 
 /**

@@ -1,5 +1,5 @@
 import type { OpenApi } from "effect/http-api"
-import { type Examples, readExamples, withExamples } from "./Examples.ts"
+import { type Examples, readExamples, readSamples, withExamples } from "./Examples.ts"
 import { accessOf, keySchemes, managementSchemes, operationName } from "./Security.ts"
 import { webhooks } from "../endpoints/OutgoingDocument.ts"
 import { withNamedSchemas } from "./NamedSchemas.ts"
@@ -109,6 +109,7 @@ const others4xx = (responses: object) =>
 const completed = (
   operation: OpenApi.OpenAPISpecOperation,
   examples: Examples,
+  samples: ReturnType<typeof readSamples>,
 ): OpenApi.OpenAPISpecOperation => {
   const operationId = operationName(operation.operationId)
   const example = examples[operationId]
@@ -122,6 +123,7 @@ const completed = (
       ? {}
       : { description: [description, access].filter((text) => text !== undefined).join(" ") }),
     operationId,
+    ...(samples[operationId] === undefined ? {} : { "x-codeSamples": samples[operationId] }),
     responses: {
       ...responses,
       ...others4xx(responses),
@@ -140,12 +142,13 @@ const displayName = (tag: string): string => {
 export const finished = (document: OpenApi.OpenAPISpec): OpenApi.OpenAPISpec => {
   const { components, info, paths, tags, ...others } = document
   const examples = readExamples()
+  const samples = readSamples()
   const operations = Object.entries(paths).map(([path, item]) => [
     path,
     Object.fromEntries(
       Object.entries(item as Record<string, OpenApi.OpenAPISpecOperation>).map((
         [method, operation],
-      ) => [method, completed(operation, examples)]),
+      ) => [method, completed(operation, examples, samples)]),
     ),
   ])
   const { schemas, ...named } = withNamedSchemas(Object.fromEntries(operations), components.schemas)

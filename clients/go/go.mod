@@ -1,0 +1,3 @@
+module github.com/parlance/parlance-go
+
+go 1.19

@@ -1,0 +1,88 @@
+<?php
+
+// Plays the contract suite against the imitated service at PARLANCE_CONTRACT: php clients/php/tests/contract.php
+
+declare(strict_types=1);
+
+use Parlance\Client;
+use Parlance\Problem;
+use Parlance\Unavailable;
+
+spl_autoload_register(function (string $class): void {
+    require __DIR__ . '/../src/' . str_replace('Parlance\\', '', $class) . '.php';
+});
+
+$address = getenv('PARLANCE_CONTRACT');
+if ($address === false) {
+    fwrite(STDERR, "PARLANCE_CONTRACT is not set: see clients/contract/README.md\n");
+    exit(2);
+}
+
+/** Whether every member of $part is in $whole. */
+function contains(mixed $whole, mixed $part): bool
+{
+    if (!is_array($part)) {
+        return $whole === $part || (is_numeric($whole) && is_numeric($part) && $whole == $part);
+    }
+    if (!is_array($whole) || (array_is_list($part) && count($part) !== count($whole))) {
+        return false;
+    }
+    foreach ($part as $name => $value) {
+        if (!array_key_exists($name, $whole) || !contains($whole[$name], $value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Returns the arguments of a case in the order of the method: path, body, query, headers. */
+function argumentsOf(object $case, \ReflectionMethod $method): array
+{
+    $values = (array) ($case->input->path ?? []) + (array) ($case->input->headers ?? []);
+    $found = [];
+    foreach ($method->getParameters() as $parameter) {
+        $name = $parameter->getName();
+        $found[] = match ($name) {
+            'body' => $case->input->body,
+            'query' => (array) ($case->input->query ?? []),
+            'idempotencyKey' => $values['idempotency-key'] ?? null,
+            default => $values[$name] ?? null,
+        };
+    }
+    return $found;
+}
+
+/** Returns what a case ended with, in the form of its outcome. */
+function play(object $case, string $address): array
+{
+    $client = new Client($address . '/' . rawurlencode(str_replace(' ', '-', $case->name)), 'acme', 'plk_EXAMPLE', 20.0);
+    $name = $case->operation . (isset($case->outcome->rows) && method_exists($client, "{$case->operation}Rows") ? 'Rows' : '');
+    $method = new \ReflectionMethod($client, $name);
+    try {
+        $result = $method->invokeArgs($client, argumentsOf($case, $method));
+        if ($result instanceof \Generator) {
+            return ['rows' => iterator_to_array($result, false)];
+        }
+        return isset($case->outcome->rows) ? ['rows' => array_values($result)[0]] : ['answer' => $result];
+    } catch (Problem $problem) {
+        return ['problem' => [
+            'type' => $problem->type,
+            'status' => $problem->status,
+            'pointers' => array_column($problem->errors, 'pointer'),
+        ] + ($problem->requestId === null ? [] : ['request_id' => $problem->requestId])];
+    } catch (Unavailable $failure) {
+        return ['unavailable' => $failure->reason];
+    }
+}
+
+$faults = [];
+foreach (json_decode(file_get_contents("$address/cases")) as $case) {
+    $expected = json_decode(json_encode($case->outcome), true);
+    $found = play($case, $address);
+    if (!contains($found, $expected)) {
+        $faults[] = "{$case->name}: expected " . json_encode($expected) . ', got ' . json_encode($found);
+    }
+}
+$faults = [...$faults, ...json_decode(file_get_contents("$address/report"))->faults];
+echo implode("\n", $faults), $faults === [] ? "" : "\n";
+exit($faults === [] ? 0 : 1);

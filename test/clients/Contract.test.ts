@@ -1,0 +1,201 @@
+import { assert, describe, it } from "@effect/vitest"
+import { execFile, spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { startSuite } from "../../clients/contract/serve.ts"
+import { isProblem, Parlance, ParlanceUnavailable } from "../../clients/typescript/src/index.ts"
+import { publicOperations } from "../../scripts/clients/PublicDocument.ts"
+import { callOf, samplesOf } from "../../scripts/clients/Samples.ts"
+import type { Case, Outcome } from "../../scripts/clients/Suite.ts"
+import { clientFiles } from "../../scripts/writeClients.ts"
+import { version } from "../../src/domain/Version.ts"
+import { python } from "./python.ts"
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const read = (path: string): string => readFileSync(`${root}${path}`, "utf8")
+const cases: ReadonlyArray<Case> = ["operations", "failures"].flatMap((name) =>
+  JSON.parse(read(`clients/contract/${name}.json`))
+)
+
+const has = (program: string, ...args: ReadonlyArray<string>): boolean => {
+  const isThere = spawnSync(program, args).status === 0
+  if (!isThere) console.warn(`Skipped: the client of ${program} (it is not installed: .ci/run installs it)`)
+  return isThere
+}
+
+const urlOf = (url: string, name: string): string => `${url}/${encodeURIComponent(name.replaceAll(" ", "-"))}`
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Results of calls whose form differs from the answer, in the form of the answer. */
+const answersOf: Readonly<Record<string, (result: Json) => unknown>> = {
+  generate: ({ copy_id, tracking_id, vars }) => ({ tracking_id, copy: { id: copy_id, vars } }),
+  batchGenerate: (result) =>
+    Object.fromEntries(Object.entries(result).map(([id, content]) => [id, answersOf["generate"]!(content as Json)])),
+  delay: ({ delay_id, delay_time }) => ({ service_words: { delay_id, delay_time } }),
+  deliver: ({ delivery_id }) => ({ status: delivery_id === "delivery-1" ? "ok" : "no delivery" }),
+  receiveEvents: ({ items, received }) => ({
+    status: "ok",
+    received,
+    items: (items as ReadonlyArray<Json>).map((item) => {
+      const { pointer, reason, ...others } = item
+      return { ...others, ...(pointer == null ? {} : { pointer }), ...(reason == null ? {} : { reason }) }
+    }),
+  }),
+}
+
+/** Asserts that a call ended as its case says. */
+const check = ({ name, operation, outcome }: Case, ended: Outcome) => {
+  if (!("answer" in outcome) || outcome.answer === null) {
+    const expected = "answer" in outcome ? [] : outcome
+    return assert.deepStrictEqual("answer" in ended && "answer" in outcome ? [] : ended, expected, name)
+  }
+  assert.property(ended, "answer", `${name}: ${JSON.stringify(ended)}`)
+  const { answer } = ended as { readonly answer: Json }
+  assert.deepStrictEqual(answersOf[operation]?.(answer) ?? answer, outcome.answer, name)
+}
+
+const AsyncFunction = (async () => {}).constructor as new (...parts: ReadonlyArray<string>) => (
+  ...values: ReadonlyArray<unknown>
+) => Promise<unknown>
+
+const endInTypeScript = async (one: Case, url: string): Promise<Outcome> => {
+  const parlance = new Parlance({ url, org: "acme", apiKey: "plk_EXAMPLE", timeout: 20_000 })
+  const rows: Array<unknown> = []
+  const { javascript } = callOf(one)
+  const isLoop = javascript.startsWith("for")
+  const program = new AsyncFunction("parlance", "process", "console", isLoop ? javascript : `return ${javascript}`)
+  const environment = { env: { PARLANCE_URL: url, PARLANCE_KEY: "plk_EXAMPLE" } }
+  try {
+    const answer = await program(parlance, environment, { log: (row: unknown) => rows.push(row) })
+    return isLoop ? { rows } : { answer }
+  } catch (error) {
+    if (isProblem(error)) {
+      const { errors, requestId, status, type } = error
+      const pointers = errors.map(({ pointer }) => pointer)
+      return { problem: { type, status, pointers, ...(requestId === undefined ? {} : { request_id: requestId }) } }
+    }
+    if (error instanceof ParlanceUnavailable) return { unavailable: error.reason }
+    throw error
+  }
+}
+
+const program = `
+import httpx, json, os, sys
+from parlance import Parlance, ParlanceProblem, ParlanceUnavailable
+
+# A client of its own for each case would load the certificates of the system each time.
+shared = httpx.Client()
+
+def end(url, source):
+    rows = []
+    os.environ.update(PARLANCE_URL=url, PARLANCE_KEY="plk_EXAMPLE")
+    parlance = Parlance(url, "acme", "plk_EXAMPLE", timeout=20, client=shared)
+    names = {"parlance": parlance, "print": rows.append, "os": os, "httpx": httpx}
+    try:
+        if source.startswith("for"):
+            exec(source, names)
+            return {"rows": rows}
+        return {"answer": eval(source, names)}
+    except ParlanceProblem as problem:
+        found = {"type": problem.type, "status": problem.status, "pointers": [one.pointer for one in problem.errors]}
+        return {"problem": {**found, **({} if problem.request_id is None else {"request_id": problem.request_id})}}
+    except ParlanceUnavailable as error:
+        return {"unavailable": error.reason}
+
+print(json.dumps([end(*one) for one in json.load(sys.stdin)], default=vars))
+`
+
+const suite = async (play: (url: string) => Promise<unknown>) => {
+  const served = await startSuite()
+  try {
+    await play(served.url)
+    return served.report().faults
+  } finally {
+    served.close()
+  }
+}
+
+describe("the contract suite", () => {
+  it("has a case and three samples for every public operation", () => {
+    const samples: Record<string, ReadonlyArray<unknown>> = JSON.parse(read("src/api/openapi/samples.json"))
+    for (const id of publicOperations) {
+      assert.isTrue(cases.some(({ operation }) => operation === id), id)
+      assert.lengthOf(samples[id]!, 3, id)
+    }
+  })
+
+  it("is written by scripts/writeClients.ts, as are the document of the public operations and the generated clients", () => {
+    for (const [path, text] of Object.entries(clientFiles())) {
+      assert.strictEqual(read(path), text, `Run scripts/writeClients.ts, and review what changed in ${path}`)
+    }
+  })
+
+  it("finds the version of the service in every client", () => {
+    for (
+      const path of [
+        "typescript/src/version.ts",
+        "python/parlance/_version.py",
+        "go/client.go",
+        "php/src/Transport.php",
+      ]
+    ) {
+      assert.match(read(`clients/${path}`), new RegExp(`VERSION = ['"]${version}['"]`, "i"), path)
+    }
+    assert.strictEqual(JSON.parse(read("clients/php/composer.json")).version, version)
+  })
+
+  it("is passed by the client in TypeScript, whose calls are the samples in JavaScript", async () => {
+    const faults = await suite((url) =>
+      Promise.all(cases.map(async (one) => check(one, await endInTypeScript(one, urlOf(url, one.name)))))
+    )
+    assert.deepStrictEqual(faults, [])
+  })
+
+  it.runIf(python !== undefined)(
+    "is passed by the client in Python, whose calls are the samples in Python",
+    async () => {
+      const faults = await suite(async (url) => {
+        const running = run(python!, ["-B", "-c", program], { cwd: `${root}clients/python` })
+        running.child.stdin!.end(JSON.stringify(cases.map((one) => [urlOf(url, one.name), callOf(one).python])))
+        const ends: ReadonlyArray<Outcome> = JSON.parse((await running).stdout)
+        for (const [n, one] of cases.entries()) check(one, ends[n]!)
+      })
+      assert.deepStrictEqual(faults, [])
+    },
+  )
+
+  it("is passed by the samples of curl", async () => {
+    const operations = cases.filter(({ name }) => publicOperations.some((id) => id === name))
+    const faults = await suite((url) =>
+      run("sh", [
+        "-ec",
+        operations.map((one) => `(export PARLANCE_URL=${urlOf(url, one.name)}\n${samplesOf(one)[0]!.source})`).join(
+          "\n",
+        ),
+      ], { env: { ...process.env, PARLANCE_KEY: "plk_EXAMPLE" } })
+    )
+    const failures = cases.filter((one) => !operations.includes(one)).map(({ name }) => name)
+    assert.deepStrictEqual(faults.filter((fault) => !failures.some((name) => fault.startsWith(`${name}: `))), [])
+  })
+
+  it.runIf(has("go", "version"))("is passed by the client in Go", async () => {
+    const faults = await suite((url) =>
+      run("go", ["test", "-count=1", "./..."], {
+        cwd: `${root}clients/go`,
+        env: { ...process.env, PARLANCE_CONTRACT: url },
+      }).catch((error) => assert.fail(error.stdout))
+    )
+    assert.deepStrictEqual(faults, [])
+  })
+
+  it.runIf(has("php", "--version"))("is passed by the client in PHP", async () => {
+    const faults = await suite((url) =>
+      run("php", ["clients/php/tests/contract.php"], { cwd: root, env: { ...process.env, PARLANCE_CONTRACT: url } })
+        .catch((error) => assert.fail(error.stdout))
+    )
+    assert.deepStrictEqual(faults, [])
+  })
+})
