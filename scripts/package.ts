@@ -103,6 +103,12 @@ const pythonClient = async (version: string): Promise<Artifacts> => {
   }
 }
 
+/** The clients in Go and PHP, as their sources. */
+const generatedClients = async (version: string): Promise<Artifacts> => ({
+  [`parlance-go-${version}.tar.gz`]: await tarball(`parlance-go-${version}/`, filesOf(["clients/go"], "clients/go/")),
+  [`parlance-php-${version}.zip`]: zip(filesOf(["clients/php"], "clients/php/")),
+})
+
 /** The files that the image is built from, without the files that `.dockerignore` excludes. */
 const imageContext = async (version: string): Promise<Artifacts> => {
   const paths = textOf(".dockerignore").split("\n").flatMap((line) => line.startsWith("!") ? [line.slice(1)] : [])
@@ -156,6 +162,7 @@ export const packageInto = async (
     ...await commandLine(version, commit),
     ...await typescriptClient(version),
     ...await pythonClient(version),
+    ...await generatedClients(version),
     ...await chart(version),
     ...await imageContext(version),
     [`parlance-${version}.cdx.json`]: billOfMaterials(root, commit),
