@@ -170,7 +170,11 @@ const resultsOf = (
 }
 
 /** Composes the series from the knowledge, as for a request. */
-const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, now: number): ComposedSeries => {
+const seriesOf = (
+  { counts, delays, model, ofAllDays }: Knowledge,
+  setting: HonestyWorld,
+  now: number,
+): ComposedSeries => {
   const { countsOf, objective } = talliesOf(setting, counts.worth())
   return composeSeries({
     template: "t0",
@@ -178,6 +182,7 @@ const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, n
     targeted: [],
     named: [],
     model,
+    ofAllDays: ofAllDays(),
     segment: new Map(),
     now,
     step: "day",

@@ -411,6 +411,11 @@ const recenter = (state: State, { variants }: Observations, active: ReadonlySet<
   })
 }
 
+const fatigueOf = ({ cases, freshness }: Fatigue, variant: string, days: ReadonlyArray<number>) => ({
+  cases: cases(variant),
+  freshness: days.map((day) => freshness(variant, day)),
+})
+
 const snapshot = (
   input: FitInput,
   seen: Observations,
@@ -430,7 +435,7 @@ const snapshot = (
     ...(totals.independence < 1 ? { independence: totals.independence } : {}),
     ...(input.fatigue === undefined
       ? {}
-      : { fatigue: { widened: widened[v]!, cases: input.fatigue.cases(totals.id) } }),
+      : { fatigue: { widened: widened[v]!, ...fatigueOf(input.fatigue, totals.id, seen.days) } }),
   }))
   const { mostPerSend } = input.counts.valuation
   // The coefficients describe first exposures. The level is moved, so that rates describe the present mix of exposures.

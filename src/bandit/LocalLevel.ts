@@ -43,12 +43,14 @@ export interface LevelCase {
   readonly changes: ReadonlyArray<LevelChange> | undefined
 }
 
+type Steps = readonly [own: number, common: number, prior: number]
+
 /**
  * Standard deviations of the daily step of each variant and of all variants together, with their prior probabilities.
  * If one variant has most of the traffic, the data hardly say whether it moves alone. So steps of all variants mostly
  * come with steps of each.
  */
-const sizes: ReadonlyArray<readonly [own: number, common: number, prior: number]> = [
+const sizes: ReadonlyArray<Steps> = [
   [0, 0, 0.3],
   [0, 0.06, 0.04],
   [0.01, 0, 0.08],
@@ -321,36 +323,43 @@ const caseAt = (data: DailyOutcomes, state: State, { factors, schur, weights }: 
 
 /** The levels with one size of each daily step. */
 interface Candidate {
-  /** Posterior probability of the sizes. */
-  readonly probability: number
-  readonly levels: LevelCase
+  readonly steps: Steps
+  readonly logEvidence: number
+  readonly state: State
+  readonly curvature: Curvature
 }
 
-/** Fits the levels with every size of the daily steps, smallest steps of the variants first. */
-const fitAll = (data: DailyOutcomes): ReadonlyArray<Candidate> => {
+/** Fits the levels with each of these sizes of the daily steps, smallest steps of the variants first. */
+const fitAll = (data: DailyOutcomes, among: ReadonlyArray<Steps> = sizes): ReadonlyArray<Candidate> => {
   const size = data.days.length
-  const total = (lists: ReadonlyArray<Float64Array>) => sum(lists.map((list) => sum(list)))
+  const total = (lists: ReadonlyArray<Float64Array>) => Math.max(0, sum(lists.map((list) => sum(list))))
   const state: State = {
     common: new Float64Array(size).fill(Math.log((total(data.outcomes) + 1) / (total(data.expected) + 1))),
     own: data.outcomes.map(() => new Float64Array(size)),
   }
-  const found = sizes.map(([own, common, prior], i) => {
+  return among.map((steps, i) => {
+    const [own, common, prior] = steps
     const each = walkOf(data.days, own, data.tau0)
     const all = walkOf(data.days, common, firstCommon)
     for (let round = i === 0 ? firstRounds : laterRounds, moved = Infinity; round > 0 && moved > converged; round--) {
       moved = improve(data, state, all, each)
     }
     const curvature = curvatureAt(data, state, all, each)
-    const levels = caseAt(data, state, curvature)
     return {
-      evidence: logEvidence(data, state, curvature, all, each) + Math.log(prior),
-      levels,
+      steps,
+      logEvidence: logEvidence(data, state, curvature, all, each) + Math.log(prior),
+      state: { common: state.common.slice(), own: state.own.map((levels) => levels.slice()) },
+      curvature,
     }
   })
-  const largest = Math.max(...found.map(({ evidence }) => evidence))
-  const odds = found.map(({ evidence }) => Math.exp(evidence - largest))
+}
+
+/** Returns the candidates with their posterior probabilities. */
+const weighed = (found: ReadonlyArray<Candidate>): ReadonlyArray<Candidate & { readonly probability: number }> => {
+  const largest = Math.max(...found.map(({ logEvidence }) => logEvidence))
+  const odds = found.map(({ logEvidence }) => Math.exp(logEvidence - largest))
   const all = sum(odds)
-  return found.map(({ levels }, i) => ({ levels, probability: odds[i]! / all }))
+  return found.map((one, i) => ({ ...one, probability: odds[i]! / all }))
 }
 
 /**
@@ -358,11 +367,87 @@ const fitAll = (data: DailyOutcomes): ReadonlyArray<Candidate> => {
  * daily steps. Costs about 3 V D^2 multiplications for V variants and D days, 70 times.
  */
 export const levelCases = (data: DailyOutcomes, count: number): ReadonlyArray<LevelCase> => {
-  const found = fitAll(data)
+  const found = weighed(fitAll(data))
+  const cases = new Map<number, LevelCase>()
   return Array.from({ length: count }, (_, m) => {
     let upTo = 0
-    return (found.find(({ probability }) => (upTo += probability) > (m + 0.5) / count) ?? found.at(-1)!).levels
+    const place = found.findIndex(({ probability }) => (upTo += probability) > (m + 0.5) / count)
+    const { curvature, state } = found.at(place)!
+    if (!cases.has(place)) cases.set(place, caseAt(data, state, curvature))
+    return cases.get(place)!
   })
+}
+
+/** Candidates for the standard deviation of the variants' intercepts, equally likely before data. The first is usual. */
+const spreads: ReadonlyArray<number> = [0.2, 0.05, 0.1, 0.4, 0.8]
+
+/** Candidates with a smaller posterior probability are left out. */
+const leastProbability = 0.002
+
+/** The rates of variants on each day, relative to the expected ones. */
+export interface DailyRates {
+  /** Means by variant and day. */
+  readonly means: ReadonlyArray<Float64Array>
+  /** Returns the variance of a sum of rates, with these weights by variant and day. */
+  readonly variance: (weights: ReadonlyArray<Float64Array>) => number
+}
+
+/**
+ * Returns the rates of variants on each day, averaged over the sizes of the daily steps and over the spreads of three or
+ * more variants by their marginal likelihood.
+ */
+export const dailyRates = (data: Omit<DailyOutcomes, "shares">): DailyRates => {
+  // Two variants have one difference, which hardly says how far variants differ.
+  const [usual, ...others] = data.centers.length > 2 ? spreads : [data.tau0]
+  const fitWith = (tau0: number, among?: ReadonlyArray<Steps>) =>
+    fitAll({ ...data, tau0, shares: new Float64Array() }, among)
+  const isLikely = ({ probability }: { readonly probability: number }) => probability > leastProbability
+  // The sizes that are unlikely with the usual spread are unlikely with each.
+  const first = weighed(fitWith(usual!)).filter(isLikely)
+  const likely = first.map(({ steps }) => steps)
+  const found = weighed([...first, ...others.flatMap((tau0) => fitWith(tau0, likely))]).filter(isLikely)
+    .map(({ curvature, probability, state: { common, own } }) => ({
+      ...curvature,
+      probability,
+      rates: own.map((levels, v) => levels.map((level, d) => Math.exp(data.centers[v]! + common[d]! + level))),
+    }))
+  const all = sum(found.map(({ probability }) => probability))
+  const means = data.centers.map((_, v) =>
+    Float64Array.from(
+      data.days,
+      (_, d) => sum(found.map(({ probability, rates }) => probability * rates[v]![d]!)) / all,
+    )
+  )
+  const total = (weights: ReadonlyArray<Float64Array>, rates: ReadonlyArray<Float64Array>) =>
+    sum(weights.map((mine, v) => dot(mine, rates[v]!)))
+  return {
+    means,
+    variance: (weights) => {
+      const mean = total(weights, means)
+      return sum(found.map(({ probability, rates, ...curvature }) => {
+        const slopes = weights.map((mine, v) => mine.map((weight, d) => weight * rates[v]![d]!))
+        return probability / all * (varianceOf(slopes, curvature) + (total(weights, rates) - mean) ** 2)
+      }))
+    },
+  }
+}
+
+/** Variance of a linear function of the log rates with these slopes by variant and day. */
+const varianceOf = (
+  slopes: ReadonlyArray<Float64Array>,
+  { factors, schur, weights }: Pick<Curvature, "factors" | "schur" | "weights">,
+): number => {
+  const throughCommon = new Float64Array(slopes[0]?.length ?? 0)
+  let variance = 0
+  slopes.forEach((mine, v) => {
+    const solved = mine.slice()
+    factors[v]!.solve(solved)
+    variance += dot(mine, solved)
+    for (let d = 0; d < mine.length; d++) throughCommon[d]! += mine[d]! - weights[v]![d]! * solved[d]!
+  })
+  const inverse = throughCommon.slice()
+  solve(schur, inverse.length, inverse)
+  return Math.max(0, variance + dot(throughCommon, inverse))
 }
 
 /**

@@ -7,7 +7,7 @@ import { eta } from "./VariantFit.ts"
 // Source: docs/model.md, "Weekday and daypart by evidence".
 
 /** Standard deviation of the effects of an attribute that counts as none. */
-const noSpread = 0.01
+export const noSpread = 0.01
 
 /** Candidates for the standard deviation of the effects of an attribute that has effects. */
 const spreads = [0.05, 0.1, 0.2, 0.4]

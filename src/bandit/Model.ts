@@ -33,9 +33,12 @@ export const VariantPosterior = Schema.Struct({
   /**
    * Present if effects of earlier exposures are in use. `widened`: the variance that their uncertainty adds to the
    * intercept. `cases`: for each equally likely case of the effects, the amount it adds to the log rate (see
-   * `Fatigue`).
+   * `Fatigue`). `freshness`: for each of the model's `days`, the mean factor of earlier exposures on the variant's rate;
+   * absent from models of earlier releases.
    */
-  fatigue: Schema.optionalKey(Schema.Struct({ widened: Schema.Finite, cases: Numbers })),
+  fatigue: Schema.optionalKey(
+    Schema.Struct({ widened: Schema.Finite, cases: Numbers, freshness: Schema.optionalKey(Numbers) }),
+  ),
 })
 export type VariantPosterior = typeof VariantPosterior.Type
 

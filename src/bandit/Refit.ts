@@ -8,8 +8,6 @@ import { excessOfMode } from "./PosteriorMean.ts"
 export interface OtherPrior {
   /** Standard deviation of the variants' effects, by attribute of the scheme, including built-in ones and pairs. */
   readonly taus: ReadonlyArray<number>
-  /** Standard deviation of the variants' intercepts. Default: as in the model. */
-  readonly tau0?: number | undefined
   /** Index of the case of the effects of earlier exposures. Default: the model's own effects and their uncertainty. */
   readonly fatigueCase?: number | undefined
   /** Whether to return the means of the coefficients instead of their modes. Default: false. */
@@ -133,7 +131,8 @@ export class Refit {
   }
 
   /** Returns the model under another prior. */
-  with({ byMean = false, fatigueCase, tau0 = this.#tau0, taus }: OtherPrior): Refitted {
+  with({ byMean = false, fatigueCase, taus }: OtherPrior): Refitted {
+    const tau0 = this.#tau0
     const size = this.#contexts.size
     const prior = precisionsOf(tau0, taus, this.#contexts)
     const information = new Float64Array(packedLength(size))

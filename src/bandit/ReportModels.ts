@@ -1,4 +1,5 @@
 import { contextsOf } from "./Contexts.ts"
+import { builtInsOf, noSpread } from "./Mixture.ts"
 import type { ModelSnapshot } from "./Model.ts"
 import { type OtherModel, type OtherPrior, Refit } from "./Refit.ts"
 
@@ -6,10 +7,7 @@ import { type OtherModel, type OtherPrior, Refit } from "./Refit.ts"
 // makes variants differ, and of how much people tire. This estimate is shrunk to a small value. That is good for
 // choices, but the intervals around it are too narrow and the differences too small.
 
-/**
- * Candidates for the standard deviation of the effects of an attribute, and of the intercepts. The prior probability of
- * each is proportional to its size for an attribute, and equal for the intercepts.
- */
+/** Candidates for the standard deviation of the effects of an attribute. Prior probabilities are proportional to it. */
 const spreads: ReadonlyArray<number> = [0.05, 0.1, 0.2, 0.4, 0.8, 1.2]
 
 /**
@@ -25,25 +23,21 @@ const judges = 20
 /** Maximum number of multiplications for the models, about half a second. */
 const budget = 300_000_000
 
-/** Step through the quantiles of the spread of the intercepts. */
-const interceptStride = 7
+/** Step through the models with and without weekday and daypart. */
+const builtInStride = 7
 
 /** Steps through the quantiles of the spreads, so that the spreads of several attributes are combined in many ways. */
 const strides = [1, 5, 7, 11]
 
 /**
  * The posterior probability of each candidate for one standard deviation, with the others held fixed. `priorWith`
- * returns the prior with a candidate, `weightOf` its prior probability up to a factor.
+ * returns the prior with a candidate.
  */
-const likelihoods = (
-  refit: Refit,
-  priorWith: (spread: number) => OtherPrior,
-  weightOf: (spread: number) => number,
-): ReadonlyArray<number> => {
+const likelihoods = (refit: Refit, priorWith: (spread: number) => OtherPrior): ReadonlyArray<number> => {
   const logs = spreads.map((spread) => refit.with(priorWith(spread)).logEvidence)
   const largest = Math.max(...logs)
   if (largest === -Infinity) return []
-  const odds = logs.map((log, i) => weightOf(spreads[i]!) * Math.exp(log - largest))
+  const odds = logs.map((log, i) => spreads[i]! * Math.exp(log - largest))
   const all = odds.reduce((sum, one) => sum + one, 0)
   return odds.map((one) => one / all)
 }
@@ -101,28 +95,28 @@ const affordable = ({ scheme, variants }: ModelSnapshot): number =>
  * Returns the models with other spreads of the effects of each attribute and pair, and with other effects of earlier
  * exposures. Returns only the model itself if it has neither, or comes from an earlier release.
  */
-const otherModels = (model: ModelSnapshot, ofGain: boolean): ReadonlyArray<OtherModel> => {
-  const { attributes, names } = contextsOf(model.scheme)
+const otherModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> => {
+  const contexts = contextsOf(model.scheme)
+  const { attributes, names } = contexts
   const { fittedWith, scheme, variants } = model
-  // Two variants have one difference, which hardly says how far variants differ.
-  const isOfGain = ofGain && variants.length > 2
   const learned = names.flatMap((_, j) => j < scheme.keys.length || j >= attributes ? [j] : [])
   const hasFatigue = variants.some(({ fatigue }) => fatigue?.cases.length === fatigueModels)
-  if (fittedWith === undefined || (learned.length === 0 && !hasFatigue && !isOfGain)) return [model]
-  const count = Math.min(affordable(model), learned.length === 0 && !isOfGain ? fatigueModels : mostModels)
+  const builtIns = new Set(builtInsOf(contexts))
+  const withBuiltIns = builtIns.size === 0 ? 1 : model.builtInProbability ?? 1
+  if (fittedWith === undefined || (learned.length === 0 && !hasFatigue && withBuiltIns === 1)) return [model]
+  const count = Math.min(affordable(model), learned.length === 0 && hasFatigue ? fatigueModels : mostModels)
   const first = variants.toSorted((a, b) => b.clicks - a.clicks).slice(0, judges)
   const judge = new Refit(model, fittedWith, first)
   const { taus } = fittedWith
   const shares = new Map(learned.map((j) => [
     j,
-    likelihoods(judge, (spread) => ({ taus: taus.with(j, spread) }), (spread) => spread),
+    likelihoods(judge, (spread) => ({ taus: taus.with(j, spread) })),
   ]))
   const refit = new Refit(model, fittedWith)
-  // All variants judge: the variants with most outcomes resemble each other, because the policy chose them.
-  const isWide = isOfGain && count === mostModels
-  const ofIntercepts = isWide ? likelihoods(refit, (tau0) => ({ taus, tau0 }), () => 1) : []
   const models = Array.from({ length: count }, (_, m) => {
+    const hasBuiltIns = (m * builtInStride % count + 0.5) / count < withBuiltIns
     const own = taus.map((tau, j) => {
+      if (builtIns.has(j) && !hasBuiltIns) return noSpread
       const candidates = shares.get(j)
       if (candidates === undefined || candidates.length === 0) return tau
       const place = m * strides[learned.indexOf(j) % strides.length]! % count
@@ -130,7 +124,6 @@ const otherModels = (model: ModelSnapshot, ofGain: boolean): ReadonlyArray<Other
     })
     const prior: OtherPrior = {
       taus: own,
-      tau0: ofIntercepts.length === 0 ? undefined : quantile(ofIntercepts, (m * interceptStride % count + 0.5) / count),
       byMean: learned.length > 0,
       fatigueCase: hasFatigue && count >= fatigueModels ? m % fatigueModels : undefined,
     }
@@ -142,9 +135,8 @@ const otherModels = (model: ModelSnapshot, ofGain: boolean): ReadonlyArray<Other
 /**
  * Returns the models over which a report averages, equally likely: with other spreads of the effects of each attribute
  * and pair, as far as the data allow them, with other effects of earlier exposures, and with the levels of the last
- * days in several cases. With `isOfGain`, also with other spreads of the intercepts of three or more variants: a gain is
- * about all variants, so that it is too low if they differ more than expected. Returns only the model itself if it
- * comes from an earlier release. Templates with very many variants and attribute values get fewer models.
+ * days in several cases. Returns only the model itself if it comes from an earlier release. Templates with very many
+ * variants and attribute values get fewer models.
  */
-export const reportModels = (model: ModelSnapshot, isOfGain = false): ReadonlyArray<OtherModel> =>
-  withLevels(model, otherModels(model, isOfGain), affordable(model))
+export const reportModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> =>
+  withLevels(model, otherModels(model), affordable(model))

@@ -27,14 +27,9 @@ export class ContextRates {
   readonly #models: ReadonlyArray<ModelRates>
   readonly #rates: ReadonlyArray<Float64Array>
 
-  /** `contexts` are keys of contexts of the model's scheme. `isOfGain` as in `reportModels`. */
-  constructor(
-    model: ModelSnapshot,
-    variants: ReadonlyArray<string>,
-    contexts: ReadonlyArray<ContextKey>,
-    isOfGain = false,
-  ) {
-    const models = reportModels(model, isOfGain).map((one) => new ModelRates(one, variants, contexts))
+  /** `contexts` are keys of contexts of the model's scheme. */
+  constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
+    const models = reportModels(model).map((one) => new ModelRates(one, variants, contexts))
     this.#models = models
     this.#rates = variants.map((_, v) =>
       Float64Array.from(contexts, (_, c) => models.reduce((sum, one) => sum + one.of(v, c), 0) / models.length)
@@ -55,9 +50,25 @@ export class ContextRates {
     return { ...mixed(sums), own: mixed(sums.map(({ mean, own }) => ({ mean, variance: own }))).variance }
   }
 
-  /** Returns the sum over all variants, with weights by variant and context. Shared errors of the base rate cancel. */
-  total(weights: ReadonlyArray<ArrayLike<number>>): Sum {
-    return mixed(this.#models.map((one) => one.total(weights)))
+  /**
+   * Returns a variant's rates by context relative to their mean, in which contexts have the weights of `exposures`. The
+   * variant needs an exposure.
+   */
+  relative(variant: number, exposures: ArrayLike<number>): Float64Array {
+    const sum = new Float64Array(exposures.length)
+    for (const model of this.#models) {
+      const scale = model.scale(variant, exposures) / this.#models.length
+      for (let context = 0; context < sum.length; context++) sum[context]! += scale * model.of(variant, context)
+    }
+    return sum
+  }
+
+  /**
+   * Returns the sum of the rates of `relative` over all variants, with weights by variant and context. Shared errors of
+   * the base rate cancel.
+   */
+  total(weights: ReadonlyArray<ArrayLike<number>>, exposures: ReadonlyArray<ArrayLike<number>>): Sum {
+    return mixed(this.#models.map((one) => one.total(weights, exposures)))
   }
 }
 
@@ -113,22 +124,31 @@ class ModelRates {
     return { mean, own, variance: own + base + shared ** 2 }
   }
 
-  total(weights: ReadonlyArray<ArrayLike<number>>): Sum {
+  /** The factor by which the variant's rates become relative to their mean over the exposures. */
+  scale(variant: number, exposures: ArrayLike<number>): number {
+    const { mean } = this.#linear(variant, exposures)
+    let all = 0
+    for (let context = 0; context < exposures.length; context++) all += exposures[context]!
+    return all / mean
+  }
+
+  total(weights: ReadonlyArray<ArrayLike<number>>, exposures: ReadonlyArray<ArrayLike<number>>): Sum {
     let shared: Float64Array | undefined
-    let level = 0
     let mean = 0
     let variance = 0
     weights.forEach((mine, variant) => {
       const known = this.#variants[variant]
-      const { mean: part, slopes } = this.#linear(variant, mine)
-      mean += part
+      const due = this.#linear(variant, exposures[variant]!)
+      const part = this.#linear(variant, mine)
+      const scale = this.scale(variant, exposures[variant]!)
+      mean += scale * part.mean
+      const slopes = part.slopes.map((slope, i) => scale * (slope - part.mean * due.slopes[i]! / due.mean))
       variance += this.#variance(this.#ids[variant]!, known, slopes)
-      level += slopes[0]! * this.#shared[variant]!
       const moved = this.#base.slopes(this.#ids[variant]!, known, slopes)
       if (shared === undefined) shared = moved
       else for (let i = 0; i < moved.length; i++) shared[i] = shared[i]! + moved[i]!
     })
-    return { mean, variance: shared === undefined ? 0 : variance + level ** 2 + this.#base.variance(shared) }
+    return { mean, variance: shared === undefined ? 0 : variance + this.#base.variance(shared) }
   }
 
   /**

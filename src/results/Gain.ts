@@ -1,3 +1,4 @@
+import { dailyRates } from "../bandit/LocalLevel.ts"
 import type { ContextRates } from "./ContextRates.ts"
 
 // The gain of the policy over a random split of the variants. Pure.
@@ -30,6 +31,12 @@ const z = 1.959963984540054
 /** Weight with which the factor of a period is shrunk towards 1. Unit: outcomes. */
 const pull = 10
 
+const sum = (numbers: Iterable<number>): number => {
+  let total = 0
+  for (const number of numbers) total += number
+  return total
+}
+
 /** Average value of an outcome, or 1 without outcomes. */
 export const worthOf = (counts: ReadonlyArray<PeriodCount>): number => {
   const value = counts.reduce((sum, one) => sum + one.value, 0)
@@ -52,45 +59,107 @@ export const periodFactors = (
   return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + pull) / (due[i]! + pull))
 }
 
+/** The counts of a gain. Each list has one element for each variant. */
+interface GainInput {
+  readonly counts: ReadonlyArray<PeriodCount>
+  /** Starts of the periods, ascending. Unit: Unix milliseconds. */
+  readonly starts: ReadonlyArray<number>
+  readonly contexts: number
+  /** The effects of contexts. */
+  readonly rates: ContextRates
+  /** Mean of each variant's log rate before data. */
+  readonly centers: ReadonlyArray<number>
+  /** Standard deviation of the log rates of two variants before data. */
+  readonly tau0: number
+  /** Factors of the counts for several decisions about one person, see `VariantPosterior`. */
+  readonly independence: ReadonlyArray<number>
+  /** Equally likely deviations of each variant's log rate by the error of effects of earlier exposures. */
+  readonly fatigue: ReadonlyArray<ReadonlyArray<number>>
+  /** The mean factor of earlier exposures on a variant's rate. */
+  readonly freshness: (variant: number, period: number) => number
+  /** Whether a variant could be chosen in a period, and in a context. */
+  readonly runs: (variant: number, period: number) => boolean
+  readonly fits: (variant: number, context: number) => boolean
+  /** Whether the gain includes the decisions of a context. Counts of all contexts determine the variants' rates. */
+  readonly concerns: (context: number) => boolean
+}
+
+/** Returns the outcomes of each variant in each period, and the outcomes expected if all variants had the same rate. */
+const dailyOf = ({ counts, freshness, independence, rates, starts, contexts }: GainInput, worth: number) => {
+  const exposures = independence.map(() => new Float64Array(contexts))
+  const exposed = new Float64Array(starts.length)
+  const fresh = new Float64Array(starts.length)
+  let outcomes = 0
+  let all = 0
+  for (const { context, exposure, period, value, variant } of counts) {
+    exposures[variant]![context]! += exposure
+    exposed[period]! += exposure
+    fresh[period]! += exposure * freshness(variant, period)
+    all += exposure
+    outcomes += value / worth
+  }
+  for (const mine of exposures) if (mine.every((one) => one === 0)) mine.fill(1)
+  const base = all > 0 ? Math.max(1, outcomes) / all : 0
+  const relative = exposures.map((mine, variant) => rates.relative(variant, mine))
+  const had = independence.map(() => new Float64Array(starts.length))
+  const due = independence.map(() => new Float64Array(starts.length))
+  for (const { context, exposure, period, value, variant } of counts) {
+    // The variants are compared as if people had seen each of them equally often.
+    const fresher = freshness(variant, period) * exposed[period]! / fresh[period]!
+    had[variant]![period]! += independence[variant]! * value / worth
+    if (exposure > 0) {
+      due[variant]![period]! += independence[variant]! * base * exposure * relative[variant]![context]! * fresher
+    }
+  }
+  return { exposures, relative, base, had, due }
+}
+
 /**
- * Returns the gain over a random split, by the model's present rates of every variant in every context: in each period
- * and context, the outcomes of the chosen variants minus the outcomes of a random split of the eligible variants. A
- * change of the base rate is therefore not a gain, but a variant shown where it does well is. The credible interval
- * comes from the model's coefficients, including the base rate. The model shrinks the rates of variants with little
- * data towards the other rates. A correction by their counts would overstate the gain, because the counts of a variant
- * that was given up after bad luck are biased downwards.
- *
- * `runs` says whether a variant could be chosen in a period, `fits` whether in a context.
+ * Returns the gain over a random split from the first period to the end of each: in each period and context, the
+ * outcomes of the chosen variants minus the outcomes of a random split of the eligible variants, by the rates of that
+ * period. The rates of variants follow random walks (see `LocalLevel`), so that a change of the base rate is not a
+ * gain, and past choices are judged by the rates of their time. All periods count alike, because the gain is about all
+ * of them. The rates of variants with little data are drawn to the other rates. A correction by their counts would
+ * overstate the gain, because the counts of a variant that was given up after bad luck are biased downwards.
  */
-export const gainOver = (
-  counts: ReadonlyArray<PeriodCount>,
-  factors: ReadonlyArray<number>,
-  size: { readonly variants: number; readonly contexts: number },
-  rates: ContextRates,
-  runs: (variant: number, period: number) => boolean,
-  fits: (variant: number, context: number) => boolean,
-): ReadonlyArray<GainSoFar> => {
-  const byPeriod = Map.groupBy(counts, ({ period }) => period)
-  const all = Array.from({ length: size.variants }, (_, variant) => variant)
-  /** Difference to the decisions of a random split so far, by variant and context, scaled to an average period. */
-  const moved = all.map(() => new Float64Array(size.contexts))
+export const gainOver = (input: GainInput): ReadonlyArray<GainSoFar> => {
+  const { centers, concerns, contexts, counts, fatigue, fits, independence, rates, runs, starts } = input
+  const worth = worthOf(counts)
+  const { base, due, exposures, had, relative } = dailyOf(input, worth)
+  const levels = dailyRates({ days: starts, outcomes: had, expected: due, centers, tau0: input.tau0 })
+  const all = independence.map((_, variant) => variant)
+  const byPeriod = Map.groupBy(counts.filter(({ context }) => concerns(context)), ({ period }) => period)
+  /** Difference to a random split so far, by variant and context and by variant and period, as outcomes at the base rate. */
+  const moved = all.map(() => new Float64Array(contexts))
+  const weights = all.map(() => new Float64Array(starts.length))
+  const gainedBy = new Float64Array(all.length)
+  const cases = Math.max(0, ...fatigue.map(({ length }) => length))
   let even = 0
-  return factors.map((factor, period) => {
+  return starts.map((_, period) => {
     for (const [context, there] of Map.groupBy(byPeriod.get(period) ?? [], ({ context }) => context)) {
-      const had = new Float64Array(size.variants)
+      const chosen = new Float64Array(all.length)
       let trials = 0
       for (const one of there) {
-        had[one.variant]! += one.trials
+        chosen[one.variant]! += one.trials
         trials += one.trials
       }
-      const choices = all.filter((variant) => had[variant]! > 0 || (runs(variant, period) && fits(variant, context)))
+      const choices = all.filter((variant) => chosen[variant]! > 0 || (runs(variant, period) && fits(variant, context)))
       for (const variant of choices) {
-        moved[variant]![context]! += factor * (had[variant]! - trials / choices.length)
-        even += factor * rates.of(variant, context) * trials / choices.length
+        const level = levels.means[variant]![period]! * base * worth
+        const beyond = chosen[variant]! - trials / choices.length
+        moved[variant]![context]! += level * beyond
+        weights[variant]![period]! += base * worth * relative[variant]![context]! * beyond
+        gainedBy[variant]! += level * relative[variant]![context]! * beyond
+        even += level * relative[variant]![context]! * trials / choices.length
       }
     }
-    const { mean: gained, variance } = rates.total(moved)
-    const reach = z * Math.sqrt(variance)
-    return { gained, interval: [gained - reach, gained + reach], even }
+    const effects = rates.total(moved, exposures)
+    const tired = Array.from(
+      { length: cases },
+      (_, at) => sum(gainedBy.map((gained, v) => gained * (fatigue[v]![at] ?? 0))),
+    )
+    const ofFatigue = sum(tired.map((one) => one ** 2)) / Math.max(1, cases)
+    const reach = z * Math.sqrt(effects.variance + ofFatigue + levels.variance(weights))
+    return { gained: effects.mean, interval: [effects.mean - reach, effects.mean + reach], even }
   })
 }

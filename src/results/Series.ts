@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { ModelSnapshot } from "../bandit/Model.ts"
-import { dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
+import { dayMillis, hourMillis, keptMillis, windowBounds } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { readEvenSplits } from "../learning/EvenSplitTallies.ts"
@@ -16,7 +15,7 @@ import { TemplateCache } from "../templates/TemplateCache.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
 import { firstBucketFrom, windowOf } from "./Results.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
-import { monday } from "./SeriesComposition.ts"
+import { monday, type SeriesInput } from "./SeriesComposition.ts"
 import type { ComposedSeries, TemplateSeries } from "./TemplateSeries.ts"
 import { lastFullDay, weightedGain } from "./WeightedGain.ts"
 
@@ -25,6 +24,9 @@ const mostRows = 30_000
 
 /** Maximum number of periods of a response. A period is an hour if they fit, otherwise a day, otherwise a week. */
 const mostPoints = 100
+
+/** All decisions count alike in a gain, however old they are. */
+const allDays = { lookbackDays: keptMillis / dayMillis, offsetDays: 0 }
 
 const steps = [["hour", hourMillis], ["day", dayMillis], ["week", 7 * dayMillis]] as const
 
@@ -89,17 +91,20 @@ export class Series extends Context.Service<Series, {
       ) {
         const template = yield* templates.outline(org, id)
         yield* worker.start
-        const model = yield* learning.model(org, template.id, windowOf(options))
-        return yield* store.read(seriesOf(org, template, model, options, named))
+        const window = windowOf(options)
+        const model = yield* learning.model(org, template.id, window)
+        const ofAllDays = window === undefined ? yield* learning.model(org, template.id, allDays) : model
+        return yield* store.read(seriesOf(org, template, { model, ofAllDays }, options, named))
       })
 
       const seriesOf = Effect.fnUntraced(function* (
         org: OrgSlug,
         template: TemplateOutline,
-        model: ModelSnapshot,
+        models: Pick<SeriesInput, "model" | "ofAllDays">,
         options: ResultsOptions,
         named: ReadonlyArray<string>,
       ) {
+        const { model } = models
         const now = yield* Clock.currentTimeMillis
         const { from, to } = windowBounds(model.window, now)
         const oldest = Math.max(from, model.firstSendAt ?? now)
@@ -117,7 +122,7 @@ export class Series extends Context.Service<Series, {
           objective: template.objective,
           targeted: template.variants.flatMap(({ id, targeting }) => targeting.length > 0 ? [id] : []),
           named,
-          model,
+          ...models,
           segment: options.segment ?? new Map(),
           now,
           step,

@@ -1,4 +1,5 @@
 import { type ContextKey, contextsOf, decodeContext } from "../bandit/Contexts.ts"
+import { foretellings } from "../bandit/Components.ts"
 import { delayCurve, delayEdges, type DelayRow, Delays, delaySpan, maturity } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { revenueIn, revenueUnit, squareUnit } from "../bandit/Revenue.ts"
@@ -49,6 +50,8 @@ export interface SeriesInput {
   /** Variants that are included, if they have decisions, before variants with more decisions. */
   readonly named: ReadonlyArray<string>
   readonly model: ModelSnapshot
+  /** The model of all days alike, for the gain. */
+  readonly ofAllDays: ModelSnapshot
   /** Attribute values to which the series is restricted. Empty: no restriction. */
   readonly segment: ReadonlyMap<string, string>
   /** Time of the request. Unit: Unix milliseconds. */
@@ -86,23 +89,25 @@ const periodOf = (start: number, length: number, now: number): readonly [number,
 /** Returns the results of a template's variants over time. */
 export const composeSeries = (input: SeriesInput): ComposedSeries => {
   // Long: each step adds arrays that most later steps read, so separate functions would pass a dozen of them around.
-  const { byContext, delays, length, model, now, objective, segment: restriction, step, template, zone } = input
+  const { byContext, delays, length, model, now, objective, ofAllDays, segment: restriction, step, template, zone } =
+    input
   const { from, to } = windowBounds(model.window, now)
   const contexts = contextsOf(model.scheme)
-  const keys = new Map<ContextKey, ContextKey>()
+  const keys = new Map<ContextKey, { readonly context: ContextKey; readonly isShown: boolean }>()
   const rows = input.rows.flatMap((row) => {
     // A series is about messages.
     if (row.copyId === nothing) return []
     // Converted to the model's scheme, so that few contexts with many decisions are compared.
-    let context = keys.get(row.context)
-    if (context === undefined) keys.set(row.context, context = contexts.parse(row.context).key)
-    if (restriction.size > 0) {
+    let key = keys.get(row.context)
+    if (key === undefined) {
+      const context = contexts.parse(row.context).key
       const values = decodeContext(context)
-      for (const [name, value] of restriction) if (values.get(name) !== value) return []
+      const isShown = restriction.entries().every(([name, value]) => values.get(name) === value)
+      keys.set(row.context, key = { context, isShown })
     }
     return [{
       ...row,
-      context,
+      ...key,
       start: row.first,
       sentAt: row.decisions > 0 ? row.moment / row.decisions : row.first,
     }]
@@ -125,7 +130,9 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const maturityOf = (start: number) => maturity(curve, bucketAgeHours(bucketAt(start, now), now))
 
   const totals = new Map<string, number>()
-  for (const { copyId, decisions } of rows) totals.set(copyId, (totals.get(copyId) ?? 0) + decisions)
+  for (const { copyId, decisions, isShown } of rows) {
+    if (isShown) totals.set(copyId, (totals.get(copyId) ?? 0) + decisions)
+  }
   const byDecisions = [...totals].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([id]) => id)
   const ids = [...new Set([...input.named.filter((id) => totals.has(id)), ...byDecisions])].slice(0, mostVariants)
     .sort()
@@ -146,6 +153,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   // The periods in which each variant was running: from its first decision to its last.
   const seen = ids.map(() => ({ from: Infinity, to: -1 }))
   const places = new Map<string, number>()
+  const shownPlaces: Array<boolean> = []
   const counts = ordered.flatMap((one, period) =>
     one.rows.map((row) => {
       const variant = place.get(row.copyId)!
@@ -154,7 +162,10 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
         seen[variant]!.to = Math.max(seen[variant]!.to, period)
       }
       let context = places.get(row.context)
-      if (context === undefined) places.set(row.context, context = places.size)
+      if (context === undefined) {
+        places.set(row.context, context = places.size)
+        shownPlaces.push(row.isShown)
+      }
       const trials = row.decisions - row.voided
       return {
         period,
@@ -169,29 +180,46 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   )
   const chosen = new Set(counts.filter(({ trials }) => trials > 0).map((one) => `${one.variant}/${one.context}`))
   const targeted = new Set(input.targeted.map((id) => place.get(id)))
-  const size = { variants: ids.length, contexts: places.size }
   const rates = new ContextRates(model, ids, [...places.keys()])
-  const factors = periodFactors(counts, ordered.length, rates)
-  // The gain concerns all days, and so do the rates of the model without its levels of the last days.
-  const { levels: _levels, ...ofAllDays } = model
-  const average = new ContextRates(ofAllDays, ids, [...places.keys()], true)
-  const gains = gainOver(
+  const shownCounts = counts.filter(({ context }) => shownPlaces[context])
+  const factors = periodFactors(shownCounts, ordered.length, rates)
+  const independence = ids.map((id) => model.variants.find((variant) => variant.id === id)?.independence ?? 1)
+  const fatigue = ids.map((id) => {
+    const { cases = [], freshness } = ofAllDays.variants.find((variant) => variant.id === id)?.fatigue ?? {}
+    // The cases have a wider prior than the effects of choices, so their mean is not 0.
+    const mean = cases.reduce((sum, one) => sum + one, 0) / Math.max(1, cases.length)
+    return { deviations: cases.map((one) => one - mean), freshness, fresher: Math.exp(-mean) }
+  })
+  const dayOf = ordered.map(({ start }) => Math.max(0, ofAllDays.days.findLastIndex(([day]) => day <= start)))
+  const gains = gainOver({
     counts,
-    periodFactors(counts, ordered.length, average),
-    size,
-    average,
-    (variant, period) => seen[variant]!.from <= period && period <= seen[variant]!.to,
+    starts: ordered.map(({ start }) => start),
+    fatigue: fatigue.map(({ deviations }) => deviations),
+    freshness: (variant, period) => {
+      const { fresher, freshness } = fatigue[variant]!
+      return fresher * (freshness?.[dayOf[period]!] ?? 1)
+    },
+    contexts: places.size,
+    rates: new ContextRates(ofAllDays, ids, [...places.keys()]),
+    centers: ids.map((id) => ofAllDays.components === undefined ? 0 : foretellings(ofAllDays.components)(id).mean),
+    tau0: ofAllDays.tau0,
+    independence,
+    runs: (variant, period) => seen[variant]!.from <= period && period <= seen[variant]!.to,
     // A targeted variant that was never chosen in a context counts as not eligible in it.
-    (variant, context) => !targeted.has(variant) || chosen.has(`${variant}/${context}`),
-  )
+    fits: (variant, context) => !targeted.has(variant) || chosen.has(`${variant}/${context}`),
+    concerns: (context) => shownPlaces[context]!,
+  })
 
   // Rates up to each period. Older outcomes are discounted with the half-life of the model.
   const halfLife = model.window.mode === "adaptive" ? model.window.halfLifeDays : null
   const traffic = new Map(model.traffic.map(({ cell, sends }) => [cell, sends]))
-  const weights = Array.from(places.keys(), (context) => traffic.get(context) ?? 0)
-  const worth = worthOf(counts)
+  const hasTraffic = places.entries().some(([context, at]) => shownPlaces[at] && traffic.has(context))
+  const weights = Array.from(
+    places,
+    ([context, at]) => !shownPlaces[at] ? 0 : hasTraffic ? traffic.get(context) ?? 0 : 1,
+  )
+  const worth = worthOf(shownCounts)
   const standing = () => new Standing(rates, ids.length, weights, worth)
-  const independence = ids.map((id) => model.variants.find((variant) => variant.id === id)?.independence ?? 1)
   const addTo = (to: Standing, { context, exposure, period, value, variant }: typeof counts[0]) => {
     const share = independence[variant]!
     to.add(variant, share * value, share * exposure * factors[period]! * rates.of(variant, context))
@@ -208,31 +236,32 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
       yield state
     }
   }
-  const byPeriod = Map.groupBy(counts, ({ period }) => period)
+  const byPeriod = Map.groupBy(shownCounts, ({ period }) => period)
   let last: ReadonlyArray<number> = []
   for (const state of through()) last = ids.map((_, v) => state.outcomes(v))
   const states = through()
   let outcomesSoFar = 0
-  const points = ordered.map((one, period) => {
+  const points = ordered.map(({ end, rows, start }, period) => {
+    const shownRows = rows.filter(({ isShown }) => isShown)
     const state = states.next().value!
     const posteriors = ids.map((_, v) => state.posterior(v, last[v]!))
-    outcomesSoFar += one.rows.reduce((sum, row) => sum + learnedOutcomes(worths, (outcome) => row[outcome]), 0)
+    outcomesSoFar += shownRows.reduce((sum, row) => sum + learnedOutcomes(worths, (outcome) => row[outcome]), 0)
     // Without outcomes, or before its first decision, a variant has no estimate. Net values have none over time.
     const isKnown = outcomesSoFar > 0 && model.nothing === undefined
     const shown = ids.flatMap((_, v) => isKnown && seen[v]!.from <= period ? [v] : [])
     const best = probabilitiesOfBest(shown.map((v) => state.posterior(v, last[v]!, true)))
     const bestOf = new Map(shown.map((v, i) => [v, best[i]!]))
-    const decisions = one.rows.reduce((sum, row) => sum + row.decisions, 0)
-    const own = ids.map((id) => one.rows.filter(({ copyId }) => copyId === id))
+    const decisions = shownRows.reduce((sum, row) => sum + row.decisions, 0)
+    const own = ids.map((id) => shownRows.filter(({ copyId }) => copyId === id))
     const mature = decisions === 0
-      ? maturityOf(one.start)
-      : one.rows.reduce((sum, row) => sum + row.decisions * maturityOf(row.sentAt), 0) / decisions
+      ? maturityOf(start)
+      : shownRows.reduce((sum, row) => sum + row.decisions * maturityOf(row.sentAt), 0) / decisions
     return {
-      start: iso(one.start),
-      end: iso(one.end),
+      start: iso(start),
+      end: iso(end),
       decisions,
       maturity: mature,
-      complete: one.end <= now && mature >= completeFrom,
+      complete: end <= now && mature >= completeFrom,
       variants: ids.map((copy_id, v) => {
         const mine = own[v]!.reduce((sum, row) => sum + row.decisions, 0)
         return {

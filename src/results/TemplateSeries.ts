@@ -55,15 +55,13 @@ export const SeriesPoint = Schema.Struct({
       ),
       interval: described(
         Interval,
-        "95 % interval of `gained`, including the errors of all variants' rates. Conservative: it contains the true gain in " +
-          "95 % or more of the cases (with revenue in about 94 %), in nearly all cases if the variants hardly differ, and less " +
-          "often if segments differ very much. The model expects usual differences between variants: `gained` is slightly above the " +
-          "true gain if the variants are alike, and below it if they differ much",
+        "95 % interval of `gained`, including the errors of all variants' rates. In simulations it contains the true gain in " +
+          "94 to 100 % of the cases, also if rates move. `gained` is slightly above the true gain if the variants are alike",
       ),
       even: described(Schema.Finite, "Estimated outcomes of a random split"),
     })),
-    "The gain over a random split, by the model's current rates of every variant in every context. Null " +
-      "before the first outcome",
+    "The gain over a random split, by the estimated rates of every variant in every context on the days of the decisions. " +
+      "Null before the first outcome",
   ),
 })
 

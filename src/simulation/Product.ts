@@ -13,7 +13,7 @@ import { followFaster } from "../bandit/FasterReactions.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { contributionOf, organizationPriors, type PriorContribution } from "../bandit/Priors.ts"
-import { bucketAt, dayMillis, hourMillis, windowOf } from "../bandit/Window.ts"
+import { bucketAt, dayMillis, hourMillis, keptMillis, windowOf } from "../bandit/Window.ts"
 import { withVerdict } from "../learning/Engine.ts"
 import type { Learner, LearnerKind, Setting } from "./Learners.ts"
 import { SimulatedExposures } from "./SimulatedExposures.ts"
@@ -80,12 +80,16 @@ interface Learned {
   priorDay: number
 }
 
+const allDays = { mode: "window", lookbackDays: keptMillis / dayMillis, offsetDays: 0 } as const
+
 /** UTC hours since Monday 00:00. The epoch was a Thursday. */
 const hourOfWeek = (now: number): number => (Math.floor(now / hourMillis) + 72) % 168
 
 /** The knowledge about a template: the published model, and the counts to which it was fitted. */
 export interface Knowledge {
   readonly model: ModelSnapshot
+  /** Fits and returns the model of all days alike. */
+  readonly ofAllDays: () => ModelSnapshot
   readonly counts: Counts
   readonly delays: Delays
 }
@@ -139,8 +143,8 @@ export class Product implements Learner {
   knowledge(index: number, now: number): Knowledge {
     const template = this.#template(index, now)
     this.#bringUpToDate(template, now)
-    const { counts, delays, model } = template
-    return { model, counts, delays }
+    const { counts, delays, fitted, model } = template
+    return { model, ofAllDays: () => fitted ? this.#fit(template, allDays, now) : model, counts, delays }
   }
 
   sent(request: SimulatedRequest, arm: number, now: number): void {
@@ -243,9 +247,8 @@ export class Product implements Learner {
     if (this.#pairs) template.scheme = withPairs(template.scheme, template.model.pairEvidence ?? [])
     const isNewHour = hour !== template.hour
     template.hour = hour
-    const organization = organizationPriors(this.#contributions, template.id)
-    const { curve, spread } = this.#delays(template, organization.a0, now)
     if (this.#variantDelays && isNewHour) {
+      const { curve } = this.#delays(template, organizationPriors(this.#contributions, template.id).a0, now)
       const counts = Array.from(template.variantDelays, ([id, own]) => [id, own.counts(now)] as const)
       template.curves = variantCurves(new Map(counts), curve)
     }
@@ -260,20 +263,7 @@ export class Product implements Learner {
         template.fatigue = fatigueOf(template.exposures.counts(now), template.fatigue !== undefined)
       }
     }
-    const followed = followFaster({ curve, spread, curves: template.curves }, template.delays, template.counts, now)
-    const fitted = fit({
-      version: `${template.id}:1`,
-      counts: template.counts,
-      scheme: template.scheme,
-      window: windowOf(this.#window),
-      ...followed,
-      now,
-      organization,
-      active: template.active,
-      composition: this.#composition,
-      ...(template.fitted ? { start: template.model } : {}),
-      fatigue: template.fatigue,
-    })
+    const fitted = this.#fit(template, windowOf(this.#window), now)
     const model = this.#window !== undefined || !this.#verdicts
       ? fitted
       : withVerdict(fitted, template.fitted ? template.model : null, {
@@ -292,6 +282,26 @@ export class Product implements Learner {
     template.fitted = true
     template.dirty = false
     template.fittedAt = now
+  }
+
+  /** Fits the counts of a window, which keeps the spreads of the last model unless the window is adaptive. */
+  #fit(template: Learned, window: ModelSnapshot["window"], now: number): ModelSnapshot {
+    const organization = organizationPriors(this.#contributions, template.id)
+    const { curve, spread } = this.#delays(template, organization.a0, now)
+    return fit({
+      version: `${template.id}:1`,
+      counts: template.counts,
+      scheme: template.scheme,
+      window,
+      ...followFaster({ curve, spread, curves: template.curves }, template.delays, template.counts, now),
+      now,
+      organization,
+      active: template.active,
+      composition: this.#composition,
+      ...(template.fitted ? { start: template.model } : {}),
+      fatigue: template.fatigue,
+      holdShrinkage: window === allDays,
+    })
   }
 
   #delays(template: Learned, organizationLogRate: number, now: number): LearnedDelays {

@@ -52,16 +52,17 @@ describe("the models of a report", () => {
     )
   })
 
-  it("of a gain differ in the spread of the intercepts, as far as the data allow it", () => {
-    const spreadsOf = (rates: ReadonlyArray<number>, sends: number) => {
-      const model = fitRows(
-        rates.map((rate, v) => ({ variant: `v${v}`, context: "", start: now - 5 * day, sends, clicks: sends * rate })),
-      )
-      return reportModels(model, true).map(({ tau0 }) => tau0)
-    }
-    assert.deepStrictEqual([...new Set(spreadsOf([0.02, 0.03, 0.06], 100))].sort(), [0.05, 0.1, 0.2, 0.4, 0.8, 1.2])
-    assert.isAtLeast(Math.min(...spreadsOf([0.01, 0.03, 0.09], 100_000)), 0.4)
-    assert.isAtMost(Math.max(...spreadsOf([0.03, 0.03, 0.03], 100_000)), 0.2)
+  it("leave out weekday and daypart as often as the evidence does", () => {
+    const model = fitRows([{ variant: "a", context: "", start: now - 5 * day, sends: 1000, clicks: 30 }], {
+      scheme: { keys: [], builtIns: ["weekend", "daypart"] },
+    })
+    const without = reportModels({ ...model, builtInProbability: 0.25 }).filter(({ taus }) => taus[0] === 0.01)
+    assert.strictEqual(without.length, 9)
+    assert.isTrue(
+      without.every(({ taus, variants }) =>
+        taus[1] === 0.01 && variants[0]!.beta.slice(1).every((effect) => Math.abs(effect) < 1e-3)
+      ),
+    )
   })
 
   it("are fewer if they would take long", () => {

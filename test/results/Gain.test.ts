@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { gainOver, type PeriodCount, periodFactors } from "../../src/results/Gain.ts"
+import { dayMillis } from "../../src/bandit/Window.ts"
+import { gainOver, type PeriodCount } from "../../src/results/Gain.ts"
 import { ContextRates } from "../../src/results/ContextRates.ts"
 import { contextOf, model } from "./Samples.ts"
 
@@ -21,23 +22,28 @@ const countsOf = (
       })
     )).flat()
 
-const gainOf = (counts: ReadonlyArray<PeriodCount>) => {
-  const factors = periodFactors(counts, 10, rates)
-  return gainOver(
+const gainOf = (counts: ReadonlyArray<PeriodCount>, more: Partial<Parameters<typeof gainOver>[0]> = {}) =>
+  gainOver({
     counts,
-    factors,
-    { variants: 2, contexts: 2 },
+    starts: Array.from({ length: 10 }, (_, period) => period * dayMillis),
+    contexts: 2,
     rates,
-    () => true,
-    () => true,
-  )
-}
+    centers: [0, 0],
+    tau0: 0.2,
+    independence: [1, 1],
+    fatigue: [[], []],
+    freshness: () => 1,
+    runs: () => true,
+    fits: () => true,
+    concerns: () => true,
+    ...more,
+  })
 
 describe("the gain over a random split", () => {
   it("is zero for random splits, with any variation between days", () => {
     for (const { gained, interval } of gainOf(countsOf(() => 500, (period) => 1 + period))) {
       assert.approximately(gained, 0, 1e-9)
-      assert.deepStrictEqual(interval.map(Math.abs), [0, 0])
+      for (const end of interval) assert.approximately(end, 0, 1e-6)
     }
   })
 
@@ -69,6 +75,48 @@ describe("the gain over a random split", () => {
     )
     const share = ({ even, gained }: typeof steady[0]) => gained / even
     assert.approximately(share(rising.at(-1)!), share(steady.at(-1)!), 0.03)
+  })
+
+  it("judges past choices by the rates of their time", () => {
+    // The rates of two variants cross. Over all days they are alike.
+    const rateOf = (period: number, variant: number) =>
+      0.04 * Math.exp((variant === 0 ? 1 : -1) * 0.06 * (4.5 - period))
+    const chosen = (better: number) =>
+      Array.from({ length: 10 }, (_, period) =>
+        [0, 1].map((variant) => {
+          const trials = (period < 5) === (variant === 0) ? better : 4000 - better
+          const value = trials * rateOf(period, variant)
+          return { period, context: 0, variant, trials, exposure: trials, value, square: value }
+        })).flat()
+    const { gained, interval: [low, high] } = gainOf(chosen(3000)).at(-1)!
+    const truth = Array.from({ length: 10 }, (_, period) => 1000 * Math.abs(rateOf(period, 0) - rateOf(period, 1)))
+      .reduce((sum, one) => sum + one, 0)
+    assert.isTrue(low < truth && truth < high && low > 0, `${low} to ${high} without ${truth}`)
+    assert.closeTo(gained, truth, 0.35 * truth)
+  })
+
+  it("compares variants as if people had seen each of them equally often", () => {
+    // People respond half as often to the first variant, because they have seen it before.
+    const counts = countsOf((_, __, variant) => variant === 0 ? 1500 : 500).map((one) => ({
+      ...one,
+      value: 30 * (one.variant === 0 ? 0.75 : 0.5),
+      square: 30 * (one.variant === 0 ? 0.75 : 0.5),
+    }))
+    const aware = gainOf(counts, { freshness: (variant) => variant === 0 ? 0.5 : 1 }).at(-1)!
+    const tired = { fatigue: [[0.2, -0.2], [-0.2, 0.2]], freshness: (variant: number) => variant === 0 ? 0.5 : 1 }
+    assert.isBelow(gainOf(counts).at(-1)!.gained, 0)
+    assert.isAbove(aware.gained, gainOf(counts).at(-1)!.gained + 50)
+    const widthOf = ({ interval: [low, high] }: typeof aware) => high - low
+    assert.isAbove(widthOf(gainOf(counts, tired).at(-1)!), widthOf(aware))
+  })
+
+  it("of all segments is the sum of the gains of each", () => {
+    const counts = countsOf((_, context, variant) => context === variant ? 1000 : 300)
+    const gained = [0, 1].map((segment) =>
+      gainOf(counts, { concerns: (context) => context === segment }).at(-1)!.gained
+    )
+    assert.closeTo(gained[0]! + gained[1]!, gainOf(counts).at(-1)!.gained, 1e-9)
+    assert.isAbove(Math.min(...gained), 0)
   })
 
   it("is zero without decisions", () => {

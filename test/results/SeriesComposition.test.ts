@@ -28,6 +28,7 @@ const seriesWith = (named: ReadonlyArray<string>, more: Partial<Parameters<typeo
     targeted: [],
     named,
     model: unlearned("t", undefined, now),
+    ofAllDays: unlearned("t", undefined, now),
     segment: new Map(),
     now,
     step: "hour",
