@@ -31,11 +31,11 @@ export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
 
 /** A request to a server outside of this installation. */
 export interface OutboundRequest {
-  readonly method: "GET" | "POST"
+  readonly method: "GET" | "POST" | "PUT"
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** The body, sent as UTF-8. */
-  readonly body?: string
+  /** The body. Text is sent as UTF-8. */
+  readonly body?: string | Uint8Array
   /** Timeout of the whole request. Default: 30 seconds. */
   readonly timeout?: Duration.Duration
   /** Maximum size of the answer that is read. Default: 64 KiB. Unit: bytes. */
@@ -48,8 +48,10 @@ export interface OutboundResponse {
   readonly status: number
   /** By lowercase name. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  /** Up to the first 64 KiB, or `maxBytes`. */
+  /** Up to the first 64 KiB, or `maxBytes`, as UTF-8. */
   readonly body: string
+  /** The same part of the body as bytes. */
+  readonly bytes: Uint8Array
 }
 
 /** Sends requests to servers outside of this installation. */
@@ -115,7 +117,7 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
     mayBegin: MayBegin,
   ) =>
     Effect.callback<OutboundResponse, NoAnswer>((resume) => {
-      const payload = body === undefined ? undefined : Buffer.from(body, "utf8")
+      const payload = typeof body === "string" ? Buffer.from(body, "utf8") : body
       const isSecure = url.protocol === "https:"
       let sockets = 0
       let answered = false
@@ -163,8 +165,13 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
         const finish = () => {
           if (answered) return
           answered = true
-          const text = Buffer.concat(chunks).subarray(0, maxBytes).toString("utf8")
-          resume(Effect.succeed({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+          const bytes = Buffer.concat(chunks).subarray(0, maxBytes)
+          resume(Effect.succeed({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: bytes.toString("utf8"),
+            bytes,
+          }))
         }
         response.on("data", (chunk: Buffer) => {
           chunks.push(chunk)

@@ -23,7 +23,7 @@ const withAmazon = (
         const answer = answers[url.href]
         return answer === undefined
           ? Effect.fail(new NoAnswer({ kind: "unreachable", detail: "no route", sent: false }))
-          : Effect.succeed({ ...answer, headers: {} })
+          : Effect.succeed({ ...answer, headers: {}, bytes: new Uint8Array() })
       },
     }
     const sources = {

@@ -114,7 +114,7 @@ describe("a chat completions endpoint", () => {
 
   it("may not answer with its key, which everybody who reads the drafts would see", () => {
     const body = JSON.stringify({ choices: [{ message: { content: '{"drafts":[{"name":"Bearer sk-1234"}]}' } }] })
-    const answer = readAnswer({ status: 200, headers: {}, body }, "host", ["sk-1234"])
+    const answer = readAnswer({ status: 200, headers: {}, body, bytes: new Uint8Array() }, "host", ["sk-1234"])
     assert.include(Result.isFailure(answer) ? answer.failure.detail : "", "The answer of host contains the key")
     assert.notInclude(JSON.stringify(answer), "sk-1234")
   })
@@ -122,7 +122,11 @@ describe("a chat completions endpoint", () => {
   it("may report no tokens, or tokens that are none", () => {
     const tokensOf = (usage: unknown) => {
       const choices = [{ message: { content: "{}" }, finish_reason: "stop" }]
-      const answer = readAnswer({ status: 200, headers: {}, body: JSON.stringify({ choices, usage }) }, "host", [])
+      const answer = readAnswer(
+        { status: 200, headers: {}, body: JSON.stringify({ choices, usage }), bytes: new Uint8Array() },
+        "host",
+        [],
+      )
       return Result.isSuccess(answer) ? answer.success.tokens : answer
     }
     assert.deepStrictEqual(tokensOf({ prompt_tokens: 3, completion_tokens: 4 }), { input: 3, output: 4 })

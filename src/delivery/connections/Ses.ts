@@ -1,10 +1,10 @@
-import { AwsV4Signer } from "aws4fetch"
 import { Clock, Duration, Effect, Schema, type Scope } from "effect"
 import { Buffer } from "node:buffer"
 import { messageKeyOfRecipient, nameOf } from "../../domain/EventKeys.ts"
 import type { AddressGuard } from "../AddressGuard.ts"
 import { Composer } from "../Composer.ts"
 import type { Connection, SendResult } from "../Connection.ts"
+import { signed } from "../AwsSignature.ts"
 import * as OutboundHttp from "../OutboundHttp.ts"
 import {
   accepted,
@@ -50,29 +50,6 @@ type Secrets = typeof Secrets.Type
 export const decode = entry(Settings, Secrets, ({ unsubscribe }) => unsubscribeFaults(unsubscribe))
 
 const name = "Amazon SES"
-
-/** Returns a request with an AWS Signature Version 4. `now` is in Unix milliseconds. */
-export const signed = (
-  region: string,
-  { access_key_id: accessKeyId, secret_access_key: secretAccessKey }: Secrets,
-  { body = "", headers, method, url }: OutboundHttp.OutboundRequest,
-  now: number,
-): Effect.Effect<OutboundHttp.OutboundRequest> =>
-  Effect.promise(async () => {
-    const datetime = new Date(now).toISOString().replace(/[:-]|\.\d{3}/g, "")
-    const signer = new AwsV4Signer({
-      url: url.href,
-      method,
-      headers,
-      ...(body === "" ? {} : { body }),
-      accessKeyId,
-      secretAccessKey,
-      service: "ses",
-      region,
-      datetime,
-    })
-    return { method, url, headers: Object.fromEntries((await signer.sign()).headers), ...(body === "" ? {} : { body }) }
-  })
 
 /** Names of errors that are more specific than their status. */
 const errors: ReadonlyMap<string, "slow-down" | "broken"> = new Map([
@@ -141,7 +118,7 @@ export const make = (
     const endpoint = settings.endpoint ?? `https://email.${region}.${domain}`
     const url = under(endpoint, "/v2/email/outbound-emails")
     const sign = (request: OutboundHttp.OutboundRequest) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => signed(region, secrets, request, now))
+      Effect.flatMap(Clock.currentTimeMillis, (now) => signed("ses", region, secrets, request, now))
     return {
       compose: outbound.compose,
       prepare: outbound.prepare,

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
 import { Buffer } from "node:buffer"
 import type { PlatformName } from "../../../src/delivery/connections/Platforms.ts"
-import { signed } from "../../../src/delivery/connections/Ses.ts"
+import { signed } from "../../../src/delivery/AwsSignature.ts"
 import {
   isSigned,
   postmarkToken,
@@ -172,7 +172,7 @@ describe("signed", () => {
         headers: { "content-type": "application/json" },
         body: '{"a":"ö"}',
       } as const
-      const { headers } = yield* signed(sesRegion, sesKey, request, 1_778_486_400_000)
+      const { headers } = yield* signed("ses", sesRegion, sesKey, request, 1_778_486_400_000)
       assert.strictEqual(headers["x-amz-date"], "20260511T080000Z")
       const arrived = {
         method: "POST",
