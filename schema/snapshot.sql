@@ -137,6 +137,38 @@ CREATE TABLE bandit_states (
   PRIMARY KEY (org_slug, template_id)
 );
 
+CREATE TABLE bucket_objects (
+  org_slug text NOT NULL,
+  key text NOT NULL,
+  etag text NOT NULL,
+  read_at timestamp with time zone NOT NULL,
+  people integer NOT NULL,
+  faulty integer NOT NULL,
+  faults json NOT NULL,
+  PRIMARY KEY (org_slug, key),
+  FOREIGN KEY (org_slug) REFERENCES buckets(org_slug) ON DELETE CASCADE
+);
+
+CREATE TABLE buckets (
+  org_slug text NOT NULL,
+  endpoint text,
+  region text NOT NULL,
+  name text NOT NULL,
+  folder text NOT NULL,
+  access_key_id text NOT NULL,
+  sealed text NOT NULL,
+  is_active boolean NOT NULL,
+  attributes_folder text,
+  positions json NOT NULL DEFAULT '{}'::json,
+  due_at timestamp with time zone NOT NULL,
+  failures integer NOT NULL DEFAULT 0,
+  succeeded_at timestamp with time zone,
+  problem text,
+  PRIMARY KEY (org_slug),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+CREATE INDEX buckets_due ON public.buckets USING btree (due_at);
+
 CREATE TABLE bulk_actions (
   org_slug text NOT NULL,
   id text NOT NULL,

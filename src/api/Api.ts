@@ -16,6 +16,7 @@ import { DeliverBody } from "./deliveries/DeliverWire.ts"
 import { DeliverabilityGroup } from "./deliveries/DeliverabilityApi.ts"
 import { DeliveriesGroup, DeliveryGroup } from "./deliveries/DeliveryApi.ts"
 import { EndpointsGroup } from "./endpoints/EndpointsApi.ts"
+import { BucketGroup } from "./exports/BucketApi.ts"
 import { ExportsGroup } from "./exports/ExportsApi.ts"
 import { withKey } from "./openapi/Security.ts"
 import { finished } from "./openapi/FinishedDocument.ts"
@@ -385,6 +386,7 @@ const servedGroups = [
   CommentsGroup,
   ResultsGroup,
   ExportsGroup,
+  BucketGroup,
   LearningGroup,
   WebhooksManagementGroup,
   EndpointsGroup,

@@ -52,6 +52,7 @@ const loaders = {
   draft: async () => (await import("./DraftCommand.ts")).draftCommand.pipe(Command.provide(managed)),
   review: async () => (await import("./ReviewCommand.ts")).reviewCommand.pipe(Command.provide(managed)),
   comment: async () => (await import("./CommentCommand.ts")).commentCommand.pipe(Command.provide(managed)),
+  bucket: async () => (await import("./BucketCommand.ts")).bucketCommand.pipe(Command.provide(managed)),
   image: async () => (await import("./ImageCommand.ts")).imageCommand.pipe(Command.provide(managed)),
   snippet: async () => (await import("./SnippetCommand.ts")).snippetCommand.pipe(Command.provide(managed)),
   "sample-person": async () =>

@@ -16,6 +16,7 @@ import * as PasskeyPages from "./pages/PasskeyPages.tsx"
 import * as PasskeySignInPages from "./pages/PasskeySignInPages.tsx"
 import * as SecondFactorPages from "./pages/SecondFactorPages.tsx"
 import * as SettingsPages from "./pages/SettingsPages.tsx"
+import * as BucketPages from "./pages/BucketPages.tsx"
 import * as SuggestionSettingsPages from "./pages/SuggestionSettingsPages.tsx"
 import * as SignedInPages from "./pages/SignedInPages.tsx"
 import * as SignInCodePages from "./pages/SignInCodePages.tsx"
@@ -58,6 +59,7 @@ export const layer = Layer.mergeAll(
   OrganizationPages.layer,
   SettingsPages.layer,
   SuggestionSettingsPages.layer,
+  BucketPages.layer,
   OverviewPage.layer,
   FindPages.layer,
   KeyPages.layer,

@@ -26,6 +26,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/settings\/keys/, "guide/api#before-you-start"],
   [/^\/settings\/test-groups/, "guide/marketers#test-messages"],
   [/^\/settings\/suggestions/, "operations/suggestions"],
+  [/^\/settings\/bucket/, "guide/warehouse#bucket"],
   [/^\/settings\/members/, "guide/marketers#roles"],
 ]
 

@@ -68,6 +68,7 @@ export const navigation: ReadonlyArray<NavigationPart> = [
       { path: "/settings/keys", label: "API Keys", icon: "key", needs: "viewer" },
       { path: "/settings/members", label: "Members", icon: "people", needs: "viewer" },
       { path: "/settings/test-groups", label: "Test groups", icon: "mail", needs: "viewer" },
+      { path: "/settings/bucket", label: "Warehouse bucket", icon: "outgoing", needs: "admin" },
       { path: "/settings/suggestions", label: "Suggestions", icon: "template", needs: "admin" },
       { path: "/settings/audit", label: "Audit log", icon: "list", needs: "admin" },
     ],

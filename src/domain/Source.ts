@@ -62,6 +62,9 @@ export const deliverSource = "deliver"
 /** Inbox name of mail about deliveries, such as bounces and complaints. */
 export const mailSource = "mail" as const
 
+/** Inbox name of attributes of people from files in a bucket. */
+export const bucketSource = "bucket"
+
 /**
  * Headers of a body that a sink generates for a magic address. Callers cannot send them: see `isKept` of the webhook
  * routes.

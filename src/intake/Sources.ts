@@ -1,4 +1,11 @@
-import { deliverSource, mailSource, simulatedHeaders, type SourceId, sourceIdOf } from "../domain/Source.ts"
+import {
+  bucketSource,
+  deliverSource,
+  mailSource,
+  simulatedHeaders,
+  type SourceId,
+  sourceIdOf,
+} from "../domain/Source.ts"
 import * as CloudEvents from "./CloudEvents.ts"
 import * as CustomEvents from "./CustomEvents.ts"
 import { normalizeMail } from "./mail/MailReports.ts"
@@ -84,6 +91,7 @@ export const ownNormalize = (
   { headers, source }: { readonly source: string; readonly headers: Readonly<Record<string, string>> },
 ): Normalize | NormalizeMail | undefined => {
   if (source === mailSource) return normalizeMail
+  if (source === bucketSource) return SegmentPlatform.normalize
   const isReport = source === deliverSource ||
     headers["parlance-simulated"] === simulatedHeaders["parlance-simulated"]
   return isReport ? normalizeReports : undefined

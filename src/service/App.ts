@@ -103,6 +103,7 @@ import * as OperationsRoutes from "../api/operations/OperationsRoutes.ts"
 import * as OrganizationRoutes from "../api/organizations/OrganizationRoutes.ts"
 import { Refusals } from "../api/admission/Refusals.ts"
 import * as EndpointsRoutes from "../api/endpoints/EndpointsRoutes.ts"
+import * as BucketRoutes from "../api/exports/BucketRoutes.ts"
 import * as ExportsRoutes from "../api/exports/ExportsRoutes.ts"
 import * as ResultsRoutes from "../api/results/ResultsRoutes.ts"
 import * as SandboxRoutes from "../api/sandbox/SandboxRoutes.ts"
@@ -139,6 +140,8 @@ import { SinkMessages } from "../delivery/sandbox/SinkMessages.ts"
 import { Retention } from "../journal/retention/Retention.ts"
 import { WebhookEndpoints } from "../webhooks/WebhookEndpoints.ts"
 import * as OutgoingWebhooks from "../delivery/OutgoingWebhooks.ts"
+import { BucketRuns } from "../buckets/BucketRuns.ts"
+import { Buckets } from "../buckets/Buckets.ts"
 import { Exports } from "../exports/Exports.ts"
 import * as WebhookBatches from "../exports/WebhookBatches.ts"
 import { KeptResults } from "../results/KeptResults.ts"
@@ -299,7 +302,10 @@ const servicesOver = (layerActors: LayerActors) =>
     Layer.mergeAll(Comments.layer, ResultShares.layer, SegmentExplorer.layer).pipe(Layer.provide(Templates.layer)),
     Layer.mergeAll(
       Traffic.layer,
-      WebhookBatches.layerBatchBodies.pipe(Layer.provideMerge(Exports.layer)),
+      Layer.mergeAll(
+        WebhookBatches.layerBatchBodies,
+        BucketRuns.layer.pipe(Layer.provideMerge(Buckets.layer), Layer.provide([layerGuard, Organizations.layer])),
+      ).pipe(Layer.provideMerge(Exports.layer)),
       WebhookEndpoints.layer,
       MappingTrials.layer,
     ),
@@ -384,6 +390,7 @@ export const layerJobs = Layer.mergeAll(
   SinkMessages.layerRunning,
   OutgoingWebhooks.layerRunning,
   WebhookBatches.layerRunning,
+  BucketRuns.layerRunning,
   Alerts.layerRunning,
   Notifications.layerRunning,
   ServiceMail.layerRunning,
@@ -407,6 +414,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     ResultsRoutes.layer,
     EndpointsRoutes.layer,
     ExportsRoutes.layer,
+    BucketRoutes.layer,
     LearningRoutes.layer,
     WebhooksManagementRoutes.layer,
     TimelinesRoutes.layer,

@@ -16,7 +16,7 @@ const separators = [",", ";", "\t"] as const
  * Returns the separator that is most frequent outside of quotation marks, in the first of three lines that has one. The
  * lines before may be titles. Default: a comma.
  */
-const separatorOf = (text: string): string => {
+export const separatorOf = (text: string): string => {
   const lines = text.replace(/"(?:[^"]|"")*"?/g, "").split(/[\r\n]+/).filter((line) => line !== "").slice(0, 3)
   for (const line of lines) {
     const counts = separators.map((one) => line.split(one).length)
@@ -47,9 +47,9 @@ const quotedAt = (text: string, at: number): { readonly value: string; readonly 
 /**
  * Returns the rows of CSV that have a value, or the line of an unclosed quotation mark. The separator is a comma, a
  * semicolon or a tab: the one that the first line names (`sep=;`), or the most frequent one in it. Lines end with a line
- * feed, a carriage return or both. Skips a byte order mark.
+ * feed, a carriage return or both. Skips a byte order mark. `given` is a known separator, for a part of a file.
  */
-export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, number> => {
+export const csvRows = (text: string, given?: string): Result.Result<ReadonlyArray<CsvRow>, number> => {
   const rows: Array<CsvRow> = []
   let values: Array<string> = []
   const begin = text.startsWith("\ufeff") ? 1 : 0
@@ -65,7 +65,7 @@ export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, numb
     values = []
     began = ++line
   }
-  const separator = named?.[1] ?? separatorOf(text.slice(at, at + headLength))
+  const separator = named?.[1] ?? given ?? separatorOf(text.slice(at, at + headLength))
   const plain = new RegExp(`[${separator.replace(/[\\\]^-]/, "\\$&")}\\r\\n]`, "g")
   while (at < text.length) {
     let value = ""

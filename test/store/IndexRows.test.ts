@@ -68,6 +68,8 @@ const bounds: Readonly<Record<string, number>> = {
   "images.id": 64,
   // mail, slack or teams.
   "report_subscriptions.channel": 5,
+  // At most 1,024 bytes in S3, and longer ones are left out.
+  "bucket_objects.key": 1024,
   snippet_id: 64,
   // `immediate` or `digest`.
   "notifications.mail": 20,

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { s3Key, s3Region, startS3 } from "../../support/s3Server.ts"
 import { waitUntil } from "../../support/service.ts"
 import { completion, drafts, startChatModel } from "../chatModel.ts"
 import type { Json } from "../harness.ts"
@@ -435,6 +436,21 @@ const operations = async ({ call }: Stage) => {
   }
 }
 
+const bucket = async ({ call }: Stage) => {
+  const s3 = await startS3()
+  const at = `${org}/bucket`
+  const place = { region: s3Region, name: "acme-data", folder: "parlance/acme" }
+  await call("PUT", at, {
+    body: { ...place, endpoint: s3.endpoint, ...s3Key },
+    shownBody: { ...place, endpoint: "https://minio.example.com", ...s3Key, secret_access_key: "EXAMPLE" },
+  })
+  await call("POST", `${at}/check`)
+  await call("POST", `${at}/run`)
+  await call("GET", at)
+  await call("DELETE", at)
+  s3.close()
+}
+
 /** Calls every operation of the API. */
 export const story = async (stage: Stage) => {
   const { call } = stage
@@ -447,6 +463,7 @@ export const story = async (stage: Stage) => {
   await connections(stage)
   await deliveries(stage, keys.live)
   await exports(stage)
+  await bucket(stage)
   await webhookEndpoints(stage)
   await suppressions(stage)
   await tracking(stage, await sandbox(stage, keys.test))
