@@ -34,6 +34,9 @@ const finalMillis = 120_000
 /** Maximum number of entries that one transaction seals. */
 const sealedAtOnce = 500
 
+/** The first page includes numbers below 1, which only a forged entry has. */
+const lowestSeq = Number.MIN_SAFE_INTEGER
+
 /** Maximum number of entries that one transaction deletes. */
 const expiredAtOnce = 5_000
 
@@ -71,9 +74,10 @@ const lock = (sql: SqlClient.SqlClient, { log, org = "" }: ChainName) =>
 export const seal = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: ChainName) {
   const now = yield* DateTime.nowAsDate
   const chain = yield* lock(sql, name)
+  // A count that another transaction changes now is sealed later.
   const entries = yield* sql<SealedContent>`
     SELECT ${contentColumns(sql)} FROM audit_entries e WHERE ${entriesOf(sql, name)} AND ${finalEntries(sql, now)}
-    ORDER BY e.id LIMIT ${sealedAtOnce}`
+    ORDER BY e.id LIMIT ${sealedAtOnce} FOR UPDATE SKIP LOCKED`
   if (entries.length === 0) return 0
   let head: ChainLink = chain
   const links = entries.map((entry) => ({ id: entry.id, ...(head = linkAfter(head, entry)) }))
@@ -172,8 +176,10 @@ export class AuditChain extends Context.Service<AuditChain, {
         // Begins with the entry before the page, whose hash the first entry continues.
         const rows = yield* Effect.orDie(sql<SealedContent & ChainLink>`
           SELECT ${contentColumns(sql)}, e.seq::float8 AS seq, e.hash FROM audit_entries e
-          WHERE ${entriesOf(sql, name)} AND e.seq >= ${after} ORDER BY e.seq LIMIT ${limit + 1}`)
-        const before = rows[0]?.seq === after ? rows[0] : undefined
+          WHERE ${entriesOf(sql, name)} AND e.seq >= ${after > 0 ? after : lowestSeq} ORDER BY e.seq LIMIT ${
+          limit + 1
+        }`)
+        const before = after > 0 && rows[0]?.seq === after ? rows[0] : undefined
         let previous: ChainLink = before ?? (yield* ends(name)).anchor
         return (before === undefined ? rows.slice(0, limit) : rows.slice(1)).map((row): SealedEntry => {
           const place = { seq: row.seq - 1, hash: previous.hash }

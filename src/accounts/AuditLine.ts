@@ -106,8 +106,11 @@ export const checkLines = (
     const failed = (reason: string) => ({ last, fault: { seq, reason } })
     const entry = readLine(line)
     if (entry === undefined) return failed("is not readable")
-    if (entry.seq !== seq) return failed("is missing")
     const named = `(${entry.at}, "${entry.action}" by ${entry.actor})`
+    if (entry.seq < seq) {
+      return { last, fault: { seq: entry.seq, reason: `was inserted before entry ${seq} ${named}` } }
+    }
+    if (entry.seq > seq) return failed("is missing")
     const content = `${line.slice(0, line.lastIndexOf(',"hash":"'))}}`
     if (withHash(content, entry.hash) !== line || digest("sha256", content, "hex") !== entry.hash) {
       return failed(`was changed after it was written ${named}`)

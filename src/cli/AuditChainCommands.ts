@@ -18,6 +18,8 @@ export const installationFlag = toggle(
 /** The result of the check of one chain. */
 interface Verified {
   readonly log: AuditLog | undefined
+  /** Number of the first entry that retention has not deleted. */
+  readonly from: number
   /** Number of intact entries. */
   readonly entries: number
   /** The latest intact entry. */
@@ -48,19 +50,41 @@ const faultAtEnd = (last: ChainLink, head: ChainLink, kept: ChainLink | undefine
 
 const linesOf = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "")
 
-/** Checks a chain of the service. Reads the first entries before the ends, so that no end is older than an entry. */
+/** The fault of a chain that begins after the kept head, so that nothing proves the entries up to that head. */
+const faultAtStart = (start: ChainLink, kept: ChainLink | undefined): ChainFault | undefined =>
+  kept === undefined || kept.seq === 0 || kept.seq > start.seq ? undefined : {
+    seq: kept.seq,
+    reason: `is gone, but you kept its hash: all entries up to ${start.seq} were deleted. Only retention may delete ` +
+      "them: changes after 730 days, refusals after 30. If the entry is younger, restore it from a backup. Otherwise keep " +
+      "a newer head",
+  }
+
+/** Reads the first entries and the ends. Repeats while retention moves the anchor, which belongs to other entries then. */
+const readStart = Effect.fnUntraced(function* (
+  read: (after: number) => Effect.Effect<string, unknown>,
+  ends: Effect.Effect<ChainEnds, unknown>,
+): Effect.fn.Return<ChainEnds & { readonly lines: ReadonlyArray<string> }, unknown> {
+  let before = yield* ends
+  while (true) {
+    const lines = linesOf(yield* read(0))
+    const { anchor, head } = yield* ends
+    if (anchor.seq === before.anchor.seq) return { anchor, head, lines }
+    before = { anchor, head }
+  }
+})
+
+/** Checks a chain of the service. */
 const verifyService = Effect.fnUntraced(function* (
   log: AuditLog,
   kept: ChainLink | undefined,
   read: (after: number) => Effect.Effect<string, unknown>,
   ends: Effect.Effect<ChainEnds, unknown>,
 ): Effect.fn.Return<Verified, unknown> {
-  let lines = linesOf(yield* read(0))
-  const { anchor, head } = yield* ends
-  lines = lines.filter((line) => !((readLine(line)?.seq ?? Infinity) <= anchor.seq))
+  const { anchor, head, ...first } = yield* readStart(read, ends)
+  let { lines } = first
   let last = anchor
-  let fault: ChainFault | undefined
-  while (lines.length > 0) {
+  let fault = faultAtStart(anchor, kept)
+  while (fault === undefined && lines.length > 0) {
     const checked = checkLines(last, lines, kept)
     last = checked.last
     fault = checked.fault
@@ -68,7 +92,7 @@ const verifyService = Effect.fnUntraced(function* (
     lines = linesOf(yield* read(last.seq))
   }
   fault ??= faultAtEnd(last, last.seq > head.seq ? last : head, kept)
-  return { log, entries: last.seq - anchor.seq, head: last, broken: fault ?? null }
+  return { log, from: anchor.seq + 1, entries: last.seq - anchor.seq, head: last, broken: fault ?? null }
 })
 
 /** Checks a file that `audit export` wrote. The entry before its first line is not part of it. */
@@ -76,21 +100,26 @@ const verifyFile = (text: string, kept: ChainLink | undefined): Verified => {
   const lines = linesOf(text)
   const first = readLine(lines[0] ?? "")
   const start = { seq: (first?.seq ?? 1) - 1, hash: first?.previous ?? "" }
-  const { fault, last } = checkLines(start, lines, kept)
+  // A file that continues the kept entry proves it by its hash.
+  const gone = kept?.seq === start.seq && kept.hash === start.hash ? undefined : faultAtStart(start, kept)
+  const { fault = gone, last } = checkLines(start, lines, kept)
   return {
     log: undefined,
+    from: start.seq + 1,
     entries: last.seq - start.seq,
     head: last,
     broken: fault ?? faultAtEnd(last, last, kept) ?? null,
   }
 }
 
-const verifiedText = ({ broken, entries, head, log }: Verified): string => {
+const verifiedText = ({ broken, entries, from, head, log }: Verified): string => {
   const name = log === undefined ? "" : `${log}: `
   if (broken !== null) {
     return `${name}broken: entry ${broken.seq} ${broken.reason}. ${entries} entries before it are whole`
   }
-  return head.seq === 0 ? `${name}no entries` : `${name}${entries} entries are whole. Head: ${head.seq}:${head.hash}`
+  if (head.seq === 0) return `${name}no entries`
+  const rest = from === 1 ? "" : ` after entry ${from - 1}, up to which all were deleted`
+  return `${name}${entries} entries are whole${rest}. Head: ${head.seq}:${head.hash}`
 }
 
 const requests = (client: ManagementClient["Service"], org: string | undefined) => ({

@@ -57,6 +57,15 @@ describe("checkLines", () => {
     assert.strictEqual(last.seq, seq - 1)
   })
 
+  it("finds an entry that was inserted with the number of an earlier one", () => {
+    const forged = lines[0]!.replace('"seq":1', '"seq":0')
+    for (const [at, line, seq] of [[0, forged, 0], [2, lines[1]!, 2]] as const) {
+      const { fault } = checkLines(chainStart, lines.toSpliced(at, 0, line))
+      assert.strictEqual(fault?.seq, seq)
+      assert.include(fault!.reason, `was inserted before entry ${at + 1}`)
+    }
+  })
+
   it("finds a chain that was written anew, by a hash that was kept", () => {
     const forged: Array<string> = []
     let link = chainStart
@@ -125,6 +134,27 @@ describe("the chain of an audit log", () => {
           assert.strictEqual((yield* check(name)).fault, 3)
           yield* sql`DELETE FROM audit_entries e WHERE e.org_slug = 'broken' AND e.seq >= 3`
           assert.deepInclude(yield* check(name), { last: 2, head: 6, isWhole: false, fault: undefined })
+          yield* sql`
+            INSERT INTO audit_entries (org_slug, at, actor, action, subject, details, seq, hash)
+            VALUES ('broken', now(), 'Mallory', 'x', '', '{}', -3, 'f00')`
+          assert.strictEqual((yield* check(name)).fault, -3)
+        }))
+
+      it.effect("leaves an entry whose count changes now for the next seal", () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { sealPending } = yield* AuditChain
+          const name: ChainName = { org: "counting", log: "refusals" }
+          yield* sql`
+            INSERT INTO audit_entries (org_slug, at, actor, action, subject, details, refusal)
+            VALUES ('counting', now() - interval '1 hour', 'x', 'y', '', '{"count": 1}', 'csrf')`
+          const outside = yield* Effect.context<never>()
+          yield* sql.withTransaction(Effect.gen(function* () {
+            yield* sql`UPDATE audit_entries e SET details = '{"count": 2}' WHERE e.org_slug = 'counting'`
+            yield* Effect.promise(() => Effect.runPromiseWith(outside)(sealPending))
+          }))
+          yield* sealPending
+          assert.deepInclude(yield* check(name), { last: 1, isWhole: true, fault: undefined })
         }))
 
       it.effect("seals counted entries once their minute is over, and stores later counts in another entry", () =>

@@ -43,6 +43,12 @@ describeShop("The proof of the audit log", (shop) => {
     const rewritten = await parlance(["verify", ...ofShop, "--head", `1:${"0".repeat(64)}`])
     assert.strictEqual(rewritten.code, 1)
     assert.include(rewritten.output, "changes: broken: entry 1 has another hash than the one you kept")
+    const rest = lines.slice(1).join("\n")
+    const continued = await parlance(["verify", "--file", "-", "--head", `1:${JSON.parse(lines[0]!).hash}`], rest)
+    assert.include(continued.output, "entries are whole after entry 1, up to which all were deleted")
+    const gone = await parlance(["verify", "--file", "-", "--head", `1:${"0".repeat(64)}`], rest)
+    assert.strictEqual(gone.code, 1)
+    assert.include(gone.output, "entry 1 is gone, but you kept its hash: all entries up to 1 were deleted")
     assert.include((await parlance(["verify", ...ofShop, "--head", "12"])).output, "--head must be a number and a hash")
   })
 
