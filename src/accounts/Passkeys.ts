@@ -61,7 +61,7 @@ export class Passkeys extends Context.Service<Passkeys, {
   ) => Effect.Effect<PublicKeyCredentialCreationOptionsJSON, PasskeyRefused>
   /**
    * Stores the passkey that a browser made, and mails its owner. Returns new recovery codes if the account has none
-   * left. Fails with `PasskeyRefused` for an expired challenge, a wrong origin, or an invalid response.
+   * left. Fails with `PasskeyRefused` for an expired challenge, a wrong origin, an invalid response, or a 21st passkey.
    */
   readonly add: (
     site: WebAuthn.Site,
@@ -147,14 +147,17 @@ export class Passkeys extends Context.Service<Passkeys, {
         yield* spend("passkey_new", accountId, sent.challenge)
         const made = yield* WebAuthn.verifyCreation(site, sent)
         const now = yield* DateTime.nowAsDate
-        const added = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+        return yield* sql.withTransaction(Effect.gen(function* () {
+          // Concurrent additions wait, so that each sees the passkeys and recovery codes of the others.
+          yield* sql`SELECT FROM accounts a WHERE a.id = ${accountId} FOR UPDATE`
+          if ((yield* rowsOf(accountId)).length >= maxPasskeys) return yield* new PasskeyRefused({ reason: "too_many" })
           const [row] = yield* sql<Row>`
             INSERT INTO passkeys AS k (id, account_id, name, rp_id, credential_id, public_key, counter, transports,
               synced, created_at)
             VALUES (${randomId("psk")}, ${accountId}, ${name}, ${site.rpId}, ${made.credentialId}, ${made.publicKey},
               ${made.counter}, ${made.transports}::text[], ${made.isSynced}, ${now})
             ON CONFLICT (credential_id) DO NOTHING RETURNING ${columns}`
-          if (row === undefined) return undefined
+          if (row === undefined) return yield* new PasskeyRefused({ reason: "added" })
           yield* mail.queue("passkey", email, passkeyLetter({ name, url: mail.urlOf(passkeysPath) }))
           const codes = yield* sql`
             SELECT FROM recovery_codes r WHERE r.account_id = ${accountId} AND r.used_at IS NULL LIMIT 1`
@@ -162,8 +165,7 @@ export class Passkeys extends Context.Service<Passkeys, {
             passkey: fromRow(row),
             recoveryCodes: codes.length > 0 ? undefined : yield* writeRecoveryCodes(sql, accountId, now),
           }
-        })))
-        return added ?? (yield* new PasskeyRefused({ reason: "added" }))
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
       })
 
       const beginUse = Effect.fn("Passkeys.beginUse")(function* (site: WebAuthn.Site, accountId: string | undefined) {

@@ -52,6 +52,9 @@ interface Sent<R> {
   readonly origin: string
 }
 
+/** Whether a value is text in base64url, as credential ids are. Names of transports have the same characters. */
+const isBase64Url = (value: unknown): value is string => typeof value === "string" && /^[\w-]+$/.test(value)
+
 /** Maximum length of a response. Attestations of some security keys have a few kilobytes. Unit: characters. */
 const maxResponse = 65_536
 
@@ -63,7 +66,7 @@ export const readResponse = <R extends AuthenticationResponseJSON | Registration
     try: () => {
       const parsed = text.length > maxResponse ? undefined : Json.parse(text)
       const inner = isRecord(parsed) ? parsed["response"] : undefined
-      if (!isRecord(parsed) || typeof parsed["id"] !== "string" || !isRecord(inner)) {
+      if (!isRecord(parsed) || !isBase64Url(parsed["id"]) || !isRecord(inner)) {
         throw new PasskeyRefused({ reason: "malformed" })
       }
       const client = Json.parse(Buffer.from(String(inner["clientDataJSON"]), "base64url").toString("utf8"))
@@ -150,12 +153,14 @@ export const verifyCreation = Effect.fnUntraced(function* (
     catch: () => new PasskeyRefused({ reason: "invalid" }),
   })
   if (info === undefined) return yield* new PasskeyRefused({ reason: "invalid" })
-  const { counter, id, publicKey, transports = [] } = info.credential
+  const { counter, id, publicKey, transports } = info.credential
   return {
     credentialId: id,
     publicKey: Buffer.from(publicKey).toString("base64url"),
     counter,
-    transports: transports.slice(0, 10).map((one) => String(one).slice(0, 20)),
+    // The library passes on what the browser sent.
+    transports: (Array.isArray(transports) ? transports : []).filter(isBase64Url).slice(0, 10)
+      .map((one) => one.slice(0, 20)),
     isSynced: info.credentialDeviceType === "multiDevice",
   }
 })

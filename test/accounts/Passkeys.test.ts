@@ -150,6 +150,7 @@ describe("passkeys", () => {
             "{}",
             '{"id":"a","response":{}}',
             '{"id":"a","response":{"clientDataJSON":"e30"}}',
+            '{"id":"a\\u0000","response":{"clientDataJSON":"eyJjaGFsbGVuZ2UiOiJhIn0"}}',
           ]
         ) {
           assert.strictEqual(yield* refusal(signIn.withPasskey(site, text, client)), "malformed", text)
@@ -192,6 +193,30 @@ describe("passkeys", () => {
         }
         yield* TestClock.adjust("16 minutes")
         assert.strictEqual((yield* Effect.flip(own.begin(session, site, password, client)))._tag, "SignInTooOld")
+      })))
+
+    it.effect("are at most 20, even if they are added at the same time", () =>
+      timed(Effect.gen(function* () {
+        const own = yield* OwnPasskeys
+        const { account, token } = yield* owner("many@example.com")
+        const session = yield* sessionOf(token)
+        const responses = yield* Effect.forEach(
+          Array.from({ length: 21 }),
+          () =>
+            Effect.map(own.begin(session, site, password, client), (options) =>
+              JSON.stringify(softAuthenticator(origin).create(options))),
+        )
+        const added = yield* Effect.forEach(
+          responses,
+          (response) =>
+            Effect.result(own.add(session, site, "x", response)),
+          { concurrency: "unbounded" },
+        )
+        assert.deepStrictEqual(
+          added.flatMap((one) => one._tag === "Failure" ? [one.failure.reason] : []),
+          ["too_many", "too_many"],
+        )
+        assert.lengthOf(yield* (yield* Passkeys).list(account.id), 20)
       })))
 
     it.effect("end the other sessions, and mail their owner", () =>
