@@ -29,6 +29,7 @@ export const groupsIn = (claims: Readonly<Record<string, unknown>>, name: string
   if (value === undefined || value === null) return undefined
   const groups = Array.isArray(value) ? value : [value]
   return groups.every(isText)
-    ? { kind: "known", groups: [...new Set(groups)].filter((group) => group !== "") }
+    // No group with a role has such a name, and PostgreSQL refuses texts with NUL.
+    ? { kind: "known", groups: [...new Set(groups)].filter((group) => group !== "" && !group.includes("\0")) }
     : { kind: "unknown", reason: `the claim ${name} is neither a text nor a list of texts` }
 }

@@ -199,7 +199,7 @@ describe("sign-in with OpenID Connect", () => {
       await as("follows@example.com", "crm-viewers")
       assert.deepStrictEqual(await rolesOf(first), { acme: "viewer" }, "one group as a text")
       const many = Array.from({ length: 5_000 }, (_, at) => `group ${at}`)
-      await as("follows@example.com", [...many, "crm-editors"])
+      await as("follows@example.com", [...many, "crm-editors", "a\0b", "\ud800"])
       assert.deepStrictEqual(await rolesOf(first), { acme: "editor" })
       await as("follows@example.com", undefined)
       assert.deepStrictEqual(await rolesOf(first), {}, "a provider leaves the claim out for a person without groups")
