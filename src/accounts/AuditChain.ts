@@ -56,16 +56,21 @@ const contentColumns = (sql: SqlClient.SqlClient) =>
   sql`e.id::float8 AS id, e.at, e.org_slug AS org, e.actor, e.actor_id, e.action, e.subject, e.address, e.refusal,
     e.details::text AS details, e.changes::text AS changes`
 
-/** Locks a chain until the transaction ends. Creates it if it is missing. */
-const lock = (sql: SqlClient.SqlClient, { log, org = "" }: ChainName) =>
-  Effect.map(
-    sql<ChainLink & { readonly anchorSeq: number; readonly firstAt: Date | null }>`
+/**
+ * Locks a chain until the transaction ends, and returns its ends. Creates it if it is missing. If somebody deleted the
+ * row of the chain or forged an entry after its head, the chain continues after the last entry, so that none is lost.
+ */
+const lock = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: ChainName) {
+  const [row] = yield* sql<ChainLink & { readonly anchorSeq: number; readonly last: readonly [string, string] | null }>`
       INSERT INTO audit_chains AS c (org_slug, log, seq, hash, anchor_seq, anchor_hash)
-      VALUES (${org}, ${log}, 0, ${chainStart.hash}, 0, ${chainStart.hash})
+      VALUES (${name.org ?? ""}, ${name.log}, 0, ${chainStart.hash}, 0, ${chainStart.hash})
       ON CONFLICT (org_slug, log) DO UPDATE SET seq = c.seq
-      RETURNING c.seq::float8 AS seq, c.hash, c.anchor_seq::float8 AS anchor_seq, c.first_at`,
-    ([row]) => row!,
-  )
+      RETURNING c.seq::float8 AS seq, c.hash, c.anchor_seq::float8 AS anchor_seq, (
+        SELECT ARRAY[e.seq::text, coalesce(e.hash, '')] FROM audit_entries e
+        WHERE ${entriesOf(sql, name)} AND e.seq > c.seq ORDER BY e.seq DESC LIMIT 1) AS last`
+  const { anchorSeq, hash, last, seq } = row!
+  return last === null ? { anchorSeq, hash, seq } : { anchorSeq, hash: last[1], seq: Number(last[0]) }
+})
 
 /**
  * Appends the final entries of a chain that are not sealed yet, at most 500, in the order of their ids. Returns their

@@ -140,6 +140,21 @@ describe("the chain of an audit log", () => {
           assert.strictEqual((yield* check(name)).fault, -3)
         }))
 
+      it.effect("continues after the last entry if its head was removed, or an entry was forged after it", () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const name: ChainName = { org: "headless", log: "changes" }
+          yield* record("headless", 2)
+          yield* sql`DELETE FROM audit_chains c WHERE c.org_slug = 'headless'`
+          yield* record("headless")
+          assert.deepInclude(yield* check(name), { last: 3, head: 3, isWhole: true, fault: undefined })
+          yield* sql`
+            INSERT INTO audit_entries (org_slug, at, actor, action, subject, details, seq, hash)
+            VALUES ('headless', now(), 'Mallory', 'x', '', '{}', 4, 'f00')`
+          yield* record("headless")
+          assert.deepInclude(yield* check(name), { last: 3, head: 5, isWhole: false, fault: 4 })
+        }))
+
       it.effect("leaves an entry whose count changes now for the next seal", () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
