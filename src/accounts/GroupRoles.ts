@@ -138,7 +138,7 @@ export class GroupRoles extends Context.Service<GroupRoles, {
   /** Makes the memberships of an account follow its groups, and returns the changes. */
   readonly follow: (
     accountId: string,
-    granted: ReadonlyMap<OrgSlug, Grant>,
+    groups: ReadonlyArray<string>,
   ) => Effect.Effect<ReadonlyArray<GroupChange>>
 }>()("parlance/accounts/GroupRoles") {
   static readonly layer = Layer.effect(
@@ -177,11 +177,11 @@ export class GroupRoles extends Context.Service<GroupRoles, {
         }
         const now = yield* DateTime.nowAsDate
         yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
-          const kept = role === "admin" ? undefined : yield* onlyAdminFrom(org, group)
           yield* sql`
             INSERT INTO group_roles AS g (org_slug, id, group_name, role, created_at)
             VALUES (${org}, ${randomId("grp")}, ${group}, ${role}, ${now})
             ON CONFLICT (org_slug, group_name) DO UPDATE SET role = EXCLUDED.role`
+          const kept = role === "admin" ? undefined : yield* onlyAdminFrom(org, group)
           yield* sql`
             UPDATE memberships m SET role = ${role} WHERE m.org_slug = ${org} AND m.from_group = ${group}
               AND m.account_id IS DISTINCT FROM ${kept ?? null}::text`
@@ -205,17 +205,22 @@ export class GroupRoles extends Context.Service<GroupRoles, {
         if (!removed) return yield* new GroupRoleNotFound({ id })
       })
 
-      const granted = Effect.fn("GroupRoles.granted")(function* (groups: ReadonlyArray<string>) {
-        const grants = groups.length === 0 ? [] : yield* Effect.orDie(sql<Grant>`
-          SELECT g.org_slug AS org, g.group_name AS group, g.role FROM group_roles g
-          WHERE g.group_name = ANY(${[...groups]}::text[])`)
-        return highest(grants)
-      })
+      const grantsOf = (groups: ReadonlyArray<string>, locking = sql``) =>
+        Effect.map(
+          sql<Grant>`
+            SELECT g.org_slug AS org, g.group_name AS group, g.role FROM group_roles g
+            WHERE g.group_name = ANY(${[...groups]}::text[]) ORDER BY g.org_slug, g.id ${locking}`,
+          highest,
+        )
+
+      const granted = Effect.fn("GroupRoles.granted")((groups: ReadonlyArray<string>) => Effect.orDie(grantsOf(groups)))
 
       const follow = Effect.fn("GroupRoles.follow")(
-        function* (accountId: string, granted: ReadonlyMap<OrgSlug, Grant>) {
+        function* (accountId: string, groups: ReadonlyArray<string>) {
           const now = yield* DateTime.nowAsDate
           return yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+            // Locked, so that a group that an admin removes at the same time gives no role that stays.
+            const granted = yield* grantsOf(groups, sql`FOR SHARE`)
             const held = yield* sql<Held>`
               SELECT m.org_slug AS org, m.role, m.from_group FROM memberships m WHERE m.account_id = ${accountId}`
             const losing = held.filter(({ fromGroup, org, role }) =>

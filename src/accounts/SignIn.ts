@@ -411,7 +411,7 @@ export class SignIn extends Context.Service<SignIn, {
           const account = known ?? (yield* Effect.mapError(accounts.create({ email, name }), () => new NotInvited()))
           const passwordRemoved = yield* accounts.dropForeignPassword(account.id)
           const joined = yield* invitations.acceptAll(account)
-          const groupChanges = provided.kind === "known" ? yield* groupRoles.follow(account.id, granted) : []
+          const groupChanges = provided.kind === "known" ? yield* groupRoles.follow(account.id, provided.groups) : []
           const details = {
             second_factor: "provider",
             provider_factors: factors.slice(0, 10).map((one) => one.slice(0, 40)),

@@ -1,7 +1,13 @@
+import { layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { assert, describe, it } from "vitest"
-import { changesOf, highest } from "../../src/accounts/GroupRoles.ts"
+import { Accounts } from "../../src/accounts/Accounts.ts"
+import { changesOf, GroupRoles, highest } from "../../src/accounts/GroupRoles.ts"
 import { groupsIn } from "../../src/accounts/GroupsClaim.ts"
 import type { OrgSlug } from "../../src/domain/Ids.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
+import { layerAccounts } from "./layerAccounts.ts"
 
 const org = "acme" as OrgSlug
 const other = "pier" as OrgSlug
@@ -73,3 +79,25 @@ describe("changesOf", () => {
     ])
   })
 })
+
+layer(layerAccounts.pipe(Layer.provideMerge(layerMigrated(temporaryEnvironment))), { excludeTestServices: true })(
+  "GroupRoles",
+  (it) => {
+    it.effect("keep a group from removal until its members have the role", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const roles = yield* GroupRoles
+        const { id } = yield* (yield* Accounts).create({ email: "race@example.com", name: "Ada" })
+        yield* sql`INSERT INTO organizations (slug, name, created_at, updated_at) VALUES (${org}, 'Acme', now(), now())`
+        yield* roles.put(org, { group: "crm", role: "viewer" })
+        const outside = yield* Effect.context<never>()
+        const removable = sql`SELECT g.id FROM group_roles g WHERE g.group_name = 'crm' FOR UPDATE SKIP LOCKED`
+        yield* sql.withTransaction(Effect.gen(function* () {
+          yield* roles.follow(id, ["crm"])
+          assert.deepStrictEqual(yield* Effect.promise(() => Effect.runPromiseWith(outside)(removable)), [])
+        }))
+        assert.lengthOf(yield* removable, 1)
+        assert.strictEqual((yield* roles.list(org))[0]?.members, 1)
+      }))
+  },
+)
