@@ -10,8 +10,8 @@ export const SavedViewInput = Schema.Struct({
   list: ListName,
   name: DisplayName.check(Schema.isTrimmed()).annotate({ description: "1 to 200 characters" }),
   query: Schema.String.check(
-    Schema.isPattern(/^[!$-~]{1,1000}$/, {
-      message: "must be a query of 1 to 1,000 characters, encoded, without ? and #",
+    Schema.isPattern(/^(?!&+$)[!$-~]{1,1000}$/, {
+      message: "must be a query of 1 to 1,000 characters, encoded, without ? and #, with at least one parameter",
     }),
   ).annotate({ description: "The query of the list's page in the console, such as `state=active&tag=summer`" }),
   shared: Schema.optionalKey(Schema.Boolean).annotate({

@@ -294,6 +294,9 @@ describeShop("The list of templates in the console", (shop) => {
       "/name",
       "/query",
     ])
+    // Without a parameter, the list would lead to itself.
+    const empty = await call("PUT", `${views}/x`, { list: "audit", name: "X", query: "&&", shared: true })
+    assert.include(empty.body.detail, "with at least one parameter")
     const without = await call("PUT", `${views}/x`, { list: "audit", name: "X", query: "a=b" })
     assert.deepStrictEqual(without.body.errors, [{ pointer: "/shared", detail: "must be true if no member is named" }])
     const other = { list: "audit", name: "X", query: "a=b", shared: true, member: "stranger@example.com" }
