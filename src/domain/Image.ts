@@ -29,7 +29,9 @@ export const ImageDetail = Schema.Struct({
   templates: Schema.Array(SnippetUser).annotate({
     description: "Templates whose variants show it, also through snippets",
   }),
-  snippets: Schema.Array(Schema.String).annotate({ description: "Ids of the snippets that contain it" }),
+  snippets: Schema.Array(Schema.String).annotate({
+    description: "Ids of the snippets that contain it, or whose proposed change contains it",
+  }),
   proposals: Schema.Array(Schema.Int).annotate({
     description: "Ids of the proposed changes that wait and would show it",
   }),

@@ -4,7 +4,14 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { ImageDetail } from "../domain/Image.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { usersOf } from "../domain/Snippet.ts"
-import { findMatches, findProposedMatches, readSnippets, renderPattern, sourcesOf } from "./SnippetRows.ts"
+import {
+  findMatches,
+  findProposedMatches,
+  findProposedSnippets,
+  readSnippets,
+  renderPattern,
+  sourcesOf,
+} from "./SnippetRows.ts"
 
 /** The content that shows an image. */
 export type ImageUses = Pick<ImageDetail, "proposals" | "snippets" | "templates">
@@ -21,7 +28,7 @@ export const findImageUses = Effect.fnUntraced(function* (
   const pattern = rendered.length === 0 ? id : `${id}|${renderPattern(rendered)}`
   return {
     templates: yield* findMatches(sql, org, pattern),
-    snippets,
+    snippets: [...new Set([...snippets, ...(yield* findProposedSnippets(sql, org, id))])].sort(),
     proposals: yield* findProposedMatches(sql, org, pattern),
   }
 })

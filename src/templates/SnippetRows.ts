@@ -149,6 +149,15 @@ export const readSnippetProposals = (sql: SqlClient.SqlClient, org: OrgSlug) =>
     SELECT p.snippet_id AS id, p.name, p.author, p.updated_at FROM snippet_proposals p
     WHERE p.org_slug = ${org} ORDER BY p.updated_at DESC, p.snippet_id`
 
+/** Returns the ids of the snippets whose change that awaits approval contains a text. */
+export const findProposedSnippets = (sql: SqlClient.SqlClient, org: OrgSlug, text: string) =>
+  Effect.map(
+    sql<{ id: string }>`
+      SELECT p.snippet_id AS id FROM snippet_proposals p
+      WHERE p.org_slug = ${org} AND strpos(p.text, ${text}) > 0 ORDER BY p.snippet_id`,
+    (rows) => rows.map(({ id }) => id),
+  )
+
 /** Number of versions kept of a snippet. Older ones are removed. */
 const keptVersions = 200
 

@@ -50,6 +50,21 @@ describeShop("Pages of images", (shop) => {
     assert.include(refused.text, `the proposed change ${proposal}`)
 
     await editor.post(`/console/o/shop/reviews/${proposal}/withdraw`, {})
+
+    // The change of a snippet also waits for approval.
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
+    await shop.manage("PUT", "/organizations/shop/snippets/logo", { text: "Logo", format: "html" })
+    await shop.manage("POST", "/organizations/shop/templates", {
+      id: "live",
+      name: "Live",
+      variants: [{ id: "a", vars: { body: "{% render 'logo' %}" }, formats: { body: "html" } }],
+    })
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "editor" })
+    await editor.post("/console/o/shop/snippets/logo", { name: "logo", text: `<img src="${url}">`, format: "html" })
+    assert.include((await editor.get(`${path}/${id}/delete`)).text, "<li>Snippet logo</li>")
+    assert.include((await editor.post(`${path}/${id}/delete`, {})).text, "the snippet &quot;logo&quot;")
+    await editor.post("/console/o/shop/reviews/-/snippets/logo/dismiss", {})
+
     await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
     await shop.manage("DELETE", "/organizations/shop/templates/sale")
     const deleted = await editor.post(`${path}/${id}/delete`, {})
