@@ -1,4 +1,6 @@
+import { closed } from "./Liquid.ts"
 import type { Block, Outline } from "./Outline.ts"
+import { quoted } from "./RichText.ts"
 
 // Changes of a source by the buttons and fields of blocks. Pure. All text outside of a change stays as it is.
 
@@ -202,11 +204,6 @@ export const add = (outline: Outline, at: number, kind: AddedKind): Edit | undef
   return isInside ? insertInto(source, block, false, text) : insertAfter(source, block, text)
 }
 
-const escaped = (value: string): string =>
-  value.split(/(\{\{[^]*?\}\}|\{%[^]*?%\})/).map((part, index) =>
-    index % 2 === 1 ? part : part.replaceAll('"', "&quot;").replaceAll("<", "&lt;")
-  ).join("")
-
 /** Sets an attribute of a block to a value with unescaped quotation marks. An empty value removes it. */
 export const setAttribute = (
   { source }: Outline,
@@ -216,21 +213,24 @@ export const setAttribute = (
 ): Edit => {
   const own = attributes.find((one) => one.name === name)
   if (own !== undefined) {
-    const insert = value === "" ? "" : `${name}="${escaped(value)}"`
+    const insert = value === "" ? "" : `${name}="${quoted(value)}"`
     const begin = value === "" && /\s/.test(source[own.from - 1]!) ? own.from - 1 : own.from
     return { changes: [{ from: begin, to: own.to, insert }], at: from }
   }
   const place = attributes.at(-1)?.to ?? tag[0] + 1 + element.length
   return {
-    changes: value === "" ? [] : [{ from: place, to: place, insert: ` ${name}="${escaped(value)}"` }],
+    changes: value === "" ? [] : [{ from: place, to: place, insert: ` ${name}="${quoted(value)}"` }],
     at: from,
   }
 }
 
-/** Replaces the content of a text or a button. */
-export const setContent = ({ content, from, name, tag }: Block, text: string): Edit => ({
-  changes: content === undefined
-    ? [{ from: tag[1] - 2, to: tag[1], insert: `>${text}</${name}>` }]
-    : [{ from: content[0], to: content[1], insert: text }],
-  at: from,
-})
+/** Replaces the content of a text or a button. The text cannot end the element. */
+export const setContent = ({ content, from, name, tag }: Block, text: string): Edit => {
+  const insert = closed(text).replace(new RegExp(`<(?=/?${name}\\b)`, "gi"), "&lt;")
+  return {
+    changes: content === undefined
+      ? [{ from: tag[1] - 2, to: tag[1], insert: `>${insert}</${name}>` }]
+      : [{ from: content[0], to: content[1], insert }],
+    at: from,
+  }
+}

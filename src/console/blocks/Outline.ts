@@ -1,4 +1,5 @@
 import { attribute, blank, blanked, liquidParts, type Span, token } from "../../checker/MjmlTokens.ts"
+import { isBalanced, isEnd, tagNameOf } from "./Liquid.ts"
 
 // The outline of an MJML source: its sections, columns and elements, with their places in the source. Pure.
 
@@ -93,25 +94,7 @@ const maxDepth = 40
 /** Thrown where a source cannot be read as MJML. */
 class Unreadable extends Error {}
 
-const pairs: ReadonlySet<string> = new Set(["if", "unless", "case", "for", "tablerow", "capture", "comment", "raw"])
 const branches: ReadonlySet<string> = new Set(["else", "elsif", "when"])
-const isEnd = (name: string): boolean => name.startsWith("end") && pairs.has(name.slice(3))
-
-const tagNameOf = (liquid: string): string => /^\{%-?\s*(\w+)/.exec(liquid)?.[1] ?? ""
-
-/** Whether each tag of Liquid in a text that needs an end has it in this text. */
-const isBalanced = (source: string): boolean => {
-  const open: Array<string> = []
-  for (const [from, to] of liquidParts(source)) {
-    const part = source.slice(from, to)
-    const name = tagNameOf(part)
-    // `raw` and `comment` are one part with their end.
-    if (part.indexOf("%}") < part.length - 2) continue
-    if (pairs.has(name)) open.push(name)
-    else if (isEnd(name) && open.pop() !== name.slice(3)) return false
-  }
-  return open.length === 0
-}
 
 /** A tag of Liquid between elements, which begins, divides or ends a block. */
 interface LiquidTag {
@@ -272,13 +255,14 @@ class Reader {
 
   #defaults({ from, to }: Block): Outline["defaults"] {
     const all = new Map<string, ReadonlyMap<string, string>>()
-    const [begin] = /<mj-attributes[\s>][^]*<\/mj-attributes/i.exec(this.#text.slice(from, to)) ?? []
-    if (begin === undefined) return all
-    const offset = from + this.#text.slice(from, to).indexOf(begin)
+    const text = this.#text.slice(from, to)
+    const begin = text.search(/<mj-attributes[\s>]/i)
+    if (begin === -1) return all
+    const described = text.slice(begin, text.toLowerCase().lastIndexOf("</mj-attributes"))
     for (
-      const { 1: name = "", 2: text = "", index } of begin.matchAll(/<(mj-[a-z-]+)((?:[^"'>]|"[^"]*"|'[^']*')*)>/gi)
+      const { 1: name = "", 2: text = "", index } of described.matchAll(/<(mj-[a-z-]+)((?:[^"'>]|"[^"]*"|'[^']*')*)>/gi)
     ) {
-      const found = this.#attributes(offset + index + 1 + name.length, text)
+      const found = this.#attributes(from + begin + index + 1 + name.length, text)
       all.set(name.toLowerCase(), new Map(found.map((one) => [one.name, one.value])))
     }
     return all

@@ -1,4 +1,5 @@
 import { attribute, blanked, liquidParts, token } from "../../checker/MjmlTokens.ts"
+import { closed } from "./Liquid.ts"
 
 // Texts of messages as a tree that the editor shows without code, and back. Pure.
 
@@ -130,12 +131,20 @@ export const excerptOf = (source: string): string =>
     ? ""
     : plainOf(source).map((node) =>
       "liquid" in node ? (node.liquid.startsWith("{{") ? wordsOf(node.liquid) : "") : "html" in node ? node.html : ""
-    ).join("").replace(/<[^>]*>/g, " ").replace(/&nbsp;/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">")
+    ).join("").replace(/<[^<>]*>/g, " ").replace(/&nbsp;/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">")
       .replace(/&amp;/g, "&").replace(/\s+/g, " ").trim()
+
+/** Returns the text of an attribute between quotation marks. Liquid stays Liquid. */
+export const quoted = (value: string): string =>
+  plainOf(closed(value)).map((node) =>
+    "html" in node
+      ? node.html.replace(/&(?=#(?!123;)|\w+(?![\w=]))/g, "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;")
+      : sourceOf([node])
+  ).join("")
 
 /** Returns an opening tag with another value of an attribute. */
 export const withAttribute = (tag: string, name: string, value: string): string => {
-  const written = `${name}="${value.replaceAll('"', "&quot;")}"`
+  const written = `${name}="${quoted(value)}"`
   const text = blanked(tag)
   const begin = /^<[^\s/>]+/.exec(text)![0].length
   for (const { 0: whole, groups, index } of text.slice(begin).matchAll(attribute)) {
@@ -145,13 +154,13 @@ export const withAttribute = (tag: string, name: string, value: string): string 
   return `${tag.slice(0, begin)} ${written}${tag.slice(begin)}`
 }
 
-/** Returns the value of an attribute of an opening tag. Empty without it. */
+/** Returns the value of an attribute of an opening tag, as it is written between quotation marks. Empty without it. */
 export const attributeOf = (tag: string, name: string): string => {
   const text = blanked(tag)
   for (const { groups, index, 0: whole } of text.matchAll(attribute)) {
     if (groups!["name"]!.toLowerCase() !== name || groups!["value"] === undefined) continue
     const end = index + whole.length
-    return tag.slice(end - groups!["value"].length, end).replace(/^["']|["']$/g, "").replaceAll("&quot;", '"')
+    return tag.slice(end - groups!["value"].length, end).replace(/^["']|["']$/g, "")
   }
   return ""
 }

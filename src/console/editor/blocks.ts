@@ -20,7 +20,7 @@ import { type Block, blockAt, type Outline, outlineOf } from "../blocks/Outline.
 import { attributeOf, plainOf, richOf, sourceOf } from "../blocks/RichText.ts"
 import { all, around, make } from "../browser/dom.ts"
 import { openImages } from "../browser/insertImage.ts"
-import { richField } from "./richField.ts"
+import { richField, valueIn } from "./richField.ts"
 
 /** The parts of the page that the blocks of a variable need. */
 interface BlocksPlace {
@@ -361,11 +361,10 @@ class Blocks {
       const control = make("input", { type: "number", min: "0", max: "2000", value: pixelsOf(shown) ?? "" })
       return labelled(control, () => control.value === "" ? "" : `${control.value}px`)
     }
-    const text = own.replaceAll("&quot;", '"').replaceAll("&amp;", "&")
     const field = this.#keyed(
       richField({
         label,
-        nodes: plainOf(text),
+        nodes: plainOf(valueIn(own)),
         isPlain: true,
         list: this.#list,
         change: (nodes) => set(sourceOf(nodes)),
@@ -376,8 +375,8 @@ class Blocks {
     const choose = make("button", { type: "button", class: "button compact" }, "Choose an image")
     choose.addEventListener("click", () =>
       openImages(this.#place.images, ({ mjml }) => {
-        set(attributeOf(mjml, "width"), "width")
-        set(attributeOf(mjml, "src"))
+        set(valueIn(attributeOf(mjml, "width")), "width")
+        set(valueIn(attributeOf(mjml, "src")))
         this.#show()
       }))
     return make("div", { class: "stack tight" }, make("div", {}, choose), field)

@@ -7,6 +7,7 @@ import {
   liquidOf,
   plainOf,
   type RichNode,
+  sourceOf,
   withAttribute,
   wordsOf,
 } from "../blocks/RichText.ts"
@@ -30,6 +31,15 @@ const decoded = (html: string): string => {
   holder.innerHTML = html.replaceAll("<", "&lt;")
   return holder.content.textContent ?? ""
 }
+
+/** The characters of an attribute's value that is written between quotation marks. Liquid stays Liquid. */
+export const valueIn = (written: string): string =>
+  plainOf(written).map((node) => {
+    if (!("html" in node)) return sourceOf([node])
+    const holder = document.createElement("template")
+    holder.innerHTML = `<a title="${node.html.replaceAll('"', "&quot;")}">`
+    return holder.content.querySelector("a")!.title
+  }).join("")
 
 const chipOf = (liquid: string) => {
   const chip = make("span", {
@@ -79,7 +89,8 @@ const nodesOf = (parent: Node, isPlain: boolean): ReadonlyArray<RichNode> => {
     }
     if (!(child instanceof HTMLElement)) return []
     const { liquid, tag } = child.dataset
-    if (liquid !== undefined) return [{ liquid }]
+    // Somebody may be typing the Liquid of the chip.
+    if (liquid !== undefined) return plainOf(isPlain ? liquid : htmlOf(liquid))
     const name = child.localName
     if (name === "br") return [{ name, tag: tag ?? "<br />", children: [] }]
     const inner = nodesOf(child, isPlain)
@@ -114,7 +125,7 @@ const inspect = (
   const { liquid } = target.dataset
   if (liquid === undefined) {
     return [
-      input("Link to", attributeOf(target.dataset["tag"] ?? "", "href") || target.title, (value) => {
+      input("Link to", valueIn(attributeOf(target.dataset["tag"] ?? "", "href")) || target.title, (value) => {
         if (target.dataset["tag"] === undefined) target.title = value
         else target.dataset["tag"] = withAttribute(target.dataset["tag"], "href", value)
       }),

@@ -285,6 +285,20 @@ describe("edits of blocks", () => {
     assert.include(edited(column, edit), "<mj-column ><mj-text>Write your text here.</mj-text></mj-column>")
   })
 
+  it("keep other blocks apart from unfinished Liquid and closing tags", () => {
+    const outline = outlined(
+      "<mjml><mj-body><mj-section><mj-column><mj-button>a</mj-button><mj-text>{{ b }}</mj-text></mj-column></mj-section></mj-body></mjml>",
+    )
+    const button = all(outline).find(({ kind }) => kind === "button")!
+    const kinds = all(outline).map(({ kind }) => kind)
+    for (const text of ["{{", "{{ a", "{% if a %}", "{% raw %}", "</mj-button>", "<mj-button>", "{{ '"]) {
+      const contents = outlined(edited(outline, setContent(button, text)))
+      assert.deepStrictEqual(all(contents).map(({ kind }) => kind), kinds, text)
+      const attributes = outlined(edited(outline, setAttribute(outline, button, "href", text)))
+      assert.deepStrictEqual(all(attributes).map(({ kind }) => kind), kinds, text)
+    }
+  })
+
   it("change one attribute or one text", () => {
     const outline = message("announcement")
     const button = all(outline).find(({ kind }) => kind === "button")!

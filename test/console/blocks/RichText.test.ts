@@ -1,5 +1,6 @@
 import { assert } from "@effect/vitest"
 import { describe, it } from "vitest"
+import { closed } from "../../../src/console/blocks/Liquid.ts"
 import { type Block, outlineOf } from "../../../src/console/blocks/Outline.ts"
 import {
   attributeOf,
@@ -74,11 +75,34 @@ describe("texts of blocks", () => {
     )
   })
 
+  it("end unfinished Liquid in the text, also while somebody types it", () => {
+    const typed: ReadonlyArray<readonly [string, string]> = [
+      ["{{", "&#123;{"],
+      ["Hi {{ first_name", "Hi &#123;{ first_name"],
+      ["{{ a }}{% if a", "{{ a }}&#123;% if a"],
+      ["{{ x {% endif %}", "&#123;{ x &#123;% endif %}"],
+      ["{% if a %}b", "&#123;% if a %}b"],
+      ["{% if a %}{% for b in c %}d{% endif %}", "&#123;% if a %}&#123;% for b in c %}d&#123;% endif %}"],
+      ["{% if b{% endif %}", "&#123;% if b&#123;% endif %}"],
+      ["{% if a %}{{ x {% endif %}", "&#123;% if a %}&#123;{ x &#123;% endif %}"],
+      ["{% raw %}{{", "&#123;% raw %}&#123;{"],
+    ]
+    for (const [text, written] of typed) assert.strictEqual(closed(text), written)
+    for (const text of ["{", "a { b }", "{% if a %}{{ b }}{% else %}c{% endif %}", "{% raw %}{{{% endraw %}"]) {
+      assert.strictEqual(closed(text), text)
+    }
+    assert.isFalse(closed("{".repeat(80_000)).includes("{{"))
+    assert.strictEqual(excerptOf("<".repeat(80_000)).length, 80_000)
+  })
+
   it("change an attribute of a tag", () => {
     const tag = `<a class="b" href='https://a.example/' style="color:red">`
     assert.strictEqual(attributeOf(tag, "href"), "https://a.example/")
     assert.strictEqual(withAttribute(tag, "href", 'x"y'), `<a class="b" href="x&quot;y" style="color:red">`)
     assert.strictEqual(withAttribute("<a>", "href", "x"), '<a href="x">')
+    const link = `<a href="https://a.example/{{ u | default: "x" }}?a=1&b=2&amp;copy;&lt;">`
+    assert.strictEqual(withAttribute("<a>", "href", 'https://a.example/{{ u | default: "x" }}?a=1&b=2&copy;<'), link)
+    assert.strictEqual(withAttribute("<a>", "href", '{{ u | default: "'), '<a href="&#123;{ u | default: &quot;">')
     assert.strictEqual(attributeOf('<a href="{{ u | default: "x" }}">', "href"), '{{ u | default: "x" }}')
     assert.strictEqual(attributeOf("<a href>", "href"), "")
   })
