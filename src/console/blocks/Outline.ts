@@ -217,7 +217,8 @@ class Reader {
   }
 
   #attributes(base: number, text: string): ReadonlyArray<BlockAttribute> {
-    return [...text.matchAll(attribute)].map(({ 0: whole, groups, index }) => {
+    // The slash of a closed tag is no part of a value without quotation marks.
+    return [...text.replace(/\/$/, "").matchAll(attribute)].map(({ 0: whole, groups, index }) => {
       const [from, to] = [base + index, base + index + whole.length]
       const quoted = groups!["value"] === undefined ? "" : this.#source.slice(to - groups!["value"].length, to)
       return {

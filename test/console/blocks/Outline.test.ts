@@ -285,6 +285,12 @@ describe("edits of blocks", () => {
     assert.include(edited(column, edit), "<mj-column ><mj-text>Write your text here.</mj-text></mj-column>")
   })
 
+  it("keep the slash of a tag without quotation marks", () => {
+    const outline = outlined("<mjml><mj-body><mj-section background-color=red/></mj-body></mjml>")
+    const edit = setAttribute(outline, outline.body.children[0]!, "background-color", "blue")
+    assert.include(edited(outline, edit), '<mj-section background-color="blue"/>')
+  })
+
   it("keep other blocks apart from unfinished Liquid and closing tags", () => {
     const outline = outlined(
       "<mjml><mj-body><mj-section><mj-column><mj-button>a</mj-button><mj-text>{{ b }}</mj-text></mj-column></mj-section></mj-body></mjml>",
