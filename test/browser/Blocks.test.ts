@@ -38,9 +38,22 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
       await preview.getByRole("heading", { name: "Spring is here" }).waitFor()
       assert.strictEqual(await body(page), begun.replace('"Something new is here"', '"Spring is here"'))
 
-      // A text with bold words, a link and signs of HTML.
+      // Liquid key by key, and pasted lines.
       await row(page, "Say in two sentences").click()
       const text = opened(page, "Say in two").getByRole("textbox", { name: "Text" })
+      await text.fill("")
+      await page.keyboard.type("{{ first_name }}{% if vip %}!{% endif %}")
+      await text.evaluate((box) => {
+        const clipboardData = new DataTransfer()
+        clipboardData.setData("text/plain", "\none\ntwo")
+        box.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }))
+      })
+      assert.include(
+        await body(page),
+        "<mj-text>{{ first_name }}{% if vip %}!{% endif %}<br />one<br />two</mj-text>\n        <mj-button",
+      )
+
+      // A text with bold words, a link and signs of HTML.
       await text.fill("New & <fresh>")
       await text.press("Home")
       await page.keyboard.press("Shift+ControlOrMeta+ArrowRight")

@@ -195,7 +195,12 @@ export const richField = (options: RichFieldOptions): HTMLElement => {
   box.addEventListener("paste", (event) => {
     event.preventDefault()
     const text = event.clipboardData?.getData("text/plain") ?? ""
-    command("insertText", isPlain ? text.replace(/\s+/g, " ") : text)
+    if (isPlain) return command("insertText", text.replace(/\s+/g, " "))
+    // Browsers insert the lines of a text as elements.
+    for (const [index, line] of text.split(/\r?\n/).entries()) {
+      if (index > 0) command("insertLineBreak")
+      command("insertText", line)
+    }
   })
   box.addEventListener("drop", (event) => event.preventDefault())
 
