@@ -68,7 +68,8 @@ export const render = (markdown: string, linkOf: (href: string) => string | unde
         return address === undefined ? text : `<a href="${escapeHtml(address)}">${text}</a>`
       },
       image: ({ text }) => escapeHtml(text),
-      html: ({ text }) => escapeHtml(text),
+      // Pictures are for readers of the repository. The service has the pages themselves.
+      html: ({ text }) => text.startsWith("<picture>") ? "" : escapeHtml(text),
       table(token) {
         const cells = (row: ReadonlyArray<Tokens.TableCell>, tag: "th" | "td") =>
           `<tr>${row.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>`
