@@ -2,7 +2,7 @@ import type { OpenApi } from "effect/http-api"
 
 // The part of the OpenAPI document that the clients cover.
 
-/** Operations of the clients: those that a key of an organization calls in production, in the order of the guide. */
+/** Operations of the clients: the operations that a key of an organization calls in production, in the order of the guide. */
 export const publicOperations = [
   "generate",
   "generateByQuery",

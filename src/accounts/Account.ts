@@ -56,7 +56,7 @@ export const Member = Schema.Struct({
     description: "Whether sign-in requires a passkey or a code in addition to the password",
   }),
   from_group: Schema.NullOr(Schema.String).annotate({
-    description: "Group of the identity provider that gave the role; null if a person invited or added the member",
+    description: "Group of the identity provider that assigned the role; null if a person invited or added the member",
   }),
   since: Schema.String,
 }).annotate({ identifier: "Member" })

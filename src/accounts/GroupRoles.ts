@@ -10,7 +10,7 @@ import { GroupRoleNotFound } from "./AccountErrors.ts"
 /** Maximum number of groups with a role in an organization. */
 const maxGroups = 100
 
-/** A role in an organization that a group gives. */
+/** A role in an organization that a group assigns. */
 interface Grant {
   readonly org: OrgSlug
   readonly group: string
@@ -119,7 +119,7 @@ export class GroupRoles extends Context.Service<GroupRoles, {
   /** Returns the groups with a role, by name. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<GroupRole>, OrganizationNotFound>
   /**
-   * Gives a group a role. Its members get the role at their next sign-in; those who have one from this group, at once.
+   * Assigns a role to a group. Its members get the role at their next sign-in; members with a role of this group, at once.
    * Fails with `OrganizationNotFound` for an unknown organization, and `InvalidInput` if 100 groups have a role.
    */
   readonly put: (
@@ -133,7 +133,7 @@ export class GroupRoles extends Context.Service<GroupRoles, {
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, GroupRoleNotFound>
   /** Whether any group has a role, so that the groups of a person matter. */
   readonly isUsed: Effect.Effect<boolean>
-  /** Returns the roles that groups give. */
+  /** Returns the roles that groups assign. */
   readonly granted: (groups: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<OrgSlug, Grant>>
   /** Makes the memberships of an account follow its groups, and returns the changes. */
   readonly follow: (

@@ -1,5 +1,5 @@
 /**
- * The groups of a person at the identity provider. `known`: all of them. `unknown`: the provider did not send all, or
+ * The groups of a person at the identity provider. `known`: all groups. `unknown`: the provider did not send all, or
  * sent them in a form that cannot be read.
  */
 export type ProvidedGroups =

@@ -109,7 +109,7 @@ export interface Columns {
 }
 
 /**
- * Reads the header of CSV. Fails with what is wrong: it must have one column `user_id`, and no name twice. The case of
+ * Reads the header of CSV. Fails with the fault: it must have one column `user_id`, and no name twice. The case of
  * `user_id` and `email` does not matter, because warehouses write capitals.
  */
 export const columnsOf = (text: string): Result.Result<Columns, string> => {
@@ -144,7 +144,7 @@ const readCsv = ({ names, separator }: Columns, { line: from, text }: Slice): Re
   })
 }
 
-/** Reads the lines of a slice. `columns` are those of the header; undefined for lines of JSON. */
+/** Reads the lines of a slice. `columns` are the columns of the header; undefined for lines of JSON. */
 export const readSlice = (columns: Columns | undefined, slice: Slice): ReadonlyArray<AttributeLine> =>
   columns !== undefined
     ? readCsv(columns, slice)

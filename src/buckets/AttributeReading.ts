@@ -25,7 +25,7 @@ export interface ReadAttributes {
   readonly people: number
   /** Number of lines that are not. */
   readonly faulty: number
-  /** What is wrong with the file, or with the first of these lines. */
+  /** The fault of the file, or the faults of the first such lines. */
   readonly faults: ReadonlyArray<string>
 }
 
@@ -33,7 +33,7 @@ const refused = (fault: string): ReadAttributes => ({ bodies: [], people: 0, fau
 
 const megabytes = (bytes: number) => `${bytes / 1_048_576} MiB`
 
-/** Returns the text of a file, or what is wrong with it. */
+/** Returns the text of a file, or its fault. */
 const textOf = Effect.fnUntraced(function* (bytes: Uint8Array): Effect.fn.Return<Result.Result<string, string>> {
   const isCompressed = bytes[0] === 0x1f && bytes[1] === 0x8b
   const unpacked = yield* isCompressed

@@ -41,7 +41,7 @@ const AttributeObject = Schema.Struct({
   read_at: Schema.String,
   people: described(Schema.Int, "Number of lines that were taken"),
   faulty: described(Schema.Int, "Number of lines that were not taken"),
-  faults: described(Schema.Array(Schema.String), "What is wrong with the first 20 of them"),
+  faults: described(Schema.Array(Schema.String), "The faults of the first 20 such lines"),
 })
 
 /** The bucket of an organization. */
@@ -68,7 +68,7 @@ export type Bucket = typeof Bucket.Type
 export const BucketInput = Schema.Struct({
   endpoint: Schema.optionalKey(described(
     Schema.NullOr(Endpoint),
-    "Such as `https://minio.example.com` or `https://ACCOUNT.r2.cloudflarestorage.com`. Default: AWS in `region`. Private " +
+    "For example `https://minio.example.com` or `https://ACCOUNT.r2.cloudflarestorage.com`. Default: AWS in `region`. Private " +
       "addresses only if `OUTBOUND_ALLOW` lists them",
   )),
   region: Region,

@@ -20,7 +20,7 @@ const pathOf = (folder: string, path: string): string => folder === "" ? path : 
 
 /**
  * Returns the key of the object that begins at a cursor: `decisions/loaded=2026-11-30/20261130T010203Z-0f3a….ndjson.gz`.
- * It depends on the cursor alone, so an export that is repeated after a crash replaces its object. The time is about that
+ * The key depends on the cursor alone, so an export that is repeated after a crash replaces its object. The time is about the time
  * of the export before.
  */
 export const keyOf = (folder: string, cursor: Cursor): string => {

@@ -26,7 +26,7 @@ export interface Listed {
 
 /** The bucket refused a request, or did not answer. */
 export class BucketFailure extends Schema.TaggedError<BucketFailure>()("BucketFailure", {
-  /** What happened and what to do, for people. */
+  /** The fault and its remedy, for people. */
   reason: Schema.String,
 }) {}
 

@@ -13,7 +13,7 @@ export const groupRoleCommand = commandGroup("group-role", "Roles by groups of t
     .result(({ group_roles: all }) => all)
     .table({ group: "group", role: "role", members: "members" }, "No group has a role"),
 
-  set: call("putGroupRole", "Give a group a role. Its members get the role when they next sign in", {
+  set: call("putGroupRole", "Assign a role to a group. Its members get the role when they next sign in", {
     group,
     role: Argument.Literals("role", Role.literals).pipe(Argument.withDescription("viewer, editor or admin")),
   }).checks(GroupRoleInput).examples("parlance group-role set crm-editors editor")

@@ -125,7 +125,7 @@ describe("buckets", () => {
     assert.strictEqual(new Set(rowsBelow("again/decisions/").map(({ tracking_id }) => tracking_id)).size, 15)
   })
 
-  it("say what is wrong, and try again later", async () => {
+  it("name the fault, and try again later", async () => {
     await furnish("wrong", 3)
     for (
       const [settings, reason] of [

@@ -29,7 +29,7 @@ export class GroupRolesGroup extends managementGroup(
     payload: GroupRoleInput,
     success: GroupRole,
     error: [...Problems.ofBody, Problems.OrganizationNotFound],
-  }).annotate(OpenApi.Summary, "Gives a group of the identity provider a role").annotate(
+  }).annotate(OpenApi.Summary, "Assigns a role to a group of the identity provider").annotate(
     OpenApi.Description,
     "Memberships follow the groups at each sign-in through OpenID Connect: the highest role counts. A changed role holds " +
       "at once for members from this group. Members that a person added stay as they are. An organization has at most 100 groups.",

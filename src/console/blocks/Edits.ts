@@ -98,7 +98,7 @@ const relocate = (source: string, block: Block, target: Edit): Edit => {
   return { changes, at: target.at - (gone.from < target.changes[0]!.from ? gone.to - gone.from : 0) }
 }
 
-/** All columns in the order of the source, also those in conditions. */
+/** All columns in the order of the source, with the columns in conditions. */
 const columnsOf = (block: Block): ReadonlyArray<Block> =>
   block.kind === "column" ? [block] : block.children.flatMap(columnsOf)
 

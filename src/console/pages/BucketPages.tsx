@@ -25,9 +25,9 @@ const form = inputForm(BucketInput, {
     read: orNull(text),
     hint: "Empty: Amazon S3. Otherwise such as https://minio.example.com. The operator must allow private addresses.",
   },
-  region: { label: "Region", hint: "Such as eu-central-1, or auto for Cloudflare R2." },
+  region: { label: "Region", hint: "For example eu-central-1, or auto for Cloudflare R2." },
   name: { label: "Name of the bucket" },
-  folder: { label: "Folder of the exports", required: false, hint: "Such as parlance/shop. Empty: the bucket itself." },
+  folder: { label: "Folder of the exports", required: false, hint: "For example parlance/shop. Empty: the bucket itself." },
   access_key_id: { label: "Id of the access key" },
   secret_access_key: {
     label: "Secret of the access key",

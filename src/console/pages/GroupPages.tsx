@@ -68,7 +68,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
       </Card>
     ),
     visit.can("putGroupRole") && (
-      <Card title="Give a group a role">
+      <Card title="Assign a role to a group">
         <Form submit="Save" action={at(visit)}>
           <groupForm.Fields values={fields} faults={faults} />
         </Form>

@@ -85,7 +85,7 @@ const groupsCard = Effect.fnUntraced(function* (visit: Visit) {
     <Card
       title="Groups"
       lead={groups.length === 0
-        ? "Groups of the identity provider can give roles here. None does."
+        ? "Groups of the identity provider can assign roles here. None does."
         : `${counted(groups.length, "group")} of the identity provider ${
           groups.length === 1 ? "gives" : "give"
         } a role here.`}

@@ -2,7 +2,7 @@ import { layouts } from "../../../src/templates/Layouts.ts"
 
 const document = (body: string, head = "") => `<mjml>\n  ${head}\n  <mj-body>\n${body}\n  </mj-body>\n</mjml>\n`
 
-/** Messages in the forms that people write them, by name. All of them compile. */
+/** Messages in the forms that people write them, by name. Every message compiles. */
 export const messages: ReadonlyMap<string, string> = new Map([
   ...layouts.map(({ body, id }) => [id, body] as const),
   [
