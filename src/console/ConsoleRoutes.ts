@@ -20,6 +20,7 @@ import * as BucketPages from "./pages/BucketPages.tsx"
 import * as SuggestionSettingsPages from "./pages/SuggestionSettingsPages.tsx"
 import * as SignedInPages from "./pages/SignedInPages.tsx"
 import * as SignInCodePages from "./pages/SignInCodePages.tsx"
+import * as OpenIdPages from "./pages/OpenIdPages.ts"
 import * as SignInPages from "./pages/SignInPages.tsx"
 import * as TestGroupPages from "./pages/TestGroupPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
@@ -49,6 +50,7 @@ import { Console } from "./Routes.tsx"
 /** Every page of the console. New ones are added here and to Navigation.ts. */
 export const layer = Layer.mergeAll(
   Assets.layer,
+  OpenIdPages.layer,
   SignInPages.layer,
   SignInCodePages.layer,
   SignedInPages.layer,

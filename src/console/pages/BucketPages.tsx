@@ -27,7 +27,11 @@ const form = inputForm(BucketInput, {
   },
   region: { label: "Region", hint: "For example eu-central-1, or auto for Cloudflare R2." },
   name: { label: "Name of the bucket" },
-  folder: { label: "Folder of the exports", required: false, hint: "For example parlance/shop. Empty: the bucket itself." },
+  folder: {
+    label: "Folder of the exports",
+    required: false,
+    hint: "For example parlance/shop. Empty: the bucket itself.",
+  },
   access_key_id: { label: "Id of the access key" },
   secret_access_key: {
     label: "Secret of the access key",

@@ -425,76 +425,6 @@ const passwordRoutes = Effect.fnUntraced(function* (services: Services) {
   })
 })
 
-/** The actions of changes by groups in the audit log. */
-const groupActions = {
-  added: "member added by a group",
-  changed: "member changed by a group",
-  removed: "member removed by a group",
-  kept: "last admin kept without a group",
-} as const
-
-/** Signing in at an identity provider. */
-const openIdRoutes = Effect.fnUntraced(function* (services: Services) {
-  const { cookie, enter, get, refusals } = services
-  yield* get("/console/openid", (request) => {
-    const next = ownPath(queryOf(request).get("next"))
-    return services.openId.begin(cookie.originOf(request), next).pipe(
-      Effect.map(({ state, url }) =>
-        HttpServerResponse.redirect(url, {
-          status: 303,
-          headers: {
-            "cache-control": "no-store",
-            "set-cookie": `parlance_openid=${state}; ${cookie.attributes}; Max-Age=600`,
-          },
-        })
-      ),
-      Effect.catch((error) =>
-        Effect.succeed(alone(request, problem(502, "Signing in this way does not work now", error.message)))
-      ),
-    )
-  })
-
-  yield* get(
-    "/console/openid/callback",
-    (request) =>
-      services.openId.finish(cookie.originOf(request), request.url, request.cookies["parlance_openid"] ?? "").pipe(
-        Effect.flatMap(({ next, ...identity }) =>
-          Effect.gen(function* () {
-            const entered = yield* services.signIn.withIdentity(identity, cookie.clientOf(request))
-            const { account, groupChanges, groupsUnknown, isNew, joined, passwordRemoved } = entered
-            if (isNew) yield* services.audit.recordEntry(account, "account created by OpenID Connect")
-            if (passwordRemoved) yield* services.audit.recordEntry(account, "password of unproven origin removed")
-            for (const org of joined) yield* services.audit.recordEntry(account, "invitation accepted", org)
-            for (const { group, kind, org, role } of groupChanges) {
-              yield* services.audit.recordEntry(account, groupActions[kind], org, { group, role })
-            }
-            if (groupsUnknown !== undefined) {
-              yield* Effect.logWarning(`Memberships by groups stay as they were: ${groupsUnknown}`)
-              yield* services.audit.recordEntry(account, "groups of a person unknown", undefined, {
-                reason: groupsUnknown,
-              })
-            }
-            return yield* enter(request, entered, {
-              to: ownPath(next),
-              done: passwordRemoved ? "password-removed" : undefined,
-            })
-          })
-        ),
-        Effect.catchTag("NotInvited", () =>
-          Effect.sync(() => {
-            refusals.count(request, "bad_openid", { subject: "No account or invitation" })
-            return redirect({ to: "/console/sign-in?failed=openid" })
-          })),
-        Effect.catch((error) =>
-          Effect.sync(() => {
-            refusals.count(request, "bad_openid", { subject: "Not confirmed by the provider" })
-            return alone(request, problem(400, "You could not be signed in", error.message))
-          })
-        ),
-      ),
-  )
-})
-
 /** Everything that works without being signed in. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const services: Services = {
@@ -514,5 +444,4 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* firstRunRoutes(services)
   yield* invitationRoutes(services)
   yield* passwordRoutes(services)
-  yield* openIdRoutes(services)
 }))
