@@ -1,7 +1,24 @@
-import { Redacted, Result } from "effect"
+import { Config, Redacted, Result } from "effect"
 import { isIPv6 } from "node:net"
 import { headerFault, type Mailbox, validateAddress } from "../text/Email.ts"
 import { authoritiesOf, type ReadPem } from "../text/PemFiles.ts"
+import { secret } from "./SettingReaders.ts"
+
+/** The settings of mail of the service itself, as they are read from the environment. */
+export const mailSettings = {
+  /**
+   * `MAIL_URL`: SMTP server for mail of the service itself: `smtps://user:password@host:465` with TLS from the start,
+   * or `smtp://user:password@host:587` with STARTTLS. Default: no mail is sent, and people pass links on themselves.
+   */
+  mailUrl: secret("MAIL_URL"),
+  /** `MAIL_FROM`: sender of that mail, such as `Parlance <parlance@example.com>`. */
+  mailFrom: Config.String("MAIL_FROM").pipe(Config.withDefault("")),
+  /**
+   * `MAIL_CA`: certificate of the authority that signs the certificate of the server of `MAIL_URL`, as PEM or path of a
+   * file.
+   */
+  mailCa: Config.String("MAIL_CA").pipe(Config.withDefault("")),
+}
 
 /** The SMTP server for mail of the service itself. */
 export interface MailServer {

@@ -16,7 +16,7 @@ import { plainMessage } from "../text/FaultMessages.ts"
 import type { RateLimit } from "../text/RateLimit.ts"
 import { trackingUrlFault } from "../text/TrackingUrl.ts"
 import { type DatabaseTarget, parse as parseDatabaseUrl } from "./DatabaseUrl.ts"
-import { type MailServer, parseMailServer } from "./MailServer.ts"
+import { type MailServer, mailSettings, parseMailServer } from "./MailServer.ts"
 import { readSecretFiles } from "./SecretFiles.ts"
 import {
   atLeast,
@@ -125,18 +125,7 @@ const config = {
    * commas.
    */
   secretKey: secret("SECRET_KEY"),
-  /**
-   * `MAIL_URL`: SMTP server for mail of the service itself: `smtps://user:password@host:465` with TLS from the start,
-   * or `smtp://user:password@host:587` with STARTTLS. Default: no mail is sent, and people pass links on themselves.
-   */
-  mailUrl: secret("MAIL_URL"),
-  /** `MAIL_FROM`: sender of that mail, such as `Parlance <parlance@example.com>`. */
-  mailFrom: Config.String("MAIL_FROM").pipe(Config.withDefault("")),
-  /**
-   * `MAIL_CA`: certificate of the authority that signs the certificate of the server of `MAIL_URL`, as PEM or path of a
-   * file.
-   */
-  mailCa: Config.String("MAIL_CA").pipe(Config.withDefault("")),
+  ...mailSettings,
   /**
    * `OIDC_ISSUER`: URL of an OpenID Connect provider for sign-in to the console. Default: sign-in only with passwords.
    */

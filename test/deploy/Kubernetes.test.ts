@@ -16,9 +16,10 @@ import {
 
 const document = describeApi()
 
-/** Names of all settings, of which each is read from a `Config` of `src/settings/Settings.ts` by its name. */
+/** Names of all settings, of which each is read from a `Config` of these files by its name. */
 const knownSettings = new Set(
-  textOf("src/settings/Settings.ts").match(/"[A-Z][A-Z_]+"/g)!.map((quoted) => quoted.slice(1, -1)),
+  ["Settings", "MailServer"].flatMap((name) => textOf(`src/settings/${name}.ts`).match(/"[A-Z][A-Z_]+"/g)!)
+    .map((quoted) => quoted.slice(1, -1)),
 )
 
 const seconds = (text: string | undefined): number => Number(/^(\d+) seconds$/.exec(text ?? "")![1])
