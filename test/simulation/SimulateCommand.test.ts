@@ -123,15 +123,15 @@ describe("parlance simulate", () => {
       const stub = {
         listOrganizations: () => Effect.succeed({ organizations: [{ slug: "acme" }] }),
         getTemplate: () => Effect.succeed({ objective: "click" }),
-        listDecisions: ({ query }: { readonly query: { readonly after?: string; readonly limit: string } }) => {
-          pages.push(query.after)
-          const from = query.after === undefined
+        listDecisions: ({ query }: { readonly query: { readonly cursor?: string; readonly limit: string } }) => {
+          pages.push(query.cursor)
+          const from = query.cursor === undefined
             ? 0
-            : decisions.findIndex(({ tracking_id }) => tracking_id === query.after) + 1
+            : decisions.findIndex(({ tracking_id }) => tracking_id === query.cursor) + 1
           const page = decisions.slice(from, from + 1_000)
           return Effect.succeed({
             decisions: page,
-            next: from + 1_000 < decisions.length ? page.at(-1)!.tracking_id : null,
+            next_cursor: from + 1_000 < decisions.length ? page.at(-1)!.tracking_id : null,
           })
         },
       }
