@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Record } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { ComponentChildren } from "preact"
 import { type Actor, CurrentActor } from "../accounts/Actor.ts"
@@ -14,7 +14,7 @@ import { lookedUp } from "../api/http/Requests.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { assets } from "./Assets.ts"
 import { toHtml } from "./components/Document.tsx"
-import { Console, type Fields, fieldsOf, redirect } from "./Routes.tsx"
+import { Console, type Fields, fieldsOf, queryOf, redirect } from "./Routes.tsx"
 
 // Responses that are frames within a page or downloads: no navigation around it, its own policy.
 
@@ -25,7 +25,9 @@ export interface PageRequest {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly actor: Actor
   readonly org: Organization
+  /** Of the path, such as can be looked up (see `lookedUp`). */
   readonly params: Readonly<Record<string, string | undefined>>
+  /** Of the address, such as can be looked up. */
   readonly query: URLSearchParams
   /** Fields of the form; empty for GET. */
   readonly fields: Fields
@@ -139,11 +141,11 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           if (session === undefined) {
             return method === "GET" ? redirect({ to: "/console/sign-in" }) : refused(request, 403, "Sign in again.")
           }
-          const params = yield* HttpRouter.params
+          const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
           const actor = { kind: "session" as const, session }
           const reason = refusal(actor, accessTable.get(endpoint), params)
           if (reason !== undefined) return refused(request, 403, `${reason}.`)
-          const org = yield* organizations.get(lookedUp(params["org"] ?? "") as OrgSlug).pipe(
+          const org = yield* organizations.get((params["org"] ?? "") as OrgSlug).pipe(
             Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
           )
           if (org === undefined) return refused(request, 404, "This organization does not exist.")
@@ -159,8 +161,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           ) {
             return refused(request, 403, "The form is out of date. Open the page again.")
           }
-          const query = new URLSearchParams(request.url.split("?")[1] ?? "")
-          return yield* run({ request, actor, org, params, query, fields }).pipe(
+          return yield* run({ request, actor, org, params, query: queryOf(request), fields }).pipe(
             Effect.provideService(CurrentActor, actor),
             Effect.catch((error: unknown) =>
               error instanceof Error && "_tag" in error && error.message !== ""

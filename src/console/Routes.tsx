@@ -45,6 +45,7 @@ export interface Visit {
   readonly role: Role | undefined
   /** Of the path, such as can be looked up (see `lookedUp`). */
   readonly params: Readonly<Record<string, string | undefined>>
+  /** Of the address, such as can be looked up. */
   readonly query: URLSearchParams
   /** Files of the sent form. */
   readonly files: ReadonlyArray<File>
@@ -105,6 +106,12 @@ const themeOf = (request: Request): Theme => {
 }
 
 const pathOf = (request: Request) => request.url.split("?", 1)[0]!
+
+/** Returns the query of a request. PostgreSQL can search for its values, as `lookedUp` makes them. */
+export const queryOf = (request: Request) =>
+  new URLSearchParams(
+    [...new URLSearchParams(request.url.split("?")[1] ?? "")].map(([name, value]) => [name, lookedUp(value)]),
+  )
 
 /** Answers a page without navigation. */
 export const alone = (request: Request, { body, status = 200, title, ...needs }: View) =>
@@ -293,7 +300,7 @@ const framed = Effect.fnUntraced(function* (
 ) {
   const actor: Actor = { kind: "session", session }
   const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
-  const query = new URLSearchParams(request.url.split("?")[1] ?? "")
+  const query = queryOf(request)
   const done = query.get("done") ?? ""
   const unread = org === undefined || isSandbox(org.slug)
     ? 0
@@ -396,7 +403,7 @@ const handle = <E, R, E2 = never, R2 = never>(
       org: org as Organization,
       role: org === undefined ? undefined : roleIn(actor, org.slug),
       params,
-      query: new URLSearchParams(request.url.split("?")[1] ?? ""),
+      query: queryOf(request),
       files: form?.files ?? [],
       can: (name) => refusal(actor, accessTable.get(name), params) === undefined,
     }

@@ -97,8 +97,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const at = deliveriesPath(org.slug)
   const views = yield* viewsOf(visit, "deliveries")
   const filtered = filterIn(query, org.time_zone)
-  const cursorParameter = query.get("cursor") ?? ""
-  const cursor = cursorParameter !== "" && isStorable(cursorParameter) ? cursorParameter : undefined
+  const cursor = query.get("cursor") || undefined
   const order = query.get("order") === "oldest" ? "oldest" as const : "latest" as const
   const summary = yield* deliveries.summary(org.slug)
   const isFaulty = filtered.faults.length > 0

@@ -73,7 +73,7 @@ const found = Effect.fnUntraced(function* ({ org, query }: Visit) {
   const cursorParameter = query.get("cursor") ?? ""
   const cursor = /^\d{1,15}$/.test(cursorParameter) ? Number(cursorParameter) : undefined
   if (address !== "") {
-    const entries = isStorable(address) ? yield* list.find(org.slug, address) : []
+    const entries = yield* list.find(org.slug, address)
     return { address, reason: undefined, cursor: undefined, entries, next: null }
   }
   const { next, page } = yield* pageOf(pageSize, (limit) => list.list(org.slug, { reason, cursor, limit }))

@@ -3,7 +3,6 @@ import { HttpServerResponse } from "effect/http"
 import { isDeepStrictEqual } from "node:util"
 import { DraftNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import type { Template, Variant } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { combineForms } from "../../../templates/CombinedForm.ts"
 import { draftChanges, Drafts } from "../../../templates/Drafts.ts"
 import { type Layout, layoutOf, withLayout } from "../../../templates/Layouts.ts"
@@ -52,7 +51,7 @@ export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedV
   const [path, place] = [here(visit), placeOf(visit)]
   const all = (yield* drafts.list(slug, place.template)).filter(({ variant }) => variant === place.variant)
   const own = all.find(({ author }) => author === place.author)
-  const author = lookedUp(query.get("draft") ?? place.author)
+  const author = query.get("draft") ?? place.author
   const shown = yield* drafts.find(slug, { ...place, author })
   const layout = layoutOf(query.get("layout"))
   const begun = begunWith(at, layout)
@@ -140,7 +139,7 @@ const autosave = Effect.fnUntraced(function* (ask: PageRequest) {
 /** The draft that a page of it is about, named by its author. */
 const found = Effect.fnUntraced(function* (visit: Visit, author: string) {
   const at = yield* opened(visit)
-  const draft = yield* (yield* Drafts).find(visit.org.slug, { ...placeOf(visit), author: lookedUp(author) })
+  const draft = yield* (yield* Drafts).find(visit.org.slug, { ...placeOf(visit), author })
   return { at, draft: draft ?? (yield* new DraftNotFound()) }
 })
 
