@@ -24,6 +24,7 @@ type Response = HttpServerResponse.HttpServerResponse
 export interface PageRequest {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly actor: Actor
+  /** The organization of the path. Pages without an organization must not read it. */
   readonly org: Organization
   /** Of the path, such as can be looked up (see `lookedUp`). */
   readonly params: Readonly<Record<string, string | undefined>>
@@ -145,10 +146,12 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           const actor = { kind: "session" as const, session }
           const reason = refusal(actor, accessTable.get(endpoint), params)
           if (reason !== undefined) return refused(request, 403, `${reason}.`)
-          const org = yield* organizations.get((params["org"] ?? "") as OrgSlug).pipe(
+          const org = params["org"] === undefined ? undefined : yield* organizations.get(params["org"] as OrgSlug).pipe(
             Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
           )
-          if (org === undefined) return refused(request, 404, "This organization does not exist.")
+          if (params["org"] !== undefined && org === undefined) {
+            return refused(request, 404, "This organization does not exist.")
+          }
           const fields = method === "GET"
             ? Object.create(null) as Fields
             : yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
@@ -161,7 +164,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           ) {
             return refused(request, 403, "The form is out of date. Open the page again.")
           }
-          return yield* run({ request, actor, org, params, query: queryOf(request), fields }).pipe(
+          return yield* run({ request, actor, org: org as Organization, params, query: queryOf(request), fields }).pipe(
             Effect.provideService(CurrentActor, actor),
             Effect.catch((error: unknown) =>
               error instanceof Error && "_tag" in error && error.message !== ""

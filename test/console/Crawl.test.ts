@@ -21,7 +21,10 @@ const mostPages = 600
 const deepest: ReadonlyArray<string> = [
   "/console/account",
   "/console/accounts/:/remove",
+  "/console/account/passkeys",
   "/console/accounts/audit/:",
+  "/console/accounts/audit/export?format",
+  "/console/accounts/audit/export?log",
   "/console/o/:/templates?archived",
   "/console/o/:/templates/:/archive",
   "/console/o/:/templates/:/history/:",
@@ -39,9 +42,16 @@ const deepest: ReadonlyArray<string> = [
   "/console/o/:/connections/:/remove",
   "/console/o/:/webhook-endpoints/:/remove",
   "/console/o/:/people?q",
+  "/console/o/:/settings/bucket/remove",
   "/console/o/:/settings/keys/:/revoke",
+  "/console/o/:/settings/keys/new?from",
   "/console/o/:/settings/members/:/remove",
   "/console/o/:/settings/audit/:",
+  "/console/o/:/settings/test-groups/-/new?from",
+  "/console/o/:/settings/test-groups/:/delete",
+  "/console/o/:/snippets/-/new?from",
+  "/console/o/:/snippets/:/delete",
+  "/console/o/:/webhook-endpoints/-/new?from",
 ]
 
 /** Bytes of a page without what its frames load. */
@@ -194,7 +204,16 @@ const furnishAll = async (service: LocalService, slug: string, sink: string) => 
   const manage = managed(service)
   const org = await furnish(service, slug)
   await connect(service, slug, sink)
-  await managed(service)("POST", `/organizations/${slug}/webhook-endpoints`, { url: sink })
+  await manage("POST", `/organizations/${slug}/webhook-endpoints`, { url: sink })
+  await manage("PUT", `/organizations/${slug}/snippets/footer`, { name: script, format: "html", text: script })
+  await manage("PUT", `/organizations/${slug}/test-groups/design`, { name: script, emails: ["ann@example.com"] })
+  await manage("PUT", `/organizations/${slug}/bucket`, {
+    endpoint: sink,
+    region: "eu-north-1",
+    name: "warehouse",
+    access_key_id: "an-access-key",
+    secret_access_key: "a-secret-of-the-test",
+  })
   await org.post(`/api/deliver/${slug}`, {
     template_id: "welcome",
     email: "later@example.com",

@@ -1,6 +1,8 @@
 // What a plain HTTP client finds on a page of the console: where it leads, and the forms that can be sent from it. Our pages are
 // written by one renderer, with every attribute quoted, so that a few expressions read them.
 
+import { navigation } from "../../src/console/Navigation.ts"
+
 /** A control of a form. */
 export interface Control {
   readonly name: string
@@ -130,8 +132,9 @@ const words = new Set(
     "callback clear columns comments dkim failed first-run groups forgot-password html invitation invite " +
     "notification-mail notifications openid passkey passkeys preferences read receivers reset-second-factor " +
     "resume-learning reviews sandbox second-factor explore share shared-results test-message " +
-    "calendar report slack teams report-mail save-person delete-person versions autosave discard-draft publish-draft save-draft signed-in")
-    .split(" "),
+    "calendar report slack teams report-mail save-person delete-person versions autosave discard-draft publish-draft save-draft signed-in " +
+    "check code rename run strings views")
+    .split(" ").concat(navigation.flatMap(({ links }) => links.flatMap(({ path }) => path.split("/")))),
 )
 
 /** The form of an address, equal for pages about different records: its path without ids, and the names of its query. */
