@@ -162,6 +162,7 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
   }
   const source = fields?.["text"] ?? stored?.text ?? ""
   const action = stored === undefined ? `${base(visit)}/-/new` : at(visit)
+  const preview = `${base(visit)}/-/preview${stored === undefined ? "" : `?snippet=${stored.id}`}`
   return view(
     {
       title: stored === undefined ? "Create snippet" : stored.name,
@@ -182,7 +183,7 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
     },
     <ErrorSummary faults={faults} labels={labels} />,
     stored !== undefined && <Proposed stored={stored} visit={visit} />,
-    <Form action={action}>
+    <Form action={mayChange ? action : preview}>
       <Card stacked>
         <SnippetFields stored={stored} fields={fields} faults={faults} />
         {stored !== undefined && <input type="hidden" name="base" value={fields?.["base"] ?? stored.updated_at} />}
@@ -191,7 +192,7 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
           <button
             class="button"
             type="submit"
-            formaction={`${base(visit)}/-/preview${stored === undefined ? "" : `?snippet=${stored.id}`}`}
+            formaction={preview}
             formtarget="snippet-preview"
           >
             Check and preview
@@ -205,7 +206,7 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
             name="snippet-preview"
             title="Preview of the snippet"
             sandbox="allow-same-origin"
-            src={`${base(visit)}/-/preview${stored === undefined ? "" : `?snippet=${stored.id}`}`}
+            src={preview}
           >
           </iframe>
         </div>
