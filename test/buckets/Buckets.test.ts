@@ -62,7 +62,7 @@ describe("buckets", () => {
       sql`UPDATE late_rows SET noted_at = now() - interval '2 minutes 5 milliseconds'
         WHERE noted_at > now() - interval '1 minute'`
     )
-    await sql((sql) => sql`UPDATE buckets SET due_at = now() WHERE org_slug = ${slug}`)
+    await sql((sql) => sql`UPDATE buckets SET due_at = now() - interval '1 second' WHERE org_slug = ${slug}`)
     await started.run(Effect.flatMap(BucketRuns, ({ run }) => run))
     return (await call("GET", `/organizations/${slug}/bucket`)).bucket
   }

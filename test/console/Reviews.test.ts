@@ -94,7 +94,7 @@ describeShop("Forms while approval is on", (shop) => {
   })
 
   for (const [path, { fields = {}, harmless = false }] of Object.entries(samples)) {
-    const buttons = path.includes("${what}") ? ["pause", "archive"] : [""]
+    const buttons = path.includes("${what}") ? ["deactivate", "archive"] : [""]
     for (const [number, what] of buttons.entries()) {
       it(`${harmless ? "do not change live messages by" : "propose a change by"} ${path.replace("${what}", what)}`, async () => {
         const id = `t-${Object.keys(samples).indexOf(path)}-${number}`
