@@ -48,7 +48,17 @@ export interface Machine {
   readonly exists: (path: string) => boolean
 }
 
-const thisMachine: Machine = { platform: process.platform, architecture: process.arch, exists: existsSync }
+/** Whether a file exists. The image permits few folders to the service: a file that it may not see counts as there. */
+const mayExist = (path: string): boolean => {
+  try {
+    statSync(path)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ENOENT"
+  }
+}
+
+const thisMachine: Machine = { platform: process.platform, architecture: process.arch, exists: mayExist }
 
 /** Returns the name of the npm package with PostgreSQL for a platform; undefined if the platform has none. */
 export const packageFor = (platform: string, architecture: string): string | undefined => {
