@@ -161,7 +161,7 @@ export class SuggestionsBusy extends HttpApiError.Problem<SuggestionsBusy>()(
   ),
 ) {}
 
-/** 502: the model gave no usable answer. */
+/** 502: the model returned no usable answer. */
 export class SuggestionsFailed extends HttpApiError.Problem<SuggestionsFailed>()(
   "SuggestionsFailed",
   declare(

@@ -330,7 +330,7 @@ const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
       id="new-link"
       label={`Link for ${made.email}`}
       value={`${(yield* SessionCookie).originOf(visit.request)}${invitationPath(made.token)}`}
-      hint={`It works once, within ${validDays} days, and gives the person the role ${made.role}.`}
+      hint={`It works once, within ${validDays} days, and assigns the role ${made.role}.`}
     />,
   )
 })
