@@ -14,7 +14,8 @@ import { lookedUp } from "../api/http/Requests.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { assets } from "./Assets.ts"
 import { toHtml } from "./components/Document.tsx"
-import { Console, type Fields, fieldsOf, queryOf, redirect } from "./Routes.tsx"
+import { Console, type Fields, queryOf, redirect } from "./Routes.tsx"
+import { fieldsOf } from "./SentForms.ts"
 
 // Responses that are frames within a page or downloads: no navigation around it, its own policy.
 

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Record, Result, Schema } from "effect"
+import { Context, Effect, Layer, Record, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { VNode } from "preact"
 import { type Actor, CurrentActor, may, nameOf, roleIn } from "../accounts/Actor.ts"
@@ -13,23 +13,21 @@ import { ChangeProposed, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { isSandbox } from "../domain/Sandbox.ts"
-import * as Body from "../api/http/Body.ts"
 import { compressed } from "../api/http/Compression.ts"
 import { Refusals } from "../api/admission/Refusals.ts"
-import { encodingFaults } from "../api/http/QueryFaults.ts"
 import { problemOf } from "../api/http/DomainProblems.ts"
 import { lookedUp } from "../api/http/Requests.ts"
 import { Notifications } from "../accounts/notifications/Notifications.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
 import { NoSecretKey, SecretFileFaulty } from "../store/SecretBox.ts"
-import { textOfUtf8 } from "../text/Utf8.ts"
 import { Alone } from "./components/Alone.tsx"
 import { Document, type Theme, toHtml } from "./components/Document.tsx"
 import { Frame } from "./components/Frame.tsx"
 import { accountField, KeptForm } from "./components/KeptForm.tsx"
 import { Shared } from "./components/Shared.tsx"
 import { flashes } from "./Flash.ts"
+import { sentForm } from "./SentForms.ts"
 
 // How a page of the console comes about: session, permission, content and frame.
 
@@ -163,60 +161,6 @@ export const ownPath = (path: string | undefined | null): string | undefined =>
     !path.includes("\\")
     ? path
     : undefined
-
-/** Maximum size of a form. Unit: bytes. */
-const maxFormBytes = 12 * 1024 * 1024
-
-/** Most names and values of a form. The longest, of a variant, has fewer than 1,000. */
-const maxFields = 2_000
-
-/** A form has more fields than any form of the console, or is not UTF-8. */
-class UnreadableForm extends Schema.TaggedError<UnreadableForm>()("UnreadableForm", {}) {}
-
-/**
- * The fields of a posted form. Of a name that is sent several times, the values joined by line breaks. Fails past `maxBytes`,
- * 12 MiB unless given: a template file of 8 MiB has about 12 in a form.
- */
-export const fieldsOf = (request: Request, maxBytes = maxFormBytes) =>
-  Effect.flatMap(Body.raw(request, maxBytes), (bytes): Effect.Effect<Fields, UnreadableForm> => {
-    const text = textOfUtf8(bytes)
-    // Checked before parsing: names chosen by an attacker may take long to store.
-    if (text === undefined || text.split("&", maxFields + 1).length > maxFields || encodingFaults(text).length > 0) {
-      return Effect.fail(new UnreadableForm())
-    }
-    const fields: Record<string, string> = Object.create(null)
-    for (const [name, value] of new URLSearchParams(text)) {
-      fields[name] = name in fields ? `${fields[name]}\n${value}` : value
-    }
-    return Effect.succeed(fields)
-  })
-
-/** A posted form. */
-interface SentForm {
-  readonly fields: Fields
-  readonly files: ReadonlyArray<File>
-}
-
-/** Reads a posted form, with its files if it has any. Fails like `fieldsOf`. */
-const sentForm = (request: Request) => {
-  const type = request.headers["content-type"] ?? ""
-  if (!type.startsWith("multipart/form-data")) {
-    return Effect.map(fieldsOf(request), (fields): SentForm => ({ fields, files: [] }))
-  }
-  return Effect.flatMap(Body.raw(request, maxFormBytes), (bytes) =>
-    Effect.tryPromise({
-      try: async (): Promise<SentForm> => {
-        const entries = [...await new Response(bytes as BodyInit, { headers: { "content-type": type } }).formData()]
-        const texts = entries.flatMap(([name, value]) => typeof value === "string" ? [[name, value] as const] : [])
-        return {
-          fields: Object.assign(Object.create(null), Object.fromEntries(texts)),
-          // A browser sends an empty file without a name for a field without a file.
-          files: entries.flatMap(([, value]) => typeof value === "string" || value.name === "" ? [] : [value]),
-        }
-      },
-      catch: () => new UnreadableForm(),
-    }))
-}
 
 /** Decodes what a form sent, or fails with every fault for `again`. */
 export const decoded = <A,>(result: Result.Result<A, ReadonlyArray<Fault>>): Effect.Effect<A, InvalidInput> =>

@@ -4,7 +4,8 @@ import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import type { CodeAsked, Entered } from "../../accounts/SignIn.ts"
 import { Refusals } from "../../api/admission/Refusals.ts"
-import { alone, type Fields, fieldsOf, problem, redirect } from "../Routes.tsx"
+import { alone, type Fields, problem, redirect } from "../Routes.tsx"
+import { fieldsOf } from "../SentForms.ts"
 
 // Shared parts of pages that need no session.
 
