@@ -19,6 +19,13 @@ const maxFields = 2_000
 /** A form has more fields than any form of the console, or is not UTF-8. */
 class UnreadableForm extends Schema.TaggedError<UnreadableForm>()("UnreadableForm", {}) {}
 
+/** Returns the fields among names and values. Of a name that is sent several times, the values joined by line breaks. */
+const fieldsIn = (entries: Iterable<readonly [string, string]>): TextFields => {
+  const fields: Record<string, string> = Object.create(null)
+  for (const [name, value] of entries) fields[name] = name in fields ? `${fields[name]}\n${value}` : value
+  return fields
+}
+
 /**
  * The fields of a posted form. Of a name that is sent several times, the values joined by line breaks. Fails past `maxBytes`,
  * 12 MiB unless given: a template file of 8 MiB has about 12 in a form.
@@ -30,11 +37,7 @@ export const fieldsOf = (request: Request, maxBytes = maxFormBytes) =>
     if (text === undefined || text.split("&", maxFields + 1).length > maxFields || encodingFaults(text).length > 0) {
       return Effect.fail(new UnreadableForm())
     }
-    const fields: Record<string, string> = Object.create(null)
-    for (const [name, value] of new URLSearchParams(text)) {
-      fields[name] = name in fields ? `${fields[name]}\n${value}` : value
-    }
-    return Effect.succeed(fields)
+    return Effect.succeed(fieldsIn(new URLSearchParams(text)))
   })
 
 /** A posted form. */
@@ -55,7 +58,7 @@ export const sentForm = (request: Request) => {
         const entries = [...await new Response(bytes as BodyInit, { headers: { "content-type": type } }).formData()]
         const texts = entries.flatMap(([name, value]) => typeof value === "string" ? [[name, value] as const] : [])
         return {
-          fields: Object.assign(Object.create(null), Object.fromEntries(texts)),
+          fields: fieldsIn(texts),
           // A browser sends an empty file without a name for a field without a file.
           files: entries.flatMap(([, value]) => typeof value === "string" || value.name === "" ? [] : [value]),
         }
