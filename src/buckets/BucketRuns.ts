@@ -1,16 +1,23 @@
 import { Clock, Context, Duration, Effect, Layer, Random, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { dayMillis, hourMillis } from "../bandit/Window.ts"
+import { hourMillis } from "../bandit/Window.ts"
 import { retryPause } from "../delivery/AttemptOutcome.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { type Cursor, decode, encode } from "../exports/Cursor.ts"
-import { Exports } from "../exports/Exports.ts"
+import { Exports, oldestRow } from "../exports/Exports.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import * as AttributeObjects from "./AttributeObjects.ts"
 import { type BucketStream, streams } from "./Bucket.ts"
-import { type BucketRow, Buckets, type ExportPosition, type ExportPositions, watermarkOf } from "./Buckets.ts"
+import {
+  bucketColumns,
+  type BucketRow,
+  Buckets,
+  type ExportPosition,
+  type ExportPositions,
+  watermarkOf,
+} from "./Buckets.ts"
 import * as ExportObjects from "./ExportObjects.ts"
 import type { ObjectStore } from "./ObjectStore.ts"
 
@@ -52,17 +59,15 @@ export class BucketRuns extends Context.Service<BucketRuns, {
             SELECT d.org_slug FROM buckets d WHERE d.is_active AND d.due_at <= ${new Date(now)}
             ORDER BY d.due_at LIMIT 1 FOR UPDATE SKIP LOCKED) d
           WHERE b.org_slug = d.org_slug
-          RETURNING b.org_slug AS org, b.endpoint, b.region, b.name, b.folder, b.access_key_id, b.sealed, b.is_active,
-            b.attributes_folder, b.positions, b.due_at, b.failures, b.succeeded_at, b.problem`
+          RETURNING b.org_slug AS org, ${sql.literal(bucketColumns)}`
         return due
       })
 
-      /** The state of one run. `store` fails with `Lost` if another run or a change of the settings has taken over. */
+      /** The state of one run. `store` and `renew` fail with `Lost` if another run or a change of the settings has taken over. */
       const leaseOf = (due: Due) => {
         let lease = due.dueAt
         let positions = due.positions
-        const store = Effect.fnUntraced(function* (stream: BucketStream, position: ExportPosition) {
-          const next: ExportPositions = { ...positions, [stream]: position }
+        const renew = Effect.fnUntraced(function* (next: ExportPositions) {
           const until = new Date((yield* Clock.currentTimeMillis) + leaseMillis)
           const mine = yield* sql`
             UPDATE buckets b SET positions = ${JSON.stringify(next)}::text::json, due_at = ${until}
@@ -71,15 +76,14 @@ export class BucketRuns extends Context.Service<BucketRuns, {
           positions = next
           lease = until
         })
-        return { store, lease: () => lease, positions: () => positions }
+        const store = (stream: BucketStream, position: ExportPosition) => renew({ ...positions, [stream]: position })
+        return { store, renew: Effect.suspend(() => renew(positions)), lease: () => lease, positions: () => positions }
       }
       type Lease = ReturnType<typeof leaseOf>
 
       /** Returns the position where an export begins: all rows that are kept. */
       const begin = Effect.fnUntraced(function* (org: OrgSlug, stream: BucketStream) {
-        const { created_at, retention_days } = yield* organizations.get(org)
-        const now = yield* Clock.currentTimeMillis
-        const since = Math.max(Date.parse(created_at) - dayMillis, now - (retention_days + 70) * dayMillis)
+        const since = oldestRow(yield* organizations.get(org), yield* Clock.currentTimeMillis)
         return yield* exports.start(stream, new Date(since))
       })
 
@@ -141,7 +145,7 @@ export class BucketRuns extends Context.Service<BucketRuns, {
         if (due.attributesFolder === null) return
         for (const file of yield* files.fresh(due.org, due.attributesFolder, objects)) {
           yield* files.take(due.org, file, objects)
-          yield* lease.store("decisions", lease.positions().decisions!)
+          yield* lease.renew
         }
       })
 

@@ -41,6 +41,10 @@ export interface BucketRow {
   readonly problem: string | null
 }
 
+/** The columns of a `BucketRow`, of the table `buckets` as `b`. */
+export const bucketColumns = "b.endpoint, b.region, b.name, b.folder, b.access_key_id, b.sealed, b.is_active, " +
+  "b.attributes_folder, b.positions, b.due_at, b.failures, b.succeeded_at, b.problem"
+
 interface ObjectRow {
   readonly key: string
   readonly readAt: Date
@@ -134,8 +138,7 @@ export class Buckets extends Context.Service<Buckets, {
       const read = (org: OrgSlug): Effect.Effect<BucketRow | undefined> =>
         Effect.map(
           Effect.orDie(sql<BucketRow>`
-            SELECT b.endpoint, b.region, b.name, b.folder, b.access_key_id, b.sealed, b.is_active, b.attributes_folder,
-              b.positions, b.due_at, b.failures, b.succeeded_at, b.problem
+            SELECT ${sql.literal(bucketColumns)}
             FROM buckets b WHERE b.org_slug = ${org}`),
           ([row]) => row,
         )

@@ -88,6 +88,15 @@ export const columnsOf: Readonly<Record<Stream, ReadonlyArray<string>>> = {
 /** Maximum age of a cursor. Notes about late rows are kept a day longer. Unit: days. */
 export const cursorDays = 30
 
+/**
+ * Returns a time before every row of an organization that is kept, in Unix milliseconds. The margins allow for different
+ * clocks of nodes, and for events, which are kept a little longer than decisions.
+ */
+export const oldestRow = (
+  { created_at, retention_days }: { readonly created_at: string; readonly retention_days: number },
+  now: number,
+): number => Math.max(Date.parse(created_at) - dayMillis, now - (retention_days + 70) * dayMillis)
+
 /** The interval that the first query of an export reads, and the limits of later intervals. */
 const firstStepMillis = 60_000
 const leastStepMillis = 1_000

@@ -1,10 +1,9 @@
 import { Clock, Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { dayMillis } from "../../bandit/Window.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { encode, type Stream as StreamName } from "../../exports/Cursor.ts"
 import { csvHeader, csvRow, ndjsonRow } from "../../exports/ExportText.ts"
-import { columnsOf, type ExportedRow, Exports } from "../../exports/Exports.ts"
+import { columnsOf, type ExportedRow, Exports, oldestRow } from "../../exports/Exports.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { letOthersRun } from "../../runtime/letOthersRun.ts"
 import type { InvalidRequest } from "../Problems.ts"
@@ -52,13 +51,10 @@ export const layer = managed(
         readonly slug: OrgSlug
         readonly query: Effect.Effect<ExportQuery, InvalidRequest>
       }) {
-        const { created_at, retention_days } = yield* organizations.get(slug)
+        const organization = yield* organizations.get(slug)
         const selection = yield* query
         const format = selection.format ?? "ndjson"
-        const now = yield* Clock.currentTimeMillis
-        // The margins allow for different clocks of nodes, and for events, which are kept a little longer than
-        // decisions.
-        const oldest = Math.max(Date.parse(created_at) - dayMillis, now - (retention_days + 70) * dayMillis)
+        const oldest = oldestRow(organization, yield* Clock.currentTimeMillis)
         const since = new Date(Math.max(oldest, selection.since?.getTime() ?? oldest))
         const page = yield* exports.page(slug, stream, { after: selection.cursor, since, limit: selection.limit }).pipe(
           Effect.catchTags({
