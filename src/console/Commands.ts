@@ -1,4 +1,5 @@
 import { reaches, type Role } from "../accounts/Account.ts"
+import { english, t, translated } from "../languages/Language.ts"
 import { navigation } from "./Navigation.ts"
 
 // Entries of the command bar: pages, and the forms of frequent actions. Templates and people are searched elsewhere.
@@ -12,17 +13,17 @@ export interface ConsoleCommand {
 
 /** Actions by the path of their form below an organization, and the endpoint that one must be allowed to use. */
 const actions: ReadonlyArray<readonly [label: string, path: string, endpoint: string]> = [
-  ["Create a template", "/templates/-/new", "createTemplate"],
-  ["Upload an image", "/images", "uploadImage"],
-  ["Create a snippet", "/snippets/-/new", "saveSnippet"],
-  ["Import templates", "/templates/-/import", "importTemplates"],
-  ["Retry failed messages", "/deliveries/-/retry", "retryDeliveries"],
-  ["Failed messages", "/deliveries?state=failed", "listDeliveries"],
-  ["Archived templates", "/templates?archived=true", "findTemplates"],
-  ["Create New API Key", "/settings/keys/new", "createKey"],
-  ["Invite a person", "/settings/members/invite", "createInvitation"],
-  ["Create a test group", "/settings/test-groups/-/new", "putTestGroup"],
-  ["Add a connection", "/connections/-/new", "putConnection"],
+  [english("Create a template"), "/templates/-/new", "createTemplate"],
+  [english("Upload an image"), "/images", "uploadImage"],
+  [english("Create a snippet"), "/snippets/-/new", "saveSnippet"],
+  [english("Import templates"), "/templates/-/import", "importTemplates"],
+  [english("Retry failed messages"), "/deliveries/-/retry", "retryDeliveries"],
+  [english("Failed messages"), "/deliveries?state=failed", "listDeliveries"],
+  [english("Archived templates"), "/templates?archived=true", "findTemplates"],
+  [english("Create New API Key"), "/settings/keys/new", "createKey"],
+  [english("Invite a person"), "/settings/members/invite", "createInvitation"],
+  [english("Create a test group"), "/settings/test-groups/-/new", "putTestGroup"],
+  [english("Add a connection"), "/connections/-/new", "putConnection"],
 ]
 
 /** The pages and actions of an organization that its visitor may use. `base` is the path of the organization. */
@@ -33,13 +34,13 @@ export const commandsFor = (
 ): ReadonlyArray<ConsoleCommand> => [
   ...navigation.flatMap(({ links }) =>
     links.flatMap(({ label, needs, path }): ReadonlyArray<ConsoleCommand> =>
-      reaches(role, needs) ? [{ label, href: `${base}${path}`, kind: "page" }] : []
+      reaches(role, needs) ? [{ label: translated(label), href: `${base}${path}`, kind: "page" }] : []
     )
   ),
   ...actions.flatMap(([label, path, endpoint]): ReadonlyArray<ConsoleCommand> =>
-    can(endpoint) ? [{ label, href: `${base}${path}`, kind: "action" }] : []
+    can(endpoint) ? [{ label: translated(label), href: `${base}${path}`, kind: "action" }] : []
   ),
-  { label: "Your account", href: "/console/account", kind: "page" },
+  { label: t`Your account`, href: "/console/account", kind: "page" },
 ]
 
 /** The commands whose label has every word of a text, in upper or lower case. Empty for an empty text. */

@@ -1,4 +1,6 @@
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { acceptedLanguage, CurrentLanguage } from "../languages/Language.ts"
 import * as Assets from "./Assets.ts"
 import * as AccountPages from "./pages/AccountPages.tsx"
 import * as AuditPages from "./pages/AuditPages.tsx"
@@ -47,6 +49,14 @@ import * as ViewPages from "./pages/ViewPages.tsx"
 import { RawRoutes } from "./RawRoutes.tsx"
 import { Console } from "./Routes.tsx"
 
+/** The language that the browser asks for. */
+const inLanguage = HttpRouter.middleware((answer) =>
+  Effect.flatMap(
+    HttpServerRequest.HttpServerRequest,
+    ({ headers }) => Effect.provideService(answer, CurrentLanguage, acceptedLanguage(headers["accept-language"])),
+  )
+)
+
 /** Every page of the console. New ones are added here and to Navigation.ts. */
 export const layer = Layer.mergeAll(
   Assets.layer,
@@ -94,4 +104,4 @@ export const layer = Layer.mergeAll(
   SuppressionPages.layer,
   SandboxPages.layer,
   NotFoundPages.layer,
-).pipe(Layer.provide(RawRoutes.layer), Layer.provide(Console.layer))
+).pipe(Layer.provide(RawRoutes.layer), Layer.provide(Console.layer), Layer.provide(inLanguage.layer))

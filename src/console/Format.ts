@@ -1,29 +1,37 @@
+import { currentLanguage, plural, t } from "../languages/Language.ts"
 import { rateDecimals } from "../results/ObjectiveText.ts"
 
 // The formats of numbers, percentages, dates and durations on all pages of the console.
 
-/** The language and region of every number and date. */
-const locale = "en-GB"
+const numberFormats = new Map<string, Intl.NumberFormat>()
 
-const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
+/** A number in the language of the page, with `digits` after the decimal point: as many, or at most as many. */
+const decimals = (value: number, least: number, most = least): string => {
+  const { locale } = currentLanguage()
+  const key = `${locale} ${least} ${most}`
+  const known = numberFormats.get(key) ??
+    new Intl.NumberFormat(locale, { minimumFractionDigits: least, maximumFractionDigits: most })
+  numberFormats.set(key, known)
+  return known.format(value)
+}
 
 /** A count, such as `12,345`. Rounded to a whole number. */
-export const count = (value: number): string => numbers.format(Math.round(value) + 0)
+export const count = (value: number): string => decimals(Math.round(value) + 0, 0)
 
 /** A count with its noun, such as `1,234 decisions`. */
 export const counted = (value: number, one: string, many = `${one}s`): string =>
-  `${count(value)} ${value === 1 ? one : many}`
+  plural(value, `{0} ${one}`, `{0} ${many}`).replace("{0}", count(value))
 
 /** A number per second, per hour or the like: `0.4`, `12`, `1,234`. */
-export const rate = (value: number): string => value >= 10 ? count(value) : value.toFixed(1)
+export const rate = (value: number): string => value >= 10 ? count(value) : decimals(value, 1)
 
 /** A share in percent: `83 %`, `4.2 %`, `0.35 %`. Shares next to 0 and 1 are `< 0.01 %` and `> 99 %`. */
 export const percent = (share: number): string => {
   const value = share * 100
   if (value > 99 && value < 100) return "> 99\u00a0%"
-  if (value > 0 && value < 0.01) return "< 0.01\u00a0%"
+  if (value > 0 && value < 0.01) return `< ${decimals(0.01, 2)}\u00a0%`
   if (Math.abs(value) >= 10 || value === 0) return `${Math.round(value)}\u00a0%`
-  return `${value.toFixed(Math.abs(value) >= 1 ? 1 : 2)}\u00a0%`
+  return `${decimals(value, Math.abs(value) >= 1 ? 1 : 2)}\u00a0%`
 }
 
 /** A share in percent with its sign, such as `+4.2 %`. */
@@ -33,13 +41,13 @@ export const signedPercent = (share: number): string => share < 0 ? `−${percen
 export const signedCount = (value: number): string => value < -0.5 ? `−${count(-value)}` : `+${count(Math.abs(value))}`
 
 /** A difference of two shares in percentage points with its sign, such as `−1.7`. */
-export const percentagePoints = (share: number, decimals = 1): string =>
-  `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(decimals)}`
+export const percentagePoints = (share: number, digits = 1): string =>
+  `${share < 0 ? "−" : "+"}${decimals(Math.abs(100 * share), digits)}`
 
 /** A format with three digits for rates up to `largest`: in percent, or plain for the value per decision of a mix. */
 export const rateFormat = (inPercent: boolean, largest: number): (rate: number) => string => {
-  const decimals = rateDecimals(inPercent, largest)
-  return (rate) => `${(inPercent ? 100 * rate : rate).toFixed(decimals)}${inPercent ? "\u00a0%" : ""}`
+  const digits = rateDecimals(inPercent, largest)
+  return (rate) => `${decimals(inPercent ? 100 * rate : rate, digits)}${inPercent ? "\u00a0%" : ""}`
 }
 
 const dateFormats = new Map<string, Intl.DateTimeFormat>()
@@ -49,7 +57,8 @@ const maxDateFormats = 1_000
 
 /** A format of dates in `zone`, made once. */
 const dateFormat = (zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat => {
-  const key = `${zone} ${JSON.stringify(options)}`
+  const { locale } = currentLanguage()
+  const key = `${locale} ${zone} ${JSON.stringify(options)}`
   const known = dateFormats.get(key)
   if (known !== undefined) return known
   const made = new Intl.DateTimeFormat(locale, { ...options, timeZone: zone })
@@ -86,4 +95,4 @@ export const duration = (seconds: number): string =>
     : `${Math.round(seconds / 3_600)} h`
 
 /** The name of a duplicate: `Copy of Footer`. At most 200 characters. */
-export const copyName = (name: string): string => `Copy of ${name}`.slice(0, 200)
+export const copyName = (name: string): string => t`Copy of ${name}`.slice(0, 200)

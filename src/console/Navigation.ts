@@ -1,4 +1,5 @@
 import type { Role } from "../accounts/Account.ts"
+import { english } from "../languages/Language.ts"
 import type { IconName } from "./components/Icon.tsx"
 
 /** A link of the sidebar. Pages that are added later add theirs here. */
@@ -20,13 +21,13 @@ export interface NavigationPart {
 /** The sidebar of a sandbox. */
 export const sandboxNavigation: ReadonlyArray<NavigationPart> = [
   {
-    title: "Sandbox",
+    title: english("Sandbox"),
     links: [
-      { path: "/sandbox", label: "Messages", icon: "sandbox", needs: "viewer" },
-      { path: "/people", label: "People & messages", icon: "search", needs: "viewer" },
-      { path: "/deliveries", label: "Deliveries", icon: "mail", needs: "viewer" },
-      { path: "/suppressions", label: "Suppressions", icon: "list", needs: "viewer" },
-      { path: "/sources/events/inbox", label: "Received events", icon: "incoming", needs: "viewer" },
+      { path: "/sandbox", label: english("Messages"), icon: "sandbox", needs: "viewer" },
+      { path: "/people", label: english("People & messages"), icon: "search", needs: "viewer" },
+      { path: "/deliveries", label: english("Deliveries"), icon: "mail", needs: "viewer" },
+      { path: "/suppressions", label: english("Suppressions"), icon: "list", needs: "viewer" },
+      { path: "/sources/events/inbox", label: english("Received events"), icon: "incoming", needs: "viewer" },
     ],
   },
 ]
@@ -35,42 +36,42 @@ export const sandboxNavigation: ReadonlyArray<NavigationPart> = [
 export const navigation: ReadonlyArray<NavigationPart> = [
   {
     links: [
-      { path: "", label: "Overview", icon: "home", needs: "viewer" },
-      { path: "/templates", label: "Templates", icon: "template", needs: "viewer" },
-      { path: "/snippets", label: "Snippets", icon: "snippet", needs: "viewer" },
-      { path: "/images", label: "Images", icon: "image", needs: "viewer" },
-      { path: "/calendar", label: "Calendar", icon: "calendar", needs: "viewer" },
-      { path: "/reviews", label: "Reviews", icon: "review", needs: "viewer" },
-      { path: "/notifications", label: "Notifications", icon: "bell", needs: "viewer" },
+      { path: "", label: english("Overview"), icon: "home", needs: "viewer" },
+      { path: "/templates", label: english("Templates"), icon: "template", needs: "viewer" },
+      { path: "/snippets", label: english("Snippets"), icon: "snippet", needs: "viewer" },
+      { path: "/images", label: english("Images"), icon: "image", needs: "viewer" },
+      { path: "/calendar", label: english("Calendar"), icon: "calendar", needs: "viewer" },
+      { path: "/reviews", label: english("Reviews"), icon: "review", needs: "viewer" },
+      { path: "/notifications", label: english("Notifications"), icon: "bell", needs: "viewer" },
     ],
   },
   {
-    title: "Messages",
+    title: english("Messages"),
     links: [
-      { path: "/people", label: "People & messages", icon: "search", needs: "viewer" },
-      { path: "/deliveries", label: "Deliveries", icon: "mail", needs: "viewer" },
-      { path: "/suppressions", label: "Suppressions", icon: "list", needs: "viewer" },
-      { path: "/sandbox", label: "Sandbox", icon: "sandbox", needs: "viewer" },
+      { path: "/people", label: english("People & messages"), icon: "search", needs: "viewer" },
+      { path: "/deliveries", label: english("Deliveries"), icon: "mail", needs: "viewer" },
+      { path: "/suppressions", label: english("Suppressions"), icon: "list", needs: "viewer" },
+      { path: "/sandbox", label: english("Sandbox"), icon: "sandbox", needs: "viewer" },
     ],
   },
   {
-    title: "Platforms",
+    title: english("Platforms"),
     links: [
-      { path: "/sources", label: "Webhook sources", icon: "incoming", needs: "viewer" },
-      { path: "/connections", label: "Connections", icon: "outgoing", needs: "viewer" },
-      { path: "/webhook-endpoints", label: "Webhook endpoints", icon: "announce", needs: "viewer" },
+      { path: "/sources", label: english("Webhook sources"), icon: "incoming", needs: "viewer" },
+      { path: "/connections", label: english("Connections"), icon: "outgoing", needs: "viewer" },
+      { path: "/webhook-endpoints", label: english("Webhook endpoints"), icon: "announce", needs: "viewer" },
     ],
   },
   {
-    title: "Settings",
+    title: english("Settings"),
     links: [
-      { path: "/settings", label: "General", icon: "settings", needs: "viewer" },
-      { path: "/settings/keys", label: "API Keys", icon: "key", needs: "viewer" },
-      { path: "/settings/members", label: "Members", icon: "people", needs: "viewer" },
-      { path: "/settings/test-groups", label: "Test groups", icon: "mail", needs: "viewer" },
-      { path: "/settings/bucket", label: "Warehouse bucket", icon: "outgoing", needs: "admin" },
-      { path: "/settings/suggestions", label: "Suggestions", icon: "template", needs: "admin" },
-      { path: "/settings/audit", label: "Audit log", icon: "list", needs: "admin" },
+      { path: "/settings", label: english("General"), icon: "settings", needs: "viewer" },
+      { path: "/settings/keys", label: english("API Keys"), icon: "key", needs: "viewer" },
+      { path: "/settings/members", label: english("Members"), icon: "people", needs: "viewer" },
+      { path: "/settings/test-groups", label: english("Test groups"), icon: "mail", needs: "viewer" },
+      { path: "/settings/bucket", label: english("Warehouse bucket"), icon: "outgoing", needs: "admin" },
+      { path: "/settings/suggestions", label: english("Suggestions"), icon: "template", needs: "admin" },
+      { path: "/settings/audit", label: english("Audit log"), icon: "list", needs: "admin" },
     ],
   },
 ]

@@ -11,6 +11,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { compressed } from "../api/http/Compression.ts"
 import { lookedUp } from "../api/http/Requests.ts"
+import { english, t } from "../languages/Language.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { assets } from "./Assets.ts"
 import { toHtml } from "./components/Document.tsx"
@@ -56,7 +57,7 @@ const messagePolicy = "default-src 'none'; img-src 'self' data: https:; style-sr
  */
 const framePolicy =
   "default-src 'none'; img-src 'self' data: https:; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
-  "form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
+  english("form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin")
 
 /**
  * The font of text without a font of its own, as in most mail programs: a browser's own default has serifs. Appended to a
@@ -114,7 +115,7 @@ export const download = (text: string, name: string, contentType: string): Respo
 
 /** Why something is not shown. */
 export const refused = (request: HttpServerRequest.HttpServerRequest, status: number, detail: string): Response =>
-  framed(request, "Not shown", <p class="note warn">{detail}</p>, status)
+  framed(request, t`Not shown`, <p class="note warn">{detail}</p>, status)
 
 /** Makes such routes; who may ask is said by `policy`, as for pages. The audit log records nothing of them. */
 export class RawRoutes extends Context.Service<RawRoutes, {
@@ -141,7 +142,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           const request = yield* HttpServerRequest.HttpServerRequest
           const session = yield* signedIn(request)
           if (session === undefined) {
-            return method === "GET" ? redirect({ to: "/console/sign-in" }) : refused(request, 403, "Sign in again.")
+            return method === "GET" ? redirect({ to: "/console/sign-in" }) : refused(request, 403, t`Sign in again.`)
           }
           const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
           const actor = { kind: "session" as const, session }
@@ -151,19 +152,19 @@ export class RawRoutes extends Context.Service<RawRoutes, {
             Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
           )
           if (params["org"] !== undefined && org === undefined) {
-            return refused(request, 404, "This organization does not exist.")
+            return refused(request, 404, t`This organization does not exist.`)
           }
           const fields = method === "GET"
             ? Object.create(null) as Fields
             : yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
           if (fields === undefined) {
-            return refused(request, 413, "The form has more than 12 MiB or 2,000 fields, or is not UTF-8. Shorten it.")
+            return refused(request, 413, t`The form has more than 12 MiB or 2,000 fields, or is not UTF-8. Shorten it.`)
           }
           if (
             method === "POST" &&
             !(cookie.isSameOrigin(request) && sameCsrfToken(fields["_csrf"], session.csrfToken))
           ) {
-            return refused(request, 403, "The form is out of date. Open the page again.")
+            return refused(request, 403, t`The form is out of date. Open the page again.`)
           }
           return yield* run({ request, actor, org: org as Organization, params, query: queryOf(request), fields }).pipe(
             Effect.provideService(CurrentActor, actor),

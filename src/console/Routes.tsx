@@ -18,6 +18,7 @@ import { Refusals } from "../api/admission/Refusals.ts"
 import { problemOf } from "../api/http/DomainProblems.ts"
 import { lookedUp } from "../api/http/Requests.ts"
 import { Notifications } from "../accounts/notifications/Notifications.ts"
+import { english, t } from "../languages/Language.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
 import { NoSecretKey, SecretFileFaulty } from "../store/SecretBox.ts"
@@ -125,7 +126,7 @@ export const alone = (request: Request, { body, status = 200, title, ...needs }:
 /** Answers with a page that keeps the fields of a form until the account that wrote them has signed in. */
 const kept = (request: Request, fields: Fields, signedInAs?: string) =>
   alone(request, {
-    title: "Sign in again",
+    title: t`Sign in again`,
     status: signedInAs === undefined ? 401 : 403,
     body: <KeptForm action={pathOf(request)} fields={fields} {...(signedInAs === undefined ? {} : { signedInAs })} />,
   })
@@ -182,20 +183,20 @@ export const problem = (status: number, title: string, detail: string): View => 
       <h1>{title}</h1>
       <p>{detail}</p>
       <div class="buttons">
-        <a class="button" href="/console">Back to the console</a>
+        <a class="button" href="/console">{t`Back to the console`}</a>
       </div>
     </section>
   ),
 })
 
 const unknownOrganization = (id: string): View =>
-  problem(404, "Organization not found", `No organization has the id ${JSON.stringify(id)} here.`)
+  problem(404, t`Organization not found`, t`No organization has the id ${JSON.stringify(id)} here.`)
 
 const tooLarge = (): View =>
-  problem(413, "The form is too large", "The form has more than 12 MiB or 2,000 fields, or is not UTF-8. Shorten it.")
+  problem(413, t`The form is too large`, t`The form has more than 12 MiB or 2,000 fields, or is not UTF-8. Shorten it.`)
 
 const outOfDate = (): View =>
-  problem(403, "The form is out of date", "You have signed in again since it was opened. Open the page again.")
+  problem(403, t`The form is out of date`, t`You have signed in again since it was opened. Open the page again.`)
 
 /** The faults with which a form is shown again. Undefined for other errors. */
 const formFaultsOf = (error: unknown): ReadonlyArray<Fault> | undefined =>
@@ -205,14 +206,17 @@ const formFaultsOf = (error: unknown): ReadonlyArray<Fault> | undefined =>
     ? [{ pointer: "", detail: error.message }]
     : undefined
 
-const failureTitles: Readonly<Record<number, string>> = { 404: "Not found", 503: "The service is busy" }
+const failureTitles: Readonly<Record<number, string>> = {
+  404: english("Not found"),
+  503: english("The service is busy"),
+}
 
 /** The page of a failure, with the status that the API has for it; undefined for a defect. */
 const failurePage = (error: unknown): View | undefined => {
   const detail = formFaultsOf(error)?.map(({ detail }) => detail).join("; ") ?? messageOf(error)
   if (detail === undefined) return undefined
   const { status = 404 } = problemOf(error) as { readonly status?: number }
-  return problem(status, failureTitles[status] ?? "This cannot be done", detail)
+  return problem(status, failureTitles[status] ?? t`This cannot be done`, detail)
 }
 
 /** Leads to the proposed change after any form whose change needs approval. */
@@ -330,7 +334,7 @@ const handle = <E, R, E2 = never, R2 = never>(
     }
     const refused = refusal(actor, rule, params)
     if (refused !== undefined) {
-      return yield* show(undefined, problem(403, "You do not have permission", `${refused}.`))
+      return yield* show(undefined, problem(403, t`You do not have permission`, `${refused}.`))
     }
 
     const org = params["org"] === undefined ? undefined : yield* organizations.get(params["org"] as OrgSlug).pipe(

@@ -1,4 +1,5 @@
 import { isSandbox } from "../domain/Sandbox.ts"
+import { english, t } from "../languages/Language.ts"
 import { navigation, sandboxNavigation } from "./Navigation.ts"
 
 // The way to a page: its breadcrumbs, and the tabs of the template that it belongs to.
@@ -48,27 +49,27 @@ const templatePath = /^(\/console\/o\/[^/]+\/templates\/(?!-\/)[^/]+)(?:\/([^/]+
 
 /** The tab for pages below a template, by the part of the path that follows the template's id. Others belong to Content. */
 const tabByPart: Readonly<Record<string, string>> = {
-  audience: "Audience",
-  results: "Results",
-  "send-times": "Results",
-  comments: "Comments",
-  history: "History",
-  settings: "Settings",
-  archive: "Settings",
-  delete: "Settings",
+  audience: english("Audience"),
+  results: english("Results"),
+  "send-times": english("Results"),
+  comments: english("Comments"),
+  history: english("History"),
+  settings: english("Settings"),
+  archive: english("Settings"),
+  delete: english("Settings"),
 }
 
 /** The tabs of the template that a path belongs to; empty for other paths. `canEdit`: whether its settings can be opened. */
 export const templateTabs = (path: string, canEdit: boolean): ReadonlyArray<Tab> => {
   const [, base, part = ""] = templatePath.exec(path) ?? []
   if (base === undefined) return []
-  const current = Object.hasOwn(tabByPart, part) ? tabByPart[part] : "Content"
+  const current = Object.hasOwn(tabByPart, part) ? tabByPart[part] : t`Content`
   return [
-    { label: "Content", href: base },
-    { label: "Audience", href: `${base}/audience` },
-    { label: "Results", href: `${base}/results` },
-    { label: "Comments", href: `${base}/comments` },
-    { label: "History", href: `${base}/history` },
-    ...(canEdit ? [{ label: "Settings", href: `${base}/settings` }] : []),
+    { label: t`Content`, href: base },
+    { label: t`Audience`, href: `${base}/audience` },
+    { label: t`Results`, href: `${base}/results` },
+    { label: t`Comments`, href: `${base}/comments` },
+    { label: t`History`, href: `${base}/history` },
+    ...(canEdit ? [{ label: t`Settings`, href: `${base}/settings` }] : []),
   ].map((tab) => ({ ...tab, isCurrent: tab.label === current }))
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { t } from "../../languages/Language.ts"
 import { Table } from "../components/Table.tsx"
 
 // Why charts are drawn here, and not by a library: ECharts 6.1 renders on the server, but a line chart of three variants
@@ -33,7 +34,7 @@ export const Figure = ({ caption, children, headings, id, lead, rows, title, wid
     </div>
     <details>
       <summary>
-        Table <span class="visually-hidden">of {title}</span>
+        {t`Table ${<span class="visually-hidden">{t`of ${title}`}</span>}`}
       </summary>
       <div data-live={`${id}-table`}>
         <Table caption={title} headings={headings} rows={rows} />

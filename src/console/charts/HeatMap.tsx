@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { english } from "../../languages/Language.ts"
 
 const levels = 8
 
@@ -40,7 +41,15 @@ export const HeatTable = ({ caption, headings, rows }: {
 )
 
 /** English names of the days, from Monday. */
-export const dayNames = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] as const
+export const dayNames = [
+  english("Monday"),
+  english("Tuesday"),
+  english("Wednesday"),
+  english("Thursday"),
+  english("Friday"),
+  english("Saturday"),
+  english("Sunday"),
+] as const
 
 /** One hour of the week in a picture. */
 interface WeekCell {

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { t } from "../../languages/Language.ts"
 import { Mark } from "./Icon.tsx"
 
 /** A page without navigation: sign-in, links, errors of visitors. */
@@ -6,7 +7,7 @@ export const Alone = ({ children }: { readonly children: ComponentChildren }) =>
   <div class="alone">
     <header>
       <a class="brand" href="/console">
-        <Mark />Parlance
+        {t`${<Mark />}Parlance`}
       </a>
     </header>
     <main id="main">{children}</main>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { useContext } from "preact/hooks"
+import { t } from "../../languages/Language.ts"
 import type { Crumb } from "../Trail.ts"
 import { Card } from "./Card.tsx"
 import { Form, Submit } from "./Form.tsx"
@@ -17,7 +18,7 @@ const Confirmation = ({ back, button, children }: {
     <Form action={useContext(PlaceContext)?.path ?? ""}>
       <div class="buttons">
         <Submit kind="danger">{button}</Submit>
-        <a class="button" href={back}>Go back</a>
+        <a class="button" href={back}>{t`Go back`}</a>
       </div>
     </Form>
   </Card>

@@ -1,3 +1,4 @@
+import { t } from "../../languages/Language.ts"
 import type { ConsoleCommand } from "../Commands.ts"
 
 /** The page that searches an organization. */
@@ -6,7 +7,7 @@ export const findPath = (base: string) => `${base}/find`
 /** The link to the search. With the script of the page it opens the command bar, as Ctrl+K does. */
 export const CommandLink = ({ base }: { readonly base: string }) => (
   <a class="command-link" href={findPath(base)} data-command-open>
-    Search <kbd data-command-key hidden>Ctrl K</kbd>
+    {t`Search ${<kbd data-command-key hidden>{t`Ctrl K`}</kbd>}`}
   </a>
 )
 
@@ -18,9 +19,9 @@ export const CommandBar = ({ base, commands }: {
   readonly base: string
   readonly commands: ReadonlyArray<ConsoleCommand>
 }) => (
-  <dialog class="command-bar" data-command-bar aria-label="Search and commands">
+  <dialog class="command-bar" data-command-bar aria-label={t`Search and commands`}>
     <form method="get" action={findPath(base)} role="search">
-      <label for="command-text">Page, template, person or action</label>
+      <label for="command-text">{t`Page, template, person or action`}</label>
       <input type="search" id="command-text" name="q" autocomplete="off" spellcheck={false} maxLength={400} />
       <p class="visually-hidden" role="status" data-command-count></p>
       <ul data-commands>
@@ -34,8 +35,8 @@ export const CommandBar = ({ base, commands }: {
         ))}
       </ul>
       <div class="buttons">
-        <button type="submit" class="button compact">Search templates and people</button>
-        <button type="button" class="button compact" data-command-close>Close</button>
+        <button type="submit" class="button compact">{t`Search templates and people`}</button>
+        <button type="button" class="button compact" data-command-close>{t`Close`}</button>
       </div>
     </form>
   </dialog>

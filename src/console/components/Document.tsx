@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from "preact"
 import { renderToString } from "preact-render-to-string"
+import { currentLanguage, t } from "../../languages/Language.ts"
 import { assets } from "../Assets.ts"
 
 /** The theme that the visitor chose; `auto` follows the device. */
@@ -11,12 +12,12 @@ export const Document = ({ children, theme, title }: {
   readonly theme: Theme
   readonly children: ComponentChildren
 }) => (
-  <html lang="en" {...(theme === "auto" ? {} : { "data-theme": theme })}>
+  <html lang={currentLanguage().tag} {...(theme === "auto" ? {} : { "data-theme": theme })}>
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="robots" content="noindex" />
-      <title>{title} · Parlance</title>
+      <title>{t`${title} · Parlance`}</title>
       <link rel="icon" href={assets.icon} />
       <link rel="stylesheet" href={assets.stylesheet} />
       <script type="module" src={assets.script}></script>
@@ -26,4 +27,4 @@ export const Document = ({ children, theme, title }: {
 )
 
 /** The page as it is sent. */
-export const toHtml = (node: VNode): string => `<!doctype html>${renderToString(node)}`
+export const toHtml = (node: VNode): string => t`<!doctype html>${renderToString(node)}`

@@ -4,6 +4,7 @@ import type { SignedIn } from "../../accounts/Sessions.ts"
 import type { Organization } from "../../domain/Organization.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
 import { countedUnread } from "../../accounts/notifications/Notifications.ts"
+import { t, translated } from "../../languages/Language.ts"
 import { helpFor } from "../Help.ts"
 import { navigation, type NavigationPart, sandboxNavigation } from "../Navigation.ts"
 import { sectionOf } from "../Trail.ts"
@@ -27,7 +28,7 @@ const Switcher = ({ current, organizations, role, session }: {
   <details class="switcher">
     <summary>
       <span class="name">
-        <span class="visually-hidden">Organization:</span> {current?.name ?? "Choose one"}
+        <span class="visually-hidden">{t`Organization:`}</span> {current?.name ?? t`Choose one`}
         {current !== undefined && role !== undefined && <span class="role">{role}</span>}
       </span>
     </summary>
@@ -41,7 +42,7 @@ const Switcher = ({ current, organizations, role, session }: {
       ))}
       <li>
         <a href="/console/organizations">
-          {session.account.administrator ? "All organizations, create one" : "All organizations"}
+          {session.account.administrator ? t`All organizations, create one` : t`All organizations`}
         </a>
       </li>
     </ul>
@@ -56,11 +57,11 @@ const Bell = ({ base, path, unread }: { readonly base: string; readonly path: st
     {...(path === `${base}/notifications` ? { "aria-current": "page" } : {})}
   >
     <Icon name="bell" />
-    <span>Notifications</span>
+    <span>{t`Notifications`}</span>
     {unread !== 0 && (
       <span class="bell-count">
         {unread >= countedUnread ? `${countedUnread - 1}+` : unread}
-        <span class="visually-hidden">unread</span>
+        <span class="visually-hidden">{t`unread`}</span>
       </span>
     )}
   </a>
@@ -81,12 +82,12 @@ const Sections = ({ base, current, parts, role }: {
   readonly parts: ReadonlyArray<NavigationPart>
   readonly role: Role | undefined
 }) => (
-  <nav class="nav" aria-label="Main">
+  <nav class="nav" aria-label={t`Main`}>
     {parts.map(({ links, title }) => {
       const shown = links.filter(({ needs }) => reaches(role, needs))
       return shown.length === 0 ? null : (
         <>
-          {title !== undefined && <h2>{title}</h2>}
+          {title !== undefined && <h2>{translated(title)}</h2>}
           <ul>
             {shown.map(({ icon, label, path }) => (
               <li>
@@ -95,7 +96,7 @@ const Sections = ({ base, current, parts, role }: {
                   {...(`${base}${path}` === current ? { "aria-current": "page" } : {})}
                 >
                   <Icon name={icon} />
-                  {label}
+                  {translated(label)}
                 </a>
               </li>
             ))}
@@ -120,7 +121,7 @@ const Foot = ({ path, session, theme }: {
     <ul>
       <li>
         <a href="/console/account" {...(path === "/console/account" ? { "aria-current": "page" } : {})}>
-          Your account
+          {t`Your account`}
         </a>
       </li>
       {session.account.administrator && (
@@ -129,7 +130,7 @@ const Foot = ({ path, session, theme }: {
             href="/console/accounts"
             {...(path.startsWith("/console/accounts") ? { "aria-current": "page" } : {})}
           >
-            All accounts
+            {t`All accounts`}
           </a>
         </li>
       )}
@@ -137,11 +138,11 @@ const Foot = ({ path, session, theme }: {
     <form method="post" action="/console/theme">
       <input type="hidden" name="theme" value={nextTheme[theme]} />
       <input type="hidden" name="back" value={path} />
-      <button class="quiet" type="submit">Theme: {themeNames[theme]}</button>
+      <button class="quiet" type="submit">{t`Theme: ${themeNames[theme]}`}</button>
     </form>
     <form method="post" action="/console/sign-out">
       <input type="hidden" name="_csrf" value={session.csrfToken} />
-      <button class="quiet" type="submit">Sign out</button>
+      <button class="quiet" type="submit">{t`Sign out`}</button>
     </form>
   </div>
 )
@@ -167,16 +168,16 @@ export const Frame = (
   const current = sectionOf(path)?.href
   return (
     <>
-      <a class="skip-link" href="#main">Skip to content</a>
+      <a class="skip-link" href="#main">{t`Skip to content`}</a>
       <div class="frame">
         <header class="side">
           <a class="brand" href="/console">
-            <Mark />Parlance
+            {t`${<Mark />}Parlance`}
           </a>
           <details class="menu">
             <summary>
-              <span>{org?.name ?? "Parlance"}</span>
-              <span class="toggle">Menu</span>
+              <span>{org?.name ?? t`Parlance`}</span>
+              <span class="toggle">{t`Menu`}</span>
             </summary>
             <div class="menu-body">
               <Switcher current={org} organizations={organizations} role={role} session={session} />
@@ -186,20 +187,21 @@ export const Frame = (
           </details>
         </header>
         <div class="content">
-          <nav class="top-bar" aria-label="Search and help">
+          <nav class="top-bar" aria-label={t`Search and help`}>
             {org !== undefined && !inSandbox && <CommandLink base={base} />}
             {org !== undefined && !inSandbox && <Bell base={base} path={path} unread={unread} />}
             <a href={helpFor(path)}>
-              Help <span class="beyond-phone">with this page</span>
+              {t`Help ${<span class="beyond-phone">{t`with this page`}</span>}`}
             </a>
           </nav>
           {org !== undefined && !inSandbox && <CommandBar base={base} commands={commandsFor(base, role, can)} />}
           <main id="main" tabIndex={-1}>
-            {flash !== undefined && <Toast close={withoutFlash(path, query)}>{flash}</Toast>}
+            {flash !== undefined && <Toast close={withoutFlash(path, query)}>{translated(flash)}</Toast>}
             {inSandbox && (
               <Note>
-                This is the sandbox of {org.name}. It shows what test keys did; none of it counts in results.{" "}
-                <a href={`/console/o/${liveOf(org.slug)}`}>Back to {org.name}</a>
+                {t`This is the sandbox of ${org.name}. It shows what test keys did; none of it counts in results. ${(
+                  <a href={`/console/o/${liveOf(org.slug)}`}>{t`Back to ${org.name}`}</a>
+                )}`}
               </Note>
             )}
             <PlaceContext.Provider value={{ path, can, csrf: session.csrfToken }}>{children}</PlaceContext.Provider>

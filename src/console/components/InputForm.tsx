@@ -2,6 +2,7 @@ import { type Effect, Record, type Schema } from "effect"
 import type { ComponentChildren } from "preact"
 import type { Fault, InvalidInput } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { t, translated } from "../../languages/Language.ts"
 import { ifSent, list, number, type Reader, readForm, text, typed } from "../FormReaders.ts"
 import { decoded, type Fields } from "../Routes.tsx"
 import { Card } from "./Card.tsx"
@@ -64,17 +65,26 @@ const InputFieldView = ({ faults, field, name, value }: {
 }) => {
   const { as = "text", autocomplete, hint, options = [], required = true, saysOptional = false, suggested } = field
   const { rows = as === "code" ? 4 : 6, short = false } = field
-  const label = saysOptional ? `${field.label} (optional)` : field.label
-  const common = { name, label, faults, ...(hint === undefined ? {} : { hint }) }
+  const own = translated(field.label)
+  const label = saysOptional ? t`${own} (optional)` : own
+  const common = {
+    name,
+    label,
+    faults,
+    ...(hint === undefined ? {} : { hint: typeof hint === "string" ? translated(hint) : hint }),
+  }
+  const words = options.map(([one, label, hint]): readonly [string, string, string?] =>
+    hint === undefined ? [one, translated(label)] : [one, translated(label), translated(hint)]
+  )
   if (as === "select") {
-    return <SelectField {...common} value={value} options={options.map(([one, words]) => [one, words] as const)} />
+    return <SelectField {...common} value={value} options={words.map(([one, label]) => [one, label] as const)} />
   }
   if (as === "lines" || as === "code") {
     return <TextAreaField {...common} value={value} required={required} rows={rows} code={as === "code"} />
   }
   if (as === "radio" || as === "checkboxes") {
     const type = as === "radio" ? as : "checkbox"
-    return <Choices {...common} type={type} short={short} values={value.split("\n")} options={options} />
+    return <Choices {...common} type={type} short={short} values={value.split("\n")} options={words} />
   }
   return (
     <Field
@@ -167,7 +177,7 @@ export const inputFields = (fields: Readonly<Record<string, InputField>>) => {
             (shown.values?.[name] ?? "") !== "" || shown.faults.some(({ pointer }) => pointer === `/${name}`)
           )}
         >
-          <summary>Further settings</summary>
+          <summary>{t`Further settings`}</summary>
           <div class="further">{viewsOf(further, shown)}</div>
         </details>
       ),

@@ -1,3 +1,4 @@
+import { t } from "../../languages/Language.ts"
 import { Card } from "./Card.tsx"
 import { Form, Submit } from "./Form.tsx"
 
@@ -21,28 +22,29 @@ export const KeptForm = ({ action, fields, signedInAs }: {
   return (
     <Card>
       <header>
-        <h1>{signedInAs === undefined ? "Sign in again" : "Another account is signed in"}</h1>
+        <h1>{signedInAs === undefined ? t`Sign in again` : t`Another account is signed in`}</h1>
       </header>
       <div class="stack">
         <p>
           {signedInAs === undefined
-            ? "Your session has ended. Nothing has been saved. Your text is kept in this page."
-            : `You are signed in as ${signedInAs}, and this text was written as ${writer}. It is kept in this page.`}
+            ? t`Your session has ended. Nothing has been saved. Your text is kept in this page.`
+            : t`You are signed in as ${signedInAs}, and this text was written as ${writer}. It is kept in this
+              page.`}
         </p>
         <ol class="steps">
           <li>
-            {signedInAs !== undefined && "Sign out there first. "}
+            {signedInAs !== undefined && t`Sign out there first. `}
             <a href={`/console/sign-in?next=${encodeURIComponent(signedInPath)}`} target="_blank" rel="noopener">
-              Sign in{writer === "" ? "" : ` as ${writer}`} in a new tab
+              {t`Sign in${writer === "" ? "" : t` as ${writer}`} in a new tab`}
             </a>
           </li>
-          <li>Come back to this tab and continue. You see your text before anything is saved.</li>
+          <li>{t`Come back to this tab and continue. You see your text before anything is saved.`}</li>
         </ol>
         <Form action={action}>
           {Object.entries(fields).filter(([name]) => name !== "_csrf").map(([name, value]) => (
             <input key={name} type="hidden" name={name} value={value} />
           ))}
-          <Submit wide>Continue with your text</Submit>
+          <Submit wide>{t`Continue with your text`}</Submit>
         </Form>
       </div>
     </Card>

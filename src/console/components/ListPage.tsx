@@ -7,6 +7,7 @@ import {
   type ListShape,
   pageOf,
 } from "../../domain/List.ts"
+import { t } from "../../languages/Language.ts"
 import { count, counted } from "../Format.ts"
 import { Card } from "./Card.tsx"
 import { Empty } from "./Empty.tsx"
@@ -35,7 +36,7 @@ export const listIn = <Row,>(
 
 /** `3 keys of 40`, or `all` for a list without a search or filter. */
 export const narrowedCaption = <Row,>({ listQuery, page }: QueriedList<Row>, noun: string, all: string): string =>
-  isNarrowed(listQuery) ? `${counted(page.found, noun)} of ${count(page.all)}` : all
+  isNarrowed(listQuery) ? t`${counted(page.found, noun)} of ${count(page.all)}` : all
 
 /**
  * A list on its page: search and filters, the table, the links to more rows, and the text of an empty list.
@@ -64,12 +65,12 @@ export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, pl
         all={all}
         listQuery={listQuery}
         at={at}
-        label={`${placeholder === undefined ? "Filter" : "Search"} ${noun}s`}
+        label={`${placeholder === undefined ? t`Filter` : t`Search`} ${noun}s`}
         shape={shape}
         {...(placeholder === undefined ? {} : { placeholder })}
       />
       {found === 0 && (isNarrowed(listQuery) || empty === undefined)
-        ? <Empty title={`No matching ${noun}s`}>{search ?? "Change or clear the search and the filters."}</Empty>
+        ? <Empty title={t`No matching ${noun}s`}>{search ?? t`Change or clear the search and the filters.`}</Empty>
         : found === 0
         ? empty
         : (
@@ -81,7 +82,7 @@ export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, pl
             {...(first === undefined ? {} : { first })}
           />
         )}
-      <ListPages listQuery={listQuery} at={at} label={`Pages of ${noun}s`} page={page} shape={shape} />
+      <ListPages listQuery={listQuery} at={at} label={t`Pages of ${noun}s`} page={page} shape={shape} />
     </Card>
   )
 }

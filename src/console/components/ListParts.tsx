@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { isNarrowed, type ListPage, type ListQuery, type ListShape, nextQuery, queryOf } from "../../domain/List.ts"
+import { t, translated } from "../../languages/Language.ts"
 import { count, counted } from "../Format.ts"
 import type { SortHeading } from "./Table.tsx"
 
@@ -30,11 +31,12 @@ export const ListForm = <Row,>({ all, listQuery, at, children, label, placeholde
   const offered = Object.entries(shape.filters).filter(([, { options }]) => options.length > 0)
   const fields = offered.map(([name, filter]) => (
     <div class="field">
-      <label for={`filter-${name}`}>{filter.label}</label>
+      <label for={`filter-${name}`}>{translated(filter.label)}</label>
       <select id={`filter-${name}`} name={name}>
-        <option value="">All</option>
-        {filter.options.map(([value, text]) => <option value={value} selected={filters[name] === value}>{text}
-        </option>)}
+        <option value="">{t`All`}</option>
+        {filter.options.map(([value, text]) => (
+          <option value={value} selected={filters[name] === value}>{translated(text)}</option>
+        ))}
       </select>
     </div>
   ))
@@ -44,7 +46,7 @@ export const ListForm = <Row,>({ all, listQuery, at, children, label, placeholde
       {children}
       {placeholder !== undefined && (
         <div class="field grow">
-          <label for="q">Search</label>
+          <label for="q">{t`Search`}</label>
           <input type="search" id="q" name="q" value={search} placeholder={placeholder} autocomplete="off" />
         </div>
       )}
@@ -54,8 +56,8 @@ export const ListForm = <Row,>({ all, listQuery, at, children, label, placeholde
         <input type="hidden" name="order" value={descending ? "desc" : "asc"} />
       )}
       <div class="buttons">
-        <button type="submit" class="button">{placeholder === undefined ? "Filter" : "Search"}</button>
-        {isNarrowed(listQuery) && <a class="button" href={start}>Show all</a>}
+        <button type="submit" class="button">{placeholder === undefined ? t`Filter` : t`Search`}</button>
+        {isNarrowed(listQuery) && <a class="button" href={start}>{t`Show all`}</a>}
       </div>
       {folded.length > 0 && (
         <details open={folded.some(([name]) => filters[name] !== undefined)}>
@@ -80,7 +82,8 @@ export const sortHeading = <Row,>(
     readonly more?: Readonly<Record<string, string>>
   },
 ): SortHeading | string => {
-  const { descending, label } = shape.sorts[name]!
+  const { descending, label: source } = shape.sorts[name]!
+  const label = translated(source)
   if (all <= shortList) return label
   const isCurrent = listQuery.sort === name
   const href = queryOf(shape, listQuery, {
@@ -109,9 +112,11 @@ export const ListPages = <Row,>({ listQuery, at, label, more = {}, page, shape }
   const next = nextQuery(shape, listQuery, page, more)
   return before === 0 && next === undefined ? null : (
     <nav class="pagination" aria-label={label}>
-      {before !== 0 && <a class="button compact" href={`${at}${queryOf(shape, listQuery, { more })}`}>First page</a>}
-      <span class="small muted">{count(before + 1)}–{count(before + rows.length)} of {count(found)}</span>
-      {next !== undefined && <a class="button compact" href={`${at}${next}`} rel="next">Next page</a>}
+      {before !== 0 && (
+        <a class="button compact" href={`${at}${queryOf(shape, listQuery, { more })}`}>{t`First page`}</a>
+      )}
+      <span class="small muted">{t`${count(before + 1)}–${count(before + rows.length)} of ${count(found)}`}</span>
+      {next !== undefined && <a class="button compact" href={`${at}${next}`} rel="next">{t`Next page`}</a>}
     </nav>
   )
 }

@@ -1,3 +1,5 @@
+import { t } from "../../languages/Language.ts"
+
 /** How many rows narrow screens can show at first, as the style sheet knows it. */
 export type FirstRows = 2 | 3 | 6 | 12
 
@@ -13,6 +15,6 @@ export const MoreRows = ({ first, rows, what = "rows" }: {
   rows <= first + 1 ? null : (
     <label class={`show-rows of-${first}`}>
       <input type="checkbox" />
-      Show all {rows} {what}
+      {t`Show all ${rows} ${what}`}
     </label>
   )

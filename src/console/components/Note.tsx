@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../domain/Errors.ts"
+import { t } from "../../languages/Language.ts"
 
 /** A notice on a page. */
 export const Note = ({ children, kind = "plain", live = false }: {
@@ -19,7 +20,7 @@ export const ErrorSummary = ({ faults, labels = {} }: {
   faults.length === 0 ? null : (
     <div class="note bad" role="alert" tabIndex={-1} data-focus>
       <h2>
-        {faults.length === 1 ? "One thing needs to be corrected" : `${faults.length} things need to be corrected`}
+        {faults.length === 1 ? t`One thing needs to be corrected` : t`${faults.length} things need to be corrected`}
       </h2>
       <ul>
         {faults.map((fault) => {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { useContext } from "preact/hooks"
+import { t } from "../../languages/Language.ts"
 import { type Crumb, shortTitle, templateTabs, trailOf } from "../Trail.ts"
 import { PlaceContext } from "./PagePlace.ts"
 
@@ -10,7 +11,7 @@ const Crumbs = ({ back, path, title }: {
 }) => {
   const trail = trailOf(path, back)
   return trail.length === 0 ? null : (
-    <nav class="crumbs" aria-label="Breadcrumbs">
+    <nav class="crumbs" aria-label={t`Breadcrumbs`}>
       <ol>
         {trail.map(({ href, label }) => (
           <li>
@@ -28,7 +29,7 @@ const Crumbs = ({ back, path, title }: {
 const Tabs = ({ canEdit, path }: { readonly path: string; readonly canEdit: boolean }) => {
   const tabs = templateTabs(path, canEdit)
   return tabs.length === 0 ? null : (
-    <nav class="tabs" aria-label="Template">
+    <nav class="tabs" aria-label={t`Template`}>
       <ul>
         {tabs.map(({ href, isCurrent, label }) => (
           <li>

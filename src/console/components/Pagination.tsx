@@ -1,3 +1,5 @@
+import { t } from "../../languages/Language.ts"
+
 /** Leads to the next page of a list, and back to its start. */
 export const Pagination = ({ at, cursor, isOldestFirst = false, label, next }: {
   readonly label: string
@@ -12,10 +14,10 @@ export const Pagination = ({ at, cursor, isOldestFirst = false, label, next }: {
 }) =>
   cursor === undefined && next === null ? null : (
     <nav class="pagination" aria-label={label}>
-      {cursor !== undefined && <a class="button compact" href={at}>{isOldestFirst ? "Oldest" : "Newest"}</a>}
+      {cursor !== undefined && <a class="button compact" href={at}>{isOldestFirst ? t`Oldest` : t`Newest`}</a>}
       {next !== null && (
         <a class="button compact" href={`${at}${at.includes("?") ? "&" : "?"}cursor=${next}`} rel="next">
-          {isOldestFirst ? "Newer" : "Older"}
+          {isOldestFirst ? t`Newer` : t`Older`}
         </a>
       )}
     </nav>

@@ -1,5 +1,6 @@
 import type { Schema } from "effect"
 import * as Json from "../../json/Json.ts"
+import { t } from "../../languages/Language.ts"
 import { ifFilled, list, number, type Reader, text, typed } from "../FormReaders.ts"
 import type { InputField } from "./InputForm.tsx"
 
@@ -43,9 +44,9 @@ const lookOf = ({ _tag, types = [] }: Ast, isLong: boolean, isOptional: boolean)
   const select = (read: Reader, options: ReadonlyArray<readonly [string, string]>): Look => ({
     as: "select",
     read,
-    options: isOptional ? [["", "Not set"], ...options] : options,
+    options: isOptional ? [["", t`Not set`], ...options] : options,
   })
-  if (_tag === "Boolean") return select(truth, [["true", "Yes"], ["false", "No"]])
+  if (_tag === "Boolean") return select(truth, [["true", t`Yes`], ["false", t`No`]])
   if (_tag === "Union" && types.every((type) => type._tag === "Literal")) {
     return select(text, types.map(({ literal }) => [String(literal), String(literal)]))
   }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { t } from "../../languages/Language.ts"
 import { Card } from "./Card.tsx"
 
 /** A text to copy, such as a key or a link. */
@@ -27,7 +28,7 @@ export const CopyField = ({ hint, id, label, selected = false, value }: Copied &
           aria-describedby={`${id}-hint`}
           {...attributes}
         />
-        <button type="button" class="button primary" data-copy={id} hidden>Copy</button>
+        <button type="button" class="button primary" data-copy={id} hidden>{t`Copy`}</button>
       </div>
       <p class="hint" id={`${id}-hint`}>
         {hint} <span role="status" id={`${id}-status`}></span>
@@ -43,7 +44,7 @@ export const SecretOnce = ({ done, ...copied }: Copied & { readonly done?: strin
       <div class="stack">
         <CopyField {...copied} />
         <div>
-          <a class="button" href={done}>I have copied it</a>
+          <a class="button" href={done}>{t`I have copied it`}</a>
         </div>
       </div>
     )}

@@ -1,3 +1,4 @@
+import { t } from "../../languages/Language.ts"
 import { dateTime } from "../Format.ts"
 
 /** A time in the organization's zone, with UTC on hover; `none` if there is no time. */
@@ -8,4 +9,4 @@ export const Time = ({ at, none = "–", zone }: {
 }) =>
   at === null
     ? <span class="muted">{none}</span>
-    : <time dateTime={at} title={`${at.slice(0, 19).replace("T", " ")} UTC`}>{dateTime(new Date(at), zone)}</time>
+    : <time dateTime={at} title={t`${at.slice(0, 19).replace("T", " ")} UTC`}>{dateTime(new Date(at), zone)}</time>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { t } from "../../languages/Language.ts"
 
 /**
  * The message after an action that succeeded. It stays until it is closed: by the link, or by Escape with the script of
@@ -11,6 +12,6 @@ export const Toast = ({ children, close }: {
 }) => (
   <div class="toast" data-toast>
     <p role="status">{children}</p>
-    <a class="toast-close" href={close} aria-label="Close this message">×</a>
+    <a class="toast-close" href={close} aria-label={t`Close this message`}>×</a>
   </div>
 )

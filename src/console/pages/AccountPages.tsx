@@ -12,6 +12,7 @@ import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import type { ListShape } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { OwnAccountBody } from "../../api/accounts/AccountsApi.ts"
+import { english, t } from "../../languages/Language.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { SecretOnce } from "../components/SecretOnce.tsx"
@@ -29,42 +30,42 @@ import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
-const ownForm = inputForm(OwnAccountBody, { name: { label: "Your name", autocomplete: "name" } })
+const ownForm = inputForm(OwnAccountBody, { name: { label: english("Your name"), autocomplete: "name" } })
 
 const accountForm = inputForm(AccountInput, {
-  email: { label: "E-mail address", as: "email" },
-  name: { label: "Name" },
+  email: { label: english("E-mail address"), as: "email" },
+  name: { label: english("Name") },
   administrator: {
-    label: "Rights",
+    label: english("Rights"),
     as: "checkboxes",
     read: (sent) => sent === "on",
     options: [[
       "on",
-      "Administrator of the installation",
-      "Can do everything in every organization and manage accounts.",
+      english("Administrator of the installation"),
+      english("Can do everything in every organization and manage accounts."),
     ]],
   },
 })
 
-const labels = { ...ownForm.labels, current_password: "Current password", password: "New password" }
+const labels = { ...ownForm.labels, current_password: english("Current password"), password: english("New password") }
 
 /** A browser's name out of its `User-Agent`, as far as a person needs to know their own devices. */
 const deviceOf = (userAgent: string): string => {
   const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1]?.replace("Edg", "Edge")
   const system = /Android|iPhone|iPad|Windows|Mac OS X|Linux/.exec(userAgent)?.[0]
   return browser === undefined
-    ? userAgent.slice(0, 60) || "Unknown"
-    : `${browser}${system === undefined ? "" : ` on ${system}`}`
+    ? userAgent.slice(0, 60) || t`Unknown`
+    : `${browser}${system === undefined ? "" : t` on ${system}`}`
 }
 
 const secondFactorText = ({ has_password }: Account, hasApp: boolean, passkeys: number) =>
   hasApp
-    ? "On. You enter a code from your authenticator app after your password."
+    ? t`On. You enter a code from your authenticator app after your password.`
     : passkeys > 0
-    ? "On. You use a passkey after your password."
+    ? t`On. You use a passkey after your password.`
     : has_password
-    ? "Off. You sign in with your password alone."
-    : "Not needed. You sign in through the identity provider."
+    ? t`Off. You sign in with your password alone.`
+    : t`Not needed. You sign in through the identity provider.`
 
 const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
   const all = yield* (yield* Sessions).list(session.account.id, session.sessionId)
@@ -72,18 +73,19 @@ const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}
   const hasApp = (yield* (yield* SecondFactors).state(account.id)).enabled
   const passkeys = (yield* (yield* Passkeys).list(account.id)).length
   return view(
-    { title: "Your account", lead: session.account.email },
+    { title: t`Your account`, lead: session.account.email },
     <ErrorSummary faults={faults} labels={labels} />,
-    <Card title="Name">
-      <Form submit="Save name" action="/console/account">
+    <Card title={t`Name`}>
+      <Form submit={t`Save name`} action="/console/account">
         <ownForm.Fields values={{ name: session.account.name, ...fields }} faults={faults} />
       </Form>
     </Card>,
     <Card
-      title="Password"
+      title={t`Password`}
       lead={account.has_password
-        ? "Changing it ends all your other sessions."
-        : "Your account has no password. You can choose one within 15 minutes of signing in through the identity provider."}
+        ? t`Changing it ends all your other sessions.`
+        : t`Your account has no password. You can choose one within 15 minutes of signing in through the
+          identity provider.`}
     >
       <Form action="/console/account/password">
         <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
@@ -102,36 +104,36 @@ const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}
           type="password"
           autocomplete="new-password"
           faults={faults}
-          hint={`At least ${Passwords.minLength} characters. Several unrelated words make a good one.`}
+          hint={t`At least ${Passwords.minLength} characters. Several unrelated words make a good one.`}
         />
         <div>
-          <Submit>{account.has_password ? "Change password" : "Choose password"}</Submit>
+          <Submit>{account.has_password ? t`Change password` : t`Choose password`}</Submit>
         </div>
       </Form>
     </Card>,
     <Card
-      title="Passkeys"
+      title={t`Passkeys`}
       lead={passkeys === 0
-        ? "None. A passkey signs you in with your fingerprint, face or PIN."
-        : `${counted(passkeys, "passkey")} can sign you in.`}
-      actions={<a class="button" href={passkeysPath}>{passkeys === 0 ? "Add a passkey" : "Manage passkeys"}</a>}
+        ? t`None. A passkey signs you in with your fingerprint, face or PIN.`
+        : t`${counted(passkeys, "passkey")} can sign you in.`}
+      actions={<a class="button" href={passkeysPath}>{passkeys === 0 ? t`Add a passkey` : t`Manage passkeys`}</a>}
     />,
     <Card
-      title="Second factor"
+      title={t`Second factor`}
       lead={secondFactorText(account, hasApp, passkeys)}
       actions={
         <a class="button" href="/console/account/second-factor">
-          {account.second_factor ? "Manage second factor" : "Set up second factor"}
+          {account.second_factor ? t`Manage second factor` : t`Set up second factor`}
         </a>
       }
     />,
     <Card kind="flush">
       <Table
         cards="labelled"
-        caption="Where you are signed in"
-        headings={["Device", "Address", "Signed in (UTC)", "Last used (UTC)", "[Actions]"]}
+        caption={t`Where you are signed in`}
+        headings={[t`Device`, t`Address`, t`Signed in (UTC)`, t`Last used (UTC)`, "[Actions]"]}
         rows={all.map((one) => [
-          <>{deviceOf(one.user_agent)} {one.current && <Badge kind="good">this session</Badge>}</>,
+          <>{deviceOf(one.user_agent)} {one.current && <Badge kind="good">{t`this session`}</Badge>}</>,
           one.address,
           { kind: "nowrap", content: <Time at={one.created_at} zone="UTC" /> },
           { kind: "nowrap", content: <Time at={one.last_seen_at} zone="UTC" /> },
@@ -141,9 +143,9 @@ const own = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields = {}
               <PostButton
                 to={`/console/account/sessions/${one.id}/end`}
                 kind="compact danger"
-                label={`End the session of ${deviceOf(one.user_agent)}`}
+                label={t`End the session of ${deviceOf(one.user_agent)}`}
               >
-                End
+                {t`End`}
               </PostButton>
             ),
           },
@@ -160,14 +162,14 @@ const accountShape: ListShape<Account> = {
   textsOf: ({ email, name }) => [name, email],
   filters: {
     kind: {
-      label: "Kind",
+      label: english("Kind"),
       options: [["administrator", "administrator"], ["member", "member"]],
       matches: ({ administrator }, kind) => administrator === (kind === "administrator"),
     },
   },
   sorts: {
-    name: { label: "Name", descending: false, valueOf: ({ name }) => name },
-    created: { label: "Created (UTC)", descending: true, valueOf: ({ created_at }) => Date.parse(created_at) },
+    name: { label: english("Name"), descending: false, valueOf: ({ name }) => name },
+    created: { label: english("Created (UTC)"), descending: true, valueOf: ({ created_at }) => Date.parse(created_at) },
   },
   sort: "name",
 }
@@ -177,48 +179,48 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
   const shown = listIn(accountShape, all, { at: "/console/accounts", query: visit.query, size: pageSize })
   return view(
     {
-      title: "All accounts",
-      lead: "Accounts of this installation. Invite members of an organization on its Members page.",
-      actions: <a class="button" href="/console/accounts/audit">Audit log</a>,
+      title: t`All accounts`,
+      lead: t`Accounts of this installation. Invite members of an organization on its Members page.`,
+      actions: <a class="button" href="/console/accounts/audit">{t`Audit log`}</a>,
     },
     <ErrorSummary faults={faults} labels={accountForm.labels} />,
     yield* mailFault(visit),
     <ListPage
       list={shown}
       noun="account"
-      caption={narrowedCaption(shown, "account", "Accounts")}
-      placeholder="Name or e-mail address"
-      headings={(sorted) => [sorted("name"), "Kind", sorted("created"), "[Actions]"]}
+      caption={narrowedCaption(shown, "account", t`Accounts`)}
+      placeholder={t`Name or e-mail address`}
+      headings={(sorted) => [sorted("name"), t`Kind`, sorted("created"), "[Actions]"]}
       row={(account) => [
         <>
           {account.name}
           <span class="sub">{account.email}</span>
         </>,
         <>
-          {account.administrator ? <Badge kind="accent">administrator</Badge> : <Badge>member</Badge>}{" "}
-          {!account.has_password && <Badge kind="warn">no password</Badge>}{" "}
-          {account.second_factor && <Badge kind="good">second factor</Badge>}
+          {account.administrator ? <Badge kind="accent">{t`administrator`}</Badge> : <Badge>{t`member`}</Badge>}{" "}
+          {!account.has_password && <Badge kind="warn">{t`no password`}</Badge>}{" "}
+          {account.second_factor && <Badge kind="good">{t`second factor`}</Badge>}
         </>,
         { kind: "nowrap", content: <Time at={account.created_at} zone="UTC" /> },
         {
           kind: "actions",
-          content: account.id === visit.session.account.id ? <span class="muted">you</span> : (
+          content: account.id === visit.session.account.id ? <span class="muted">{t`you`}</span> : (
             <>
               <PostButton
                 to={`/console/accounts/${account.id}/reset`}
                 kind="compact"
-                label={`Password link for ${account.email}`}
+                label={t`Password link for ${account.email}`}
               >
-                Password link
+                {t`Password link`}
               </PostButton>{" "}
               {account.second_factor && (
                 <>
                   <a
                     class="button compact"
                     href={`/console/accounts/${account.id}/reset-second-factor`}
-                    aria-label={`Reset second factor of ${account.email}`}
+                    aria-label={t`Reset second factor of ${account.email}`}
                   >
-                    Reset second factor
+                    {t`Reset second factor`}
                   </a>
                   {" "}
                 </>
@@ -226,9 +228,9 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
               <a
                 class="button compact danger"
                 href={`/console/accounts/${account.id}/remove`}
-                aria-label={`Remove ${account.email}`}
+                aria-label={t`Remove ${account.email}`}
               >
-                Remove
+                {t`Remove`}
               </a>
             </>
           ),
@@ -236,12 +238,12 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
       ]}
     />,
     <Card
-      title="Create an account"
+      title={t`Create an account`}
       lead={(yield* MailQueue).isOn
-        ? "The person gets a mail with a link, and then chooses a password."
-        : "You get a link to send to the person, who then chooses a password."}
+        ? t`The person gets a mail with a link, and then chooses a password.`
+        : t`You get a link to send to the person, who then chooses a password.`}
     >
-      <Form submit="Create account" action="/console/accounts">
+      <Form submit={t`Create account`} action="/console/accounts">
         <accountForm.Fields values={fields} faults={faults} />
       </Form>
     </Card>,
@@ -253,16 +255,16 @@ const linkView = Effect.fnUntraced(function* (visit: Visit, { email, id }: Accou
   const token = yield* (yield* OneTimeLinks).create("password", id)
   return view(
     {
-      document: "Link for a password",
-      title: "Link to choose a password",
-      back: { href: "/console/accounts", label: "All accounts" },
+      document: t`Link for a password`,
+      title: t`Link to choose a password`,
+      back: { href: "/console/accounts", label: t`All accounts` },
     },
     yield* linkNotes(visit, email),
     <SecretOnce
       id="new-link"
-      label={`Link for ${email}`}
+      label={t`Link for ${email}`}
       value={`${(yield* SessionCookie).originOf(visit.request)}${linkPath("password", token)}`}
-      hint="It works once, for one hour."
+      hint={t`It works once, for one hour.`}
     />,
   )
 })
@@ -283,9 +285,9 @@ const passwordAction = Effect.fnUntraced(function* ({ request, session }: Visit,
     password,
     cookie.clientOf(request),
   ).pipe(Effect.catchTags({
-    WrongPassword: () => wrong("is not the password of this account"),
-    TooManyAttempts: ({ message }) => wrong(`was wrong too often. ${message}`),
-    HashingOverloaded: ({ message }) => wrong(`could not be checked. ${message}`),
+    WrongPassword: () => wrong(t`is not the password of this account`),
+    TooManyAttempts: ({ message }) => wrong(t`was wrong too often. ${message}`),
+    HashingOverloaded: ({ message }) => wrong(t`could not be checked. ${message}`),
     SignInTooOld: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
   }))
   return { to: "/console/account", done: "password-changed", cookies: cookie.of(entered) }
@@ -295,7 +297,7 @@ const accountsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields
   const account = yield* (yield* Accounts).create(yield* accountForm.decode(fields)).pipe(
     Effect.catchTag(
       "EmailTaken",
-      () => new InvalidInput({ faults: [{ pointer: "/email", detail: "is already used by another account" }] }),
+      () => new InvalidInput({ faults: [{ pointer: "/email", detail: t`is already used by another account` }] }),
     ),
   )
   return yield* linkView(visit, account)
@@ -306,13 +308,13 @@ const removePage = (visit: Visit) =>
     Accounts.use((accounts) => accounts.get(visit.params["account"] ?? "")),
     ({ email, name }) =>
       askFirst({
-        title: "Remove an account",
-        question: `Remove ${name}?`,
-        back: { href: "/console/accounts", label: "All accounts" },
-        button: "Remove the account",
+        title: t`Remove an account`,
+        question: t`Remove ${name}?`,
+        back: { href: "/console/accounts", label: t`All accounts` },
+        button: t`Remove the account`,
         text: (
           <p>
-            {email} is signed out at once and loses every membership. Its actions stay in the audit log.
+            {t`${email} is signed out at once and loses every membership. Its actions stay in the audit log.`}
           </p>
         ),
       }),
@@ -321,7 +323,7 @@ const removePage = (visit: Visit) =>
 const removeAction = Effect.fnUntraced(function* ({ params, session }: Visit) {
   if (params["account"] === session.account.id) {
     return yield* new InvalidInput({
-      faults: [{ pointer: "", detail: "You cannot remove your own account; another administrator can." }],
+      faults: [{ pointer: "", detail: t`You cannot remove your own account; another administrator can.` }],
     })
   }
   yield* (yield* Accounts).remove(params["account"] ?? "")

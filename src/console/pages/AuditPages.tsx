@@ -17,6 +17,7 @@ import { pageOf } from "../../api/http/Paging.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { recordedActions } from "../../api/AccessTable.ts"
+import { t } from "../../languages/Language.ts"
 import { Pagination } from "../components/Pagination.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -54,9 +55,9 @@ const ofOrganization = ({ org }: Visit) =>
   Effect.map(addressed, (subjectOf): Log => ({
     scope: org.slug,
     path: `/console/o/${org.slug}/settings/audit`,
-    title: "Audit log",
-    lead: "Changes made in the console, the API and the command line, and refused API keys. Secrets are never " +
-      "recorded.",
+    title: t`Audit log`,
+    lead:
+      t`Changes made in the console, the API and the command line, and refused API keys. Secrets are never recorded.`,
     zone: org.time_zone,
     subjectOf,
   }))
@@ -64,11 +65,10 @@ const ofOrganization = ({ org }: Visit) =>
 const ofInstallation = Effect.map(addressed, (subjectOf): Log => ({
   scope: installation,
   path: "/console/accounts/audit",
-  title: "Audit log of the installation",
-  lead:
-    "Actions outside organizations: sign-ins, refused requests, accounts, password links, ended sessions, and created " +
-    "organizations. Times are UTC.",
-  back: { href: "/console/accounts", label: "All accounts" },
+  title: t`Audit log of the installation`,
+  lead: t`Actions outside organizations: sign-ins, refused requests, accounts, password links, ended sessions,
+    and created organizations. Times are UTC.`,
+  back: { href: "/console/accounts", label: t`All accounts` },
   zone: "UTC",
   subjectOf,
 }))
@@ -104,59 +104,59 @@ const Filter = ({ actors, all, at, filter, zone }: {
   readonly filter: AuditFilter
   readonly zone: string
 }) => (
-  <form method="get" action={at} class="list-form" role="search" aria-label="Filter the audit log">
+  <form method="get" action={at} class="list-form" role="search" aria-label={t`Filter the audit log`}>
     <div class="field grow">
-      <label for="actor">Who</label>
+      <label for="actor">{t`Who`}</label>
       <input type="text" id="actor" name="actor" value={filter.actor ?? ""} list="actor-list" autocomplete="off" />
       <datalist id="actor-list">{actors.map((one) => <option value={one} />)}</datalist>
     </div>
     <div class="field">
-      <label for="action">Action</label>
+      <label for="action">{t`Action`}</label>
       <select id="action" name="action">
-        <option value="">All</option>
+        <option value="">{t`All`}</option>
         {recordedActions.map((one) => <option value={one} selected={one === filter.action}>{one}</option>)}
       </select>
     </div>
     <div class="field grow">
-      <label for="subject">Id</label>
+      <label for="subject">{t`Id`}</label>
       <input
         type="text"
         id="subject"
         name="subject"
-        placeholder="Of a template, key…"
+        placeholder={t`Of a template, key…`}
         value={filter.subject ?? ""}
         autocomplete="off"
       />
     </div>
     <div class="field">
-      <label for="since">From</label>
+      <label for="since">{t`From`}</label>
       <input type="datetime-local" id="since" name="since" value={inField(filter.since, zone)} />
     </div>
     <div class="field">
-      <label for="until">Until</label>
+      <label for="until">{t`Until`}</label>
       <input type="datetime-local" id="until" name="until" value={inField(filter.until, zone)} />
     </div>
     <div class="buttons">
-      <button type="submit" class="button">Filter</button>
-      {!Object.values(filter).every((value) => value === undefined) && <a class="button" href={all}>Show all</a>}
+      <button type="submit" class="button">{t`Filter`}</button>
+      {!Object.values(filter).every((value) => value === undefined) && <a class="button" href={all}>{t`Show all`}</a>}
     </div>
   </form>
 )
 
 /** The head of the chain, to be kept elsewhere, and downloads. */
 const Chain = ({ ends, path }: { readonly ends: ChainEnds; readonly path: string }) => (
-  <Card title="Proof">
+  <Card title={t`Proof`}>
     <p class="small muted">
-      Each entry contains the hash of the entry before it, so that a removed or changed entry shows. Keep the latest
-      hash elsewhere, and compare it with <code>parlance audit verify --head</code>.
+      {t`Each entry contains the hash of the entry before it, so that a removed or changed entry shows. Keep
+        the latest hash elsewhere, and compare it with ${<code>{t`parlance audit verify --head`}</code>}.`}
     </p>
     <p>
       <code>{ends.head.seq}:{ends.head.hash}</code>
     </p>
     <p class="buttons">
-      <a class="button" href={`${path}/export?format=csv`} download>Download as CSV</a>
-      <a class="button" href={`${path}/export`} download>Download as NDJSON</a>
-      <a class="button" href={`${path}/export?log=refusals`} download>Download refused requests</a>
+      <a class="button" href={`${path}/export?format=csv`} download>{t`Download as CSV`}</a>
+      <a class="button" href={`${path}/export`} download>{t`Download as NDJSON`}</a>
+      <a class="button" href={`${path}/export?log=refusals`} download>{t`Download refused requests`}</a>
     </p>
   </Card>
 )
@@ -185,7 +185,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
     <Card kind="flush">
       {(isFiltered || cursor !== undefined || entries.length > shortLog) && (
         <Filter
-          actors={["Admin token", ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
+          actors={[t`Admin token`, ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
           all={views?.all ?? path}
           at={path}
           filter={filter}
@@ -194,20 +194,21 @@ const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
       )}
       {entries.length === 0
         ? isFiltered
-          ? <Empty title="No matching changes">Change or clear the filter.</Empty>
+          ? <Empty title={t`No matching changes`}>{t`Change or clear the filter.`}</Empty>
           : (
-            <Empty title="No changes yet">
-              Changes are listed here with their author and time.
+            <Empty title={t`No changes yet`}>
+              {t`Changes are listed here with their author and time.`}
             </Empty>
           )
         : (
           <>
             <p class="list-count small muted">
-              {count(total)}
-              {total < countedEntries ? "" : " or more"} {total === 1 ? "change" : "changes"}, newest first
+              {t`${count(total)}${total < countedEntries ? "" : t` or more`} ${
+                total === 1 ? t`change` : t`changes`
+              }, newest first`}
             </p>
             <ChangeList
-              caption="Changes, newest first"
+              caption={t`Changes, newest first`}
               entries={entries}
               pathOf={(id) => `${path}/${id}`}
               subjectOf={subjectOf}
@@ -216,7 +217,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
           </>
         )}
       <Pagination
-        label="Pages of the audit log"
+        label={t`Pages of the audit log`}
         at={isFiltered ? `${path}?${filtered}` : path}
         cursor={cursor}
         next={next}

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { type Bucket, BucketInput, streams } from "../../buckets/Bucket.ts"
 import { Buckets } from "../../buckets/Buckets.ts"
 import type { Fault } from "../../domain/Errors.ts"
+import { english, t } from "../../languages/Language.ts"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Card } from "../components/Card.tsx"
 import { Facts } from "../components/Facts.tsx"
@@ -20,90 +21,98 @@ const base = ({ org }: Visit) => `/console/o/${org.slug}/settings/bucket`
 
 const form = inputForm(BucketInput, {
   endpoint: {
-    label: "URL of the service",
+    label: english("URL of the service"),
     required: false,
     read: orNull(text),
-    hint: "Empty: Amazon S3. Otherwise such as https://minio.example.com. The operator must allow private addresses.",
+    hint: english(
+      "Empty: Amazon S3. Otherwise such as https://minio.example.com. The operator must allow private addresses.",
+    ),
   },
-  region: { label: "Region", hint: "For example eu-central-1, or auto for Cloudflare R2." },
-  name: { label: "Name of the bucket" },
+  region: { label: english("Region"), hint: english("For example eu-central-1, or auto for Cloudflare R2.") },
+  name: { label: english("Name of the bucket") },
   folder: {
-    label: "Folder of the exports",
+    label: english("Folder of the exports"),
     required: false,
-    hint: "For example parlance/shop. Empty: the bucket itself.",
+    hint: english("For example parlance/shop. Empty: the bucket itself."),
   },
-  access_key_id: { label: "Id of the access key" },
+  access_key_id: { label: english("Id of the access key") },
   secret_access_key: {
-    label: "Secret of the access key",
+    label: english("Secret of the access key"),
     as: "password",
     required: false,
     read: ifFilled(typed),
-    hint: "Stored encrypted and never shown. Empty: stays as it is, for the same key and bucket.",
+    hint: english("Stored encrypted and never shown. Empty: stays as it is, for the same key and bucket."),
   },
   is_active: {
-    label: "Exports",
+    label: english("Exports"),
     as: "radio",
     initial: "true",
     read: (sent) => typed(sent) === "true",
-    options: [["true", "Each hour"], ["false", "Paused"]],
+    options: [["true", english("Each hour")], ["false", english("Paused")]],
     short: true,
   },
   attributes_folder: {
-    label: "Folder of attributes",
+    label: english("Folder of attributes"),
     required: false,
     read: orNull(text),
-    hint: "CSV or NDJSON files with a column user_id, which are read each hour. Empty: none are read.",
+    hint: english("CSV or NDJSON files with a column user_id, which are read each hour. Empty: none are read."),
   },
 })
 
-const titles = { decisions: "Decisions", events: "Events", deliveries: "Deliveries" } as const
+const titles = {
+  decisions: english("Decisions"),
+  events: english("Events"),
+  deliveries: english("Deliveries"),
+} as const
 
 const State = ({ bucket, visit }: { readonly bucket: Bucket; readonly visit: Visit }) => {
   const zone = visit.org.time_zone
   return (
-    <Card title="State" stacked>
-      {bucket.problem !== null && <Note kind="bad">The last run failed: {bucket.problem}</Note>}
+    <Card title={t`State`} stacked>
+      {bucket.problem !== null && <Note kind="bad">{t`The last run failed: ${bucket.problem}`}</Note>}
       <Facts
         rows={[
           ...streams.map((stream) => {
             const { complete_until: until, objects, rows } = bucket.streams[stream]
             return [
               titles[stream],
-              until === null ? "Not complete yet" : (
+              until === null ? t`Not complete yet` : (
                 <>
-                  Complete until <Time at={until} zone={zone} />, {counted(rows, "row")} in {counted(objects, "object")}
+                  {t`Complete until ${<Time at={until} zone={zone} />}, ${counted(rows, "row")} in ${
+                    counted(objects, "object")
+                  }`}
                 </>
               ),
             ] as const
           }),
-          ["Last complete run", <Time at={bucket.last_success_at} zone={zone} />],
-          ["Next run", bucket.is_active ? <Time at={bucket.next_run_at} zone={zone} /> : "Paused"],
+          [t`Last complete run`, <Time at={bucket.last_success_at} zone={zone} />],
+          [t`Next run`, bucket.is_active ? <Time at={bucket.next_run_at} zone={zone} /> : t`Paused`],
         ]}
       />
       <div class="buttons">
         <Form action={`${base(visit)}/check`}>
-          <Submit kind="plain">Try the access</Submit>
+          <Submit kind="plain">{t`Try the access`}</Submit>
         </Form>
         {bucket.is_active && (
           <Form action={`${base(visit)}/run`}>
-            <Submit kind="plain">Run now</Submit>
+            <Submit kind="plain">{t`Run now`}</Submit>
           </Form>
         )}
-        <a class="button danger" href={`${base(visit)}/remove`}>Remove</a>
+        <a class="button danger" href={`${base(visit)}/remove`}>{t`Remove`}</a>
       </div>
     </Card>
   )
 }
 
 const Files = ({ bucket, zone }: { readonly bucket: Bucket; readonly zone: string }) => (
-  <Card title="Files with attributes">
+  <Card title={t`Files with attributes`}>
     <Facts
       rows={bucket.attribute_objects.map(({ faults, faulty, key, people, read_at: at }) =>
         [
           key,
           <>
             {counted(people, "person", "people")}, <Time at={at} zone={zone} />
-            {faulty > 0 && <>, {counted(faulty, "line")} not taken</>}
+            {faulty > 0 && <>{t`, ${counted(faulty, "line")} not taken`}</>}
             {faults.length > 0 && <ul class="plain">{faults.map((fault) => <li>{fault}</li>)}</ul>}
           </>,
         ] as const
@@ -128,15 +137,16 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
   const general = faults.filter(({ pointer }) => pointer === "")
   return view(
     {
-      title: "Warehouse bucket",
-      lead: "An S3-compatible bucket receives decisions, events and deliveries each hour, for a warehouse to load.",
+      title: t`Warehouse bucket`,
+      lead: t`An S3-compatible bucket receives decisions, events and deliveries each hour, for a warehouse to
+        load.`,
     },
     general.map(({ detail }) => <Note kind="bad">{detail}</Note>),
     bucket !== undefined && <State bucket={bucket} visit={visit} />,
     bucket !== undefined && bucket.attribute_objects.length > 0 && <Files bucket={bucket} zone={visit.org.time_zone} />,
     <form.Card
       action={base(visit)}
-      submit="Save"
+      submit={t`Save`}
       values={fields ?? valuesOf(bucket)}
       faults={form.placed(faults)}
     />,
@@ -160,10 +170,10 @@ const check = Effect.fnUntraced(function* (visit: Visit) {
 
 const ask = (visit: Visit) =>
   Effect.succeed(askFirst({
-    question: "Remove the bucket?",
-    back: { href: base(visit), label: "Warehouse bucket" },
-    button: "Remove",
-    text: <p>Exports end, and the stored secret is deleted. Objects in the bucket stay.</p>,
+    question: t`Remove the bucket?`,
+    back: { href: base(visit), label: t`Warehouse bucket` },
+    button: t`Remove`,
+    text: <p>{t`Exports end, and the stored secret is deleted. Objects in the bucket stay.`}</p>,
   }))
 
 const remove = Effect.fnUntraced(function* (visit: Visit) {

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { isStorable } from "../../domain/Attributes.ts"
+import { t } from "../../languages/Language.ts"
 import { isEmpty, Timelines } from "../../people/Timelines.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
 import { commandsFor, findCommands } from "../Commands.ts"
@@ -44,38 +45,39 @@ const show = Effect.fnUntraced(function* ({ can, org, query, role }: Visit) {
     : yield* (yield* Timelines).search(org.slug, text, { cursor: undefined, limit: 1 })
   const person = story === undefined || isEmpty(story.timeline) ? [] : [{
     href: `${base}/people?${new URLSearchParams({ q: text })}`,
-    label: `${story.as === "person" ? "Person" : "Message"} ${text}`,
+    label: `${story.as === "person" ? t`Person` : t`Message`} ${text}`,
   }]
   const isFound = commands.length + templates.length + person.length > 0
   return view(
-    { title: "Search", lead: "Pages and actions, templates by name or id, people and messages by their exact id." },
+    { title: t`Search`, lead: t`Pages and actions, templates by name or id, people and messages by their exact id.` },
     <form method="get" action={findPath(base)} role="search" class="search">
-      <label for="q" class="visually-hidden">Page, template, person or action</label>
+      <label for="q" class="visually-hidden">{t`Page, template, person or action`}</label>
       <input
         type="search"
         id="q"
         name="q"
         value={text}
-        placeholder="Page, template, person or action"
+        placeholder={t`Page, template, person or action`}
         autocomplete="off"
         maxLength={maxText}
       />
-      <button type="submit" class="button primary">Search</button>
+      <button type="submit" class="button primary">{t`Search`}</button>
     </form>,
     text !== "" && !isFound && (
       <Card kind="flush">
-        <Empty title={`No results for “${text}”`}>
-          Check the spelling. People and messages are found by their whole user id, e-mail address or tracking id.
+        <Empty title={t`No results for “${text}”`}>
+          {t`Check the spelling. People and messages are found by their whole user id, e-mail address or tracking
+            id.`}
         </Empty>
       </Card>
     ),
-    <Links title="People and messages" links={person} />,
+    <Links title={t`People and messages`} links={person} />,
     <Links
-      title="Templates"
+      title={t`Templates`}
       links={templates.map(({ id, name }) => ({ href: templatePath(org.slug, id), label: name, sub: id }))}
     />,
-    <Links title="Pages and actions" links={commands} />,
-    text === "" && <Links title="Pages and actions" links={commandsFor(base, role, can)} />,
+    <Links title={t`Pages and actions`} links={commands} />,
+    text === "" && <Links title={t`Pages and actions`} links={commandsFor(base, role, can)} />,
   )
 })
 

@@ -5,6 +5,7 @@ import { ForgottenPasswords } from "../../accounts/ForgottenPasswords.ts"
 import { isStorable } from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { english, t } from "../../languages/Language.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
@@ -13,9 +14,9 @@ import { alone, problem, type View } from "../Routes.tsx"
 import { signedOutPages, Title } from "./SignedOut.tsx"
 
 const decode = decoder(Schema.Struct({ email: Email }))
-const labels = { email: "E-mail address" }
+const labels = { email: english("E-mail address") }
 
-const back = <a class="button wide" href="/console/sign-in">Back to sign-in</a>
+const back = <a class="button wide" href="/console/sign-in">{t`Back to sign-in`}</a>
 
 const askView = ({ email = "", error, faults = [], status = 200 }: {
   readonly email?: string
@@ -23,17 +24,17 @@ const askView = ({ email = "", error, faults = [], status = 200 }: {
   readonly faults?: ReadonlyArray<Fault>
   readonly status?: number
 } = {}): View => ({
-  title: "Forgot password",
+  title: t`Forgot password`,
   status,
   body: (
     <Card>
-      <Title lead="You get a mail with a link to choose a new password.">Forgot password</Title>
+      <Title lead={t`You get a mail with a link to choose a new password.`}>{t`Forgot password`}</Title>
       <div class="stack">
         {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
         <ErrorSummary faults={faults} labels={labels} />
         <Form action="/console/forgot-password">
           <Field name="email" label={labels.email} type="email" value={email} autocomplete="username" faults={faults} />
-          <Submit wide>Send link</Submit>
+          <Submit wide>{t`Send link`}</Submit>
         </Form>
         {back}
       </div>
@@ -42,17 +43,19 @@ const askView = ({ email = "", error, faults = [], status = 200 }: {
 })
 
 const sentView = (email: string): View => ({
-  title: "Check your mail",
+  title: t`Check your mail`,
   body: (
     <Card>
-      <Title>Check your mail</Title>
+      <Title>{t`Check your mail`}</Title>
       <div class="stack">
         <p>
-          If there is an account for{" "}
-          <b dir="auto">{email}</b>, a mail with a link will be sent. The link works once, for one hour.
+          {t`If there is an account for ${<b dir="auto">{email}
+          </b>}, a mail with a link will be sent. The link works once, for
+            one hour.`}
         </p>
         <p class="muted small">
-          No mail after a few minutes? Check the address and your spam folder, or ask an administrator for a link.
+          {t`No mail after a few minutes? Check the address and your spam folder, or ask an administrator for a
+            link.`}
         </p>
         {back}
       </div>
@@ -62,8 +65,8 @@ const sentView = (email: string): View => ({
 
 const off = problem(
   404,
-  "No mail is sent here",
-  "This installation has no mail server. Ask an administrator for a link to choose a new password.",
+  english("No mail is sent here"),
+  english("This installation has no mail server. Ask an administrator for a link to choose a new password."),
 )
 
 /** Requests for a new password, from people who are not signed in. */
@@ -80,7 +83,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     if (Result.isFailure(input) || !isStorable(email)) {
       const faults = Result.isFailure(input)
         ? input.failure
-        : [{ pointer: "/email", detail: "must be an e-mail address" }]
+        : [{ pointer: "/email", detail: t`must be an e-mail address` }]
       return Effect.succeed(alone(request, askView({ email, faults, status: 400 })))
     }
     return forgotten.request(email, cookie.clientOf(request)).pipe(

@@ -5,6 +5,7 @@ import { GroupRoleNotFound } from "../../accounts/AccountErrors.ts"
 import { GroupRoles } from "../../accounts/GroupRoles.ts"
 import { OpenId } from "../../accounts/OpenId.ts"
 import type { Fault } from "../../domain/Errors.ts"
+import { english, t } from "../../languages/Language.ts"
 import { askFirst } from "../components/AskFirst.tsx"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
@@ -22,7 +23,10 @@ const members = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
 const at = (visit: Visit) => `${members(visit)}/groups`
 
 const groupForm = inputForm(GroupRoleInput, {
-  group: { label: "Group", hint: "As the identity provider sends it, such as crm-editors. Entra ID sends object ids." },
+  group: {
+    label: english("Group"),
+    hint: english("As the identity provider sends it, such as crm-editors. Entra ID sends object ids."),
+  },
   role: { ...roleField, initial: "viewer" },
 })
 
@@ -34,8 +38,8 @@ const row = (visit: Visit) => (one: GroupRole) => [
     kind: "actions" as const,
     content: visit.can("deleteGroupRole")
       ? (
-        <a class="button compact danger" href={`${at(visit)}/${one.id}/remove`} aria-label={`Remove ${one.group}`}>
-          Remove
+        <a class="button compact danger" href={`${at(visit)}/${one.id}/remove`} aria-label={t`Remove ${one.group}`}>
+          {t`Remove`}
         </a>
       )
       : null,
@@ -47,29 +51,28 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
   const { label } = yield* OpenId
   return view(
     {
-      title: "Groups",
-      lead:
-        "Members of these groups get a role here when they sign in through the identity provider, and lose it when " +
-        "they leave the group. The highest role counts. Members whom a person added stay as they are.",
-      back: { href: members(visit), label: "Members" },
+      title: t`Groups`,
+      lead: t`Members of these groups get a role here when they sign in through the identity provider, and lose it
+        when they leave the group. The highest role counts. Members whom a person added stay as they are.`,
+      back: { href: members(visit), label: t`Members` },
     },
     <ErrorSummary faults={faults} labels={groupForm.labels} />,
     label === undefined && (
-      <Note kind="warn">No identity provider is set up here, so groups have no effect. Set OIDC_ISSUER.</Note>
+      <Note kind="warn">{t`No identity provider is set up here, so groups have no effect. Set OIDC_ISSUER.`}</Note>
     ),
     all.length > 0 && (
       <Card kind="flush">
         <Table
           cards="labelled"
           caption={counted(all.length, "group")}
-          headings={["Group", "Role", "Members", "[Actions]"]}
+          headings={[t`Group`, t`Role`, t`Members`, "[Actions]"]}
           rows={all.map(row(visit))}
         />
       </Card>
     ),
     visit.can("putGroupRole") && (
-      <Card title="Assign a role to a group">
-        <Form submit="Save" action={at(visit)}>
+      <Card title={t`Assign a role to a group`}>
+        <Form submit={t`Save`} action={at(visit)}>
           <groupForm.Fields values={fields} faults={faults} />
         </Form>
       </Card>
@@ -91,15 +94,16 @@ const groupRole = Effect.fnUntraced(function* ({ org, params }: Visit) {
 const removePage = (visit: Visit) =>
   Effect.map(groupRole(visit), ({ group, members }) =>
     askFirst({
-      title: "Remove a group",
-      question: `Remove the group ${group}?`,
-      back: { href: at(visit), label: "Groups" },
-      button: "Remove the group",
+      title: t`Remove a group`,
+      question: t`Remove the group ${group}?`,
+      back: { href: at(visit), label: t`Groups` },
+      button: t`Remove the group`,
       text: (
         <p>
-          {counted(members, "member")} from this group {members === 1 ? "loses" : "lose"} access to {visit.org.name}
-          {" "}
-          at once. The only admin of the organization stays.
+          {t`${counted(members, "member")} from this group ${
+            members === 1 ? t`loses` : t`lose`
+          } access to ${visit.org.name} at once. The only admin of the
+            organization stays.`}
         </p>
       ),
     }))

@@ -16,52 +16,56 @@ import { ifFilled } from "../FormReaders.ts"
 import { inputForm } from "../components/InputForm.tsx"
 import { Time } from "../components/Time.tsx"
 import type { ListShape } from "../../domain/List.ts"
+import { english, t } from "../../languages/Language.ts"
 import { copyName } from "../Format.ts"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
 
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
-  ["", "Never"],
-  ["30", "30 days from now"],
-  ["90", "90 days from now"],
-  ["365", "365 days from now"],
+  ["", english("Never")],
+  ["30", english("30 days from now")],
+  ["90", english("90 days from now")],
+  ["365", english("365 days from now")],
 ]
 
 const keyForm = inputForm(KeyBody, {
-  name: { label: "Name", hint: "Purpose of the key, such as “Shop, production”." },
+  name: { label: english("Name"), hint: english("Purpose of the key, such as “Shop, production”.") },
   kind: {
-    label: "Kind",
+    label: english("Kind"),
     as: "radio",
     initial: "live",
     options: [
-      ["live", "Live", "For production: sends and events count, and messages are sent."],
+      ["live", english("Live"), english("For production: sends and events count, and messages are sent.")],
       [
         "test",
-        "Test",
-        "For development: all requests work, but nothing is counted, learned from or sent. Messages appear in the Sandbox.",
+        english("Test"),
+        english(
+          "For development: all requests work, but nothing is counted, learned from or sent. Messages appear in the Sandbox.",
+        ),
       ],
     ],
   },
   scopes: {
-    label: "Scopes",
+    label: english("Scopes"),
     as: "checkboxes",
     initial: "generate\ndeliver",
-    hint: "Scopes such as templates:read and admin open the management API. Test keys cannot have them.",
+    hint: english("Scopes such as templates:read and admin open the management API. Test keys cannot have them."),
     options: [
-      ["generate", "Generate", "Request content and the best send time."],
-      ["deliver", "Deliver", "Send messages through a connected platform."],
-      ["events", "Report events", "Report opens, clicks and conversions."],
+      ["generate", english("Generate"), english("Request content and the best send time.")],
+      ["deliver", english("Deliver"), english("Send messages through a connected platform.")],
+      ["events", english("Report events"), english("Report opens, clicks and conversions.")],
       ...Object.entries(managementScopes).map(([scope, meaning]) => [scope, scope, `${meaning}.`] as const),
     ],
   },
-  lifetime: { label: "Expires", as: "select", options: lifetimes },
+  lifetime: { label: english("Expires"), as: "select", options: lifetimes },
   rate_limit: {
-    label: "Limit",
+    label: english("Limit"),
     required: false,
     read: ifFilled((sent = "") => parseRateLimit(sent.trim()) ?? sent),
-    hint:
+    hint: english(
       "Rate limit, such as 100/second or 5000/minute. Requests over the limit are answered 429. Empty: the default of this installation.",
+    ),
   },
 })
 
@@ -87,22 +91,22 @@ const shapeAt = (now: number): ListShape<ApiKey> => ({
   textsOf: ({ id, kind, name }) => [name, `${prefixOf[kind]}${id}`],
   filters: {
     state: {
-      label: "State",
+      label: t`State`,
       options: [["active", "active"], ["expired", "expired"], ["revoked", "revoked"]],
       matches: (key, state) => stateOf(key, now) === state,
     },
-    kind: { label: "Kind", options: [["live", "live"], ["test", "test"]], matches: ({ kind }, one) => kind === one },
+    kind: { label: t`Kind`, options: [["live", "live"], ["test", "test"]], matches: ({ kind }, one) => kind === one },
     scope: {
-      label: "Scopes",
+      label: t`Scopes`,
       options: scopeNames.map((scope) => [scope, scope] as const),
       matches: ({ scopes }, scope) => scopes.some((one) => one === scope),
     },
   },
   sorts: {
-    name: { label: "Name", descending: false, valueOf: ({ name }) => name },
-    created: { label: "Created", descending: true, valueOf: ({ created_at }) => Date.parse(created_at) },
+    name: { label: t`Name`, descending: false, valueOf: ({ name }) => name },
+    created: { label: t`Created`, descending: true, valueOf: ({ created_at }) => Date.parse(created_at) },
     used: {
-      label: "Last used",
+      label: t`Last used`,
       descending: true,
       valueOf: ({ last_used_at }) => last_used_at === null ? null : Date.parse(last_used_at),
     },
@@ -117,31 +121,33 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const now = yield* Clock.currentTimeMillis
   const all = yield* (yield* Keys).list(org.slug)
   const keys = listIn(shapeAt(now), all, { at: at(visit), query: visit.query, size: pageSize })
-  const create = can("createKey") ? <a class="button primary" href={`${at(visit)}/new`}>Create New API Key</a> : null
+  const create = can("createKey")
+    ? <a class="button primary" href={`${at(visit)}/new`}>{t`Create New API Key`}</a>
+    : null
   return view(
     {
-      title: "API Keys",
-      lead: "Your systems send a key with every request. A key opens only this organization, within its scopes.",
+      title: t`API Keys`,
+      lead: t`Your systems send a key with every request. A key opens only this organization, within its scopes.`,
       actions: all.length === 0 ? undefined : create,
     },
     <ListPage
       list={keys}
       noun="key"
-      caption={narrowedCaption(keys, "key", "Keys")}
-      placeholder="Name or beginning of the key"
+      caption={narrowedCaption(keys, "key", t`Keys`)}
+      placeholder={t`Name or beginning of the key`}
       empty={
-        <Empty title="No API keys yet" action={create}>
+        <Empty title={t`No API keys yet`} action={create}>
           {can("createKey")
-            ? "Create one for the system that requests content or reports events."
-            : "An admin of the organization can create one."}
+            ? t`Create one for the system that requests content or reports events.`
+            : t`An admin of the organization can create one.`}
         </Empty>
       }
       headings={(sorted) => [
         sorted("name"),
-        "State",
-        "Scopes",
+        t`State`,
+        t`Scopes`,
         sorted("created"),
-        "Limit",
+        t`Limit`,
         sorted("used"),
         "[Actions]",
       ]}
@@ -152,7 +158,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
         </>,
         <>
           <Badge kind={badges[stateOf(key, now)]}>{stateOf(key, now)}</Badge>{" "}
-          {key.kind === "test" && <Badge kind="accent">test</Badge>}
+          {key.kind === "test" && <Badge kind="accent">{t`test`}</Badge>}
         </>,
         key.scopes.join(", "),
         {
@@ -162,22 +168,22 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
               <Time at={key.created_at} zone={org.time_zone} />
               {key.expires_at !== null && (
                 <span class="sub">
-                  until <Time at={key.expires_at} zone={org.time_zone} />
+                  {t`until ${<Time at={key.expires_at} zone={org.time_zone} />}`}
                 </span>
               )}
             </>
           ),
         },
-        key.rate_limit === null ? <span class="muted">default</span> : formatRateLimit(key.rate_limit),
-        { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none="never" /> },
+        key.rate_limit === null ? <span class="muted">{t`default`}</span> : formatRateLimit(key.rate_limit),
+        { kind: "nowrap", content: <Time at={key.last_used_at} zone={org.time_zone} none={t`never`} /> },
         {
           kind: "actions",
           content: can("createKey") || can("revokeKey")
             ? (
-              <RowMenu label={`Actions for ${key.name}`}>
-                {can("createKey") && <MenuLink href={`${at(visit)}/new?from=${key.id}`}>Duplicate</MenuLink>}
+              <RowMenu label={t`Actions for ${key.name}`}>
+                {can("createKey") && <MenuLink href={`${at(visit)}/new?from=${key.id}`}>{t`Duplicate`}</MenuLink>}
                 {key.revoked_at === null && can("revokeKey") && (
-                  <MenuLink href={`${at(visit)}/${key.id}/revoke`} danger>Revoke</MenuLink>
+                  <MenuLink href={`${at(visit)}/${key.id}/revoke`} danger>{t`Revoke`}</MenuLink>
                 )}
               </RowMenu>
             )
@@ -200,9 +206,9 @@ const create = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, fault
   const from = visit.query.get("from")
   const like = from === null ? undefined : (yield* (yield* Keys).list(visit.org.slug)).find(({ id }) => id === from)
   return view(
-    { title: "Create New API Key", back: { href: at(visit), label: "API Keys" } },
+    { title: t`Create New API Key`, back: { href: at(visit), label: t`API Keys` } },
     <keyForm.Card
-      submit="Create key"
+      submit={t`Create key`}
       action={`${at(visit)}/new`}
       values={fields ?? (like === undefined ? undefined : valuesLike(like))}
       faults={faults}
@@ -212,13 +218,13 @@ const create = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, fault
 
 const shown = (visit: Visit, key: ApiKey & { readonly key: string }) =>
   view(
-    { title: "Your new API key", back: { href: at(visit), label: "API Keys" } },
-    <Note kind="warn">Copy it now: it is shown only once. Parlance stores only a hash of it.</Note>,
+    { title: t`Your new API key`, back: { href: at(visit), label: t`API Keys` } },
+    <Note kind="warn">{t`Copy it now: it is shown only once. Parlance stores only a hash of it.`}</Note>,
     <SecretOnce
       id="new-key"
       label={key.name}
       value={key.key}
-      hint={`Scopes: ${key.scopes.join(", ")}.`}
+      hint={t`Scopes: ${key.scopes.join(", ")}.`}
       done={at(visit)}
     />,
   )
@@ -241,7 +247,7 @@ const newAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
           fault.pointer.startsWith("/rate_limit")
             ? {
               pointer: "/rate_limit",
-              detail: "must be a limit such as 100/second, with 1 to 1,000,000 requests, or empty",
+              detail: t`must be a limit such as 100/second, with 1 to 1,000,000 requests, or empty`,
             }
             : fault
         ),
@@ -261,18 +267,20 @@ const newAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 const revokePage = (visit: Visit) =>
   Effect.map(existing(visit), (key) =>
     askFirst({
-      title: "Revoke a key",
-      question: `Revoke ${key.name}?`,
-      back: { href: at(visit), label: "API Keys" },
-      button: "Revoke the key",
+      title: t`Revoke a key`,
+      question: t`Revoke ${key.name}?`,
+      back: { href: at(visit), label: t`API Keys` },
+      button: t`Revoke the key`,
       text: (
         <>
           <p>
-            Requests with <code>{prefixOf[key.kind]}{key.id}_…</code>{" "}
-            will be refused everywhere within 5 seconds. This cannot be undone: systems that use the key need a new one.
+            {t`Requests with ${(
+              <code>{prefixOf[key.kind]}{key.id}_…</code>
+            )} will be refused everywhere within 5 seconds. This cannot be undone:
+              systems that use the key need a new one.`}
           </p>
           <p class="muted">
-            Last used: <Time at={key.last_used_at} zone={visit.org.time_zone} none="never" />
+            {t`Last used: ${<Time at={key.last_used_at} zone={visit.org.time_zone} none={t`never`} />}`}
           </p>
         </>
       ),

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { t } from "../../languages/Language.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { Note } from "../components/Note.tsx"
 import type { Visit } from "../Routes.tsx"
@@ -22,11 +23,14 @@ export const mailFault = (visit: Visit) =>
 /** How the person at `email` gets a new link: by a mail of Parlance, or from the visitor. */
 export const linkNotes = Effect.fnUntraced(function* (visit: Visit, email: string) {
   if (!(yield* MailQueue).isOn) {
-    return <Note kind="warn">Copy the link now and send it to {email}: it is shown this once.</Note>
+    return <Note kind="warn">{t`Copy the link now and send it to ${email}: it is shown this once.`}</Note>
   }
   return (
     <>
-      <Note>A mail with the link will be sent to {email}. The link is shown this once, in case the mail is lost.</Note>
+      <Note>
+        {t`A mail with the link will be sent to ${email}. The link is shown this once, in case the mail is
+          lost.`}
+      </Note>
       {yield* mailFault(visit)}
     </>
   )

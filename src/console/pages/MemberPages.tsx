@@ -24,6 +24,7 @@ import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
 import type { ListShape } from "../../domain/List.ts"
+import { english, t } from "../../languages/Language.ts"
 import { linkNotes } from "./MailNotes.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -33,20 +34,24 @@ const asFault = ({ message }: { readonly message: string }) =>
   new InvalidInput({ faults: [{ pointer: "", detail: message }] })
 
 const roles: ReadonlyArray<readonly [string, string, string]> = [
-  ["viewer", "Viewer", "Sees everything except the audit log. Cannot change anything."],
+  ["viewer", english("Viewer"), english("Sees everything except the audit log. Cannot change anything.")],
   [
     "editor",
-    "Editor",
-    "Viewer who also edits templates and variants, retries or cancels deliveries, and replays payloads.",
+    english("Editor"),
+    english("Viewer who also edits templates and variants, retries or cancels deliveries, and replays payloads."),
   ],
-  ["admin", "Admin", "Editor who also manages keys, members, sources, connections, settings and erasure."],
+  [
+    "admin",
+    english("Admin"),
+    english("Editor who also manages keys, members, sources, connections, settings and erasure."),
+  ],
 ]
 
 /** The field for a role. */
-export const roleField = { label: "Role", as: "radio", options: roles } as const
+export const roleField = { label: english("Role"), as: "radio", options: roles } as const
 
 const invitationForm = inputForm(InvitationBody, {
-  email: { label: "E-mail address", as: "email" },
+  email: { label: english("E-mail address"), as: "email" },
   role: { ...roleField, initial: "viewer" },
 })
 
@@ -59,17 +64,18 @@ const requirement = ({ can, org }: Visit, faults: ReadonlyArray<Fault>) => (
   <>
     <ErrorSummary faults={faults} />
     <Card
-      title="Second factor"
+      title={t`Second factor`}
       lead={org.require_second_factor
-        ? "Required. Members who sign in with a password enter a code of an authenticator app as well. Members without an authenticator app set one up when they next sign in."
-        : "Optional. Members can sign in with a password alone."}
+        ? t`Required. Members who sign in with a password enter a code of an authenticator app as well. Members
+          without an authenticator app set one up when they next sign in.`
+        : t`Optional. Members can sign in with a password alone.`}
       actions={can("updateOrganization")
         ? (
           <PostButton
             to={`/console/o/${org.slug}/settings/members/second-factor`}
             fields={{ require: org.require_second_factor ? "no" : "yes" }}
           >
-            {org.require_second_factor ? "Make it optional" : "Require a second factor"}
+            {org.require_second_factor ? t`Make it optional` : t`Require a second factor`}
           </PostButton>
         )
         : undefined}
@@ -83,13 +89,13 @@ const groupsCard = Effect.fnUntraced(function* (visit: Visit) {
   if (groups.length === 0 && (yield* OpenId).label === undefined) return null
   return (
     <Card
-      title="Groups"
+      title={t`Groups`}
       lead={groups.length === 0
-        ? "Groups of the identity provider can assign roles here. None does."
-        : `${counted(groups.length, "group")} of the identity provider ${
+        ? t`Groups of the identity provider can assign roles here. None does.`
+        : t`${counted(groups.length, "group")} of the identity provider ${
           groups.length === 1 ? "gives" : "give"
         } a role here.`}
-      actions={<a class="button" href={`${at(visit)}/groups`}>Groups</a>}
+      actions={<a class="button" href={`${at(visit)}/groups`}>{t`Groups`}</a>}
     />
   )
 })
@@ -101,20 +107,20 @@ const shape: ListShape<Member> = {
   textsOf: ({ email, name }) => [name, email],
   filters: {
     role: {
-      label: "Role",
+      label: english("Role"),
       options: roles.map(([role]) => [role, role]),
       matches: (member, role) => member.role === role,
     },
     second_factor: {
-      label: "Second factor",
+      label: english("Second factor"),
       options: [["on", "on"], ["off", "off"]],
       matches: ({ second_factor }, one) => second_factor === (one === "on"),
     },
   },
   sorts: {
-    name: { label: "Name", descending: false, valueOf: ({ name }) => name },
-    role: { label: "Role", descending: false, valueOf: ({ role }) => role },
-    since: { label: "Since", descending: true, valueOf: ({ since }) => Date.parse(since) },
+    name: { label: english("Name"), descending: false, valueOf: ({ name }) => name },
+    role: { label: english("Role"), descending: false, valueOf: ({ role }) => role },
+    since: { label: english("Since"), descending: true, valueOf: ({ since }) => Date.parse(since) },
   },
   sort: "name",
 }
@@ -127,15 +133,19 @@ const invitationShape: ListShape<Invitation> = {
   textsOf: ({ email, invited_by }) => [email, invited_by],
   filters: {
     role: {
-      label: "Role",
+      label: english("Role"),
       options: roles.map(([role]) => [role, role]),
       matches: (invitation, role) => invitation.role === role,
     },
   },
   sorts: {
-    email: { label: "E-mail address", descending: false, valueOf: ({ email }) => email },
-    role: { label: "Role", descending: false, valueOf: ({ role }) => role },
-    until: { label: "Link works until", descending: true, valueOf: ({ expires_at }) => Date.parse(expires_at) },
+    email: { label: english("E-mail address"), descending: false, valueOf: ({ email }) => email },
+    role: { label: english("Role"), descending: false, valueOf: ({ role }) => role },
+    until: {
+      label: english("Link works until"),
+      descending: true,
+      valueOf: ({ expires_at }) => Date.parse(expires_at),
+    },
   },
   sort: "until",
 }
@@ -143,7 +153,7 @@ const invitationShape: ListShape<Invitation> = {
 const invitationHeadings = (sorted: (name: string) => SortHeading | string) => [
   sorted("email"),
   sorted("role"),
-  "Invited by",
+  t`Invited by`,
   sorted("until"),
   "[Actions]",
 ]
@@ -160,9 +170,9 @@ const invitationRow = (visit: Visit) => (one: Invitation) => [
         <PostButton
           to={`${at(visit)}/invitations/${one.id}/withdraw`}
           kind="compact danger"
-          label={`Withdraw the invitation of ${one.email}`}
+          label={t`Withdraw the invitation of ${one.email}`}
         >
-          Withdraw
+          {t`Withdraw`}
         </PostButton>
       )
       : null,
@@ -174,13 +184,13 @@ const invitations = Effect.fnUntraced(function* (visit: Visit) {
   const open = yield* (yield* Invitations).list(visit.org.slug)
   const list = listIn(invitationShape, open, { at: `${at(visit)}/invitations`, query: visit.query, size: pageSize })
   return view(
-    { title: "Open invitations", back: { href: at(visit), label: "Members" } },
+    { title: t`Open invitations`, back: { href: at(visit), label: t`Members` } },
     <ListPage
       list={list}
       noun="invitation"
       caption={narrowedCaption(list, "invitation", counted(list.page.found, "invitation"))}
-      placeholder="E-mail address"
-      search="All people you invited may have joined."
+      placeholder={t`E-mail address`}
+      search={t`All people you invited may have joined.`}
       headings={invitationHeadings}
       row={invitationRow(visit)}
     />,
@@ -193,44 +203,45 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
   const open = yield* (yield* Invitations).list(org.slug)
   const shown = listIn(shape, members, { at: at(visit), query: visit.query, size: pageSize })
   const invite = can("createInvitation")
-    ? <a class="button primary" href={`${at(visit)}/invite`}>Invite a person</a>
+    ? <a class="button primary" href={`${at(visit)}/invite`}>{t`Invite a person`}</a>
     : null
   const isOther = (id: string) => id !== session.account.id
   return view(
     {
-      title: "Members",
-      lead:
-        "Members of this organization and their roles. Administrators of the installation have access without being listed.",
+      title: t`Members`,
+      lead: t`Members of this organization and their roles. Administrators of the installation have access without
+        being listed.`,
       actions: members.length === 0 ? undefined : invite,
     },
     <ListPage
       list={shown}
       noun="member"
-      caption={narrowedCaption(shown, "member", "Members")}
-      placeholder="Name or e-mail address"
+      caption={narrowedCaption(shown, "member", t`Members`)}
+      placeholder={t`Name or e-mail address`}
       first={3}
       empty={
-        <Empty title="No members yet" action={invite}>
-          Invite people to this organization. Each person gets{" "}
-          {(yield* MailQueue).isOn ? "a mail with a link" : "a link"}.
+        <Empty title={t`No members yet`} action={invite}>
+          {t`Invite people to this organization. Each person gets ${
+            (yield* MailQueue).isOn ? t`a mail with a link` : t`a link`
+          }.`}
         </Empty>
       }
-      headings={(sorted) => [sorted("name"), sorted("role"), "Second factor", sorted("since"), "[Actions]"]}
+      headings={(sorted) => [sorted("name"), sorted("role"), t`Second factor`, sorted("since"), "[Actions]"]}
       row={(member) => [
         <>
           <bdi>{member.name}</bdi>
-          {!isOther(member.account_id) && " (you)"}
+          {!isOther(member.account_id) && t` (you)`}
           <span class="sub">{member.email}</span>
         </>,
         <>
           <Badge kind={member.role === "admin" ? "accent" : "plain"}>{member.role}</Badge>
           {member.from_group !== null && (
             <span class="sub">
-              from the group <bdi>{member.from_group}</bdi>
+              {t`from the group ${<bdi>{member.from_group}</bdi>}`}
             </span>
           )}
         </>,
-        member.second_factor ? <Badge kind="good">on</Badge> : <Badge>off</Badge>,
+        member.second_factor ? <Badge kind="good">{t`on`}</Badge> : <Badge>{t`off`}</Badge>,
         { kind: "nowrap", content: <Time at={member.since} zone={org.time_zone} /> },
         {
           kind: "actions",
@@ -240,16 +251,16 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
                 <a
                   class="button compact"
                   href={`${at(visit)}/${member.account_id}`}
-                  aria-label={`Change role of ${member.name}`}
+                  aria-label={t`Change role of ${member.name}`}
                 >
-                  Change role
+                  {t`Change role`}
                 </a>{" "}
                 <a
                   class="button compact danger"
                   href={`${at(visit)}/${member.account_id}/remove`}
-                  aria-label={`Remove ${member.name}`}
+                  aria-label={t`Remove ${member.name}`}
                 >
-                  Remove
+                  {t`Remove`}
                 </a>
               </>
             )
@@ -263,13 +274,13 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
       <Card kind="flush">
         <Table
           cards="labelled"
-          caption="Open invitations"
+          caption={t`Open invitations`}
           headings={invitationHeadings((name) => invitationShape.sorts[name]!.label)}
           rows={open.slice(0, firstInvitations).map(invitationRow(visit))}
         />
         {open.length > firstInvitations && (
           <p class="notes small">
-            <a href={`${at(visit)}/invitations`}>All {count(open.length)} open invitations</a>
+            <a href={`${at(visit)}/invitations`}>{t`All ${count(open.length)} open invitations`}</a>
           </p>
         )}
       </Card>
@@ -279,8 +290,13 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
 
 const invite = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(view(
-    { title: "Invite a person", back: { href: at(visit), label: "Members" } },
-    <invitationForm.Card submit="Create invitation" action={`${at(visit)}/invite`} values={fields} faults={faults} />,
+    { title: t`Invite a person`, back: { href: at(visit), label: t`Members` } },
+    <invitationForm.Card
+      submit={t`Create invitation`}
+      action={`${at(visit)}/invite`}
+      values={fields}
+      faults={faults}
+    />,
   ))
 
 const member = Effect.fnUntraced(function* ({ org, params }: Visit) {
@@ -292,19 +308,19 @@ const change = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, f
   const { account_id, email, from_group: group, name, role } = yield* member(visit)
   return view(
     {
-      document: "Change a role",
-      title: `The role of ${name}`,
+      document: t`Change a role`,
+      title: t`The role of ${name}`,
       lead: email,
-      back: { href: at(visit), label: "Members" },
+      back: { href: at(visit), label: t`Members` },
     },
     group !== null && (
       <Note kind="warn">
-        The role comes from the group <bdi>{group}</bdi>. A role that you save here stays, even if {name}{" "}
-        leaves the group.
+        {t`The role comes from the group ${<bdi>{group}</bdi>}. A role that you save here stays, even if ${name} leaves
+          the group.`}
       </Note>
     ),
     <memberForm.Card
-      submit="Save the role"
+      submit={t`Save the role`}
       action={`${at(visit)}/${account_id}`}
       values={{ role, ...fields }}
       faults={faults}
@@ -324,13 +340,13 @@ const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
   const input = yield* invitationForm.decode(fields)
   const made = yield* (yield* Invitations).create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
   return view(
-    { document: "The invitation", title: "The invitation is ready", back: { href: at(visit), label: "Members" } },
+    { document: t`The invitation`, title: t`The invitation is ready`, back: { href: at(visit), label: t`Members` } },
     yield* linkNotes(visit, made.email),
     <SecretOnce
       id="new-link"
-      label={`Link for ${made.email}`}
+      label={t`Link for ${made.email}`}
       value={`${(yield* SessionCookie).originOf(visit.request)}${invitationPath(made.token)}`}
-      hint={`It works once, within ${validDays} days, and assigns the role ${made.role}.`}
+      hint={t`It works once, within ${validDays} days, and assigns the role ${made.role}.`}
     />,
   )
 })
@@ -344,15 +360,17 @@ const memberAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
 const removePage = (visit: Visit) =>
   Effect.map(member(visit), ({ email, from_group: group, name }) =>
     askFirst({
-      title: "Remove a member",
-      question: `Remove ${name}?`,
-      back: { href: at(visit), label: "Members" },
-      button: "Remove the member",
+      title: t`Remove a member`,
+      question: t`Remove ${name}?`,
+      back: { href: at(visit), label: t`Members` },
+      button: t`Remove the member`,
       text: (
         <p>
-          {email} loses access to {visit.org.name} at once. {group === null
-            ? "To come back, the person needs a new invitation."
-            : `The next sign-in makes the person a member again, unless they have left the group ${group}.`}
+          {t`${email} loses access to ${visit.org.name} at once. ${
+            group === null
+              ? t`To come back, the person needs a new invitation.`
+              : t`The next sign-in makes the person a member again, unless they have left the group ${group}.`
+          }`}
         </p>
       ),
     }))

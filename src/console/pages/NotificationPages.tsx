@@ -18,6 +18,7 @@ import {
   type NotificationFilter,
   Notifications,
 } from "../../accounts/notifications/Notifications.ts"
+import { english, t } from "../../languages/Language.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
@@ -42,13 +43,17 @@ const shape: ListShape<WordedNotification> = {
   textsOf: ({ text, title }) => [title, text],
   filters: {
     kind: {
-      label: "Kind",
+      label: english("Kind"),
       options: notificationKinds.map((kind) => [kind, kindWords[kind].label] as const),
       matches: ({ kind }, value) => kind === value,
     },
-    state: { label: "State", options: [["unread", "Unread"]], matches: ({ readAt }) => readAt === null },
+    state: {
+      label: english("State"),
+      options: [["unread", english("Unread")]],
+      matches: ({ readAt }) => readAt === null,
+    },
   },
-  sorts: { time: { label: "Time", descending: true, valueOf: ({ createdAt }) => createdAt.getTime() } },
+  sorts: { time: { label: english("Time"), descending: true, valueOf: ({ createdAt }) => createdAt.getTime() } },
   sort: "time",
 }
 
@@ -86,29 +91,29 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const unread = yield* (yield* Notifications).unread(org.slug, account.id)
   return view(
     {
-      title: "Notifications",
-      lead: `Winners, failures, reviews and comments that concern you. Kept for ${keptDays} days.`,
+      title: t`Notifications`,
+      lead: t`Winners, failures, reviews and comments that concern you. Kept for ${keptDays} days.`,
       actions: (
         <>
-          {unread !== 0 && <PostButton to={`${path}/read`}>Mark all as read</PostButton>}{" "}
-          <a class="button" href={`${path}/preferences`}>Mail preferences</a>
+          {unread !== 0 && <PostButton to={`${path}/read`}>{t`Mark all as read`}</PostButton>}{" "}
+          <a class="button" href={`${path}/preferences`}>{t`Mail preferences`}</a>
         </>
       ),
     },
     <ListPage
       list={{ shape, at: path, listQuery, page }}
       noun="notification"
-      caption={`${counted(page.found, "notification")}, newest first`}
-      search="Change or clear the filter."
+      caption={t`${counted(page.found, "notification")}, newest first`}
+      search={t`Change or clear the filter.`}
       empty={
-        <Empty title="No notifications yet">
-          Notifications appear here when a template has a winner or needs attention.
+        <Empty title={t`No notifications yet`}>
+          {t`Notifications appear here when a template has a winner or needs attention.`}
         </Empty>
       }
-      headings={() => ["Notification", "Kind", "Time", "[Actions]"]}
+      headings={() => [t`Notification`, t`Kind`, t`Time`, "[Actions]"]}
       row={({ createdAt, id, kind, readAt, text, title }) => [
         <>
-          <a href={`${path}/${id}`} dir="auto">{title}</a> {readAt === null && <Badge kind="accent">unread</Badge>}
+          <a href={`${path}/${id}`} dir="auto">{title}</a> {readAt === null && <Badge kind="accent">{t`unread`}</Badge>}
           <span class="sub" dir="auto">{text}</span>
         </>,
         kindWords[kind].label,
@@ -121,9 +126,9 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                 to={`${path}/read`}
                 fields={{ id: String(id) }}
                 kind="compact"
-                label={`Mark as read: ${title}`}
+                label={t`Mark as read: ${title}`}
               >
-                Mark as read
+                {t`Mark as read`}
               </PostButton>
             )
             : null,
@@ -139,7 +144,7 @@ const open = Effect.fnUntraced(function* ({ org, params, session: { account } }:
   const id = Number(/^\d{1,15}$/.exec(params["notification"] ?? "")?.[0] ?? 0)
   const [found] = yield* notifications.list(org.slug, account.id, { cursor: id + 1, limit: 1 })
   if (found?.id !== id) {
-    return problem(404, "Notification not found", "It is older than 90 days, or belongs to another person.")
+    return problem(404, t`Notification not found`, t`It is older than 90 days, or belongs to another person.`)
   }
   yield* notifications.read(org.slug, account.id, [id])
   const [worded] = yield* (yield* NotificationTexts).of(org.slug, [found])
@@ -157,9 +162,9 @@ const readAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 })
 
 const modeWords: { readonly [mode in MailMode]: string } = {
-  immediate: "Immediately",
-  digest: "In a daily digest",
-  off: "Not by mail",
+  immediate: english("Immediately"),
+  digest: english("In a daily digest"),
+  off: english("Not by mail"),
 }
 
 /** The names of fields may not have a dot: they are ids of elements too. */
@@ -170,19 +175,21 @@ const preferences = Effect.fnUntraced(function* (visit: Visit) {
   const chosen = yield* (yield* Notifications).preferences(org.slug, account.id)
   return view(
     {
-      title: "Mail preferences",
-      lead: `The notifications of ${org.name} that are sent to ${account.email}.`,
-      back: { href: at(visit), label: "Notifications" },
+      title: t`Mail preferences`,
+      lead: t`The notifications of ${org.name} that are sent to ${account.email}.`,
+      back: { href: at(visit), label: t`Notifications` },
     },
     !(yield* MailQueue).isOn && (
       <Note kind="warn">
-        No mail is sent: this installation has no mail server. Notifications are listed in the console.
+        {t`No mail is sent: this installation has no mail server. Notifications are listed in the console.`}
       </Note>
     ),
     <Card>
-      <Form submit="Save preferences" action={`${at(visit)}/preferences`}>
+      <Form submit={t`Save preferences`} action={`${at(visit)}/preferences`}>
         <p class="hint">
-          The digest is sent at {String(digestHour).padStart(2, "0")}:00 ({org.time_zone}), with what you have not read.
+          {t`The digest is sent at ${
+            String(digestHour).padStart(2, "0")
+          }:00 (${org.time_zone}), with what you have not read.`}
         </p>
         {notificationKinds.map((kind) => (
           <SelectField
@@ -213,23 +220,23 @@ const mailRoutes = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter) {
   const { get } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
   const mails = yield* NotificationMail
   const path = "/console/notification-mail"
-  const dead = problem(404, "This link does not work", "Sign in and open the mail preferences under Notifications.")
+  const dead = problem(404, t`This link does not work`, t`Sign in and open the mail preferences under Notifications.`)
 
   yield* get(path, (request) =>
     Effect.map(mails.personOf(queryOf(request).get("token") ?? ""), (person) =>
       alone(
         request,
         person === undefined ? dead : {
-          title: "Notifications by mail",
+          title: t`Notifications by mail`,
           body: (
             <Card>
-              <Title lead={`Mail of the organization ${person.org}.`}>Notifications by mail</Title>
+              <Title lead={t`Mail of the organization ${person.org}.`}>{t`Notifications by mail`}</Title>
               <div class="stack">
                 <form method="post" action={`${path}?${queryOf(request)}`}>
-                  <Submit wide>Turn off all mail</Submit>
+                  <Submit wide>{t`Turn off all mail`}</Submit>
                 </form>
                 <a class="button wide" href={`/console/o/${person.org}/notifications/preferences`}>
-                  Choose which notifications you get
+                  {t`Choose which notifications you get`}
                 </a>
               </div>
             </Card>
@@ -244,13 +251,15 @@ const mailRoutes = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter) {
       if (person === undefined) return alone(request, dead)
       yield* mails.turnOff(person)
       return alone(request, {
-        title: "No more mail",
+        title: t`No more mail`,
         body: (
           <Card>
-            <Title>No more mail</Title>
+            <Title>{t`No more mail`}</Title>
             <div class="stack">
-              <p>You get no more notifications of {person.org} by mail. They are still listed in the console.</p>
-              <a class="button wide" href={`/console/o/${person.org}/notifications/preferences`}>Mail preferences</a>
+              <p>{t`You get no more notifications of ${person.org} by mail. They are still listed in the console.`}</p>
+              <a class="button wide" href={`/console/o/${person.org}/notifications/preferences`}>
+                {t`Mail preferences`}
+              </a>
             </div>
           </Card>
         ),

@@ -3,15 +3,16 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Audit } from "../../accounts/Audit.ts"
 import { OpenId } from "../../accounts/OpenId.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
+import { english, t } from "../../languages/Language.ts"
 import { alone, ownPath, problem, redirect } from "../Routes.tsx"
 import { queryOf, signedOutPages } from "./SignedOut.tsx"
 
 /** The actions of changes by groups in the audit log. */
 const groupActions = {
-  added: "member added by a group",
-  changed: "member changed by a group",
-  removed: "member removed by a group",
-  kept: "last admin kept without a group",
+  added: english("member added by a group"),
+  changed: english("member changed by a group"),
+  removed: english("member removed by a group"),
+  kept: english("last admin kept without a group"),
 } as const
 
 /** Signing in at an identity provider. */
@@ -34,7 +35,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         })
       ),
       Effect.catch((error) =>
-        Effect.succeed(alone(request, problem(502, "Signing in this way does not work now", error.message)))
+        Effect.succeed(alone(request, problem(502, t`Signing in this way does not work now`, error.message)))
       ),
     )
   })
@@ -67,13 +68,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         ),
         Effect.catchTag("NotInvited", () =>
           Effect.sync(() => {
-            refusals.count(request, "bad_openid", { subject: "No account or invitation" })
+            refusals.count(request, "bad_openid", { subject: t`No account or invitation` })
             return redirect({ to: "/console/sign-in?failed=openid" })
           })),
         Effect.catch((error) =>
           Effect.sync(() => {
-            refusals.count(request, "bad_openid", { subject: "Not confirmed by the provider" })
-            return alone(request, problem(400, "You could not be signed in", error.message))
+            refusals.count(request, "bad_openid", { subject: t`Not confirmed by the provider` })
+            return alone(request, problem(400, t`You could not be signed in`, error.message))
           })
         ),
       ),

@@ -4,6 +4,7 @@ import { may } from "../../accounts/Actor.ts"
 import { InvalidInput } from "../../domain/Errors.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { OrganizationInput } from "../../domain/Organization.ts"
+import { english, t } from "../../languages/Language.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
@@ -18,32 +19,34 @@ import { view } from "../View.tsx"
 import { type Fields, lastOrganizationCookie, redirect, type Visit } from "../Routes.tsx"
 
 const organizationForm = inputForm(OrganizationInput, {
-  name: { label: "Name" },
+  name: { label: english("Name") },
   slug: {
-    label: "Id",
-    hint: "Part of every API address. Lowercase letters, digits, hyphens and underscores. It cannot be changed later.",
+    label: english("Id"),
+    hint: english(
+      "Part of every API address. Lowercase letters, digits, hyphens and underscores. It cannot be changed later.",
+    ),
   },
-  time_zone: { label: "Time zone", initial: "UTC", hint: zoneHint, suggested: zones },
+  time_zone: { label: english("Time zone"), initial: "UTC", hint: zoneHint, suggested: zones },
 })
 
 const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
   const mine = (yield* (yield* Organizations).list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
   const mayCreate = visit.can("createOrganization")
   return view(
-    { title: "Organizations", lead: "Each organization has its own templates, keys, events and members." },
+    { title: t`Organizations`, lead: t`Each organization has its own templates, keys, events and members.` },
     <ErrorSummary faults={faults} labels={organizationForm.labels} />,
     <Card kind="flush">
       {mine.length === 0
         ? (
-          <Empty title="You belong to no organization yet">
-            {mayCreate ? "Create the first one below." : "Ask an admin of your organization to invite you."}
+          <Empty title={t`You belong to no organization yet`}>
+            {mayCreate ? t`Create the first one below.` : t`Ask an admin of your organization to invite you.`}
           </Empty>
         )
         : (
           <Table
             cards="labelled"
-            caption="Your organizations"
-            headings={["Name", "Id", "Time zone", "Your role"]}
+            caption={t`Your organizations`}
+            headings={[t`Name`, t`Id`, t`Time zone`, t`Your role`]}
             rows={mine.map(({ name, slug, time_zone }) => [
               <a href={`/console/o/${slug}`}>{name}</a>,
               <code>{slug}</code>,
@@ -54,8 +57,8 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
         )}
     </Card>,
     mayCreate && (
-      <Card title="Create an organization">
-        <Form submit="Create organization" action="/console/organizations">
+      <Card title={t`Create an organization`}>
+        <Form submit={t`Create organization`} action="/console/organizations">
           <organizationForm.Fields values={fields} faults={faults} />
         </Form>
       </Card>
@@ -67,7 +70,7 @@ const organizationsAction = Effect.fnUntraced(function* (_: Visit, fields: Field
   const made = yield* (yield* Organizations).create(yield* organizationForm.decode(fields)).pipe(
     Effect.catchTag(
       "AlreadyExists",
-      () => new InvalidInput({ faults: [{ pointer: "/slug", detail: "is taken: choose another" }] }),
+      () => new InvalidInput({ faults: [{ pointer: "/slug", detail: t`is taken: choose another` }] }),
     ),
   )
   return { to: `/console/o/${made.slug}`, done: "organization-created" }

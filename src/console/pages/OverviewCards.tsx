@@ -1,3 +1,4 @@
+import { t } from "../../languages/Language.ts"
 import { leastDecisions, type PageResults } from "../../results/KeptResults.ts"
 import { unitName } from "../../results/ObjectiveText.ts"
 import { trafficDays } from "../../results/Traffic.ts"
@@ -17,7 +18,7 @@ const shownTroubles = 12
 
 /** Problems that need attention, the worst first. */
 export const Attention = ({ troubles }: { readonly troubles: readonly Trouble[] }) => (
-  <Card title="Needs attention">
+  <Card title={t`Needs attention`}>
     <ul class="attention">
       {troubles.slice(0, shownTroubles).map(({ detail, href, kind, title, what }) => (
         <li>
@@ -28,7 +29,7 @@ export const Attention = ({ troubles }: { readonly troubles: readonly Trouble[] 
       ))}
     </ul>
     {troubles.length > shownTroubles && (
-      <p class="small muted">And {troubles.length - shownTroubles} more of the kind.</p>
+      <p class="small muted">{t`And ${troubles.length - shownTroubles} more of the kind.`}</p>
     )}
   </Card>
 )
@@ -65,13 +66,13 @@ export const Winners = ({ base, now, shown }: {
     gains.set(unit, (gains.get(unit) ?? 0) + gain.gained)
   }
   return won.length + gains.size === 0 ? null : (
-    <Card title="Winners and gains">
+    <Card title={t`Winners and gains`}>
       <div data-live="winners" class="stack">
-        {won.length === 0 ? <p class="muted">No winner in the last 7 days.</p> : (
+        {won.length === 0 ? <p class="muted">{t`No winner in the last 7 days.`}</p> : (
           <ul class="attention">
             {won.map(({ found, name, template }) => (
               <li>
-                <Badge kind="good">winner</Badge>
+                <Badge kind="good">{t`winner`}</Badge>
                 <a href={`${base}/templates/${encodeURIComponent(template.id)}/results`} dir="auto">{name}</a>
                 <p>{verdictOf(found).headline}.</p>
               </li>
@@ -82,7 +83,7 @@ export const Winners = ({ base, now, shown }: {
           <dl class="figures">
             {[...gains].map(([unit, gained]) => (
               <div>
-                <dt>additional {unit} over a random split</dt>
+                <dt>{t`additional ${unit} over a random split`}</dt>
                 <dd>{signedCount(gained)}</dd>
               </div>
             ))}
@@ -105,16 +106,16 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
     <div data-live="templates">
       {shown.length === 0
         ? (
-          <Empty title="No templates yet">
-            A template holds the variants of one message. Better variants get more traffic.
+          <Empty title={t`No templates yet`}>
+            {t`A template holds the variants of one message. Better variants get more traffic.`}
           </Empty>
         )
         : (
           <Table
             cards="labelled"
             first={3}
-            caption="Templates in use"
-            headings={["Template", "Sends today (UTC)", `Last ${trafficDays} days`, "Result", "Gain", "[Results]"]}
+            caption={t`Templates in use`}
+            headings={[t`Template`, t`Sends today (UTC)`, t`Last ${trafficDays} days`, t`Result`, t`Gain`, "[Results]"]}
             rows={shown.map((one) => {
               const { name, results, template: { id, variants } } = one
               const href = `${base}/templates/${encodeURIComponent(id)}`
@@ -124,7 +125,9 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
                 <span>
                   <a href={href}>{name}</a>
                   <span class="sub">
-                    {variants.filter(({ active }) => active).length} of {counted(variants.length, "variant")} active
+                    {t`${variants.filter(({ active }) => active).length} of ${
+                      counted(variants.length, "variant")
+                    } active`}
                   </span>
                 </span>,
                 { content: <b class="number">{count(daily.get(id)?.at(-1) ?? 0)}</b>, kind: "nowrap" as const },
@@ -133,8 +136,8 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
                   ? (
                     <span class="muted">
                       {(daily.get(id) ?? []).reduce((sum, sends) => sum + sends, 0) < leastDecisions
-                        ? "too few sends"
-                        : "being calculated"}
+                        ? t`too few sends`
+                        : t`being calculated`}
                     </span>
                   )
                   : (
@@ -148,7 +151,7 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
                   kind: "nowrap" as const,
                 },
                 {
-                  content: <a href={`${href}/results`} aria-label={`${name} · Results`}>Results</a>,
+                  content: <a href={`${href}/results`} aria-label={t`${name} · Results`}>{t`Results`}</a>,
                   kind: "actions" as const,
                 },
               ]
@@ -157,7 +160,7 @@ export const TemplatesInUse = ({ base, daily, shown, total }: {
         )}
       {total > shown.length && (
         <p class="notes small">
-          <a href={`${base}/templates`}>All {count(total)} templates</a>
+          <a href={`${base}/templates`}>{t`All ${count(total)} templates`}</a>
         </p>
       )}
     </div>
@@ -180,41 +183,42 @@ export interface StartSteps {
 const stepsOf = (base: string, can: Visit["can"], steps: StartSteps) => [
   {
     done: steps.hasTemplate,
-    title: "Write a template",
-    text: "One message, with the words that change for each reader.",
-    button: "Create a template",
+    title: t`Write a template`,
+    text: t`One message, with the words that change for each reader.`,
+    button: t`Create a template`,
     href: `${base}/templates/-/new`,
     may: can("createTemplate"),
   },
   {
     done: steps.hasVariants,
-    title: "Activate two variants",
-    text: "Two versions of a template or more, so that there is something to learn.",
-    button: "See templates",
+    title: t`Activate two variants`,
+    text: t`Two versions of a template or more, so that there is something to learn.`,
+    button: t`See templates`,
     href: `${base}/templates`,
     may: can("updateVariant"),
   },
   {
     done: steps.hasKey,
-    title: "Create an API key",
-    text: "Your systems request content with it.",
-    button: "Create New API Key",
+    title: t`Create an API key`,
+    text: t`Your systems request content with it.`,
+    button: t`Create New API Key`,
     href: `${base}/settings/keys/new`,
     may: can("createKey"),
   },
   {
     done: steps.hasSource,
-    title: "Receive events",
-    text: "Connect your messaging platform, or post events yourself: opens and clicks decide which variant is shown.",
-    button: "Connect a source",
+    title: t`Receive events`,
+    text: t`Connect your messaging platform, or post events yourself: opens and clicks decide which variant is
+      shown.`,
+    button: t`Connect a source`,
     href: `${base}/sources`,
     may: can("putSource"),
   },
   {
     done: steps.hasTraffic,
-    title: "Request content",
-    text: "Ask for content with the key from your systems. The results of the template follow within seconds.",
-    button: "How to request content",
+    title: t`Request content`,
+    text: t`Ask for content with the key from your systems. The results of the template follow within seconds.`,
+    button: t`How to request content`,
     href: "/docs/guide/api#before-you-start",
     may: true,
   },
@@ -230,11 +234,11 @@ export const Start = ({ base, can, steps }: {
   const next = all.findIndex(({ done }) => !done)
   const finished = all.filter(({ done }) => done).length
   return next < 0 ? null : (
-    <Card title="Next steps" lead={`${finished} of ${all.length} done`}>
+    <Card title={t`Next steps`} lead={t`${finished} of ${all.length} done`}>
       <ol class="start">
         {all.map(({ button, done, href, may, text, title }, at) => (
           <li>
-            <b>{title}</b> {done && <Badge kind="good">done</Badge>}
+            <b>{title}</b> {done && <Badge kind="good">{t`done`}</Badge>}
             <p>{text}</p>
             {!done && may && <a class={at === next ? "button primary" : "button"} href={href}>{button}</a>}
           </li>

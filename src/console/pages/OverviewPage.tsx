@@ -7,6 +7,7 @@ import { Deliveries } from "../../delivery/Deliveries.ts"
 import { Arrivals } from "../../journal/inbox/Arrivals.ts"
 import { WebhookQuota } from "../../intake/WebhookQuota.ts"
 import { WebhookSources } from "../../intake/WebhookSources.ts"
+import { t } from "../../languages/Language.ts"
 import { Learning } from "../../learning/Learning.ts"
 import { Models } from "../../learning/Models.ts"
 import { KeptResults } from "../../results/KeptResults.ts"
@@ -113,10 +114,10 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   }
   return view(
     {
-      document: "Overview",
+      document: t`Overview`,
       title: org.name,
       live: true,
-      lead: "Winners, gains, traffic, and everything that needs you.",
+      lead: t`Winners, gains, traffic, and everything that needs you.`,
       actions: <Live />,
     },
     <Start base={base} can={can} steps={steps} />,

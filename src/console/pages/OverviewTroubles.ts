@@ -6,6 +6,7 @@ import { formatBytes } from "../../text/Bytes.ts"
 import { sourceTitle } from "../../domain/Source.ts"
 import type { Usage } from "../../domain/Usage.ts"
 import { type Arrival } from "../../journal/inbox/Arrivals.ts"
+import { english, t } from "../../languages/Language.ts"
 import type { StoppedFold } from "../../learning/FoldAttempts.ts"
 import type { MailBacklog } from "../../mail/MailQueue.ts"
 import { Models } from "../../learning/Models.ts"
@@ -22,10 +23,10 @@ const longQueue = 300
 const enoughDecisions = 200
 
 const troubleTitle = {
-  "slow-down": "is throttled by its platform",
-  failing: "does not take messages",
-  broken: "does not take messages",
-  refusing: "refuses messages and is paused",
+  "slow-down": english("is throttled by its platform"),
+  failing: english("does not take messages"),
+  broken: english("does not take messages"),
+  refusing: english("refuses messages and is paused"),
 } as const
 
 /** A notice of the overview, with a link to the page where it can be resolved. */
@@ -64,8 +65,8 @@ export const queueTroubles = (base: string, oldestSeconds: number): ReadonlyArra
       kind: "bad",
       what: "delivery",
       href: `${base}/deliveries?state=queued`,
-      title: "Messages are late",
-      detail: `The oldest has been due for ${duration(oldestSeconds)}.`,
+      title: t`Messages are late`,
+      detail: t`The oldest has been due for ${duration(oldestSeconds)}.`,
     }]
     : []
 
@@ -75,13 +76,14 @@ export const mailTroubles = ({ failed, pending, reason }: MailBacklog): Readonly
     kind: pending > 0 ? "bad" : "warn",
     what: "mail",
     href: "/console/accounts",
-    title: "Mails of Parlance could not be sent",
-    detail: `${
+    title: t`Mails of Parlance could not be sent`,
+    detail: t`${
       [
         ...(pending > 0 ? [counted(pending, "mail waits", "mails wait")] : []),
-        ...(failed > 0 ? [`${counted(failed, "mail was", "mails were")} given up in the last 7 days`] : []),
+        ...(failed > 0 ? [t`${counted(failed, "mail was", "mails were")} given up in the last 7 days`] : []),
       ].join(", ")
-    }. The error: ${reason}. Check MAIL_URL, and give invitations and links to people yourself meanwhile.`,
+    }. The error: ${reason}. Check MAIL_URL, and give invitations and links to people
+      yourself meanwhile.`,
   }]
 
 /** Notices of templates that have stopped learning. */
@@ -94,32 +96,32 @@ export const learningTroubles = (
     kind: "bad",
     what: "learning",
     href: `${base}/templates/${encodeURIComponent(templateId)}/results`,
-    title: `${templateName(templateId)} has stopped learning`,
-    detail: `The model could not be updated in three attempts: ${reason}. The last model stays in use.`,
+    title: t`${templateName(templateId)} has stopped learning`,
+    detail: t`The model could not be updated in three attempts: ${reason}. The last model stays in use.`,
   }))
 
 /** A notice that the organization is near its daily quota of webhook bodies, or has reached it. */
 export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble> => {
   const { webhook_bytes: used, webhook_daily_bytes: quota, webhook_refused: refused } = usage
   if (quota === null || used < nearQuota * quota) return []
-  const figures = `${formatBytes(used)} of ${formatBytes(quota)} stored today.`
-  const ask = "The quota resets at 00:00 UTC. An administrator of the installation can raise it."
+  const figures = t`${formatBytes(used)} of ${formatBytes(quota)} stored today.`
+  const ask = t`The quota resets at 00:00 UTC. An administrator of the installation can raise it.`
   return used < quota
     ? [{
       kind: "warn",
       what: "quota",
       href,
-      title: `Webhook quota: ${Math.floor(100 * used / quota)} % used`,
-      detail: `${figures} At 100 %, further webhooks are refused with status 429. ${ask}`,
+      title: t`Webhook quota: ${Math.floor(100 * used / quota)} % used`,
+      detail: t`${figures} At 100 %, further webhooks are refused with status 429. ${ask}`,
     }]
     : [{
       kind: "bad",
       what: "quota",
       href,
-      title: "Webhook quota reached",
-      detail:
-        `${figures} ${count(refused)} ${refused === 1 ? "request was" : "requests were"} refused with status 429, ` +
-        `which platforms send again later. ${ask}`,
+      title: t`Webhook quota reached`,
+      detail: t`${figures} ${count(refused)} ${
+        refused === 1 ? t`request was` : t`requests were`
+      } refused with status 429, which platforms send again later. ${ask}`,
     }]
 }
 
@@ -141,9 +143,9 @@ export const failureTroubles = (
     kind: share >= threshold && failed >= manyFailed ? "bad" : "warn",
     what: "delivery",
     href: `${deliveries}?state=failed&since=${since.toISOString()}`,
-    title: `${count(failed)} of ${count(failed + sent)} messages failed`,
-    detail: `That is ${percent(share)} of the messages sent or failed in the last  ` +
-      "24 hours. The list of deliveries shows the reasons. Fix the cause, then retry the messages there.",
+    title: t`${count(failed)} of ${count(failed + sent)} messages failed`,
+    detail: t`That is ${percent(share)} of the messages sent or failed in the last 24 hours. The list of deliveries
+      shows the reasons. Fix the cause, then retry the messages there.`,
   }]
 }
 
@@ -153,8 +155,8 @@ export const reviewTroubles = (base: string, waiting: number): ReadonlyArray<Tro
     kind: "warn",
     what: "review",
     href: `${base}/reviews`,
-    title: waiting === 1 ? "1 change waits for approval" : `${count(waiting)} changes wait for approval`,
-    detail: "They go live once somebody other than their author has approved them.",
+    title: waiting === 1 ? t`1 change waits for approval` : t`${count(waiting)} changes wait for approval`,
+    detail: t`They go live once somebody other than their author has approved them.`,
   }]
 
 /** A notice for each bulk action that has stopped in the last 24 hours. */
@@ -164,12 +166,12 @@ export const stoppedTroubles = (actions: ReadonlyArray<BulkAction>, now: number,
       kind: "bad",
       what: "delivery",
       href: pathOf(id),
-      title: `${kind === "retry" ? "Retrying" : "Cancelling"} ${count(matched)} messages has stopped`,
-      detail: `It stopped after ${count(changed)}: ${reason ?? "unknown"}.`,
+      title: t`${kind === "retry" ? t`Retrying` : t`Cancelling`} ${count(matched)} messages has stopped`,
+      detail: t`It stopped after ${count(changed)}: ${reason ?? "unknown"}.`,
     }))
 
 const quoted = (ids: ReadonlyArray<string>) =>
-  ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ")
+  ids.length > 3 ? t`${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ")
 
 /** Notices about connections that fail, refuse or are paused. */
 export const connectionTroubles = (base: string, ways: ReadonlyArray<ConnectionSetup>): ReadonlyArray<Trouble> =>
@@ -187,8 +189,8 @@ export const connectionTroubles = (base: string, ways: ReadonlyArray<ConnectionS
         kind: "warn",
         what: "connection",
         href: `${base}/connections/${name}`,
-        title: `${name} is paused`,
-        detail: "Paused. Due messages wait until you resume.",
+        title: t`${name} is paused`,
+        detail: t`Paused. Due messages wait until you resume.`,
       }]
       : []
   )
@@ -201,8 +203,8 @@ export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): R
         kind: "bad" as const,
         what: "events",
         href: `${base}/sources/${source}`,
-        title: `${nameOf(source)}: events are waiting`,
-        detail: `${count(pending)} payloads are waiting, the oldest for ${duration(lagSeconds)}.`,
+        title: t`${nameOf(source)}: events are waiting`,
+        detail: t`${count(pending)} payloads are waiting, the oldest for ${duration(lagSeconds)}.`,
       }]
       : []),
     ...(notUnderstood > 0
@@ -210,8 +212,8 @@ export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): R
         kind: "warn" as const,
         what: "events",
         href: `${base}/sources/${source}/inbox`,
-        title: `${nameOf(source)}: ${count(notUnderstood)} not understood`,
-        detail: "Some recent payloads could not be read. They are kept: fix the source, then replay them.",
+        title: t`${nameOf(source)}: ${count(notUnderstood)} not understood`,
+        detail: t`Some recent payloads could not be read. They are kept: fix the source, then replay them.`,
       }]
       : []),
   ])
@@ -232,12 +234,11 @@ export const conditionTroubles = (
         kind: "bad",
         what: "events",
         href: `${base}/sources/${source}`,
-        title: `${nameOf(source)} has gone silent`,
-        detail:
-          `Nothing was received for ${
-            duration((now - lastHour.getTime()) / 1000)
-          }. The longest pause of the last 14 days ` +
-          `was ${duration(longestPauseHours * 3600)}. Check the webhook on the platform and its secret.`,
+        title: t`${nameOf(source)} has gone silent`,
+        detail: t`Nothing was received for ${
+          duration((now - lastHour.getTime()) / 1000)
+        }. The longest pause of the last 14 days was ${duration(longestPauseHours * 3600)}. Check
+          the webhook on the platform and its secret.`,
       }]
     }
     const { copyId, failed, requests, templateId, variable } = condition
@@ -245,9 +246,11 @@ export const conditionTroubles = (
       kind: "bad",
       what: "template",
       href: `${base}/templates/${encodeURIComponent(templateId)}`,
-      title: `${templateName(templateId)} / ${copyId} cannot be rendered`,
-      detail: `${count(failed)} of ${count(requests)} recent requests failed, the latest in "${variable}". ` +
-        "Check the fields that your systems send, or correct the Liquid.",
+      title: t`${templateName(templateId)} / ${copyId} cannot be rendered`,
+      detail: t`${count(failed)} of ${
+        count(requests)
+      } recent requests failed, the latest in "${variable}". Check the fields
+        that your systems send, or correct the Liquid.`,
     }]
   })
 
@@ -285,30 +288,29 @@ export const templateTroubles = (
       ? [{
         ...common,
         href: `${base}/templates?state=inactive`,
-        title: `${count(inactive.length)} templates have no active variant`,
-        detail: `${quoted(inactive.map(templateName))}. Requests for them return no content.`,
+        title: t`${count(inactive.length)} templates have no active variant`,
+        detail: t`${quoted(inactive.map(templateName))}. Requests for them return no content.`,
       }]
       : inactive.map((id) => ({
         ...common,
         href: pathOf(id),
-        title: `${templateName(id)} has no active variant`,
-        detail: "No active variant: requests return no content.",
+        title: t`${templateName(id)} has no active variant`,
+        detail: t`No active variant: requests return no content.`,
       }))),
     ...(idle.length > shownAlone
       ? [{
         ...common,
         href: `${base}/templates`,
-        title: `${count(idle.length)} templates have active variants without traffic`,
-        detail: `${
+        title: t`${count(idle.length)} templates have active variants without traffic`,
+        detail: t`${
           quoted(idle.map(({ template }) => templateName(template)))
-        }. Check the audience of these variants: ` +
-          "no recent user may match it.",
+        }. Check the audience of these variants: no recent user may match it.`,
       }]
       : idle.map(({ template, variants }) => ({
         ...common,
         href: pathOf(template),
-        title: `${templateName(template)}: active variants without traffic`,
-        detail: `${quoted(variants)}. Check their audience: no recent user may match it.`,
+        title: t`${templateName(template)}: active variants without traffic`,
+        detail: t`${quoted(variants)}. Check their audience: no recent user may match it.`,
       }))),
   ]
 }

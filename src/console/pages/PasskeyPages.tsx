@@ -6,6 +6,7 @@ import { Passkeys, passkeysPath } from "../../accounts/Passkeys.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { PasskeyName } from "../../api/accounts/PasskeysApi.ts"
 import type { Fault } from "../../domain/Errors.ts"
+import { english, t } from "../../languages/Language.ts"
 import { Card } from "../components/Card.tsx"
 import { Form, PostButton, Submit } from "../components/Form.tsx"
 import { inputForm } from "../components/InputForm.tsx"
@@ -19,11 +20,11 @@ import type { Fields, Visit } from "../Routes.tsx"
 import { view } from "../View.tsx"
 import { asFault, nextOf, PasswordField, recoveryCodesView } from "./SecondFactorPages.tsx"
 
-const title = "Passkeys"
+const title = english("Passkeys")
 const back = { href: passkeysPath, label: title }
 
-const nameForm = inputForm(PasskeyName, { name: { label: "Name" } })
-const labels = { ...nameForm.labels, current_password: "Current password" }
+const nameForm = inputForm(PasskeyName, { name: { label: english("Name") } })
+const labels = { ...nameForm.labels, current_password: english("Current password") }
 
 const sentFields = formFields({ current_password: typed, response: typed })
 
@@ -32,10 +33,10 @@ const row = (one: Passkey, domain: string | undefined) => [
     <bdi>{one.name}</bdi>
     <span class="sub">
       {one.domain !== domain
-        ? `Works only at ${one.domain}`
+        ? t`Works only at ${one.domain}`
         : one.synced
-        ? "Can be on several devices"
-        : "On one device"}
+        ? t`Can be on several devices`
+        : t`On one device`}
     </span>
   </>,
   { kind: "nowrap" as const, content: <Time at={one.created_at} zone="UTC" /> },
@@ -47,9 +48,10 @@ const row = (one: Passkey, domain: string | undefined) => [
     kind: "actions" as const,
     content: (
       <>
-        <a class="button compact" href={`${passkeysPath}/${one.id}`} aria-label={`Rename ${one.name}`}>Rename</a>{" "}
-        <a class="button compact danger" href={`${passkeysPath}/${one.id}/remove`} aria-label={`Remove ${one.name}`}>
-          Remove
+        <a class="button compact" href={`${passkeysPath}/${one.id}`} aria-label={t`Rename ${one.name}`}>{t`Rename`}</a>
+        {" "}
+        <a class="button compact danger" href={`${passkeysPath}/${one.id}/remove`} aria-label={t`Remove ${one.name}`}>
+          {t`Remove`}
         </a>
       </>
     ),
@@ -59,9 +61,9 @@ const row = (one: Passkey, domain: string | undefined) => [
 /** The request to sign in again before a change of the passkeys. */
 const AgainCard = () => (
   <Card
-    title="Sign in again to change your passkeys"
-    lead="You can add and remove passkeys within 15 minutes of signing in."
-    actions={<PostButton to="/console/sign-out">Sign out</PostButton>}
+    title={t`Sign in again to change your passkeys`}
+    lead={t`You can add and remove passkeys within 15 minutes of signing in.`}
+    actions={<PostButton to="/console/sign-out">{t`Sign out`}</PostButton>}
   />
 )
 
@@ -72,14 +74,15 @@ const addCard = Effect.fnUntraced(function* (visit: Visit, fields: Fields, fault
   const next = nextOf(visit, fields)
   return (
     <Card
-      title="Add a passkey"
-      lead="Your device or password manager keeps it. From then on, your password alone does not sign you in: it takes a passkey, a code or a recovery code as well."
+      title={t`Add a passkey`}
+      lead={t`Your device or password manager keeps it. From then on, your password alone does not sign you in: it
+        takes a passkey, a code or a recovery code as well.`}
     >
       <PasskeyPart off>
-        <p>This browser cannot create passkeys, or its scripts are off. Use a current browser with scripts.</p>
+        <p>{t`This browser cannot create passkeys, or its scripts are off. Use a current browser with scripts.`}</p>
       </PasskeyPart>
       <PasskeyPart>
-        <Form action={passkeysPath} submit="Continue">
+        <Form action={passkeysPath} submit={t`Continue`}>
           {next !== undefined && <input type="hidden" name="next" value={next} />}
           <nameForm.Fields values={{ name: "Passkey", ...fields }} faults={faults} />
           {needs.password && <PasswordField faults={faults} />}
@@ -96,17 +99,17 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
   return view(
     {
       title,
-      lead:
-        "Sign in with your fingerprint, face or PIN. A passkey works alone, or as second factor after your password.",
-      back: { href: "/console/account", label: "Your account" },
+      lead: t`Sign in with your fingerprint, face or PIN. A passkey works alone, or as second factor after your
+        password.`,
+      back: { href: "/console/account", label: t`Your account` },
     },
     <ErrorSummary faults={faults} labels={labels} />,
     all.length > 0 && (
       <Card kind="flush">
         <Table
           cards="labelled"
-          caption="Your passkeys"
-          headings={["Name", "Added (UTC)", "Last used (UTC)", "[Actions]"]}
+          caption={t`Your passkeys`}
+          headings={[t`Name`, t`Added (UTC)`, t`Last used (UTC)`, "[Actions]"]}
           rows={all.map((one) => row(one, domain))}
         />
       </Card>
@@ -126,13 +129,13 @@ const beginAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     asFault,
   )
   return view(
-    { title: "Create your passkey", lead: `Your browser asks where to keep “${name}”.`, back },
+    { title: t`Create your passkey`, lead: t`Your browser asks where to keep “${name}”.`, back },
     <Card>
       <PasskeyForm
         action={`${passkeysPath}/new`}
         fields={{ name, next: nextOf(visit, fields) }}
         kind="primary"
-        label="Create passkey"
+        label={t`Create passkey`}
         options={options}
       />
     </Card>,
@@ -149,7 +152,7 @@ const addAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const next = nextOf(visit, fields)
   return recoveryCodes === undefined
     ? { to: next ?? passkeysPath, done: "passkey-added" }
-    : recoveryCodesView(recoveryCodes, next, "Your passkey has been added.")
+    : recoveryCodesView(recoveryCodes, next, t`Your passkey has been added.`)
 })
 
 const passkey = Effect.fnUntraced(function* ({ params, session }: Visit) {
@@ -161,9 +164,9 @@ const passkey = Effect.fnUntraced(function* ({ params, session }: Visit) {
 const rename = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
   const { id, name } = yield* passkey(visit)
   return view(
-    { title: "Rename a passkey", back },
+    { title: t`Rename a passkey`, back },
     <nameForm.Card
-      submit="Save name"
+      submit={t`Save name`}
       action={`${passkeysPath}/${id}`}
       values={{ name, ...fields }}
       faults={faults}
@@ -182,9 +185,9 @@ const remove = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults
   const needs = yield* (yield* OwnPasskeys).needs(visit.session)
   return view(
     {
-      document: "Remove a passkey",
-      title: `Remove “${name}”?`,
-      lead: "It no longer signs you in. Delete it in your password manager or on your device too.",
+      document: t`Remove a passkey`,
+      title: t`Remove “${name}”?`,
+      lead: t`It no longer signs you in. Delete it in your password manager or on your device too.`,
       back,
     },
     <ErrorSummary faults={faults} labels={labels} />,
@@ -193,7 +196,7 @@ const remove = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults
         <Form action={`${passkeysPath}/${id}/remove`}>
           {needs.password && <PasswordField faults={faults} />}
           <div>
-            <Submit kind="danger">Remove the passkey</Submit>
+            <Submit kind="danger">{t`Remove the passkey`}</Submit>
           </div>
         </Form>
       </Card>

@@ -6,6 +6,7 @@ import { SecondFactors } from "../../accounts/SecondFactors.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import * as Totp from "../../accounts/Totp.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
+import { english, t } from "../../languages/Language.ts"
 import { Card } from "../components/Card.tsx"
 import { Facts } from "../components/Facts.tsx"
 import { askFirst } from "../components/AskFirst.tsx"
@@ -21,18 +22,18 @@ import { formFields, typed } from "../FormReaders.ts"
 import { type Fields, ownPath, problem, type View, type Visit } from "../Routes.tsx"
 
 const path = "/console/account/second-factor"
-const title = "Second factor"
-const labels = { current_password: "Current password", code: "Code" }
-const back = { href: "/console/account", label: "Your account" }
+const title = english("Second factor")
+const labels = { current_password: english("Current password"), code: english("Code") }
+const back = { href: "/console/account", label: english("Your account") }
 
 /** Form faults for a refused password or code. Everything else is a page of its own. */
 export const asFault = (error: { readonly _tag: string; readonly message: string }) => {
   const fault = (pointer: string, detail: string) => new InvalidInput({ faults: [{ pointer, detail }] })
   switch (error._tag) {
     case "WrongPassword":
-      return fault("/current_password", "is not the password of this account")
+      return fault("/current_password", t`is not the password of this account`)
     case "WrongCode":
-      return fault("/code", "is wrong or has been used. Enter the code that your app shows now")
+      return fault("/code", t`is wrong or has been used. Enter the code that your app shows now`)
     default:
       return fault("", error.message)
   }
@@ -70,7 +71,7 @@ const bothForm = (faults: ReadonlyArray<Fault>, form: {
     <Card>
       <Form action={form.action}>
         <PasswordField faults={faults} />
-        <CodeField faults={faults} hint="Six digits of your authenticator app, or a recovery code." />
+        <CodeField faults={faults} hint={t`Six digits of your authenticator app, or a recovery code.`} />
         <div>
           <Submit kind={form.kind}>{form.button}</Submit>
         </div>
@@ -81,16 +82,16 @@ const bothForm = (faults: ReadonlyArray<Fault>, form: {
 /** The page that shows new recovery codes once. `next`: the page after it. */
 export const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefined, lead: string): View =>
   view(
-    { title: "Recovery codes", lead },
+    { title: t`Recovery codes`, lead },
     <Note kind="warn">
-      Save these codes now, in your password manager or on paper. They are not shown again.
+      {t`Save these codes now, in your password manager or on paper. They are not shown again.`}
     </Note>,
     <Card stacked>
-      <p>Each code signs you in once if you do not have your authenticator app or passkey at hand.</p>
+      <p>{t`Each code signs you in once if you do not have your authenticator app or passkey at hand.`}</p>
       <pre class="codes" id="recovery-codes">{codes.join("\n")}</pre>
       <div class="buttons">
-        <button type="button" class="button" data-copy="recovery-codes" hidden>Copy</button>
-        <a class="button primary" href={next ?? "/console/account"}>I have saved the codes</a>
+        <button type="button" class="button" data-copy="recovery-codes" hidden>{t`Copy`}</button>
+        <a class="button primary" href={next ?? "/console/account"}>{t`I have saved the codes`}</a>
       </div>
       <p class="hint">
         <span role="status" id="recovery-codes-status"></span>
@@ -113,26 +114,27 @@ const offView = Effect.fnUntraced(function* (visit: Visit, fields: Fields, fault
     <>
       {required !== null && visit.session.closedTo.has(required) && (
         <Note kind="warn">
-          The organization <b>{required}</b>{" "}
-          requires a second factor from everyone who signs in with a password. Set one up to open it.
+          {t`The organization ${<b>{required}</b>} requires a second factor from everyone who signs in with a password.
+            Set one up to open it.`}
         </Note>
       )}
       <ErrorSummary faults={faults} labels={labels} />
       <PasskeyPart>
         <Card
-          title="Use a passkey"
-          lead="Confirm with your fingerprint, face or PIN instead of typing codes."
-          actions={<a class="button" href={`${passkeysPath}${nextQuery(visit, fields)}`}>Add a passkey</a>}
+          title={t`Use a passkey`}
+          lead={t`Confirm with your fingerprint, face or PIN instead of typing codes.`}
+          actions={<a class="button" href={`${passkeysPath}${nextQuery(visit, fields)}`}>{t`Add a passkey`}</a>}
         />
         <PasskeyScript />
       </PasskeyPart>
       {account.has_password
         ? (
           <Card
-            title="Set up an authenticator app"
-            lead="You need an app on your phone or computer that shows one-time codes, such as 1Password, Google Authenticator or Microsoft Authenticator."
+            title={t`Set up an authenticator app`}
+            lead={t`You need an app on your phone or computer that shows one-time codes, such as 1Password, Google
+              Authenticator or Microsoft Authenticator.`}
           >
-            <Form submit="Continue" action={path}>
+            <Form submit={t`Continue`} action={path}>
               <Next next={nextOf(visit, fields)} />
               <PasswordField faults={faults} />
             </Form>
@@ -141,8 +143,8 @@ const offView = Effect.fnUntraced(function* (visit: Visit, fields: Fields, fault
         : (
           <Card>
             <p>
-              You sign in through the identity provider, whose second factor counts here as well. Your account has no
-              password, so there is no authenticator app to set up.
+              {t`You sign in through the identity provider, whose second factor counts here as well. Your account has
+                no password, so there is no authenticator app to set up.`}
             </p>
           </Card>
         )}
@@ -157,27 +159,27 @@ const overview = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {},
   return view(
     {
       title,
-      lead:
-        "A code from an authenticator app that you enter after your password. A stolen password alone is then not enough to sign in.",
+      lead: t`A code from an authenticator app that you enter after your password. A stolen password alone is then
+        not enough to sign in.`,
       back,
     },
     enabled
       ? (
-        <Card stacked title="Authenticator app">
+        <Card stacked title={t`Authenticator app`}>
           <Facts
             rows={[
               [
-                "On since",
+                t`On since`,
                 <>
-                  <Time at={enabled_at ?? ""} zone="UTC" /> UTC
+                  {t`${<Time at={enabled_at ?? ""} zone="UTC" />} UTC`}
                 </>,
               ],
-              ["Recovery codes left", <>{left} of {Totp.recoveryCodeCount}</>],
+              [t`Recovery codes left`, <>{t`${left} of ${Totp.recoveryCodeCount}`}</>],
             ]}
           />
           <div class="buttons">
-            <a class="button" href={`${path}/recovery-codes`}>New recovery codes</a>
-            <a class="button danger" href={`${path}/disable`}>Turn off</a>
+            <a class="button" href={`${path}/recovery-codes`}>{t`New recovery codes`}</a>
+            <a class="button danger" href={`${path}/disable`}>{t`Turn off`}</a>
           </div>
         </Card>
       )
@@ -192,12 +194,16 @@ const setUp = (
   faults: ReadonlyArray<Fault> = [],
 ): View =>
   view(
-    { title: "Set up your authenticator app", back: { href: path, label: title } },
+    { title: t`Set up your authenticator app`, back: { href: path, label: title } },
     <ErrorSummary faults={faults} labels={labels} />,
-    <Card stacked title="1. Scan the QR code" lead="Open your authenticator app, add an account and scan this code.">
-      <QrCode label="QR code with the secret for your authenticator app" text={uri} />
+    <Card
+      stacked
+      title={t`1. Scan the QR code`}
+      lead={t`Open your authenticator app, add an account and scan this code.`}
+    >
+      <QrCode label={t`QR code with the secret for your authenticator app`} text={uri} />
       <div class="field">
-        <label for="secret">No camera? Enter this key instead</label>
+        <label for="secret">{t`No camera? Enter this key instead`}</label>
         <div class="secret">
           <input
             type="text"
@@ -207,36 +213,36 @@ const setUp = (
             spellcheck={false}
             autocomplete="off"
           />
-          <button type="button" class="button" data-copy="secret" hidden>Copy</button>
+          <button type="button" class="button" data-copy="secret" hidden>{t`Copy`}</button>
         </div>
         <p class="hint">
-          Time-based, 6 digits, 30 seconds. <span role="status" id="secret-status"></span>
+          {t`Time-based, 6 digits, 30 seconds. ${<span role="status" id="secret-status"></span>}`}
         </p>
       </div>
     </Card>,
-    <Card title="2. Enter the code">
-      <Form submit="Turn on" action={`${path}/confirm`}>
+    <Card title={t`2. Enter the code`}>
+      <Form submit={t`Turn on`} action={`${path}/confirm`}>
         <Next next={nextOf(visit, fields)} />
-        <CodeField faults={faults} hint="The six digits that the app shows for Parlance." />
+        <CodeField faults={faults} hint={t`The six digits that the app shows for Parlance.`} />
       </Form>
     </Card>,
   )
 
 const disable = (_: Visit, __: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(bothForm(faults, {
-    title: "Turn off the second factor",
-    lead: "Your password alone will sign you in.",
-    action: `${path}/disable`,
-    button: "Turn off",
+    title: t`Turn off the second factor`,
+    lead: t`Your password alone will sign you in.`,
+    action: t`${path}/disable`,
+    button: t`Turn off`,
     kind: "danger",
   }))
 
 const renew = (_: Visit, __: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(bothForm(faults, {
-    title: "New recovery codes",
-    lead: "You get ten new codes. The old ones stop working.",
-    action: `${path}/recovery-codes`,
-    button: "Show new recovery codes",
+    title: t`New recovery codes`,
+    lead: t`You get ten new codes. The old ones stop working.`,
+    action: t`${path}/recovery-codes`,
+    button: t`Show new recovery codes`,
     kind: "primary",
   }))
 
@@ -266,7 +272,7 @@ const renewAction = Effect.fnUntraced(function* ({ request, session }: Visit, fi
     (yield* OwnSecondFactor).renewRecoveryCodes(session, password, code, (yield* SessionCookie).clientOf(request)),
     asFault,
   )
-  return recoveryCodesView(codes, undefined, "These replace your old recovery codes.")
+  return recoveryCodesView(codes, undefined, t`These replace your old recovery codes.`)
 })
 
 const resetSecondFactorPage = (visit: Visit) =>
@@ -275,19 +281,18 @@ const resetSecondFactorPage = (visit: Visit) =>
     ({ email, name, second_factor }) =>
       second_factor
         ? askFirst({
-          title: "Reset a second factor",
-          question: `Reset the second factor of ${name}?`,
-          back: { href: "/console/accounts", label: "All accounts" },
-          button: "Reset the second factor",
+          title: t`Reset a second factor`,
+          question: t`Reset the second factor of ${name}?`,
+          back: { href: "/console/accounts", label: t`All accounts` },
+          button: t`Reset the second factor`,
           text: (
             <p>
-              The authenticator app and all passkeys are removed. {email}{" "}
-              is signed out at once and then signs in with the password alone. Make sure that it is really {name}{" "}
-              who asks for this.
+              {t`The authenticator app and all passkeys are removed. ${email} is signed out at once and then
+                signs in with the password alone. Make sure that it is really ${name} who asks for this.`}
             </p>
           ),
         })
-        : problem(404, "There is nothing to reset", `${email} has no second factor.`),
+        : problem(404, t`There is nothing to reset`, t`${email} has no second factor.`),
   )
 
 /** Your account, Second factor; and for administrators the reset of another account's second factor. */
@@ -302,7 +307,7 @@ export const layer = pages(({ action, asks, form, page }) => [
         (yield* OwnSecondFactor).confirm(visit.session, passwordFields(fields).code),
         asFault,
       )
-      return recoveryCodesView(codes, nextOf(visit, fields), "Your second factor is on.")
+      return recoveryCodesView(codes, nextOf(visit, fields), t`Your second factor is on.`)
     }),
     Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
       const pending = yield* (yield* SecondFactors).pending(visit.session.account)

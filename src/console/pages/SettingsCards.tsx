@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { type Organization } from "../../domain/Organization.ts"
 import { DayOfWeek } from "../../domain/Season.ts"
+import { english, t } from "../../languages/Language.ts"
 import { dayNames } from "../charts/HeatMap.tsx"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
@@ -17,8 +18,9 @@ import { holdoutWords, trackingWords } from "./templates/Words.ts"
 export const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")]
 
 /** The help of every field for a time zone. */
-export const zoneHint =
-  "An IANA name such as Europe/Berlin. Schedules, quiet hours and all times in the console use it."
+export const zoneHint = english(
+  "An IANA name such as Europe/Berlin. Schedules, quiet hours and all times in the console use it.",
+)
 
 /** The days of the week with their names, for checkboxes. */
 export const days: ReadonlyArray<readonly [DayOfWeek, string]> = DayOfWeek.literals.map((
@@ -48,150 +50,167 @@ export const pageTexts = ["language", "title", "question", "button", "done"] as 
 
 const pageFields = inputFields({
   unsubscribe_page_language: {
-    label: "Language",
+    label: english("Language"),
     required: false,
-    hint: "Language of these texts, such as de or pt-BR.",
+    hint: english("Language of these texts, such as de or pt-BR."),
   },
-  unsubscribe_page_title: { label: "Heading", required: false },
-  unsubscribe_page_question: { label: "Question", required: false },
-  unsubscribe_page_button: { label: "Button", required: false },
-  unsubscribe_page_done: { label: "Confirmation", required: false },
+  unsubscribe_page_title: { label: english("Heading"), required: false },
+  unsubscribe_page_question: { label: english("Question"), required: false },
+  unsubscribe_page_button: { label: english("Button"), required: false },
+  unsubscribe_page_done: { label: english("Confirmation"), required: false },
 })
 
 const horizon = inputFields({
   delay_horizon_hours: {
-    label: "Latest send time (hours)",
+    label: english("Latest send time (hours)"),
     as: "number",
     read: numberOf,
-    hint:
+    hint: english(
       "From 1 to 168 hours after the request. If quiet hours and days leave no time before that, the first allowed time after it is used.",
+    ),
   },
 })
 
 const quietHours = inputFields({
-  "quiet_hours-from": { label: "Quiet from", at: ["quiet_hours", "from"], as: "time", required: false },
-  "quiet_hours-to": { label: "Quiet until", at: ["quiet_hours", "to"], as: "time", required: false },
+  "quiet_hours-from": { label: english("Quiet from"), at: ["quiet_hours", "from"], as: "time", required: false },
+  "quiet_hours-to": { label: english("Quiet until"), at: ["quiet_hours", "to"], as: "time", required: false },
 })
 
 const allowedDays = inputFields({
-  allowed_days: { label: "Allowed sending days", as: "checkboxes", short: true, hint: "At least one.", options: days },
+  allowed_days: {
+    label: english("Allowed sending days"),
+    as: "checkboxes",
+    short: true,
+    hint: english("At least one."),
+    options: days,
+  },
 })
 
 /** The settings of an organization, by card. */
 export const cards: ReadonlyArray<SettingsCard> = [
   {
-    title: "Organization",
+    title: english("Organization"),
     fields: {
-      name: { label: "Name" },
-      time_zone: { label: "Time zone", hint: zoneHint, suggested: zones },
+      name: { label: english("Name") },
+      time_zone: { label: english("Time zone"), hint: zoneHint, suggested: zones },
       exploration_floor: {
-        label: "Share of random traffic (%)",
+        label: english("Share of random traffic (%)"),
         as: "number",
         read: share,
-        hint:
+        hint: english(
           "From 0 to 20 %. This share of the traffic is split randomly among the variants, so that Parlance notices when preferences change.",
+        ),
       },
     },
   },
   {
-    title: "Approval",
-    lead:
+    title: english("Approval"),
+    lead: english(
       "With approval, a change of what recipients get goes live once somebody other than its author has approved it.",
+    ),
     fields: {
       template_approval: {
-        label: "Changes to live templates",
+        label: english("Changes to live templates"),
         as: "select",
-        hint: "Drafts, inactive variants and names can be changed without approval.",
+        hint: english("Drafts, inactive variants and names can be changed without approval."),
         options: [
-          ["none", "Go live at once"],
-          ["editor", "Need the approval of another editor or admin"],
-          ["admin", "Need the approval of another admin"],
+          ["none", english("Go live at once")],
+          ["editor", english("Need the approval of another editor or admin")],
+          ["admin", english("Need the approval of another admin")],
         ],
       },
     },
   },
   {
-    title: "Holdout",
-    lead:
+    title: english("Holdout"),
+    lead: english(
       "Results compare people in the holdout with everyone else to measure the lift. The same people are held out of every template that has no holdout setting of its own.",
+    ),
     fields: {
       holdout_share: {
-        label: "Share of people held out (%)",
+        label: english("Share of people held out (%)"),
         at: ["holdout", "share"],
         as: "number",
         read: ifSent(share),
-        hint: "From 0 (no holdout) to 50 %. A small share needs a lot of traffic to show a difference.",
+        hint: english("From 0 (no holdout) to 50 %. A small share needs a lot of traffic to show a difference."),
       },
       holdout_content: {
-        label: "Holdout content",
+        label: english("Holdout content"),
         at: ["holdout", "content"],
         as: "select",
-        hint:
+        hint: english(
           "With “No message”, Generate returns no content and held_out: true for them. Do not send your fallback content then.",
-        options: [["even", "Random split of the variants"], ["no_message", "No message"]],
+        ),
+        options: [["even", english("Random split of the variants")], ["no_message", english("No message")]],
       },
     },
   },
   {
-    title: "Conversions",
-    lead:
+    title: english("Conversions"),
+    lead: english(
       "The events purchase and order_completed are always conversions. Other event names are refused unless you declare them here, in a template, or in the settings of a source.",
+    ),
     fields: {
       conversion_events: {
-        label: "Conversion events",
+        label: english("Conversion events"),
         as: "code",
         required: false,
         read: ifSent(list()),
-        hint:
+        hint: english(
           "One name per line, such as trial_started. A * accepts every name in events with a tracking id, including misspelt ones.",
+        ),
       },
       currency: {
-        label: "Currency of revenue",
+        label: english("Currency of revenue"),
         required: false,
         read: ifSent(orNull((sent = "") => sent.trim().toUpperCase())),
-        hint:
+        hint: english(
           "ISO 4217 code, such as EUR. Conversions in another currency count without value. Empty: values count whatever their currency.",
+        ),
       },
     },
   },
   {
-    title: "Tracking",
-    lead:
+    title: english("Tracking"),
+    lead: english(
       "Events that Parlance measures itself in e-mails sent with Deliver, for all templates without a setting of their own. Not needed if your platform reports opens and clicks.",
+    ),
     fields: {
       tracking: {
-        label: "Measured events",
+        label: english("Measured events"),
         as: "checkboxes",
         read: (sent = "") => ({
           opens: sent.split("\n").includes("opens"),
           clicks: sent.split("\n").includes("clicks"),
         }),
         options: [
-          ["opens", "Opens", "Adds a pixel to the end of the HTML part."],
-          ["clicks", "Clicks", "Redirects links through Parlance."],
+          ["opens", english("Opens"), english("Adds a pixel to the end of the HTML part.")],
+          ["clicks", english("Clicks"), english("Redirects links through Parlance.")],
         ],
       },
       tracking_url: {
-        label: "Address of tracked links",
+        label: english("Address of tracked links"),
         at: ["tracking", "url"],
         required: false,
         read: orNull((sent = "") => sent.trim()),
-        hint:
+        hint: english(
           "A domain of yours that points to this service, such as https://links.shop.example. Tracked links and unsubscribe links use it. Empty: the address of the installation.",
+        ),
       },
     },
   },
   {
-    title: "Unsubscribe page",
-    lead:
+    title: english("Unsubscribe page"),
+    lead: english(
       "Texts on the page behind the unsubscribe link. Leave all of them empty to use the built-in texts in the reader's language. {organization} is replaced by the organization's name.",
+    ),
     fields: pageFields.fields,
     Body: ({ faults, values = {} }) => (
       <details
         open={pageTexts.some((name) => (values[`unsubscribe_page_${name}`] ?? "") !== "") ||
           faults.some(({ pointer }) => pointer.startsWith("/unsubscribe_page"))}
       >
-        <summary>Own texts</summary>
+        <summary>{t`Own texts`}</summary>
         <div class="fields">
           <pageFields.Fields faults={faults} values={values} />
         </div>
@@ -199,32 +218,35 @@ export const cards: ReadonlyArray<SettingsCard> = [
     ),
   },
   {
-    title: "Notifications",
-    lead:
+    title: english("Notifications"),
+    lead: english(
       "Editors and admins are notified when too many deliveries fail. Members choose which notifications they get by mail.",
+    ),
     fields: {
       delivery_failure_threshold: {
-        label: "Failed deliveries that notify members (%)",
+        label: english("Failed deliveries that notify members (%)"),
         as: "number",
         read: ifSent(share),
-        hint:
+        hint: english(
           "From 0.1 to 100 %, of the deliveries that ended in this and the previous hour. At least 10 must have failed.",
+        ),
       },
     },
   },
   {
-    title: "Send times",
-    lead:
+    title: english("Send times"),
+    lead: english(
       "Limits for the send times that Parlance recommends or chooses. Quiet hours and days are in the recipient's local time, or in the organization's time zone if the recipient's is unknown.",
+    ),
     fields: { ...horizon.fields, ...quietHours.fields, ...allowedDays.fields },
     Body: (shown) => (
       <div class="fields">
         <horizon.Fields {...shown} />
         <fieldset>
-          <legend>Quiet hours</legend>
+          <legend>{t`Quiet hours`}</legend>
           <p class="hint">
-            Nothing is sent between these times of day. The range may cross midnight. Leave both empty for no quiet
-            hours.
+            {t`Nothing is sent between these times of day. The range may cross midnight. Leave both empty for no
+              quiet hours.`}
           </p>
           <div class="beside">
             <quietHours.Fields {...shown} />
@@ -235,50 +257,56 @@ export const cards: ReadonlyArray<SettingsCard> = [
     ),
   },
   {
-    title: "Suppression",
-    lead: "People who unsubscribe or complain and addresses that bounce permanently are added to the suppression list.",
+    title: english("Suppression"),
+    lead: english(
+      "People who unsubscribe or complain and addresses that bounce permanently are added to the suppression list.",
+    ),
     fields: {
       suppression: {
-        label: "Suppression list",
+        label: english("Suppression list"),
         as: "select",
         read: ifSent((sent) => sent === "true"),
-        hint: "Deliver refuses addresses on the list. Turn it off only if your sending platform keeps such a list.",
-        options: [["true", "On"], ["false", "Off"]],
+        hint: english(
+          "Deliver refuses addresses on the list. Turn it off only if your sending platform keeps such a list.",
+        ),
+        options: [["true", english("On")], ["false", english("Off")]],
       },
       soft_bounce_limit: {
-        label: "Consecutive soft bounces until suppressed",
+        label: english("Consecutive soft bounces until suppressed"),
         as: "number",
         required: false,
         read: ifSent(orNull(numberOf)),
-        hint: "From 1 to 100. Empty: soft bounces never suppress an address.",
+        hint: english("From 1 to 100. Empty: soft bounces never suppress an address."),
       },
       group_opt_outs: {
-        label: "Groups whose opt-outs count for all e-mail",
+        label: english("Groups whose opt-outs count for all e-mail"),
         as: "code",
         rows: 3,
         required: false,
         read: ifSent(list()),
-        hint:
+        hint: english(
           "Names or ids of lists, subscription groups and message types, one per line. An opt-out of another group suppresses nobody. A * is any group.",
+        ),
       },
     },
   },
   {
-    title: "Retention",
-    lead:
+    title: english("Retention"),
+    lead: english(
       "Sends are deleted within a month after this time, their events two months later, payloads within a week. Results look back 180 days.",
+    ),
     fields: {
       retention_days: {
-        label: "Keep sends and events for (days)",
+        label: english("Keep sends and events for (days)"),
         as: "number",
         read: numberOf,
-        hint: "From 200 to 3,650 days.",
+        hint: english("From 200 to 3,650 days."),
       },
       inbox_retention_days: {
-        label: "Keep webhook payloads for (days)",
+        label: english("Keep webhook payloads for (days)"),
         as: "number",
         read: numberOf,
-        hint: "From 1 to 365 days. Payloads that could not be read are kept for at least 90 days.",
+        hint: english("From 1 to 365 days. Payloads that could not be read are kept for at least 90 days."),
       },
     },
   },
@@ -306,10 +334,10 @@ export const CardFields = (
 }
 
 const quietText = ({ quiet_hours: quiet }: Organization) =>
-  quiet === null ? "none" : `${quiet.from} to ${quiet.to}, recipient's local time`
+  quiet === null ? "none" : t`${quiet.from} to ${quiet.to}, recipient's local time`
 
 const daysText = ({ allowed_days: allowed }: Organization) =>
-  allowed === null ? "every day" : days.flatMap(([day, name]) => allowed.includes(day) ? [name] : []).join(", ")
+  allowed === null ? t`every day` : days.flatMap(([day, name]) => allowed.includes(day) ? [name] : []).join(", ")
 
 /** Facts about the organization. With `mayChange` false, also the settings of the forms. */
 export const About = ({ mayChange, org, visit }: {
@@ -317,31 +345,31 @@ export const About = ({ mayChange, org, visit }: {
   readonly org: Organization
   readonly visit: Visit
 }) => (
-  <Card title="About">
+  <Card title={t`About`}>
     <Facts
       rows={[
-        ["Id", <code>{org.slug}</code>],
+        [t`Id`, <code>{org.slug}</code>],
         ...(mayChange ? [] : [
-          ["Time zone", org.time_zone],
-          ["Share of random traffic", percent(org.exploration_floor)],
-          ["Holdout", holdoutWords(org.holdout)],
-          ["Conversion events", org.conversion_events.length === 0 ? "none" : org.conversion_events.join(", ")],
-          ["Currency of revenue", org.currency ?? "any"],
-          ["Tracking", trackingWords(org.tracking)],
-          ["Latest send time", <>{org.delay_horizon_hours} hours</>],
-          ["Quiet hours", quietText(org)],
-          ["Allowed sending days", daysText(org)],
-          ["Suppression list", org.suppression ? "on" : "off"],
-          ["Consecutive soft bounces until suppressed", org.soft_bounce_limit ?? "never"],
+          [t`Time zone`, org.time_zone],
+          [t`Share of random traffic`, percent(org.exploration_floor)],
+          [t`Holdout`, holdoutWords(org.holdout)],
+          [t`Conversion events`, org.conversion_events.length === 0 ? "none" : org.conversion_events.join(", ")],
+          [t`Currency of revenue`, org.currency ?? "any"],
+          [t`Tracking`, trackingWords(org.tracking)],
+          [t`Latest send time`, <>{t`${org.delay_horizon_hours} hours`}</>],
+          [t`Quiet hours`, quietText(org)],
+          [t`Allowed sending days`, daysText(org)],
+          [t`Suppression list`, org.suppression ? "on" : "off"],
+          [t`Consecutive soft bounces until suppressed`, org.soft_bounce_limit ?? "never"],
           [
-            "Groups whose opt-outs count for all e-mail",
+            t`Groups whose opt-outs count for all e-mail`,
             org.group_opt_outs.length === 0 ? "none" : org.group_opt_outs.join(", "),
           ],
-          ["Sends and events kept for", <>{org.retention_days} days</>],
-          ["Webhook payloads kept for", <>{org.inbox_retention_days} days</>],
+          [t`Sends and events kept for`, <>{t`${org.retention_days} days`}</>],
+          [t`Webhook payloads kept for`, <>{t`${org.inbox_retention_days} days`}</>],
         ] as const),
-        ["Created", <Time at={org.created_at} zone={org.time_zone} />],
-        ["Your role", <Badge kind="accent">{visit.role}</Badge>],
+        [t`Created`, <Time at={org.created_at} zone={org.time_zone} />],
+        [t`Your role`, <Badge kind="accent">{visit.role}</Badge>],
       ]}
     />
   </Card>

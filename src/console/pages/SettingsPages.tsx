@@ -3,6 +3,7 @@ import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { type Organization, OrganizationPatch } from "../../domain/Organization.ts"
 import { DayOfWeek } from "../../domain/Season.ts"
+import { english, t } from "../../languages/Language.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
@@ -49,9 +50,9 @@ interface SettingsInput extends Readonly<Record<string, unknown>> {
 
 /** Faults of shares, which are in percent in the form. */
 const ranges: Readonly<Record<string, string>> = {
-  "/exploration_floor": "must be a number from 0 to 20",
-  "/holdout_share": "must be a number from 0 to 50",
-  "/delivery_failure_threshold": "must be a number from 0.1 to 100",
+  "/exploration_floor": english("must be a number from 0 to 20"),
+  "/holdout_share": english("must be a number from 0 to 50"),
+  "/delivery_failure_threshold": english("must be a number from 0.1 to 100"),
 }
 
 /** The settings in a form as API input: no times of day are no quiet hours, all days are no limit. */
@@ -78,9 +79,9 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
         return {
           pointer: pointer.replace(/^(\/unsubscribe_page)\//, "$1_"),
           detail: pointer === "/allowed_days" && chosen.length === 0
-            ? "choose at least one day"
+            ? t`choose at least one day`
             : line !== undefined
-            ? `line ${Number(line) + 1} ${detail}`
+            ? t`line ${Number(line) + 1} ${detail}`
             : ranges[pointer] ?? detail,
         }
       }),
@@ -92,17 +93,17 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
   const mayChange = visit.can("updateOrganization")
   const fields = typed ?? fieldsOf(org)
   return Effect.succeed(view(
-    { document: "Settings", title: "General settings", lead: org.name },
+    { document: t`Settings`, title: t`General settings`, lead: org.name },
     <ErrorSummary faults={faults} labels={settingsForm.labels} />,
     mayChange
       ? (
-        <Form submit="Save settings" action={`/console/o/${org.slug}/settings`}>
+        <Form submit={t`Save settings`} action={`/console/o/${org.slug}/settings`}>
           <div class="card-columns">
             {cards.map((card) => <CardFields card={card} faults={faults} values={fields} />)}
           </div>
         </Form>
       )
-      : <Note>Your role is {visit.role}: you can view these settings. An admin can change them.</Note>,
+      : <Note>{t`Your role is ${visit.role}: you can view these settings. An admin can change them.`}</Note>,
     <About mayChange={mayChange} org={org} visit={visit} />,
   ))
 }

@@ -4,6 +4,7 @@ import { Passkeys } from "../../accounts/Passkeys.ts"
 import { SecondFactors } from "../../accounts/SecondFactors.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
+import { english, t } from "../../languages/Language.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
@@ -28,7 +29,7 @@ const codeView = ({ error, hasApp, hasPasskey, next, status = 200 }: CodeStep & 
   readonly hasApp: boolean
   readonly hasPasskey: boolean
 }): View => {
-  const title = hasApp ? "Enter your code" : "Use your passkey"
+  const title = hasApp ? t`Enter your code` : t`Use your passkey`
   return {
     title,
     status,
@@ -37,8 +38,8 @@ const codeView = ({ error, hasApp, hasPasskey, next, status = 200 }: CodeStep & 
       <Card>
         <Title
           lead={hasApp
-            ? "Open your authenticator app and enter the code it shows for Parlance."
-            : "Your account needs a passkey or a recovery code after the password."}
+            ? t`Open your authenticator app and enter the code it shows for Parlance.`
+            : t`Your account needs a passkey or a recovery code after the password.`}
         >
           {title}
         </Title>
@@ -49,25 +50,29 @@ const codeView = ({ error, hasApp, hasPasskey, next, status = 200 }: CodeStep & 
               action="/console/sign-in/passkey"
               fields={{ next, step: "code" }}
               kind={hasApp ? "wide" : "primary wide"}
-              label="Use your passkey"
+              label={t`Use your passkey`}
             />
           )}
           <Form action="/console/sign-in/code">
             {next !== undefined && <input type="hidden" name="next" value={next} />}
             <Field
               name="code"
-              label={hasApp ? "Code" : "Recovery code"}
+              label={hasApp ? t`Code` : t`Recovery code`}
               autocomplete="one-time-code"
-              hint={hasApp ? "Six digits. Without your app, enter one of your recovery codes." : "Four groups of four."}
+              hint={hasApp
+                ? t`Six digits. Without your app, enter one of your recovery codes.`
+                : t`Four groups of four.`}
             />
-            <Submit kind={hasApp ? "primary" : "plain"} wide>Sign in</Submit>
+            <Submit kind={hasApp ? "primary" : "plain"} wide>{t`Sign in`}</Submit>
           </Form>
           <p class="muted small">
-            {hasApp ? "App" : "Passkey"}{" "}
-            and recovery codes lost? An administrator of this installation can reset your second factor.
+            {t`${
+              hasApp ? t`App` : t`Passkey`
+            } and recovery codes lost? An administrator of this installation can reset your second
+              factor.`}
           </p>
           <p class="small">
-            <a href="/console/sign-in">Sign in with another account</a>
+            <a href="/console/sign-in">{t`Sign in with another account`}</a>
           </p>
         </div>
       </Card>
@@ -127,7 +132,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         SignInExpired: () => Effect.succeed(startOver(next)),
         TooManyAttempts: ({ retryAfterSeconds }) =>
           Effect.map(
-            again(429, `Too many wrong codes. Try again in ${minutesOf(retryAfterSeconds)}.`),
+            again(429, t`Too many wrong codes. Try again in ${minutesOf(retryAfterSeconds)}.`),
             HttpServerResponse.setHeader("retry-after", String(retryAfterSeconds)),
           ),
         SecretUnreadable: () => again(422, unreadable),
@@ -137,6 +142,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   })
 }))
 
-const unreadable =
+const unreadable = english(
   "The service cannot read the secret of your second factor, since its SECRET_KEY has changed. Enter a " +
-  "recovery code, or ask an administrator to reset your second factor."
+    "recovery code, or ask an administrator to reset your second factor.",
+)

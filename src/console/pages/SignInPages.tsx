@@ -11,6 +11,7 @@ import { AccountInput } from "../../accounts/Account.ts"
 import * as Passwords from "../../accounts/Passwords.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { english, t } from "../../languages/Language.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
@@ -23,7 +24,7 @@ import { alone, Console, decoded, type Fields, ownPath, problem, redirect, type 
 import { type PageHttpRequest, queryOf, signedOutPages, Title } from "./SignedOut.tsx"
 
 const decodeAccount = decoder(AccountInput)
-const labels = { email: "E-mail address", name: "Your name", password: "Password" }
+const labels = { email: english("E-mail address"), name: "Your name", password: english("Password") }
 const passwordHint = `At least ${Passwords.minLength} characters. Several unrelated words make a good one.`
 
 /** The page with the form that signs in. */
@@ -36,38 +37,39 @@ export const signInView = ({ email = "", error, hasMail, next, openId, status }:
   readonly openId: string | undefined
   readonly status?: number
 }): View => ({
-  title: "Sign in",
+  title: t`Sign in`,
   status: status ?? 200,
   live: true,
   body: (
     <Card>
-      <Title>Sign in</Title>
+      <Title>{t`Sign in`}</Title>
       <div class="stack">
         {error !== undefined && <div class="note bad" role="alert" tabIndex={-1} data-focus>{error}</div>}
         <Form action="/console/sign-in">
           {next !== undefined && <input type="hidden" name="next" value={next} />}
           <Field name="email" label={labels.email} type="email" value={email} autocomplete="username" />
           <Field name="password" label={labels.password} type="password" autocomplete="current-password" />
-          <Submit wide>Sign in</Submit>
+          <Submit wide>{t`Sign in`}</Submit>
         </Form>
-        <PasskeyForm action="/console/sign-in/passkey" fields={{ next }} label="Sign in with a passkey" />
+        <PasskeyForm action="/console/sign-in/passkey" fields={{ next }} label={t`Sign in with a passkey`} />
         {openId !== undefined && (
           <a
             class="button wide"
             href={`/console/openid${next === undefined ? "" : `?next=${encodeURIComponent(next)}`}`}
           >
-            Sign in with {openId}
+            {t`Sign in with ${openId}`}
           </a>
         )}
         {hasMail && (
           <p>
-            <a href="/console/forgot-password">Forgot password?</a>
+            <a href="/console/forgot-password">{t`Forgot password?`}</a>
           </p>
         )}
         <p class="muted small">
           {hasMail
-            ? "No account? An administrator can invite you."
-            : "No account, or the password forgotten? An administrator can invite you, or make a link to choose a new password."}
+            ? t`No account? An administrator can invite you.`
+            : t`No account, or the password forgotten? An administrator can invite you, or make a link to choose a
+              new password.`}
         </p>
       </div>
     </Card>
@@ -101,7 +103,7 @@ const newAccountView = (title: string, lead: string, action: string, token: stri
             )
             : (
               <Note>
-                You will sign in as <b>{more.email}</b>
+                {t`You will sign in as ${<b>{more.email}</b>}`}
               </Note>
             )}
           <Field
@@ -119,7 +121,7 @@ const newAccountView = (title: string, lead: string, action: string, token: stri
             hint={passwordHint}
             faults={more.faults ?? []}
           />
-          <Submit wide>Create account and sign in</Submit>
+          <Submit wide>{t`Create account and sign in`}</Submit>
         </Form>
       </div>
     </Card>
@@ -127,11 +129,11 @@ const newAccountView = (title: string, lead: string, action: string, token: stri
 })
 
 const passwordView = (token: string, faults?: ReadonlyArray<Fault>): View => ({
-  title: "Choose a password",
+  title: t`Choose a password`,
   status: faults === undefined ? 200 : 400,
   body: (
     <Card>
-      <Title lead="You will be signed in here and signed out everywhere else.">Choose a password</Title>
+      <Title lead={t`You will be signed in here and signed out everywhere else.`}>{t`Choose a password`}</Title>
       <div class="stack">
         <ErrorSummary faults={faults ?? []} labels={labels} />
         <Form action="/console/password">
@@ -144,7 +146,7 @@ const passwordView = (token: string, faults?: ReadonlyArray<Fault>): View => ({
             hint={passwordHint}
             faults={faults ?? []}
           />
-          <Submit wide>Save and sign in</Submit>
+          <Submit wide>{t`Save and sign in`}</Submit>
         </Form>
       </div>
     </Card>
@@ -170,11 +172,11 @@ const deadLink = ({ refusals }: Services, request: PageHttpRequest, title: strin
 }
 
 const spent = (services: Services, request: PageHttpRequest, message: string, what: string) =>
-  deadLink(services, request, "This link no longer works", message, what)
+  deadLink(services, request, t`This link no longer works`, message, what)
 
-const firstRunTitle = "Welcome to Parlance"
+const firstRunTitle = english("Welcome to Parlance")
 
-const firstRunLead = "Create the first administrator of this installation. The link works once."
+const firstRunLead = english("Create the first administrator of this installation. The link works once.")
 
 const invitationView = Effect.fnUntraced(
   function* (
@@ -187,8 +189,8 @@ const invitationView = Effect.fnUntraced(
     const invitation = yield* services.invitations.find(token)
     const account = yield* services.accounts.findByEmail(invitation.email)
     const session = yield* services.signedIn(request)
-    const title = `Join ${invitation.org}`
-    const lead = `${invitation.invited_by} invites you, as ${invitation.role}.`
+    const title = t`Join ${invitation.org}`
+    const lead = t`${invitation.invited_by} invites you, as ${invitation.role}.`
     if (account === undefined) {
       return newAccountView(title, lead, "/console/invitation", token, fields, {
         email: invitation.email,
@@ -206,16 +208,16 @@ const invitationView = Effect.fnUntraced(
               ? (
                 <Form action="/console/invitation">
                   <input type="hidden" name="token" value={token} />
-                  <Submit wide>Join as {account.email}</Submit>
+                  <Submit wide>{t`Join as ${account.email}`}</Submit>
                 </Form>
               )
               : (
                 <>
                   <p>
-                    There is already an account for <b>{account.email}</b>. Sign in with it to accept.
+                    {t`There is already an account for ${<b>{account.email}</b>}. Sign in with it to accept.`}
                   </p>
                   <a class="button primary wide" href={`/console/sign-in?next=${encodeURIComponent(back)}`}>
-                    Sign in
+                    {t`Sign in`}
                   </a>
                 </>
               )}
@@ -227,7 +229,7 @@ const invitationView = Effect.fnUntraced(
 )
 
 const uninvited = (services: Services, request: PageHttpRequest, message: string) =>
-  deadLink(services, request, "This invitation no longer works", message, "Invitation")
+  deadLink(services, request, t`This invitation no longer works`, message, t`Invitation`)
 
 const signInFields = formFields({ email: (sent = "") => sent.slice(0, 254), next: ownPath, password: typed })
 
@@ -246,8 +248,8 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
         hasMail: services.mail.isOn,
         ...(failed
           ? {
-            error:
-              "The identity provider signed you in, but no account or invitation here has your verified e-mail address, and none of your groups has a role here.",
+            error: t`The identity provider signed you in, but no account or invitation here has your verified e-mail
+              address, and none of your groups has a role here.`,
           }
           : {}),
       })
@@ -289,7 +291,7 @@ const signOutRoutes = Effect.fnUntraced(function* (services: Services) {
       const session = yield* signedIn(request)
       if (session !== undefined && !sameCsrfToken(fields["_csrf"], session.csrfToken)) {
         refusals.count(request, "csrf", { subject: session.account.email })
-        return alone(request, problem(403, "The form is out of date", "Open the console again and sign out there."))
+        return alone(request, problem(403, t`The form is out of date`, t`Open the console again and sign out there.`))
       }
       const token = cookie.read(request)
       if (token !== undefined) yield* sessions.end(token)
@@ -314,7 +316,7 @@ const firstRunRoutes = Effect.fnUntraced(function* (services: Services) {
     const token = queryOf(request).get("token") ?? ""
     return services.links.find("first_run", token).pipe(
       Effect.as(alone(request, newAccountView(firstRunTitle, firstRunLead, "/console/first-run", token, {}, {}))),
-      Effect.catch((error) => Effect.succeed(spent(services, request, error.message, "First-run link"))),
+      Effect.catch((error) => Effect.succeed(spent(services, request, error.message, t`First-run link`))),
     )
   })
 
@@ -337,9 +339,9 @@ const firstRunRoutes = Effect.fnUntraced(function* (services: Services) {
       })
     }).pipe(
       Effect.catchTags({
-        LinkSpent: (error) => Effect.succeed(spent(services, request, error.message, "First-run link")),
+        LinkSpent: (error) => Effect.succeed(spent(services, request, error.message, t`First-run link`)),
         InvalidInput: ({ faults }) => Effect.succeed(again(faults)),
-        EmailTaken: () => Effect.succeed(again([{ pointer: "/email", detail: "is taken: sign in with it instead" }])),
+        EmailTaken: () => Effect.succeed(again([{ pointer: "/email", detail: t`is taken: sign in with it instead` }])),
       }),
     )
   })
@@ -406,7 +408,7 @@ const passwordRoutes = Effect.fnUntraced(function* (services: Services) {
     const token = queryOf(request).get("token") ?? ""
     return services.links.find("password", token).pipe(
       Effect.as(alone(request, passwordView(token))),
-      Effect.catch((error) => Effect.succeed(spent(services, request, error.message, "Password link"))),
+      Effect.catch((error) => Effect.succeed(spent(services, request, error.message, t`Password link`))),
     )
   })
 
@@ -417,9 +419,9 @@ const passwordRoutes = Effect.fnUntraced(function* (services: Services) {
       Effect.flatMap((result) => proceed(request, result, { done: "password-changed" })),
       Effect.catchTags({
         InvalidInput: ({ faults }) => Effect.succeed(alone(request, passwordView(token, faults))),
-        LinkSpent: (error) => Effect.succeed(spent(services, request, error.message, "Password link")),
+        LinkSpent: (error) => Effect.succeed(spent(services, request, error.message, t`Password link`)),
         AccountNotFound: () =>
-          Effect.succeed(spent(services, request, "The account has been removed.", "Password link")),
+          Effect.succeed(spent(services, request, t`The account has been removed.`, t`Password link`)),
       }),
     )
   })

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { t } from "../../languages/Language.ts"
 import { signedInPath } from "../components/KeptForm.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
@@ -8,11 +9,11 @@ export const layer = pages(({ page }) => [
   page(signedInPath, "getSession", ({ session }) =>
     Effect.succeed(view(
       {
-        title: "You are signed in",
-        lead: `As ${session.account.email}. Close this tab and go back to the one with your text.`,
+        title: t`You are signed in`,
+        lead: t`As ${session.account.email}. Close this tab and go back to the one with your text.`,
       },
       <p>
-        <a class="button" href="/console">Open the console</a>
+        <a class="button" href="/console">{t`Open the console`}</a>
       </p>,
     ))),
 ])

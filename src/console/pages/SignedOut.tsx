@@ -4,6 +4,7 @@ import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import type { CodeAsked, Entered } from "../../accounts/SignIn.ts"
 import { Refusals } from "../../api/admission/Refusals.ts"
+import { t } from "../../languages/Language.ts"
 import { alone, type Fields, problem, redirect } from "../Routes.tsx"
 import { fieldsOf } from "../SentForms.ts"
 
@@ -58,14 +59,14 @@ export const signedOutPages = Effect.gen(function* () {
           refusals.count(request, "csrf")
           return alone(
             request,
-            problem(403, "The form came from another site", "Open the page in the console and try again."),
+            problem(403, t`The form came from another site`, t`Open the page in the console and try again.`),
           )
         }
         return yield* Effect.matchEffect(fieldsOf(request, maxFormBytes), {
           onFailure: () =>
             Effect.succeed(alone(
               request,
-              problem(413, "The form is too large", "It holds more than 16 KiB. Go back and shorten your input."),
+              problem(413, t`The form is too large`, t`It holds more than 16 KiB. Go back and shorten your input.`),
             )),
           onSuccess: (fields) => answer(request, fields),
         })

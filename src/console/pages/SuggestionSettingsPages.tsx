@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
+import { english, t } from "../../languages/Language.ts"
 import { type SuggestionSetup, SuggestionSetupPatch, SuggestionSetups } from "../../suggestions/SuggestionSetups.ts"
 import { inputForm } from "../components/InputForm.tsx"
 import { Note } from "../components/Note.tsx"
@@ -22,52 +23,58 @@ const lengths: Reader = (sent) =>
 
 const form = inputForm(SuggestionSetupPatch, {
   endpoint: {
-    label: "Model",
+    label: english("Model"),
     as: "radio",
     options: [
-      ["default", "The model of this installation", "If its operator has configured one."],
-      ["own", "An own model", "Any service or server with chat completions in the form of OpenAI's."],
-      ["off", "Off", "No suggestions. Nothing is sent."],
+      ["default", english("The model of this installation"), english("If its operator has configured one.")],
+      ["own", english("An own model"), english("Any service or server with chat completions in the form of OpenAI's.")],
+      ["off", english("Off"), english("No suggestions. Nothing is sent.")],
     ],
   },
   url: {
-    label: "URL of the own model",
+    label: english("URL of the own model"),
     required: false,
     read: orNull(text),
-    hint:
+    hint: english(
       "Such as https://api.openai.com/v1 or http://ollama.internal:11434/v1. The operator must allow private addresses.",
+    ),
   },
-  model: { label: "Name of the own model", required: false, read: orNull(text), hint: "Such as gpt-5-mini." },
+  model: {
+    label: english("Name of the own model"),
+    required: false,
+    read: orNull(text),
+    hint: english("Such as gpt-5-mini."),
+  },
   key: {
-    label: "API key of the own model",
+    label: english("API key of the own model"),
     as: "password",
     required: false,
     read: ifFilled(typed),
-    hint: "Stored encrypted and never shown. Empty: stays as it is. Another URL forgets it.",
+    hint: english("Stored encrypted and never shown. Empty: stays as it is. Another URL forgets it."),
   },
   tone: {
-    label: "Tone",
+    label: english("Tone"),
     required: false,
-    hint: "How your brand speaks, such as “warm, short sentences, no exclamation marks”.",
+    hint: english("How your brand speaks, such as “warm, short sentences, no exclamation marks”."),
   },
   forbidden_words: {
-    label: "Forbidden words",
+    label: english("Forbidden words"),
     as: "lines",
     required: false,
-    hint: "Words and phrases, one a line. Drafts with one of them are dropped.",
+    hint: english("Words and phrases, one a line. Drafts with one of them are dropped."),
   },
   required_phrases: {
-    label: "Required phrases",
+    label: english("Required phrases"),
     as: "lines",
     required: false,
-    hint: "One a line. Drafts without all of them are dropped.",
+    hint: english("One a line. Drafts without all of them are dropped."),
   },
   max_lengths: {
-    label: "Maximum lengths",
+    label: english("Maximum lengths"),
     as: "lines",
     required: false,
     read: lengths,
-    hint: "Variable and number of characters, one a line, such as “subject: 60”.",
+    hint: english("Variable and number of characters, one a line, such as “subject: 60”."),
   },
 })
 
@@ -86,27 +93,27 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
   const { daily_limit: limit, has_key, requests_today: today, used } = setup
   return view(
     {
-      title: "Suggestions",
-      lead: "A language model can suggest variants. It gets texts, rules and results, and never data of a person.",
+      title: t`Suggestions`,
+      lead: t`A language model can suggest variants. It gets texts, rules and results, and never data of a person.`,
     },
     <Note>
-      {used === null ? "No model is asked now." : (
+      {used === null ? t`No model is asked now.` : (
         <>
-          Now <b>{used.model}</b> at <b>{used.host}</b> is asked, {today} of {limit} times today.
+          {t`Now ${<b>{used.model}</b>} at ${<b>{used.host}</b>} is asked, ${today} of ${limit} times today.`}
         </>
       )}
-      {has_key && " A key of the own model is stored."}
+      {has_key && t` A key of the own model is stored.`}
     </Note>,
     visit.can("updateSuggestionSetup")
       ? (
         <form.Card
           action={`/console/o/${visit.org.slug}/settings/suggestions`}
-          submit="Save"
+          submit={t`Save`}
           values={fields ?? valuesOf(setup)}
           faults={form.placed(faults)}
         />
       )
-      : <Note>Your role is {visit.role}. An admin can change the model and the rules.</Note>,
+      : <Note>{t`Your role is ${visit.role}. An admin can change the model and the rules.`}</Note>,
   )
 })
 

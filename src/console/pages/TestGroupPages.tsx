@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { maxTestGroups, TestGroups } from "../../delivery/receivers/TestGroups.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { mostGroupAddresses, type TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
+import { english, t } from "../../languages/Language.ts"
 import { tellSubject } from "../../store/ChangeTrail.ts"
 import { copyName, counted } from "../Format.ts"
 import { Card } from "../components/Card.tsx"
@@ -27,9 +28,9 @@ const addressesIn = (text: string): ReadonlyArray<string> => {
 }
 
 const groupForm = inputForm(TestGroupInput, {
-  name: { label: "Name", hint: "Such as “Design team”." },
+  name: { label: english("Name"), hint: english("Such as “Design team”.") },
   emails: {
-    label: "Addresses",
+    label: english("Addresses"),
     as: "lines",
     read: (sent = "") => addressesIn(sent),
     hint:
@@ -40,27 +41,27 @@ const groupForm = inputForm(TestGroupInput, {
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const all = yield* (yield* TestGroups).list(visit.org.slug)
   const mayChange = visit.can("putTestGroup")
-  const create = mayChange ? <a class="button primary" href={`${at(visit)}/-/new`}>Create test group</a> : null
+  const create = mayChange ? <a class="button primary" href={`${at(visit)}/-/new`}>{t`Create test group`}</a> : null
   return view(
     {
-      title: "Test groups",
-      lead: "People who get test messages, such as the design team. Editors choose a group when they send a test.",
+      title: t`Test groups`,
+      lead: t`People who get test messages, such as the design team. Editors choose a group when they send a test.`,
       actions: all.length === 0 ? undefined : create,
     },
     <Card kind="flush">
       {all.length === 0
         ? (
-          <Empty title="No test groups yet" action={create}>
+          <Empty title={t`No test groups yet`} action={create}>
             {mayChange
-              ? "Create one to send a test to several people at once."
-              : "An admin of the organization can create one."}
+              ? t`Create one to send a test to several people at once.`
+              : t`An admin of the organization can create one.`}
           </Empty>
         )
         : (
           <Table
             cards="labelled"
             caption={counted(all.length, "test group")}
-            headings={["Name", "Addresses", "[Actions]"]}
+            headings={[t`Name`, t`Addresses`, "[Actions]"]}
             rows={all.map(({ emails, id, name }) => [
               <span dir="auto">{name}</span>,
               <>
@@ -68,7 +69,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                 {emails.length > 3 && (
                   <>
                     {" "}
-                    <span class="muted">and {emails.length - 3} more</span>
+                    <span class="muted">{t`and ${emails.length - 3} more`}</span>
                   </>
                 )}
               </>,
@@ -76,11 +77,11 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
                 kind: "actions",
                 content: mayChange
                   ? (
-                    <RowMenu label={`Actions for ${name}`}>
-                      <MenuLink href={`${at(visit)}/${id}`}>Edit</MenuLink>
-                      <MenuLink href={`${at(visit)}/${id}#name`}>Rename</MenuLink>
-                      <MenuLink href={`${at(visit)}/-/new?from=${id}`}>Duplicate</MenuLink>
-                      <MenuLink href={`${at(visit)}/${id}/delete`} danger>Delete</MenuLink>
+                    <RowMenu label={t`Actions for ${name}`}>
+                      <MenuLink href={`${at(visit)}/${id}`}>{t`Edit`}</MenuLink>
+                      <MenuLink href={`${at(visit)}/${id}#name`}>{t`Rename`}</MenuLink>
+                      <MenuLink href={`${at(visit)}/-/new?from=${id}`}>{t`Duplicate`}</MenuLink>
+                      <MenuLink href={`${at(visit)}/${id}/delete`} danger>{t`Delete`}</MenuLink>
                     </RowMenu>
                   )
                   : null,
@@ -99,18 +100,18 @@ const formOf = (
   fields: Fields | undefined,
   faults: ReadonlyArray<Fault>,
 ) => {
-  const title = group === undefined ? "Create test group" : `Edit ${group.name}`
+  const title = group === undefined ? t`Create test group` : t`Edit ${group.name}`
   const shown = faults.map((fault) => fault.pointer.startsWith("/emails/") ? { ...fault, pointer: "/emails" } : fault)
   return view(
-    { title, back: { href: at(visit), label: "Test groups" } },
+    { title, back: { href: at(visit), label: t`Test groups` } },
     <groupForm.Card
       action={`${at(visit)}/${group?.id ?? "-/new"}`}
       values={fields ?? (group === undefined ? undefined : { name: group.name, emails: group.emails.join("\n") })}
       faults={shown}
     >
       <div class="buttons">
-        <Submit>Save test group</Submit>
-        <a class="button" href={at(visit)}>Cancel</a>
+        <Submit>{t`Save test group`}</Submit>
+        <a class="button" href={at(visit)}>{t`Cancel`}</a>
       </div>
     </groupForm.Card>,
   )
@@ -150,13 +151,15 @@ const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const { emails, name } = yield* (yield* TestGroups).get(visit.org.slug, visit.params["group"] ?? "")
   return askFirst({
-    title: `Delete ${name}`,
-    question: `Delete ${name}?`,
-    back: { href: at(visit), label: "Test groups" },
-    button: "Delete the test group",
+    title: t`Delete ${name}`,
+    question: t`Delete ${name}?`,
+    back: { href: at(visit), label: t`Test groups` },
+    button: t`Delete the test group`,
     text: (
       <p>
-        {counted(emails.length, "address", "addresses")} can no longer be chosen together. No messages are affected.
+        {t`${
+          counted(emails.length, "address", "addresses")
+        } can no longer be chosen together. No messages are affected.`}
       </p>
     ),
   })

@@ -4,6 +4,7 @@ import { lookedUp } from "../../api/http/Requests.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
 import { ListName, type SavedView, SavedViewInput } from "../../domain/SavedView.ts"
+import { english, t } from "../../languages/Language.ts"
 import { tellSubject } from "../../store/ChangeTrail.ts"
 import { SavedViews } from "../../team/SavedViews.ts"
 import { askFirst } from "../components/AskFirst.tsx"
@@ -22,9 +23,9 @@ const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/views`
 
 /** The page of each list, below the organization, and its title. */
 const lists: { readonly [list in ListName]: { readonly path: string; readonly title: string } } = {
-  templates: { path: "templates", title: "Templates" },
-  deliveries: { path: "deliveries", title: "Deliveries" },
-  audit: { path: "settings/audit", title: "Audit log" },
+  templates: { path: "templates", title: english("Templates") },
+  deliveries: { path: "deliveries", title: english("Deliveries") },
+  audit: { path: "settings/audit", title: english("Audit log") },
 }
 
 const listPath = ({ org }: Visit, list: ListName) => `/console/o/${org.slug}/${lists[list].path}`
@@ -66,8 +67,8 @@ const sorted = (query: string): string => {
 
 const choices = (isEditor: boolean) =>
   [
-    ...(isEditor ? [["shared", "Share with all members"] as const] : []),
-    ["start", "Open the list with this view, for me"] as const,
+    ...(isEditor ? [["shared", t`Share with all members`] as const] : []),
+    ["start", t`Open the list with this view, for me`] as const,
   ] as const
 
 /** The saved views of a list, and the form that saves the filter in use. `query`: the filter, with or without `?`. */
@@ -84,9 +85,9 @@ export const ViewsBar = ({ query, views: { all, list, views }, visit }: {
     <div class="views">
       {views.length > 0 && (
         <Pills
-          label="Saved views"
+          label={t`Saved views`}
           links={[
-            { href: all, label: "All", isCurrent: current === "" },
+            { href: all, label: t`All`, isCurrent: current === "" },
             ...views.map((one) => ({
               href: `${at}?${one.query}`,
               label: <bdi>{one.name}</bdi>,
@@ -96,17 +97,17 @@ export const ViewsBar = ({ query, views: { all, list, views }, visit }: {
         />
       )}
       {shown !== undefined && (!shown.shared || mayShare(visit) || !shown.start) && (
-        <a class="button compact" href={`${pathOf(visit)}/${shown.id}`}>Edit view</a>
+        <a class="button compact" href={`${pathOf(visit)}/${shown.id}`}>{t`Edit view`}</a>
       )}
       {shown === undefined && current !== "" && (
         <details class="batch-more">
-          <summary class="button compact">Save view</summary>
+          <summary class="button compact">{t`Save view`}</summary>
           <Form action={pathOf(visit)} inline>
             <div class="list-form">
               <input type="hidden" name="list" value={list} />
               <input type="hidden" name="query" value={current} />
               <div class="field">
-                <label for="view-name">Name of the view</label>
+                <label for="view-name">{t`Name of the view`}</label>
                 <input
                   type="text"
                   id="view-name"
@@ -125,7 +126,7 @@ export const ViewsBar = ({ query, views: { all, list, views }, visit }: {
                 </label>
               ))}
               <div class="buttons">
-                <Submit>Save</Submit>
+                <Submit>{t`Save`}</Submit>
               </div>
             </div>
           </Form>
@@ -135,7 +136,7 @@ export const ViewsBar = ({ query, views: { all, list, views }, visit }: {
   )
 }
 
-const form = inputForm(Schema.Struct({ name: SavedViewInput.fields.name }), { name: { label: "Name" } })
+const form = inputForm(Schema.Struct({ name: SavedViewInput.fields.name }), { name: { label: english("Name") } })
 
 /** Saves the fields of a view: its name, for whom it is, and whether its list opens with it. */
 const saved = Effect.fnUntraced(function* (
@@ -162,7 +163,7 @@ const create = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const input = yield* decodeInput({ list, name: name.trim(), query }).pipe(
     Effect.mapError(() =>
       new InvalidInput({
-        faults: [{ pointer: "/name", detail: "The view needs a name of 1 to 200 characters, and a filter" }],
+        faults: [{ pointer: "/name", detail: t`The view needs a name of 1 to 200 characters, and a filter` }],
       })
     ),
   )
@@ -181,12 +182,12 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
     {
       title: one.name,
       back: { href: `${listPath(visit, one.list)}?${one.query}`, label: lists[one.list].title },
-      lead: one.shared ? "A view of all members." : "A view that only you see.",
-      actions: isEditable ? <a class="button danger" href={`${path}/delete`}>Delete</a> : undefined,
+      lead: one.shared ? t`A view of all members.` : t`A view that only you see.`,
+      actions: isEditable ? <a class="button danger" href={`${path}/delete`}>{t`Delete`}</a> : undefined,
     },
     <ErrorSummary faults={faults} labels={form.labels} />,
     <Card>
-      <Form action={path} submit="Save view">
+      <Form action={path} submit={t`Save view`}>
         {isEditable
           ? <form.Fields values={fields ?? { name: one.name }} faults={faults} />
           : <input type="hidden" name="name" value={one.name} />}
@@ -215,14 +216,15 @@ const change = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const { id, list, name, shared } = yield* existing(visit)
   return askFirst({
-    title: `Delete ${name}`,
-    question: `Delete ${name}?`,
+    title: t`Delete ${name}`,
+    question: t`Delete ${name}?`,
     back: { href: `${pathOf(visit)}/${id}`, label: name },
-    button: "Delete the view",
+    button: t`Delete the view`,
     text: (
       <p>
-        {shared ? "No member finds" : "You no longer find"} the view above the list {lists[list].title}
-        {shared ? " any more" : ""}. The list keeps its rows.
+        {t`${shared ? t`No member finds` : t`You no longer find`} the view above the list ${lists[list].title}${
+          shared ? t` any more` : ""
+        }. The list keeps its rows.`}
       </p>
     ),
   })

@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { type DayOfDeliveries, Deliveries } from "../../../delivery/Deliveries.ts"
+import { t } from "../../../languages/Language.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -46,7 +47,7 @@ const entriesOf = Effect.fnUntraced(function* ({ org }: Visit, days: ReadonlyArr
     (template?.variants ?? []).filter(({ seasons }) => seasons.length > 0).map((variant): Entry => ({
       template: template!,
       variant,
-      schedule: variant.seasons.map(seasonText).join("; or "),
+      schedule: variant.seasons.map(seasonText).join(t`; or `),
       days: seasonDays(Seasonality.compile(variant.seasons, org.time_zone), days),
     }))
   )
@@ -78,7 +79,7 @@ const DayCell = ({ entries, day, org, sends, today }: {
               </a>
             </li>
           ))}
-          {inSeason.length > namedPerDay && <li class="muted">and {inSeason.length - namedPerDay} more</li>}
+          {inSeason.length > namedPerDay && <li class="muted">{t`and ${inSeason.length - namedPerDay} more`}</li>}
         </ul>
       )}
     </td>
@@ -128,19 +129,19 @@ const Lists = ({ days, entries, org, sends, title }: {
     <>
       <Card kind="flush">
         {shown.length === 0
-          ? <Empty title={`No seasons in ${title}`}>Set a schedule in the editor of a variant.</Empty>
+          ? <Empty title={t`No seasons in ${title}`}>{t`Set a schedule in the editor of a variant.`}</Empty>
           : (
             <Table
               cards="labelled"
-              caption={`Seasons in ${title}`}
-              headings={["Variant", "Template", "Days", "Schedule", "State"]}
+              caption={t`Seasons in ${title}`}
+              headings={[t`Variant`, t`Template`, t`Days`, t`Schedule`, t`State`]}
               rows={shown.map((entry) => [
                 <a href={variantPath(org.slug, entry.template.id, entry.variant.id)} dir="auto">{entry.variant.name}
                 </a>,
                 <a href={templatePath(org.slug, entry.template.id)} dir="auto">{entry.template.name}</a>,
                 dayRanges(entry.days),
                 entry.schedule,
-                entry.variant.active ? <Badge kind="good">active</Badge> : <Badge>inactive</Badge>,
+                entry.variant.active ? <Badge kind="good">{t`active`}</Badge> : <Badge>{t`inactive`}</Badge>,
               ])}
             />
           )}
@@ -149,8 +150,8 @@ const Lists = ({ days, entries, org, sends, title }: {
         <Card kind="flush">
           <Table
             cards="line"
-            caption={`Sends in ${title}`}
-            headings={["Day", "Messages"]}
+            caption={t`Sends in ${title}`}
+            headings={[t`Day`, t`Messages`]}
             rows={sending.map(({ date, day, weekday }) => [
               <time dateTime={date}>{`${dayNames[weekday]}, ${day}`}</time>,
               sendsText(sends.get(date)!),
@@ -187,20 +188,20 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   )?.date ?? ""
   return view(
     {
-      title: "Calendar",
-      lead: `Seasons of variants, scheduled and sent messages, and holdouts. Days are in ${org.time_zone}.`,
+      title: t`Calendar`,
+      lead: t`Seasons of variants, scheduled and sent messages, and holdouts. Days are in ${org.time_zone}.`,
       actions: (
         <>
-          <a class="button" href={at(monthAfter(month, -1), isList)} rel="prev">Previous month</a>
-          <a class="button" href={at(monthAfter(month, 1), isList)} rel="next">Next month</a>
+          <a class="button" href={at(monthAfter(month, -1), isList)} rel="prev">{t`Previous month`}</a>
+          <a class="button" href={at(monthAfter(month, 1), isList)} rel="next">{t`Next month`}</a>
         </>
       ),
     },
     <Pills
-      label="Form of the calendar"
+      label={t`Form of the calendar`}
       links={[
-        { href: at(month, false), label: "Month", isCurrent: !isList },
-        { href: at(month, true), label: "List", isCurrent: isList },
+        { href: at(month, false), label: t`Month`, isCurrent: !isList },
+        { href: at(month, true), label: t`List`, isCurrent: isList },
       ]}
     />,
     isList ? <Lists days={days} entries={entries} org={org} sends={sends} title={title} /> : (
@@ -208,11 +209,11 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
         <MonthTable days={days} entries={entries} org={org} sends={sends} title={title} today={todayDate} />
       </Card>
     ),
-    more > 0 && <p class="small muted">Seasons of {count(more)} more templates are not shown.</p>,
-    <Card title="Holdouts" lead="People whose content is chosen without the model, every day.">
+    more > 0 && <p class="small muted">{t`Seasons of ${count(more)} more templates are not shown.`}</p>,
+    <Card title={t`Holdouts`} lead={t`People whose content is chosen without the model, every day.`}>
       <Facts
         rows={[
-          ["Organization", holdoutWords(org.holdout)],
+          [t`Organization`, holdoutWords(org.holdout)],
           ...held.slice(0, mostTemplates).map(({ holdout, id }) =>
             [<a href={`${templatePath(org.slug, id)}/settings`}>{id}</a>, holdoutWords(holdout)] as const
           ),

@@ -7,6 +7,7 @@ import { type BulkAction, BulkActions, bulkDetails } from "../../../delivery/Bul
 import { type BulkKind, type BulkPreview, type Share, stateOf } from "../../../delivery/BulkPreview.ts"
 import { decodeMembers, type FilterMembers, filterOf, membersOf } from "../../../delivery/DeliveryFilter.ts"
 import { InvalidInput } from "../../../domain/Errors.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -27,13 +28,16 @@ export const bulkPath = (org: Visit["org"]["slug"], kind: BulkKind) => `${delive
 /** Path of the page of a bulk action. */
 export const actionPath = (org: Visit["org"]["slug"], id: string) => `${deliveriesPath(org)}/-/actions/${id}`
 
-const endpoints = { retry: "retryDeliveries", cancel: "cancelDeliveries" } as const
+const endpoints = { retry: english("retryDeliveries"), cancel: "cancelDeliveries" } as const
 
 const effects: { readonly [kind in BulkKind]: ComponentChildren } = {
-  retry:
+  retry: english(
     "They are queued again with a new set of attempts. A message may arrive twice if the platform accepted an earlier " +
-    "attempt but its response was lost.",
-  cancel: "They will not be sent and cannot be queued again. A message that is being sent right now is not cancelled.",
+      "attempt but its response was lost.",
+  ),
+  cancel: english(
+    "They will not be sent and cannot be queued again. A message that is being sent right now is not cancelled.",
+  ),
 }
 
 /** The values of one kind that messages have, each with the way to the preview for it alone. */
@@ -48,14 +52,14 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
       <Table
         cards="line"
         caption={caption}
-        headings={[heading, "Messages", "[Narrow]"]}
+        headings={[heading, t`Messages`, "[Narrow]"]}
         rows={shares.map(({ count: many, value }) => [
-          value ?? <span class="muted">none</span>,
-          { content: count(many), kind: "nowrap" as const, label: "Messages" },
+          value ?? <span class="muted">{t`none`}</span>,
+          { content: count(many), kind: "nowrap" as const, label: t`Messages` },
           {
             content: value === null || value === "" || shares.length === 1
               ? null
-              : <a href={hrefOf(value)} aria-label={`Only these: ${value}`}>Only these</a>,
+              : <a href={hrefOf(value)} aria-label={t`Only these: ${value}`}>{t`Only these`}</a>,
             kind: "actions" as const,
           },
         ])}
@@ -71,49 +75,57 @@ const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPr
   const back = `${deliveriesPath(org.slug)}?${new URLSearchParams({ state: stateOf[kind], ...linkMembers })}`
   const narrowed = (name: string) => (value: string) =>
     `${bulkPath(org.slug, kind)}?${new URLSearchParams({ ...linkMembers, [name]: value })}`
-  const which = sampled < matched ? `of the latest ${count(sampled)} messages` : "of the messages"
+  const which = sampled < matched ? t`of the latest ${count(sampled)} messages` : t`of the messages`
   const title = `${verbs[kind]} ${messagesOf(matched)}?`
   return view(
-    { title, back: { href: back, label: "Deliveries" } },
+    { title, back: { href: back, label: t`Deliveries` } },
     matched === 0
       ? (
         <Note kind="warn">
-          No {stateOf[kind]} message matches the filter now, so there is nothing to {kind}.{" "}
-          <a href={deliveriesPath(org.slug)}>See all deliveries</a>.
+          {t`No ${stateOf[kind]} message matches the filter now, so there is nothing to ${kind}. ${(
+            <a href={deliveriesPath(org.slug)}>{t`See all deliveries`}</a>
+          )}.`}
         </Note>
       )
       : (
         <Card stacked kind="danger">
           <p>
-            <b>{messagesOf(matched)}</b> {matched === 1 ? "matches" : "match"} this filter. {effects[kind]}
+            {t`${<b>{messagesOf(matched)}</b>} ${matched === 1 ? t`matches` : t`match`} this filter. ${effects[kind]}`}
           </p>
           {suppressed !== 0 && (
             <p>
-              {count(suppressed)} {which} {suppressed === 1 ? "goes" : "go"}{" "}
-              to suppressed addresses and will be cancelled instead of sent.
+              {t`${count(suppressed)} ${which} ${
+                suppressed === 1 ? t`goes` : t`go`
+              } to suppressed addresses and will be cancelled instead of
+                sent.`}
             </p>
           )}
-          {erased !== 0 && <p>{messagesOf(erased)} to erased people are left unchanged.</p>}
-          {expired !== 0 && <p>{messagesOf(expired)} that expired are left unchanged.</p>}
+          {erased !== 0 && <p>{t`${messagesOf(erased)} to erased people are left unchanged.`}</p>}
+          {expired !== 0 && <p>{t`${messagesOf(expired)} that expired are left unchanged.`}</p>}
           <FilterFacts members={members} state={stateOf[kind]} zone={org.time_zone} />
           <Form action={bulkPath(org.slug, kind)}>
             {Object.entries(members).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
             <input type="hidden" name="key" value={key} />
             <div class="buttons">
               <Submit kind="danger">{verbs[kind]} {messagesOf(matched)}</Submit>
-              <a class="button" href={back}>Go back</a>
+              <a class="button" href={back}>{t`Go back`}</a>
             </div>
           </Form>
         </Card>
       ),
     kind === "retry" && (
-      <Shares caption={`Reasons ${which}`} heading="Reason" shares={reasons} hrefOf={narrowed("reason")} />
+      <Shares caption={t`Reasons ${which}`} heading={t`Reason`} shares={reasons} hrefOf={narrowed("reason")} />
     ),
-    <Shares caption={`Templates ${which}`} heading="Template" shares={templates} hrefOf={narrowed("template_id")} />,
+    <Shares
+      caption={t`Templates ${which}`}
+      heading={t`Template`}
+      shares={templates}
+      hrefOf={narrowed("template_id")}
+    />,
     kind === "retry" && (
       <Shares
-        caption={`Connections ${which}`}
-        heading="Connection"
+        caption={t`Connections ${which}`}
+        heading={t`Connection`}
         shares={connections}
         hrefOf={narrowed("connection")}
       />
@@ -121,7 +133,7 @@ const previewView = ({ org }: Visit, linkMembers: FilterMembers, preview: BulkPr
   )
 }
 
-const done: { readonly [kind in BulkKind]: string } = { retry: "queued again", cancel: "cancelled" }
+const done: { readonly [kind in BulkKind]: string } = { retry: english("queued again"), cancel: "cancelled" }
 
 /** How far an action has come, in a sentence. */
 const Progress = ({ action }: { readonly action: BulkAction }) => {
@@ -129,22 +141,25 @@ const Progress = ({ action }: { readonly action: BulkAction }) => {
   if (state === "running") {
     return (
       <Note live>
-        {count(changed)} of {messagesOf(matched)} {changed === 1 ? "has" : "have"} been{" "}
-        {done[kind]}. The rest follow, even if you leave this page.
+        {t`${count(changed)} of ${messagesOf(matched)} ${changed === 1 ? t`has` : t`have`} been ${
+          done[kind]
+        }. The rest follow, even if you leave this
+          page.`}
       </Note>
     )
   }
   if (state === "failed") {
     return (
       <Note kind="bad" live>
-        Stopped after {count(changed)} of {messagesOf(matched)}: {reason ?? "unknown"}. The rest are unchanged.
+        {t`Stopped after ${count(changed)} of ${messagesOf(matched)}: ${reason ?? t`unknown`}. The rest are unchanged.`}
       </Note>
     )
   }
   return (
     <Note kind="good" live>
-      {messagesOf(changed)} {changed === 1 ? "has" : "have"} been {done[kind]}.
-      {changed < matched ? ` The other ${count(matched - changed)}  had already been sent or changed.` : ""}
+      {t`${messagesOf(changed)} ${changed === 1 ? t`has` : t`have`} been ${done[kind]}.${
+        changed < matched ? t` The other ${count(matched - changed)} had already been sent or changed.` : ""
+      }`}
     </Note>
   )
 }
@@ -178,7 +193,7 @@ const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
     {
       title,
       live: true,
-      back: { href: deliveriesPath(org.slug), label: "Deliveries" },
+      back: { href: deliveriesPath(org.slug), label: t`Deliveries` },
       actions: state === "running" ? <Live /> : undefined,
     },
     <div class="stack" data-live="action">
@@ -187,20 +202,20 @@ const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
         <Facts
           rows={[
             [
-              "Progress",
+              t`Progress`,
               <Badge kind={state === "done" ? "good" : state === "failed" ? "bad" : "accent"}>{state}</Badge>,
             ],
             [
-              "Requested",
+              t`Requested`,
               <>
-                <Time at={requestedAt.toISOString()} zone={org.time_zone} /> by {requestedBy}
+                {t`${<Time at={requestedAt.toISOString()} zone={org.time_zone} />} by ${requestedBy}`}
               </>,
             ],
-            finishedAt !== null && ["Ended", <Time at={finishedAt.toISOString()} zone={org.time_zone} />],
+            finishedAt !== null && [t`Ended`, <Time at={finishedAt.toISOString()} zone={org.time_zone} />],
           ]}
         />
       </Card>
-      <Card title="Filter">
+      <Card title={t`Filter`}>
         <FilterFacts members={membersOf(filter)} state={stateOf[kind]} zone={org.time_zone} />
       </Card>
     </div>,

@@ -1,6 +1,7 @@
 import { type Fault } from "../../../domain/Errors.ts"
 import { type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
+import { t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { Choices, Field } from "../../components/Field.tsx"
@@ -24,23 +25,23 @@ const SecretFields = ({ faults, platform, set }: {
             name={name}
             type="password"
             autocomplete="new-password"
-            label={required ? label : `${label} (optional)`}
+            label={required ? label : t`${label} (optional)`}
             required={required && !isSet}
             faults={faults}
             hint={isSet
-              ? "A value is stored and cannot be shown. Leave empty to keep it."
-              : `${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
+              ? t`A value is stored and cannot be shown. Leave empty to keep it.`
+              : t`${hint === undefined ? "" : `${hint} `}It is stored encrypted and never shown again.`}
           />
           {isSet && !required && (
             <Choices
               name={`remove-${name}`}
-              label={`Remove the ${label.toLowerCase()}`}
+              label={t`Remove the ${label.toLowerCase()}`}
               type="checkbox"
               values={[]}
               options={[[
                 "yes",
-                "Remove it",
-                "Remove it together with the user if the server no longer needs a login.",
+                t`Remove it`,
+                t`Remove it together with the user if the server no longer needs a login.`,
               ]]}
             />
           )}
@@ -56,11 +57,11 @@ export const switchesOf = (
 ): ReadonlyArray<readonly [to: string, verb: string, isAdvised?: boolean]> =>
   setup.enabled
     ? [
-      ...(setup.isDefault ? [] : [["default", "Use for deliveries"] as const]),
-      setup.paused || isRefusing(setup) ? ["resumed", "Resume", true] : ["paused", "Pause"],
-      ["disabled", "Disable"],
+      ...(setup.isDefault ? [] : [["default", t`Use for deliveries`] as const]),
+      setup.paused || isRefusing(setup) ? ["resumed", t`Resume`, true] : ["paused", t`Pause`],
+      ["disabled", t`Disable`],
     ]
-    : [["enabled", "Enable", true]]
+    : [["enabled", t`Enable`, true]]
 
 /** Whether the connection sends, and the buttons that change that. */
 export const StateCard = ({ at, complaints, inUse, mayChange, org, setup }: {
@@ -73,22 +74,24 @@ export const StateCard = ({ at, complaints, inUse, mayChange, org, setup }: {
 }) => (
   <Card stacked>
     <div class="source-head">
-      <h2>State</h2>
+      <h2>{t`State`}</h2>
       <Badges setup={setup} inUse={inUse} />
     </div>
     <Trouble setup={setup} zone={org.time_zone} />
     <p class="muted">
       {!setup.enabled
-        ? "Disabled. It sends no messages."
+        ? t`Disabled. It sends no messages.`
         : setup.paused || isRefusing(setup)
-        ? "Paused. Due messages wait until you resume."
+        ? t`Paused. Due messages wait until you resume.`
         : inUse
-        ? "In use for all deliveries."
-        : "On standby: another connection is in use."}
+        ? t`In use for all deliveries.`
+        : t`On standby: another connection is in use.`}
     </p>
     {complaints !== null && (
       <p class="muted">
-        Address for complaints, to register with the feedback loops of mailbox providers: <code>{complaints}</code>
+        {t`Address for complaints, to register with the feedback loops of mailbox providers: ${(
+          <code>{complaints}</code>
+        )}`}
       </p>
     )}
     {mayChange && (
@@ -123,13 +126,13 @@ export const SettingsCard = ({ setup, values }: {
   readonly setup: ConnectionSetup
   readonly values: Fields
 }) => (
-  <Card title="Settings">
+  <Card title={t`Settings`}>
     <Facts
       rows={[
         ...Object.entries(platformForms[setup.platform].settings.labels).map(([name, label]) =>
           (values[name] ?? "") !== "" && [label, values[name]] as const
         ),
-        ["Secrets", setup.secrets.length === 0 ? "none" : `set: ${setup.secrets.join(", ")}`],
+        [t`Secrets`, setup.secrets.length === 0 ? "none" : `set: ${setup.secrets.join(", ")}`],
       ]}
     />
   </Card>
@@ -137,12 +140,13 @@ export const SettingsCard = ({ setup, values }: {
 
 /** The link to DKIM signatures and test messages. */
 export const ReceiversCard = ({ at }: { readonly at: string }) => (
-  <Card stacked title="Receivers">
+  <Card stacked title={t`Receivers`}>
     <p>
-      Sign messages with DKIM, and send a test message to check DNS records, the unsubscribe header and the plain text.
+      {t`Sign messages with DKIM, and send a test message to check DNS records, the unsubscribe header and
+        the plain text.`}
     </p>
     <div class="buttons">
-      <a class="button" href={`${at}/receivers`}>Signatures and test messages</a>
+      <a class="button" href={`${at}/receivers`}>{t`Signatures and test messages`}</a>
     </div>
   </Card>
 )

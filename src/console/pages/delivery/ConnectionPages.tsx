@@ -5,6 +5,7 @@ import { type ConnectionChange, Connections } from "../../../delivery/Connection
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
 import { type ConnectionTest, testConnection } from "../../../delivery/testConnection.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
+import { t } from "../../../languages/Language.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Tracking } from "../../../tracking/Tracking.ts"
 import { Card } from "../../components/Card.tsx"
@@ -43,28 +44,28 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const at = pathOf(visit)
   const all = yield* (yield* Connections).list(org.slug)
   const used = yield* nameInUse(visit)
-  const add = can("putConnection") ? <a class="button primary" href={`${at}/-/new`}>Add a connection</a> : null
+  const add = can("putConnection") ? <a class="button primary" href={`${at}/-/new`}>{t`Add a connection`}</a> : null
   return view(
     {
-      title: "Connections",
-      lead: "Platforms that send your messages. One connection is in use, the others are on standby.",
+      title: t`Connections`,
+      lead: t`Platforms that send your messages. One connection is in use, the others are on standby.`,
       actions: all.length === 0 ? undefined : add,
     },
     all.filter(({ enabled }) => enabled).map((setup) => <Trouble setup={setup} zone={org.time_zone} />),
     <Card kind="flush">
       {all.length === 0
         ? (
-          <Empty title="No connections yet" action={add}>
+          <Empty title={t`No connections yet`} action={add}>
             {can("putConnection")
-              ? "Add the platform that sends your messages. You do not need one if your own systems send."
-              : "An admin of the organization can add a connection."}
+              ? t`Add the platform that sends your messages. You do not need one if your own systems send.`
+              : t`An admin of the organization can add a connection.`}
           </Empty>
         )
         : (
           <Table
             cards="labelled"
-            caption="Connections by name"
-            headings={["Name", "Platform", "State", "Changed", "[Actions]"]}
+            caption={t`Connections by name`}
+            headings={[t`Name`, t`Platform`, t`State`, t`Changed`, "[Actions]"]}
             rows={all.map((setup) => [
               <a href={`${at}/${setup.name}`}>{setup.name}</a>,
               platformForms[setup.platform].title,
@@ -73,14 +74,16 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
               {
                 kind: "actions",
                 content: (
-                  <RowMenu label={`Actions for ${setup.name}`}>
-                    <MenuLink href={`${at}/${setup.name}`}>{can("putConnection") ? "Edit" : "Open"}</MenuLink>
-                    {can("testConnection") && <MenuPost to={`${at}/${setup.name}/test`}>Test</MenuPost>}
+                  <RowMenu label={t`Actions for ${setup.name}`}>
+                    <MenuLink href={`${at}/${setup.name}`}>{can("putConnection") ? t`Edit` : t`Open`}</MenuLink>
+                    {can("testConnection") && <MenuPost to={`${at}/${setup.name}/test`}>{t`Test`}</MenuPost>}
                     {can("putConnection") &&
                       switchesOf(setup).map(([to, verb]) => (
                         <MenuPost to={`${at}/${setup.name}/switch`} fields={{ to }}>{verb}</MenuPost>
                       ))}
-                    {can("deleteConnection") && <MenuLink href={`${at}/${setup.name}/remove`} danger>Delete</MenuLink>}
+                    {can("deleteConnection") && (
+                      <MenuLink href={`${at}/${setup.name}/remove`} danger>{t`Delete`}</MenuLink>
+                    )}
                   </RowMenu>
                 ),
               },
@@ -94,9 +97,9 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
 const choose = (visit: Visit) =>
   Effect.succeed(view(
     {
-      title: "Add a connection",
-      back: { href: pathOf(visit), label: "Connections" },
-      lead: "Choose the platform that sends your messages.",
+      title: t`Add a connection`,
+      back: { href: pathOf(visit), label: t`Connections` },
+      lead: t`Choose the platform that sends your messages.`,
     },
     <div class="columns">
       {Object.entries(platformForms).map(([platform, { about, title }]) => (
@@ -104,8 +107,8 @@ const choose = (visit: Visit) =>
           <div class="tile">
             <h2>{title}</h2>
             <p>{about}</p>
-            <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={`Set up ${title}`}>
-              Set up
+            <a class="button" href={`${pathOf(visit)}/-/new/${platform}`} aria-label={t`Set up ${title}`}>
+              {t`Set up`}
             </a>
           </div>
         </Card>
@@ -152,16 +155,16 @@ const create = Effect.fnUntraced(function* (visit: Visit, sent: Fields = {}, fou
   const all = yield* (yield* Connections).list(visit.org.slug)
   const free = all.some(({ name }) => name === platform) ? "" : platform
   return view(
-    { title: `Set up ${title}`, back: { href: `${pathOf(visit)}/-/new`, label: "Add a connection" }, lead: about },
+    { title: t`Set up ${title}`, back: { href: `${pathOf(visit)}/-/new`, label: t`Add a connection` }, lead: about },
     <ErrorSummary faults={faults} labels={labels(platform)} />,
     <Card>
-      <Form submit="Set up" action={`${pathOf(visit)}/-/new/${platform}`}>
+      <Form submit={t`Set up`} action={`${pathOf(visit)}/-/new/${platform}`}>
         <Field
           name="name"
-          label="Name"
+          label={t`Name`}
           value={sent["name"] ?? free}
           faults={faults}
-          hint="The name of this connection: lowercase letters, digits, hyphens and underscores."
+          hint={t`The name of this connection: lowercase letters, digits, hyphens and underscores.`}
         />
         <ConnectionFields platform={platform} set={[]} values={sent} faults={faults} />
       </Form>
@@ -191,22 +194,24 @@ const show = Effect.fnUntraced(
     return view(
       {
         title: setup.name,
-        back: { href: pathOf(visit), label: "Connections" },
+        back: { href: pathOf(visit), label: t`Connections` },
         lead: title,
         actions: (
           <>
             {can("sendTestMessage") && setup.platform === "smtp" && (
               <PostButton to={`${at}/receivers/test-message`} fields={{ to: visit.session.account.email }}>
-                Send me a message
+                {t`Send me a message`}
               </PostButton>
             )}
-            {can("testConnection") && <PostButton to={`${at}/test`} kind="primary">Test the connection</PostButton>}
+            {can("testConnection") && <PostButton to={`${at}/test`} kind="primary">{t`Test the connection`}
+            </PostButton>}
           </>
         ),
       },
       tested !== undefined && (
         <Note kind={tested.ok ? "good" : "bad"} live>
-          <b>{tested.ok ? "Reachable." : "The test failed."}</b> {tested.detail} {tested.ok && "No message was sent."}
+          <b>{tested.ok ? t`Reachable.` : t`The test failed.`}</b> {tested.detail}{" "}
+          {tested.ok && t`No message was sent.`}
         </Note>
       ),
       tested?.warnings.map((warning) => <Note kind="warn">{warning}</Note>),
@@ -214,8 +219,8 @@ const show = Effect.fnUntraced(
       <StateCard at={at} complaints={complaints} inUse={inUse} mayChange={mayChange} org={org} setup={setup} />,
       mayChange
         ? (
-          <Card title="Change">
-            <Form submit="Save" action={at}>
+          <Card title={t`Change`}>
+            <Form submit={t`Save`} action={at}>
               <ConnectionFields platform={setup.platform} set={setup.secrets} values={values} faults={faults} />
             </Form>
           </Card>
@@ -223,9 +228,9 @@ const show = Effect.fnUntraced(
         : <SettingsCard setup={setup} values={values} />,
       setup.platform === "smtp" && <ReceiversCard at={at} />,
       can("deleteConnection") && (
-        <Card title="Delete">
+        <Card title={t`Delete`}>
           <div class="buttons">
-            <a class="button danger" href={`${at}/remove`}>Delete the connection</a>
+            <a class="button danger" href={`${at}/remove`}>{t`Delete the connection`}</a>
           </div>
         </Card>
       ),
@@ -249,7 +254,7 @@ const newAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
   const taken = (yield* connections.list(visit.org.slug)).some((one) => one.name === name)
   if (taken) {
     return yield* new InvalidInput({
-      faults: [{ pointer: "/name", detail: "is used by another connection: choose a different name" }],
+      faults: [{ pointer: "/name", detail: t`is used by another connection: choose a different name` }],
     })
   }
   yield* connections.put(visit.org.slug, name, { platform, ...changeFrom(platform, sent) })
@@ -268,10 +273,10 @@ const switchAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
   const to = sent["to"] ?? ""
   const change = Object.hasOwn(switches, to) ? switches[to] : undefined
   if (change === undefined) {
-    return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: "There is no such switch" }] })
+    return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: t`There is no such switch` }] })
   }
   yield* change === "resume" ? connections.resume(visit.org.slug, name) : connections.put(visit.org.slug, name, change)
-  return { to: `${pathOf(visit)}/${name}`, done: `connection-${to}` }
+  return { to: `${pathOf(visit)}/${name}`, done: t`connection-${to}` }
 })
 
 const removePage = Effect.fnUntraced(function* (visit: Visit) {
@@ -279,14 +284,15 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const used = yield* nameInUse(visit)
   const at = `${pathOf(visit)}/${setup.name}`
   return askFirst({
-    title: `Delete ${setup.name}`,
-    question: `Delete ${setup.name}?`,
+    title: t`Delete ${setup.name}`,
+    question: t`Delete ${setup.name}?`,
     back: { href: at, label: setup.name },
-    button: "Delete the connection",
+    button: t`Delete the connection`,
     text: (
       <p>
-        Its settings and secrets are deleted. Queued messages wait for another connection
-        {setup.name === used ? ". This connection is in use now" : ""}.
+        {t`Its settings and secrets are deleted. Queued messages wait for another connection${
+          setup.name === used ? t`. This connection is in use now` : ""
+        }.`}
       </p>
     ),
   })

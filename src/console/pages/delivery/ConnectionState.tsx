@@ -1,13 +1,14 @@
 import type { ConnectionSetup } from "../../../delivery/Connections.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Note } from "../../components/Note.tsx"
 import { Time } from "../../components/Time.tsx"
 
 const troubleText = {
-  "slow-down": "Throttled by the platform",
-  failing: "Attempts fail",
-  broken: "Accepts no messages",
-  refusing: "Paused because the platform refuses messages",
+  "slow-down": english("Throttled by the platform"),
+  failing: english("Attempts fail"),
+  broken: english("Accepts no messages"),
+  refusing: english("Paused because the platform refuses messages"),
 }
 
 /** Whether a connection is paused because the platform refuses messages. */
@@ -17,12 +18,12 @@ export const isRefusing = ({ trouble }: ConnectionSetup) => trouble?.state === "
 export const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; readonly inUse: boolean }) => (
   <>
     {!setup.enabled
-      ? <Badge>disabled</Badge>
+      ? <Badge>{t`disabled`}</Badge>
       : setup.trouble !== null
-      ? <Badge kind="bad">{setup.trouble.state === "slow-down" ? "slowed down" : setup.trouble.state}</Badge>
+      ? <Badge kind="bad">{setup.trouble.state === "slow-down" ? t`slowed down` : setup.trouble.state}</Badge>
       : setup.paused
-      ? <Badge kind="warn">paused</Badge>
-      : <Badge kind="good">ready</Badge>} {inUse && <Badge kind="accent">in use</Badge>}
+      ? <Badge kind="warn">{t`paused`}</Badge>
+      : <Badge kind="good">{t`ready`}</Badge>} {inUse && <Badge kind="accent">{t`in use`}</Badge>}
   </>
 )
 
@@ -30,12 +31,14 @@ export const Badges = ({ inUse, setup }: { readonly setup: ConnectionSetup; read
 export const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; readonly zone: string }) =>
   setup.trouble === null ? null : (
     <Note kind="bad">
-      {troubleText[setup.trouble.state]} since <Time at={setup.trouble.since} zone={zone} />: {setup.trouble.reason}
-      {" "}
-      {setup.trouble.until === null ? "Fix the cause, then resume the connection. Queued messages wait." : (
-        <>
-          Tried again <Time at={setup.trouble.until} zone={zone} />. Queued messages wait.
-        </>
-      )}
+      {t`${troubleText[setup.trouble.state]} since ${(
+        <Time at={setup.trouble.since} zone={zone} />
+      )}: ${setup.trouble.reason} ${
+        setup.trouble.until === null ? t`Fix the cause, then resume the connection. Queued messages wait.` : (
+          <>
+            {t`Tried again ${<Time at={setup.trouble.until} zone={zone} />}. Queued messages wait.`}
+          </>
+        )
+      }`}
     </Note>
   )

@@ -3,6 +3,7 @@ import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { DeliveryState } from "../../../delivery/Delivery.ts"
 import { decodeMembers, type DeliveryFilter, type FilterMembers, filterOf } from "../../../delivery/DeliveryFilter.ts"
 import type { Fault } from "../../../domain/Errors.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { count } from "../../Format.ts"
 import { inField, instantOf } from "../../FieldTime.ts"
 import { Field, SelectField } from "../../components/Field.tsx"
@@ -26,7 +27,7 @@ const isState = (text: string): text is DeliveryState =>
 /** A fault in the words of the form. */
 const inWords = ({ detail, pointer }: Fault): Fault => ({
   pointer,
-  detail: pointer === "/since" || pointer === "/until" ? "must be a date and time after 1970-01-01" : detail,
+  detail: pointer === "/since" || pointer === "/until" ? t`must be a date and time after 1970-01-01` : detail,
 })
 
 /** Reads the filter of a query, with all its faults. An empty value is no filter. */
@@ -49,12 +50,12 @@ export const filterIn = (query: URLSearchParams, zone: string): DeliveryQuery =>
 
 /** The labels of the members. */
 const filterLabels = {
-  email: "Address",
-  template_id: "Template",
-  connection: "Connection",
-  reason: "Reason contains",
-  since: "From",
-  until: "Until",
+  email: english("Address"),
+  template_id: english("Template"),
+  connection: english("Connection"),
+  reason: english("Reason contains"),
+  since: english("From"),
+  until: english("Until"),
 } as const
 
 /** The form that filters the list. Fields that are seldom needed are folded until one of them is filled. */
@@ -88,16 +89,16 @@ export const FilterForm = ({ all, at, connections, filtered, query, templates, z
   const { email: _, ...seldom } = members
   const isOpen = Object.keys(seldom).length > 0 || faults.length > 0
   return (
-    <form method="get" action={at} class="filters" role="search" aria-label="Filter deliveries">
+    <form method="get" action={at} class="filters" role="search" aria-label={t`Filter deliveries`}>
       <SelectField
         name="state"
-        label="State"
+        label={t`State`}
         value={filter.state ?? ""}
-        options={[["", "All"], ...DeliveryState.literals.map((one) => [one, one] as const)]}
+        options={[["", t`All`], ...DeliveryState.literals.map((one) => [one, one] as const)]}
       />
       {field("email", { type: "email" })}
       <details open={isOpen}>
-        <summary>Template, connection, reason, time</summary>
+        <summary>{t`Template, connection, reason, time`}</summary>
         <div class="more-filters">
           {field("template_id", { list: templates })}
           {field("connection", { list: connections })}
@@ -106,20 +107,20 @@ export const FilterForm = ({ all, at, connections, filtered, query, templates, z
           {time("until")}
         </div>
         <p class="hint">
-          The time is that at which a message ended, or was queued if it has not ended ({zone}). In the reason, … stands
-          for any characters.
+          {t`The time is that at which a message ended, or was queued if it has not ended (${zone}). In the
+            reason, … stands for any characters.`}
         </p>
       </details>
       <div class="buttons">
-        <button type="submit" class="button">Filter</button>
-        {(filtered.query.size > 0 || faults.length > 0) && <a class="button" href={all}>Show all</a>}
+        <button type="submit" class="button">{t`Filter`}</button>
+        {(filtered.query.size > 0 || faults.length > 0) && <a class="button" href={all}>{t`Show all`}</a>}
       </div>
     </form>
   )
 }
 
 /** The verb of a bulk action on so many messages, for buttons and titles. */
-export const verbs: { readonly [kind in BulkKind]: string } = { retry: "Retry", cancel: "Cancel" }
+export const verbs: { readonly [kind in BulkKind]: string } = { retry: english("Retry"), cancel: english("Cancel") }
 
 /** Returns a number of messages in words, such as `1 message`. */
 export const messagesOf = (many: number) => `${count(many)} ${many === 1 ? "message" : "messages"}`
@@ -131,7 +132,7 @@ export const FilterFacts = ({ members, state, zone }: {
   readonly zone: string
 }) => (
   <dl class="facts">
-    <dt>State</dt>
+    <dt>{t`State`}</dt>
     <dd>{state}</dd>
     {names.flatMap((name) => {
       const value = members[name]

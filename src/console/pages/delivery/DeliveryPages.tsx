@@ -10,6 +10,7 @@ import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { count, counted } from "../../Format.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
+import { t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -61,14 +62,14 @@ const BulkBar = ({ filter, forAll, org }: {
   <div class="bulk-bar">
     <p>
       {messagesOf(forAll.count)}
-      {forAll.count < countedAtMost ? "" : " or more"}
-      {forAll.kind === "retry" ? " can be retried" : " can be cancelled"}
+      {forAll.count < countedAtMost ? "" : t` or more`}
+      {forAll.kind === "retry" ? t` can be retried` : t` can be cancelled`}
     </p>
     <a
       class={forAll.kind === "retry" ? "button primary" : "button danger"}
       href={`${bulkPath(org.slug, forAll.kind)}?${filter}`}
     >
-      {verbs[forAll.kind]} all{forAll.count < countedAtMost ? ` ${count(forAll.count)}` : ""}
+      {t`${verbs[forAll.kind]} all${forAll.count < countedAtMost ? ` ${count(forAll.count)}` : ""}`}
     </a>
   </div>
 )
@@ -123,7 +124,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const sortQuery = new URLSearchParams(filtered.query)
   if (order === "latest") sortQuery.set("order", "oldest")
   const queuedHeading: SortHeading = {
-    label: "Queued",
+    label: t`Queued`,
     href: sortQuery.size === 0 ? at : `${at}?${sortQuery}`,
     order: order === "latest" ? "descending" : "ascending",
   }
@@ -135,32 +136,34 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const active = connections.active(org.slug)
   return view(
     {
-      title: "Deliveries",
+      title: t`Deliveries`,
       live: isLive,
-      lead: "Messages that this service sends through a connection: queued, sent and failed.",
+      lead: t`Messages that this service sends through a connection: queued, sent and failed.`,
       actions: isLive ? <Live /> : undefined,
     },
     active === undefined
       ? (
         <Note kind="warn">
-          No connection is in use, so no messages are sent.{" "}
-          <a href={`/console/o/${org.slug}/connections`}>
-            {visit.can("putConnection") ? "Set one up" : "See connections"}
-          </a>.
+          {t`No connection is in use, so no messages are sent. ${(
+            <a href={`/console/o/${org.slug}/connections`}>
+              {visit.can("putConnection") ? t`Set one up` : t`See connections`}
+            </a>
+          )}.`}
         </Note>
       )
       : active.paused
       ? (
         <Note kind="warn">
-          The connection <a href={`/console/o/${org.slug}/connections/${active.name}`}>{active.name}</a>{" "}
-          is paused. Due messages wait until you resume it.
+          {t`The connection ${(
+            <a href={`/console/o/${org.slug}/connections/${active.name}`}>{active.name}</a>
+          )} is paused. Due messages wait until you resume it.`}
         </Note>
       )
       : null,
     unfinished.map((one) => (
       <Note kind={one.state === "failed" ? "bad" : "plain"}>
         <a href={actionPath(org.slug, one.id)}>{verbs[one.kind]} {messagesOf(one.matched)}</a>
-        {one.state === "failed" ? " stopped early." : ` is running: ${count(one.changed)} done.`}
+        {one.state === "failed" ? t` stopped early.` : t` is running: ${count(one.changed)} done.`}
       </Note>
     )),
     <SummaryCard summary={summary} />,
@@ -180,17 +183,17 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
         {forAll !== undefined && <BulkBar filter={filter} forAll={forAll} org={org} />}
         {shown.length === 0
           ? (
-            <Empty title={isFiltered || cursor !== undefined ? "No matching deliveries" : "No deliveries yet"}>
+            <Empty title={isFiltered || cursor !== undefined ? t`No matching deliveries` : t`No deliveries yet`}>
               {isFiltered || cursor !== undefined
-                ? "Change or clear the filter."
-                : "Send a message with the Deliver endpoint to see it here. The API key needs the deliver scope."}
+                ? t`Change or clear the filter.`
+                : t`Send a message with the Deliver endpoint to see it here. The API key needs the deliver scope.`}
             </Empty>
           )
           : (
             <DeliveryTable
               at={at}
               first={isPictured ? 3 : 6}
-              caption={`${total === undefined ? "Deliveries" : counted(total, "delivery", "deliveries")}, ${
+              caption={t`${total === undefined ? t`Deliveries` : counted(total, "delivery", "deliveries")}, ${
                 order === "latest" ? "newest" : "oldest"
               } first`}
               names={names}
@@ -201,7 +204,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
             />
           )}
         <Pagination
-          label="Pages of deliveries"
+          label={t`Pages of deliveries`}
           isOldestFirst={order === "oldest"}
           at={paged.size === 0 ? at : `${at}?${paged}`}
           cursor={cursor}
@@ -226,26 +229,26 @@ const DeliveryFacts = ({ delivery, names, org, zone }: {
 }) => (
   <Facts
     rows={[
-      ["State", <DeliveryBadge state={delivery.state} />],
-      delivery.reason !== null && ["Reason", delivery.reason],
-      ["Failed attempts", delivery.attempts],
+      [t`State`, <DeliveryBadge state={delivery.state} />],
+      delivery.reason !== null && [t`Reason`, delivery.reason],
+      [t`Failed attempts`, delivery.attempts],
       [
-        "Template, variant",
+        t`Template, variant`,
         <>
           <a href={templatePath(org.slug, delivery.templateId)} dir="auto">
             {templateName(names, delivery)}
           </a>, <bdi>{variantName(names, delivery)}</bdi>
         </>,
       ],
-      ["Priority", delivery.priority],
-      ["Queued", <Time at={delivery.queuedAt.toISOString()} zone={zone} />],
+      [t`Priority`, delivery.priority],
+      [t`Queued`, <Time at={delivery.queuedAt.toISOString()} zone={zone} />],
       delivery.finishedAt === null
-        ? [delivery.attempts > 0 ? "Next attempt" : "Due", <Time at={delivery.dueAt.toISOString()} zone={zone} />]
-        : ["Done", <Time at={delivery.finishedAt.toISOString()} zone={zone} />],
-      delivery.expiresAt !== null && ["Expires", <Time at={delivery.expiresAt.toISOString()} zone={zone} />],
-      ["Connection", delivery.connection ?? <span class="muted">none yet</span>],
-      delivery.messageId !== null && ["Message ID at the platform", <code>{delivery.messageId}</code>],
-      ["Tracking id", <code>{delivery.id}</code>],
+        ? [delivery.attempts > 0 ? t`Next attempt` : t`Due`, <Time at={delivery.dueAt.toISOString()} zone={zone} />]
+        : [t`Done`, <Time at={delivery.finishedAt.toISOString()} zone={zone} />],
+      delivery.expiresAt !== null && [t`Expires`, <Time at={delivery.expiresAt.toISOString()} zone={zone} />],
+      [t`Connection`, delivery.connection ?? <span class="muted">{t`none yet`}</span>],
+      delivery.messageId !== null && [t`Message ID at the platform`, <code>{delivery.messageId}</code>],
+      [t`Tracking id`, <code>{delivery.id}</code>],
     ]}
   />
 )
@@ -259,17 +262,17 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const zone = org.time_zone
   return view(
     {
-      document: "Delivery",
-      title: delivery.email ?? "Delivery of an erased person",
-      back: { href: deliveriesPath(org.slug), label: "Deliveries" },
+      document: t`Delivery`,
+      title: delivery.email ?? t`Delivery of an erased person`,
+      back: { href: deliveriesPath(org.slug), label: t`Deliveries` },
       actions: (
         <>
-          <a class="button" href={story}>Full history</a>
+          <a class="button" href={story}>{t`Full history`}</a>
           {isRetriable(delivery, now) && can("retryDelivery") && (
-            <a class="button primary" href={`${at}/retry`}>Retry</a>
+            <a class="button primary" href={`${at}/retry`}>{t`Retry`}</a>
           )}
           {isCancellable(delivery) && can("cancelDelivery") && (
-            <a class="button danger" href={`${at}/cancel`}>Cancel</a>
+            <a class="button danger" href={`${at}/cancel`}>{t`Cancel`}</a>
           )}
         </>
       ),
@@ -282,9 +285,9 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
         zone={zone}
       />
     </Card>,
-    <Card title="The message">
+    <Card title={t`The message`}>
       {delivery.vars === null
-        ? <p class="muted">The content was erased with the person's data.</p>
+        ? <p class="muted">{t`The content was erased with the person's data.`}</p>
         : <MessageFrame.Message delivery={delivery} org={org.slug} />}
     </Card>,
   )
@@ -299,7 +302,7 @@ const confirm = (
     const now = yield* Clock.currentTimeMillis
     const at = `${deliveriesPath(visit.org.slug)}/${delivery.id}`
     const possible = what === "cancel" ? isCancellable(delivery) : isRetriable(delivery, now)
-    const back = { href: at, label: "Delivery" }
+    const back = { href: at, label: t`Delivery` }
     if (possible) {
       return askFirst({
         question: title,
@@ -307,7 +310,7 @@ const confirm = (
         button,
         text: (
           <p>
-            {text} It goes to <b>{delivery.email}</b>, from the template <b>{delivery.templateId}</b>.
+            {t`${text} It goes to ${<b>{delivery.email}</b>}, from the template ${<b>{delivery.templateId}</b>}.`}
           </p>
         ),
       })
@@ -316,8 +319,8 @@ const confirm = (
       { title, back },
       <Note kind="warn">
         {delivery.state === "failed" && hasExpired(delivery, now)
-          ? "The message has expired."
-          : `The message is ${delivery.state}, so you cannot ${what} it.`} <a href={at}>Back to the delivery</a>.
+          ? t`The message has expired.`
+          : t`The message is ${delivery.state}, so you cannot ${what} it.`} <a href={at}>{t`Back to the delivery`}</a>.
       </Note>,
     )
   })
@@ -342,9 +345,9 @@ const own = pages(({ asks, page }) => [
     "/console/o/:org/deliveries/:delivery/cancel",
     "cancelDelivery",
     confirm("cancel", {
-      title: "Cancel this message?",
-      button: "Cancel the message",
-      text: "It will not be sent and cannot be queued again. Request a new message instead.",
+      title: t`Cancel this message?`,
+      button: t`Cancel the message`,
+      text: t`It will not be sent and cannot be queued again. Request a new message instead.`,
     }),
     cancelAction,
   ),
@@ -352,10 +355,10 @@ const own = pages(({ asks, page }) => [
     "/console/o/:org/deliveries/:delivery/retry",
     "retryDelivery",
     confirm("retry", {
-      title: "Send this message again?",
-      button: "Queue it again",
-      text:
-        "It is queued again with a new set of attempts. It may arrive twice if the platform accepted an earlier attempt but its response was lost.",
+      title: t`Send this message again?`,
+      button: t`Queue it again`,
+      text: t`It is queued again with a new set of attempts. It may arrive twice if the platform accepted an
+        earlier attempt but its response was lost.`,
     }),
     retryAction,
   ),

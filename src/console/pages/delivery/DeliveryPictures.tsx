@@ -1,11 +1,12 @@
 import type { DeliveryPoint, DeliverySeries } from "../../../delivery/DeliveryRates.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Pills } from "../../components/Pills.tsx"
 import { Figure } from "../../charts/Figure.tsx"
 import { axisTime, count } from "../../Format.ts"
 import { LineChart } from "../../charts/TimeChart.tsx"
 
-const windows = [[1, "Last hour"], [24, "Last 24 hours"], [168, "Last 7 days"], [840, "Last 35 days"]] as const
+const windows = [[1, english("Last hour")], [24, "Last 24 hours"], [168, "Last 7 days"], [840, "Last 35 days"]] as const
 
 /** The scale of an axis of counts: whole numbers, up to 4 or more. */
 const few = [0, 4] as const
@@ -47,8 +48,8 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
     formatTime: isLong ? axisTime(zone, "day") : time,
     certain: true,
   })
-  const from = stepMinutes === 1 ? "Minute from" : `${length} from`
-  const start = ({ complete, start }: DeliveryPoint) => `${time(start.getTime())}${complete ? "" : " (not over yet)"}`
+  const from = stepMinutes === 1 ? t`Minute from` : `${length} from`
+  const start = ({ complete, start }: DeliveryPoint) => `${time(start.getTime())}${complete ? "" : t` (not over yet)`}`
   const latest = points.toReversed()
   const perMinute = (of: "sent" | "failed" | "retried") => points.map((point) => point[of] / point.minutes)
   const queued = points.map((point) => point.queued)
@@ -56,11 +57,11 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
   const longest = most(waits)
   const unit = unitOf(longest)
   const told = (seconds: number | null) =>
-    seconds === null ? "not measured" : `${Math.round(seconds / unit.seconds)} ${unit.name}`
+    seconds === null ? t`not measured` : `${Math.round(seconds / unit.seconds)} ${unit.name}`
   return (
     <>
       <Pills
-        label="Period of the charts"
+        label={t`Period of the charts`}
         aria="true"
         links={windows.map(([one, label]) => ({
           href: one === 1 ? path : `${path}?hours=${one}`,
@@ -72,18 +73,19 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
         <Figure
           id="rates"
           wide
-          title="Messages per minute"
+          title={t`Messages per minute`}
           lead={
             <p class="headline">
-              {count(sum(points, "sent"))} sent, {count(sum(points, "failed"))} failed, {count(sum(points, "retried"))}
-              {" "}
-              attempts repeated.
+              {t`${count(sum(points, "sent"))} sent, ${count(sum(points, "failed"))} failed, ${
+                count(sum(points, "retried"))
+              } attempts repeated.`}
             </p>
           }
-          caption={`Messages by state, per minute${
-            stepMinutes === 1 ? "" : ` on the average of ${length}`
-          }. Failed messages are not retried automatically; repeated attempts failed temporarily.`}
-          headings={[from, "Sent per minute", "Failed per minute", "Repeated per minute"]}
+          caption={t`Messages by state, per minute${
+            stepMinutes === 1 ? "" : t` on the average of ${length}`
+          }. Failed messages are not retried automatically; repeated
+            attempts failed temporarily.`}
+          headings={[from, t`Sent per minute`, t`Failed per minute`, t`Repeated per minute`]}
           rows={latest.map((point) => [
             start(point),
             rate(point.sent / point.minutes),
@@ -103,16 +105,16 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
           />
         </Figure>
       </div>
-      <PhoneFold title="Messages waiting, and the age of the oldest">
+      <PhoneFold title={t`Messages waiting, and the age of the oldest`}>
         <div class="charts">
           <Figure
             id="waiting"
-            title="Messages waiting"
-            caption={`Messages that were due but not sent, measured once a minute${
-              stepMinutes === 1 ? "" : `; the most within ${length}`
+            title={t`Messages waiting`}
+            caption={t`Messages that were due but not sent, measured once a minute${
+              stepMinutes === 1 ? "" : t`; the most within ${length}`
             }. At most ${count(most(queued))}.`}
-            headings={[from, "Waiting"]}
-            rows={latest.map((point) => [start(point), point.queued === null ? "not measured" : count(point.queued)])}
+            headings={[from, t`Waiting`]}
+            rows={latest.map((point) => [start(point), point.queued === null ? t`not measured` : count(point.queued)])}
           >
             <LineChart
               {...common("waiting")}
@@ -123,12 +125,13 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
           </Figure>
           <Figure
             id="oldest"
-            title="Age of the oldest message"
-            caption={`How long the oldest due message had been waiting. Maximum: ${
+            title={t`Age of the oldest message`}
+            caption={t`How long the oldest due message had been waiting. Maximum: ${
               told(longest)
-            }. More than a few seconds means that ` +
-              `messages arrive faster than they are sent, or that the connection is paused or has problems.`}
-            headings={[from, "Oldest waiting"]}
+            }. More than a few seconds
+              means that messages arrive faster than they are sent, or that the connection is paused or has
+              problems.`}
+            headings={[from, t`Oldest waiting`]}
             rows={latest.map((point) => [start(point), told(point.oldestDueSeconds)])}
           >
             <LineChart

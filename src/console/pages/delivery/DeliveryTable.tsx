@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { Delivery } from "../../../delivery/Delivery.ts"
 import { liveOf } from "../../../domain/Sandbox.ts"
+import { t } from "../../../languages/Language.ts"
 import { TemplateIndex, variantKey } from "../../../templates/TemplateIndex.ts"
 import { MenuLink, MenuPost, RowMenu } from "../../components/RowMenu.tsx"
 import type { FirstRows } from "../../components/MoreRows.tsx"
@@ -50,11 +51,13 @@ const Menu = ({ at, delivery, now, visit: { can, org } }: {
   readonly now: number
   readonly visit: Visit
 }) => (
-  <RowMenu label={`Actions for the message to ${delivery.email ?? "an erased person"}`}>
-    <MenuLink href={`/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`}>Full history</MenuLink>
-    {isRetriable(delivery, now) && can("retryDelivery") && <MenuPost to={`${at}/${delivery.id}/retry`}>Retry</MenuPost>}
+  <RowMenu label={t`Actions for the message to ${delivery.email ?? t`an erased person`}`}>
+    <MenuLink href={`/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`}>{t`Full history`}</MenuLink>
+    {isRetriable(delivery, now) && can("retryDelivery") && (
+      <MenuPost to={`${at}/${delivery.id}/retry`}>{t`Retry`}</MenuPost>
+    )}
     {isCancellable(delivery) && can("cancelDelivery") && (
-      <MenuLink href={`${at}/${delivery.id}/cancel`} danger>Cancel…</MenuLink>
+      <MenuLink href={`${at}/${delivery.id}/cancel`} danger>{t`Cancel…`}</MenuLink>
     )}
   </RowMenu>
 )
@@ -77,10 +80,10 @@ export const DeliveryTable = ({ at, caption, first, names, now, queued, shown, v
       cards="labelled"
       first={first}
       caption={caption}
-      headings={["To", "State", "Template and variant", queued, "Due", "Attempts", "[Actions]"]}
+      headings={[t`To`, t`State`, t`Template and variant`, queued, t`Due`, t`Attempts`, "[Actions]"]}
       rows={shown.map((delivery) => [
         <>
-          <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
+          <a href={`${at}/${delivery.id}`}>{delivery.email ?? t`(erased)`}</a>
           {delivery.reason !== null && <span class="sub clamp">{reasonText(delivery.reason, zone)}</span>}
         </>,
         <DeliveryBadge state={delivery.state} />,
@@ -93,9 +96,9 @@ export const DeliveryTable = ({ at, caption, first, names, now, queued, shown, v
           kind: delivery.finishedAt === null ? "nowrap" : "nowrap wide",
           content: delivery.finishedAt === null
             ? <Time at={delivery.dueAt.toISOString()} zone={zone} />
-            : <span class="muted">done</span>,
+            : <span class="muted">{t`done`}</span>,
         },
-        { kind: "wide", label: "Attempts", content: count(delivery.attempts) },
+        { kind: "wide", label: t`Attempts`, content: count(delivery.attempts) },
         { kind: "actions", content: <Menu at={at} delivery={delivery} now={now} visit={visit} /> },
       ])}
     />

@@ -1,5 +1,6 @@
 import { type Delivery, type DeliveryState, type DeliverySummary, hasExpired } from "../../../delivery/Delivery.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
+import { t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { rate } from "../../Format.ts"
@@ -28,18 +29,18 @@ export const isRetriable = (delivery: Delivery, now: number) =>
 
 /** The numbers of deliveries by state. */
 export const SummaryCard = ({ summary }: { readonly summary: DeliverySummary }) => (
-  <Card title="The queue now">
+  <Card title={t`The queue now`}>
     <div data-live="summary">
       <Stats
         stats={[
-          { label: "Due now", value: summary.queued },
-          { label: "Due later", value: summary.scheduled },
-          { label: "Sending", value: summary.sending },
-          { label: "Sent", value: summary.sent },
-          { label: "Failed", value: summary.failed, kind: summary.failed > 0 ? "bad" : undefined },
-          { label: "Cancelled", value: summary.cancelled },
-          { label: "Oldest due waits", value: ago(summary.oldestDueSeconds) },
-          { label: "Sent per second", value: rate(summary.sentPerSecond) },
+          { label: t`Due now`, value: summary.queued },
+          { label: t`Due later`, value: summary.scheduled },
+          { label: t`Sending`, value: summary.sending },
+          { label: t`Sent`, value: summary.sent },
+          { label: t`Failed`, value: summary.failed, kind: summary.failed > 0 ? "bad" : undefined },
+          { label: t`Cancelled`, value: summary.cancelled },
+          { label: t`Oldest due waits`, value: ago(summary.oldestDueSeconds) },
+          { label: t`Sent per second`, value: rate(summary.sentPerSecond) },
         ]}
       />
     </div>

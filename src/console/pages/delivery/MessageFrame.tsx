@@ -3,6 +3,7 @@ import { Deliveries } from "../../../delivery/Deliveries.ts"
 import type { DeliveryDetail } from "../../../delivery/Delivery.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
+import { t } from "../../../languages/Language.ts"
 import { pages } from "../../Pages.ts"
 import { message, refused } from "../../RawRoutes.tsx"
 import { deliveriesPath } from "./DeliveryViews.tsx"
@@ -19,7 +20,7 @@ export const Message = ({ delivery, org }: { readonly delivery: DeliveryDetail; 
               class="message-frame"
               sandbox=""
               loading="lazy"
-              title={`${name} of the message`}
+              title={t`${name} of the message`}
               src={`${deliveriesPath(org)}/${delivery.id}/message?part=${encodeURIComponent(name)}`}
             />
           )
@@ -42,7 +43,7 @@ export const layer = pages(({ route }) => [
           const part = query.get("part") ?? ""
           return vars !== null && Object.hasOwn(vars, part) && formats[part] === "html"
             ? message(vars[part]!)
-            : refused(request, 404, "The message has no such part.")
+            : refused(request, 404, t`The message has no such part.`)
         },
       ),
   ),

@@ -6,6 +6,7 @@ import type { DeliverabilityCheck, Finding } from "../../../delivery/receivers/F
 import { type TestMessageResult, TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -23,20 +24,20 @@ const checkNames: { readonly [check in DeliverabilityCheck]: string } = {
   spf: "SPF",
   dkim: "DKIM",
   dmarc: "DMARC",
-  alignment: "Alignment",
-  unsubscribe: "Unsubscribe header",
-  "plain-text": "Plain text",
-  encryption: "Encryption",
+  alignment: english("Alignment"),
+  unsubscribe: english("Unsubscribe header"),
+  "plain-text": english("Plain text"),
+  encryption: english("Encryption"),
 }
 
 const badgeKinds = { ok: "good", missing: "warn", wrong: "bad", unknown: "plain" } as const
 
 const labels = {
-  to: "Send to",
-  template_id: "Content",
-  domain: "Domain",
-  selector: "Selector",
-  private_key: "Private key",
+  to: english("Send to"),
+  template_id: english("Content"),
+  domain: english("Domain"),
+  selector: english("Selector"),
+  private_key: english("Private key"),
 }
 
 /** Templates that a test message can show. */
@@ -45,9 +46,9 @@ const maxTemplates = 200
 const RecordFacts = ({ record }: { readonly record: DnsRecord }) => (
   <Facts
     rows={[
-      ["Name", <code>{record.name}</code>],
-      ["Type", record.type],
-      ["Value", <code>{record.value}</code>],
+      [t`Name`, <code>{record.name}</code>],
+      [t`Type`, record.type],
+      [t`Value`, <code>{record.value}</code>],
     ]}
   />
 )
@@ -62,13 +63,13 @@ const FindingCell = ({ finding: { detail, record } }: { readonly finding: Findin
 const TestResult = ({ result }: { readonly result: TestMessageResult }) => (
   <>
     <Note kind={result.ok ? "good" : "bad"} live>
-      <b>{result.ok ? "The test message was sent." : "The test message was not sent."}</b> {result.detail}
+      <b>{result.ok ? t`The test message was sent.` : t`The test message was not sent.`}</b> {result.detail}
     </Note>
     <Card kind="flush">
       <Table
         cards="labelled"
-        caption="Checks by receivers"
-        headings={["Check", "Result", "Details"]}
+        caption={t`Checks by receivers`}
+        headings={[t`Check`, t`Result`, t`Details`]}
         rows={result.findings.map((finding) => [
           checkNames[finding.check],
           <Badge kind={badgeKinds[finding.status]}>{finding.status}</Badge>,
@@ -80,7 +81,7 @@ const TestResult = ({ result }: { readonly result: TestMessageResult }) => (
 )
 
 const KeyState = ({ signing }: { readonly signing: boolean }) =>
-  signing ? <Badge kind="good">signing</Badge> : <Badge>not signing</Badge>
+  signing ? <Badge kind="good">{t`signing`}</Badge> : <Badge>{t`not signing`}</Badge>
 
 /** A key with its DNS record. Members who may change the key also get its buttons. */
 const KeyCard = ({ at, dkimKey, mayChange }: {
@@ -90,7 +91,7 @@ const KeyCard = ({ at, dkimKey, mayChange }: {
 }) => {
   const { bits, domain, isSigning, record, selector } = dkimKey
   return (
-    <Card stacked title={`DKIM key ${selector}`} lead={`RSA with ${bits} bits for ${domain}`}>
+    <Card stacked title={t`DKIM key ${selector}`} lead={t`RSA with ${bits} bits for ${domain}`}>
       <div>
         <KeyState signing={isSigning} />
       </div>
@@ -101,20 +102,20 @@ const KeyCard = ({ at, dkimKey, mayChange }: {
             to={`${at}/dkim/${selector}`}
             fields={{ signing: isSigning ? "no" : "yes" }}
             kind={isSigning ? "plain" : "primary"}
-            label={`${isSigning ? "Stop signing" : "Sign with this key"}: ${selector}`}
+            label={`${isSigning ? t`Stop signing` : t`Sign with this key`}: ${selector}`}
           >
-            {isSigning ? "Stop signing" : "Sign with this key"}
+            {isSigning ? t`Stop signing` : t`Sign with this key`}
           </PostButton>
           {!isSigning && (
             <PostButton
               to={`${at}/dkim/${selector}`}
               fields={{ signing: "yes", unchecked: "yes" }}
-              label={`Sign without checking DNS: ${selector}`}
+              label={t`Sign without checking DNS: ${selector}`}
             >
-              Sign without checking DNS
+              {t`Sign without checking DNS`}
             </PostButton>
           )}
-          <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Delete</a>
+          <a class="button danger" href={`${at}/dkim/${selector}/remove`}>{t`Delete`}</a>
         </div>
       )}
     </Card>
@@ -138,26 +139,26 @@ const TestForm = ({ at, faults, sent, templates, visit }: {
 }) => {
   return (
     <Card
-      title="Test message"
-      lead="Sends a real message and runs the checks that receivers make. It does not count in results."
+      title={t`Test message`}
+      lead={t`Sends a real message and runs the checks that receivers make. It does not count in results.`}
     >
-      <Form submit="Send test message" action={`${at}/test-message`}>
+      <Form submit={t`Send test message`} action={`${at}/test-message`}>
         <Field
           name="to"
           label={labels.to}
           type="email"
           value={sent["to"] ?? visit.session.account.email}
           faults={faults}
-          hint="Up to 100 test messages per hour and 300 per day. Addresses on the suppression list are refused."
+          hint={t`Up to 100 test messages per hour and 300 per day. Addresses on the suppression list are refused.`}
         />
         <SelectField
           name="template_id"
           label={labels.template_id}
           value={sent["template_id"] ?? ""}
           faults={faults}
-          hint="The first active variant of a template, with empty placeholders."
+          hint={t`The first active variant of a template, with empty placeholders.`}
           options={[
-            ["", "A short text about the test"],
+            ["", t`A short text about the test`],
             ...templates.map((id) => [id, id] as const),
           ]}
         />
@@ -172,34 +173,36 @@ const NewKey = ({ at, faults, sent }: {
   readonly faults: ReadonlyArray<Fault>
 }) => (
   <Card
-    title="New DKIM key"
-    lead="A signature proves to receivers that a message is yours. Publish the DNS record of the key before you sign with it."
+    title={t`New DKIM key`}
+    lead={t`A signature proves to receivers that a message is yours. Publish the DNS record of the key before
+      you sign with it.`}
   >
-    <Form submit="Create key" action={`${at}/dkim`}>
+    <Form submit={t`Create key`} action={`${at}/dkim`}>
       <Field
         name="domain"
-        label={`${labels.domain} (optional)`}
+        label={t`${labels.domain} (optional)`}
         required={false}
         value={sent["domain"] ?? ""}
         faults={faults}
-        hint="Default: the domain of the sender."
+        hint={t`Default: the domain of the sender.`}
       />
       <Field
         name="selector"
-        label={`${labels.selector} (optional)`}
+        label={t`${labels.selector} (optional)`}
         required={false}
         value={sent["selector"] ?? ""}
         faults={faults}
-        hint="The name of the key below the domain. Leave empty to have one chosen."
+        hint={t`The name of the key below the domain. Leave empty to have one chosen.`}
       />
       <Field
         name="private_key"
         type="password"
         autocomplete="new-password"
-        label={`${labels.private_key} (optional)`}
+        label={t`${labels.private_key} (optional)`}
         required={false}
         faults={faults}
-        hint="To import an RSA key in PEM format. It is stored encrypted and never shown again. Leave empty to create a new key."
+        hint={t`To import an RSA key in PEM format. It is stored encrypted and never shown again. Leave empty to
+          create a new key.`}
       />
     </Form>
   </Card>
@@ -220,26 +223,26 @@ const show = Effect.fnUntraced(
       .slice(0, maxTemplates).map(({ id }) => id)
     const head = (
       <PageHead
-        title="Receivers"
+        title={t`Receivers`}
         back={{ href: `/console/o/${org.slug}/connections/${name}`, label: name }}
-        lead="DKIM signatures and test messages of this connection, with the checks that receivers make."
+        lead={t`DKIM signatures and test messages of this connection, with the checks that receivers make.`}
       />
     )
     if (platform !== "smtp") {
       return {
-        title: "Receivers",
+        title: t`Receivers`,
         body: (
           <>
             {head}
             <Note>
-              The platform of this connection signs its messages itself. DKIM keys are only for SMTP connections.
+              {t`The platform of this connection signs its messages itself. DKIM keys are only for SMTP connections.`}
             </Note>
           </>
         ),
       }
     }
     return {
-      title: "Receivers",
+      title: t`Receivers`,
       body: (
         <>
           {head}
@@ -249,7 +252,7 @@ const show = Effect.fnUntraced(
             <TestForm templates={templates} visit={visit} at={at} sent={sent} faults={faults} />
           )}
           {all.map((one) => <KeyCard dkimKey={one} at={at} mayChange={can("updateDkimKey")} />)}
-          {all.length === 0 && <Note>This connection has no DKIM key: it does not sign messages.</Note>}
+          {all.length === 0 && <Note>{t`This connection has no DKIM key: it does not sign messages.`}</Note>}
           {can("createDkimKey") && <NewKey at={at} sent={sent} faults={faults} />}
         </>
       ),
@@ -297,7 +300,7 @@ const receiversDkimAction = Effect.fnUntraced(function* (visit: Visit, sent: Fie
       new InvalidInput({
         faults: [{
           pointer: "",
-          detail: `${detail} Nothing was changed. Publish the record, and try again once name servers return it.`,
+          detail: t`${detail} Nothing was changed. Publish the record, and try again once name servers return it.`,
         }],
       })),
   )
@@ -309,14 +312,14 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const selector = named(visit, "selector")
   const at = pathOf(visit, name)
   return askFirst({
-    title: `Delete ${selector}`,
-    question: `Delete the DKIM key ${selector}?`,
-    back: { href: at, label: "Receivers" },
-    button: "Delete the key",
+    title: t`Delete ${selector}`,
+    question: t`Delete the DKIM key ${selector}?`,
+    back: { href: at, label: t`Receivers` },
+    button: t`Delete the key`,
     text: (
       <p>
-        The private key is deleted. A connection that signs with it then sends unsigned messages. Leave the record in
-        DNS for some days, so that receivers can verify messages in transit.
+        {t`The private key is deleted. A connection that signs with it then sends unsigned messages. Leave the
+          record in DNS for some days, so that receivers can verify messages in transit.`}
       </p>
     ),
   })

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
 import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
 import type { Difference } from "../../../domain/Difference.ts"
+import { t } from "../../../languages/Language.ts"
 import { Time } from "../../components/Time.tsx"
 import { counted } from "../../Format.ts"
 import { deedOf, namesOf, type Shown, type ShownField, type ShownLine, shownOf } from "./Shown.ts"
@@ -24,7 +25,7 @@ const marks = { same: " ", removed: "−", added: "+" } as const
 const said = { same: "", removed: "removed: ", added: "added: ", before: "before: ", after: "after: " } as const
 
 const Line = ({ line }: { readonly line: ShownLine }) => {
-  if (line.kind === "gap") return <span class="gap">{counted(line.count, "line")} the same</span>
+  if (line.kind === "gap") return <span class="gap">{t`${counted(line.count, "line")} the same`}</span>
   const { kind, text } = line
   const inside = (
     <>
@@ -48,14 +49,14 @@ const Field = ({ field: { label, lines, remark, short } }: { readonly field: Sho
           {short.before !== undefined && (
             <del>
               <span class="visually-hidden">{said.before}</span>
-              {short.before === "" ? <i>nothing</i> : short.before}
+              {short.before === "" ? <i>{t`nothing`}</i> : short.before}
             </del>
           )}
           {short.before !== undefined && short.after !== undefined && <span aria-hidden="true">→</span>}
           {short.after !== undefined && (
             <ins>
               <span class="visually-hidden">{said.after}</span>
-              {short.after === "" ? <i>nothing</i> : short.after}
+              {short.after === "" ? <i>{t`nothing`}</i> : short.after}
             </ins>
           )}
         </>
@@ -70,9 +71,9 @@ const Fields = ({ more, shown }: { readonly shown: Shown; readonly more?: Compon
     <dl class="field-changes">{shown.fields.map((field) => <Field field={field} />)}</dl>
     {(shown.others.length !== 0 || shown.omitted !== 0) && (
       <p class="small muted">
-        {shown.others.length !== 0 && `Also changed: ${shown.others.join(", ")}`}
+        {shown.others.length !== 0 && t`Also changed: ${shown.others.join(", ")}`}
         {shown.omitted !== 0 &&
-          `${shown.others.length === 0 ? "Also changed: " : " and "}${counted(shown.omitted, "more field")}`}.
+          `${shown.others.length === 0 ? t`Also changed: ` : " and "}${counted(shown.omitted, "more field")}`}.
       </p>
     )}
     {!shown.whole && more}
@@ -121,7 +122,7 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
               {shown === undefined || changes === null
                 ? text === "" ? null : <p class="small details">{text}</p>
                 : changes.fields.length === 0
-                ? <p class="small muted">No changes.</p>
+                ? <p class="small muted">{t`No changes.`}</p>
                 : isShort(entry, shown)
                 ? <Fields shown={shown} />
                 : (
@@ -132,7 +133,9 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
                       more={
                         <p class="small">
                           <a href={pathOf(id)}>
-                            Show the whole change<span class="visually-hidden">: {deedOf(entry)} {subject}</span>
+                            {t`Show the whole change${(
+                              <span class="visually-hidden">: {deedOf(entry)} {subject}</span>
+                            )}`}
                           </a>
                         </p>
                       }
@@ -150,13 +153,15 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
 
 /** The fields in which two states of a record differ, before and after. */
 export const DifferenceView = ({ changes }: { readonly changes: Difference }) =>
-  changes.fields.length === 0 ? <p class="muted">No differences.</p> : <Fields shown={shownOf(changes, mostAlone)} />
+  changes.fields.length === 0
+    ? <p class="muted">{t`No differences.`}</p>
+    : <Fields shown={shownOf(changes, mostAlone)} />
 
 /** All stored changes of one entry. */
 export const WholeChange = ({ entry: { changes, details } }: { readonly entry: AuditEntry }) => {
   if (changes === null) {
     return Object.keys(details).length === 0
-      ? <p class="muted">No details were kept.</p>
+      ? <p class="muted">{t`No details were kept.`}</p>
       : <pre class="details" tabIndex={0}>{JSON.stringify(details, null, 2)}</pre>
   }
   return <DifferenceView changes={changes} />

@@ -1,5 +1,6 @@
 import { view } from "../../View.tsx"
 import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
+import { t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Time } from "../../components/Time.tsx"
 import { problem, type View } from "../../Routes.tsx"
@@ -26,8 +27,8 @@ export const entryView = (
   if (entry === undefined) {
     return problem(
       404,
-      "Change not found",
-      "It may have been removed after its retention time. The list shows all recorded changes.",
+      t`Change not found`,
+      t`It may have been removed after its retention time. The list shows all recorded changes.`,
     )
   }
   const title = upperFirst(deedOf(entry))
@@ -37,13 +38,13 @@ export const entryView = (
       back,
       lead: (
         <>
-          {subject === "" ? "" : `${subject}, `}by {entry.actor}
-          {"address" in entry && entry.address !== null ? ` from ${entry.address}` : ""},{" "}
-          <Time at={entry.at} zone={zone} />
+          {t`${subject === "" ? "" : `${subject}, `}by ${entry.actor}${
+            "address" in entry && entry.address !== null ? t` from ${entry.address}` : ""
+          }, ${<Time at={entry.at} zone={zone} />}`}
         </>
       ),
     },
-    <Card title="What changed">
+    <Card title={t`What changed`}>
       <WholeChange entry={entry} />
     </Card>,
   )

@@ -7,6 +7,7 @@ import { Season } from "../../../domain/Season.ts"
 import { Condition } from "../../../domain/Targeting.ts"
 import { Objective, templateSettings } from "../../../domain/Template.ts"
 import { OrganizationTracking } from "../../../domain/Tracking.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { counted, percent } from "../../Format.ts"
 import { conditionText } from "../templates/Draft.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
@@ -16,48 +17,48 @@ import { dayNames, holdoutWords, seasonText, trackingWords } from "../templates/
 
 const labels: Readonly<Record<string, string>> = {
   name: "Name",
-  active: "State",
-  archived: "Archived",
+  active: english("State"),
+  archived: english("Archived"),
   ...Object.fromEntries(Object.entries(templateSettings).map(([name, { label }]) => [name, label])),
-  unsubscribe_page: "Unsubscribe page",
-  suppression: "Suppression list",
-  soft_bounce_limit: "Soft bounces until suppressed",
-  group_opt_outs: "Groups whose opt-outs count for all e-mail",
-  currency: "Currency of revenue",
-  targeting: "Audience",
-  seasons: "Schedule",
-  time_zone: "Time zone",
-  exploration_floor: "Share of random traffic",
-  delay_horizon_hours: "Latest send time",
-  quiet_hours: "Quiet hours",
-  allowed_days: "Allowed sending days",
-  webhook_daily_bytes: "Webhook bytes per day",
-  enabled: "Enabled",
-  paused: "Paused",
-  default: "In use for deliveries",
-  platform: "Platform",
-  secret: "Secret",
-  administrator: "Administrator",
-  template_approval: "Changes to live templates",
-  delivery_failure_threshold: "Failed deliveries that notify members",
-  bucket: "Bucket",
-  bucket_active: "Exports to the bucket",
-  bucket_attributes: "Folder of attributes",
+  unsubscribe_page: english("Unsubscribe page"),
+  suppression: english("Suppression list"),
+  soft_bounce_limit: english("Soft bounces until suppressed"),
+  group_opt_outs: english("Groups whose opt-outs count for all e-mail"),
+  currency: english("Currency of revenue"),
+  targeting: english("Audience"),
+  seasons: english("Schedule"),
+  time_zone: english("Time zone"),
+  exploration_floor: english("Share of random traffic"),
+  delay_horizon_hours: english("Latest send time"),
+  quiet_hours: english("Quiet hours"),
+  allowed_days: english("Allowed sending days"),
+  webhook_daily_bytes: english("Webhook bytes per day"),
+  enabled: english("Enabled"),
+  paused: english("Paused"),
+  default: english("In use for deliveries"),
+  platform: english("Platform"),
+  secret: english("Secret"),
+  administrator: english("Administrator"),
+  template_approval: english("Changes to live templates"),
+  delivery_failure_threshold: english("Failed deliveries that notify members"),
+  bucket: english("Bucket"),
+  bucket_active: english("Exports to the bucket"),
+  bucket_attributes: english("Folder of attributes"),
   bucket_endpoint: "URL of the bucket",
-  bucket_folder: "Folder of the exports",
-  bucket_key: "Access key of the bucket",
-  bucket_region: "Region of the bucket",
-  bucket_secret: "Secret of the bucket",
-  suggestions: "Model of suggestions",
+  bucket_folder: english("Folder of the exports"),
+  bucket_key: english("Access key of the bucket"),
+  bucket_region: english("Region of the bucket"),
+  bucket_secret: english("Secret of the bucket"),
+  suggestions: english("Model of suggestions"),
   suggestions_url: "URL of the own model",
-  suggestions_model: "Name of the own model",
+  suggestions_model: english("Name of the own model"),
   suggestions_key: "API key of the own model",
-  tone: "Tone",
-  forbidden_words: "Forbidden words",
-  required_phrases: "Required phrases",
-  max_lengths: "Maximum lengths",
-  retention_days: "Keep sends and events for",
-  inbox_retention_days: "Keep webhook payloads for",
+  tone: english("Tone"),
+  forbidden_words: english("Forbidden words"),
+  required_phrases: english("Required phrases"),
+  max_lengths: english("Maximum lengths"),
+  retention_days: english("Keep sends and events for"),
+  inbox_retention_days: english("Keep webhook payloads for"),
 }
 
 /** The label of a field; of a variant's, with the variant before it. */
@@ -70,10 +71,10 @@ export const labelOf = ({ field }: FieldChange): string => {
   if (second === "" && rest.length === 0) return labels[first] ?? first
   if (first === "vars") return second
   if (first === "locales") return `${rest.join("/")} (${second})`
-  if (first === "formats") return `Format of ${second}`
-  if (first === "components") return `Component ${second}`
-  if (first === "settings") return `Setting ${second}`
-  if (first === "secrets") return `Secret ${second}`
+  if (first === "formats") return t`Format of ${second}`
+  if (first === "components") return t`Component ${second}`
+  if (first === "settings") return t`Setting ${second}`
+  if (first === "secrets") return t`Secret ${second}`
   return parts.join(" ")
 }
 
@@ -95,26 +96,26 @@ const days: Words = decoding(Schema.Finite, (value) => counted(value, "day"))
 const share: Words = decoding(Schema.Finite, percent)
 
 const approvalWords = {
-  none: "go live at once",
-  editor: "need the approval of another editor or admin",
-  admin: "need the approval of another admin",
+  none: english("go live at once"),
+  editor: english("need the approval of another editor or admin"),
+  admin: english("need the approval of another admin"),
 } as const
 
 const spoken: Readonly<Record<string, Words>> = {
   active: yesNo("active", "inactive"),
-  archived: yesNo("archived", "in use"),
-  strict: yesNo("fail (strict)", "left blank"),
-  ignore_unsubscribes: yesNo("get its messages (transactional)", "get no message"),
-  send_nothing: yesNo("where a message does more harm than good", "no"),
+  archived: yesNo("archived", english("in use")),
+  strict: yesNo(english("fail (strict)"), english("left blank")),
+  ignore_unsubscribes: yesNo(english("get its messages (transactional)"), english("get no message")),
+  send_nothing: yesNo(english("where a message does more harm than good"), "no"),
   suppression: yesNo("on", "off"),
   objective: decoding(Objective, objectiveText),
   holdout: decoding(TemplateHoldout, holdoutWords),
   tracking: decoding(
     OrganizationTracking,
-    ({ url, ...tracking }) => trackingWords(tracking) + (url ? `, links at ${url}` : ""),
+    ({ url, ...tracking }) => trackingWords(tracking) + (url ? t`, links at ${url}` : ""),
   ),
   locale: decoding(TemplateLocale, localeWords),
-  sticky_hours: (value) => value === 0 ? Option.some("no, chosen for every message") : hours(value),
+  sticky_hours: (value) => value === 0 ? Option.some(t`no, chosen for every message`) : hours(value),
   delay_horizon_hours: hours,
   link_domains: list(Schema.String, "none", (domain) => domain),
   conversion_events: list(Schema.String, "none", (name) => name),
@@ -130,7 +131,7 @@ const spoken: Readonly<Record<string, Words>> = {
   seasons: list(Season, "always", seasonText),
   quiet_hours: decoding(
     Schema.Struct({ from: Schema.String, to: Schema.String }),
-    ({ from, to }) => `from ${from} until ${to}`,
+    ({ from, to }) => t`from ${from} until ${to}`,
   ),
   allowed_days: list(
     Schema.Literals(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]),

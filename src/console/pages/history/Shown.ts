@@ -1,5 +1,6 @@
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import type { Difference, FieldChange } from "../../../domain/Difference.ts"
+import { t } from "../../../languages/Language.ts"
 import { type DiffLine, lineDiff } from "../../../text/LineDiff.ts"
 import { labelOf, valueText } from "./FieldWords.ts"
 
@@ -55,11 +56,11 @@ const folded = (lines: ReadonlyArray<DiffLine>): ReadonlyArray<ShownLine> => {
 const shownField = (change: FieldChange): ShownField => {
   const { after, before, cut, line } = change
   const label = labelOf(change)
-  if (before === undefined && after === undefined) return { label, lines: [], remark: "too long to keep" }
+  if (before === undefined && after === undefined) return { label, lines: [], remark: t`too long to keep` }
   const [a, b] = [valueText(change, before), valueText(change, after)]
   const remarks = [
-    ...(line === undefined || line === 1 ? [] : [`from line ${line}`]),
-    ...(cut === true ? ["not kept to the end"] : []),
+    ...(line === undefined || line === 1 ? [] : [t`from line ${line}`]),
+    ...(cut === true ? [t`not kept to the end`] : []),
   ]
   const remark = remarks.length === 0 ? {} : { remark: remarks.join(", ") }
   if (!a.includes("\n") && !b.includes("\n") && a.length + b.length <= shortUpTo) {
@@ -104,18 +105,18 @@ export const shownOf = ({ fields, omitted }: Difference, most: number): Shown & 
 export const deedOf = ({ action, changes, details }: AuditEntry): string => {
   const [first, second] = changes?.fields ?? []
   if (action === "variant changed" && first?.field === "/active" && second === undefined) {
-    return first.after === true ? "variant activated" : "variant deactivated"
+    return first.after === true ? t`variant activated` : t`variant deactivated`
   }
-  if (details["duplicated"] === "true") return "template duplicated"
-  if (details["copy_of"] !== undefined) return `template created as a copy of ${String(details["copy_of"])}`
+  if (details["duplicated"] === "true") return t`template duplicated`
+  if (details["copy_of"] !== undefined) return t`template created as a copy of ${String(details["copy_of"])}`
   const count = details["count"]
-  if (typeof count === "number" && count > 1) return `${action} ${count} times within a minute`
-  return details["by"] === "import" ? `${action} by an import` : action
+  if (typeof count === "number" && count > 1) return t`${action} ${count} times within a minute`
+  return details["by"] === "import" ? t`${action} by an import` : action
 }
 
 /** The names of the fields that an entry changed, in a line. */
 export const namesOf = (changes: Difference): string => {
   const names = changes.fields.map(labelOf)
   const more = names.length - 4 + changes.omitted
-  return `${names.slice(0, 4).join(", ")}${more > 0 ? ` and ${more} more` : ""}`
+  return `${names.slice(0, 4).join(", ")}${more > 0 ? t` and ${more} more` : ""}`
 }

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { type Image, imageName, imagePath, maxImages } from "../../../domain/Image.ts"
+import { t } from "../../../languages/Language.ts"
 import { Settings } from "../../../settings/Settings.ts"
 import { Images } from "../../../tracking/Images.ts"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -43,9 +44,9 @@ const UploadForm = ({ maxBytes, to }: { readonly maxBytes: number; readonly to: 
   <form method="post" action={to} encType="multipart/form-data" class="image-upload">
     <CsrfField />
     <div class="field">
-      <label for="image-file">Image files</label>
+      <label for="image-file">{t`Image files`}</label>
       <p class="hint" id="image-file-hint">
-        PNG, JPEG, GIF or WebP, at most {sizeText(maxBytes)} each. Outlook for Windows does not show WebP.
+        {t`PNG, JPEG, GIF or WebP, at most ${sizeText(maxBytes)} each. Outlook for Windows does not show WebP.`}
       </p>
       <input
         type="file"
@@ -57,7 +58,7 @@ const UploadForm = ({ maxBytes, to }: { readonly maxBytes: number; readonly to: 
         aria-describedby="image-file-hint"
       />
     </div>
-    <Submit>Upload</Submit>
+    <Submit>{t`Upload`}</Submit>
   </form>
 )
 
@@ -77,9 +78,9 @@ const ImageCard = ({ image, visit }: { readonly image: Image; readonly visit: Vi
       data-in-dialog
       data-html={htmlTag(image)}
       data-mjml={mjmlTag(image)}
-      aria-label={`Insert ${image.name}`}
+      aria-label={t`Insert ${image.name}`}
     >
-      Insert
+      {t`Insert`}
     </button>
   </li>
 )
@@ -89,11 +90,11 @@ const list = Effect.fnUntraced(function* (visit: Visit, _?: Fields, faults: Read
   const all = yield* (yield* Images).list(visit.org.slug)
   const { imageBytes } = yield* Settings
   return view(
-    { title: "Images", lead: "Images for your messages. Everybody who has the address of an image can see it." },
+    { title: t`Images`, lead: t`Images for your messages. Everybody who has the address of an image can see it.` },
     <div class="stack" data-images>
       <form method="dialog" class="image-dialog-head" hidden data-in-dialog>
-        <h2>Insert an image</h2>
-        <button class="button compact" type="submit">Close</button>
+        <h2>{t`Insert an image`}</h2>
+        <button class="button compact" type="submit">{t`Close`}</button>
       </form>
       <ErrorSummary faults={faults} />
       {visit.can("uploadImage") && (
@@ -103,11 +104,11 @@ const list = Effect.fnUntraced(function* (visit: Visit, _?: Fields, faults: Read
       )}
       <Card>
         {all.length === 0
-          ? <Empty title="No images yet">Upload a logo or a photo, and insert it in variants.</Empty>
+          ? <Empty title={t`No images yet`}>{t`Upload a logo or a photo, and insert it in variants.`}</Empty>
           : (
             <>
               <ul class="image-grid">{all.map((image) => <ImageCard image={image} visit={visit} />)}</ul>
-              <p class="small muted">{counted(all.length, "image")} of {maxImages}</p>
+              <p class="small muted">{t`${counted(all.length, "image")} of ${maxImages}`}</p>
             </>
           )}
       </Card>
@@ -120,7 +121,7 @@ const upload = Effect.fnUntraced(function* (visit: Visit) {
   const images = yield* Images
   const { files } = visit
   if (files.length === 0) {
-    return yield* new InvalidInput({ faults: [{ pointer: "", detail: "Choose a file to upload" }] })
+    return yield* new InvalidInput({ faults: [{ pointer: "", detail: t`Choose a file to upload` }] })
   }
   const results = yield* Effect.forEach(
     files,
@@ -147,11 +148,11 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   return view(
     {
       title: image.name,
-      back: { href: base(visit), label: "Images" },
+      back: { href: base(visit), label: t`Images` },
       actions: !visit.can("deleteImage") ? undefined : (
-        <RowMenu label={`More for ${image.name}`}>
+        <RowMenu label={t`More for ${image.name}`}>
           <li>
-            <a href={`${at(visit)}/delete`}>Delete</a>
+            <a href={`${at(visit)}/delete`}>{t`Delete`}</a>
           </li>
         </RowMenu>
       ),
@@ -162,15 +163,15 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       </div>
       <Facts
         rows={[
-          ["Size", factsOf(image)],
-          ["Uploaded", <Time at={image.created_at} zone={visit.org.time_zone} />],
-          ["Address", <code class="image-tag">{image.url}</code>],
+          [t`Size`, factsOf(image)],
+          [t`Uploaded`, <Time at={image.created_at} zone={visit.org.time_zone} />],
+          [t`Address`, <code class="image-tag">{image.url}</code>],
           ["HTML", <code class="image-tag">{htmlTag(image)}</code>],
           ["MJML", <code class="image-tag">{mjmlTag(image)}</code>],
         ]}
       />
       <p class="small muted">
-        Describe the image in alt. Many readers see this text, because their program blocks images.
+        {t`Describe the image in alt. Many readers see this text, because their program blocks images.`}
       </p>
     </Card>,
     <SnippetUsers base={`/console/o/${visit.org.slug}`} snippet={image} proposals={image.proposals} />,
@@ -181,22 +182,22 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const { name, proposals, snippets, templates } = yield* (yield* Images).get(visit.org.slug, idOf(visit))
   const uses = templates.length + snippets.length + proposals.length
   return askFirst({
-    title: `Delete ${name}`,
-    question: `Delete ${name}?`,
+    title: t`Delete ${name}`,
+    question: t`Delete ${name}?`,
     back: { href: at(visit), label: name },
-    button: "Delete the image",
+    button: t`Delete the image`,
     text: (
       <>
-        <p>Messages that were sent with it show a gap from then on. This cannot be undone.</p>
+        <p>{t`Messages that were sent with it show a gap from then on. This cannot be undone.`}</p>
         {uses > 0 && (
           <Note kind="warn">
-            <p>It is used in {counted(uses, "place")}. Replace it there first.</p>
+            <p>{t`It is used in ${counted(uses, "place")}. Replace it there first.`}</p>
             <ul>
               {templates.map(({ name, served }) => <li>{`${name}${served ? " (live)" : ""}`}</li>)}
-              {snippets.map((id) => <li>Snippet {id}</li>)}
+              {snippets.map((id) => <li>{t`Snippet ${id}`}</li>)}
               {proposals.map((id) => (
                 <li>
-                  <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>Change {id} that waits for approval</a>
+                  <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>{t`Change ${id} that waits for approval`}</a>
                 </li>
               ))}
             </ul>

@@ -4,6 +4,7 @@ import type { Erasure } from "../../../erasure/ErasureQueue.ts"
 import { Erasures } from "../../../people/Erasures.ts"
 import { erasedKinds, erasedLabels, keptLabels } from "../../../erasure/Report.ts"
 import { ErasureBody } from "../../../api/webhooks/WebhooksApi.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
@@ -15,30 +16,35 @@ import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 
 const personForm = inputForm(ErasureBody, {
-  user_id: { label: "User id", required: false, read: ifFilled(text), hint: "As your systems send it." },
+  user_id: {
+    label: english("User id"),
+    required: false,
+    read: ifFilled(text),
+    hint: english("As your systems send it."),
+  },
   email: {
-    label: "E-mail address",
+    label: english("E-mail address"),
     as: "email",
     required: false,
     read: ifFilled(text),
-    hint: "One of the two is enough.",
+    hint: english("One of the two is enough."),
   },
 })
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/people`
 
-const back = (visit: Visit) => ({ href: pathOf(visit), label: "People and messages" })
+const back = (visit: Visit) => ({ href: pathOf(visit), label: t`People and messages` })
 
 const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(view(
     {
-      title: "Erase a person",
+      title: t`Erase a person`,
       back: back(visit),
-      lead: "For people who request the deletion of their data. A profile shows both ids of a person.",
+      lead: t`For people who request the deletion of their data. A profile shows both ids of a person.`,
     },
     <ErrorSummary
       faults={faults.map((fault) =>
-        fault.pointer === "" ? { pointer: "/user_id", detail: "or the e-mail address is required" } : fault
+        fault.pointer === "" ? { pointer: "/user_id", detail: t`or the e-mail address is required` } : fault
       )}
       labels={personForm.labels}
     />,
@@ -48,7 +54,7 @@ const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = [])
         <input type="hidden" name="check" value="yes" />
         <personForm.Fields values={sent} faults={faults} />
         <div>
-          <Submit kind="plain">Continue</Submit>
+          <Submit kind="plain">{t`Continue`}</Submit>
         </div>
       </form>
     </Card>,
@@ -56,7 +62,7 @@ const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = [])
 
 const confirm = (visit: Visit, person: { readonly user_id?: string; readonly email?: string }) =>
   view(
-    { title: "Erase this person?", back: back(visit) },
+    { title: t`Erase this person?`, back: back(visit) },
     <Card stacked kind="danger">
       <Facts
         rows={[
@@ -65,18 +71,18 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
         ]}
       />
       <p>
-        Deletes the profile, sticky choices and send times. Removes the person from decisions, events and deliveries.
-        Cancels queued messages. Empties webhook payloads that name the person. Counts are kept, because they contain no
-        personal data.
+        {t`Deletes the profile, sticky choices and send times. Removes the person from decisions, events and
+          deliveries. Cancels queued messages. Empties webhook payloads that name the person. Counts are kept,
+          because they contain no personal data.`}
       </p>
       <p>
-        <b>This cannot be undone.</b>
+        <b>{t`This cannot be undone.`}</b>
       </p>
       <Form action={`${pathOf(visit)}/erase`}>
         {Object.entries(person).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
         <div class="buttons">
-          <Submit kind="danger">Erase the person</Submit>
-          <a class="button" href={pathOf(visit)}>Keep the person</a>
+          <Submit kind="danger">{t`Erase the person`}</Submit>
+          <a class="button" href={pathOf(visit)}>{t`Keep the person`}</a>
         </div>
       </Form>
     </Card>,
@@ -86,38 +92,43 @@ const outcome = (visit: Visit, erasure: Erasure) => {
   if (erasure.state === "running") {
     return (
       <Note kind="warn" live>
-        The person is being erased. This takes minutes if many payloads were received.{"  "}
-        <a href={`${pathOf(visit)}/erase/${erasure.id}`}>Check the progress</a>
+        {t`The person is being erased. This takes minutes if many payloads were received. ${(
+          <a href={`${pathOf(visit)}/erase/${erasure.id}`}>{t`Check the progress`}</a>
+        )}`}
       </Note>
     )
   }
   if (erasure.state === "failed") {
     return (
       <Note kind="bad" live>
-        The person was not erased completely: {erasure.reason ?? "unknown"}. Erase the person again.
+        {t`The person was not erased completely: ${erasure.reason ?? t`unknown`}. Erase the person again.`}
       </Note>
     )
   }
   return erasedKinds.every((kind) => erasure[kind] === 0)
     ? (
       <Note kind="warn" live>
-        No data found for this person, so nothing was erased. Check the exact spelling in your systems.
+        {t`No data found for this person, so nothing was erased. Check the exact spelling in your systems.`}
       </Note>
     )
-    : <Note kind="good" live>The person has been erased.</Note>
+    : <Note kind="good" live>{t`The person has been erased.`}</Note>
 }
 
-const titles = { running: "The person is being erased", done: "Erasure report", failed: "The erasure failed" }
+const titles = {
+  running: english("The person is being erased"),
+  done: english("Erasure report"),
+  failed: english("The erasure failed"),
+}
 
 const done = (visit: Visit, erasure: Erasure) =>
   view(
     { title: titles[erasure.state], back: back(visit) },
     outcome(visit, erasure),
-    <Card title="Erased">
+    <Card title={t`Erased`}>
       <Facts rows={erasedKinds.map((kind) => [erasedLabels[kind], erasure[kind]] as const)} />
     </Card>,
     erasure.kept.length !== 0 && (
-      <Card title="Kept">
+      <Card title={t`Kept`}>
         <Facts
           rows={erasure.kept.map(({ count, kind, reason }) =>
             [keptLabels[kind], count === null ? reason : `${count}. ${reason}`] as const
@@ -126,7 +137,7 @@ const done = (visit: Visit, erasure: Erasure) =>
       </Card>
     ),
     <p class="muted">
-      Counts of variants are unchanged. The audit log records that a person was erased, but not who.
+      {t`Counts of variants are unchanged. The audit log records that a person was erased, but not who.`}
     </p>,
   )
 

@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import { isStorable } from "../../../domain/Attributes.ts"
+import { t } from "../../../languages/Language.ts"
 import { isEmpty, parseTimelineCursor, type Timeline, Timelines } from "../../../people/Timelines.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -51,9 +52,10 @@ const Found = ({ as, at, name, timeline, text, visit, cursor, names }: {
   if (isEmpty(timeline) && cursor === undefined) {
     return (
       <Card kind="flush">
-        <Empty title="Nothing found">
-          Check the exact spelling, including upper and lower case. A message appears once its content was requested, a
-          person once content was requested with their user id or a platform reported their profile.
+        <Empty title={t`Nothing found`}>
+          {t`Check the exact spelling, including upper and lower case. A message appears once its content was
+            requested, a person once content was requested with their user id or a platform reported their
+            profile.`}
         </Empty>
       </Card>
     )
@@ -74,17 +76,17 @@ const Found = ({ as, at, name, timeline, text, visit, cursor, names }: {
     <>
       <div class="found-head">
         <h2>
-          {isPerson ? "Person" : "Message"} <span class="wrap">{text}</span>
+          {isPerson ? t`Person` : t`Message`} <span class="wrap">{text}</span>
         </h2>
         {isPerson && visit.can("erasePerson") && (
-          <a class="button danger" href={`${at}/erase?${erase}`}>Erase this person</a>
+          <a class="button danger" href={`${at}/erase?${erase}`}>{t`Erase this person`}</a>
         )}
       </div>
       {isPerson && profiles}
       {timeline.decisions.length === 0
         ? (
           <Card>
-            <p class="muted">No content has been requested for this person.</p>
+            <p class="muted">{t`No content has been requested for this person.`}</p>
           </Card>
         )
         : timeline.decisions.map((decision) => (
@@ -93,7 +95,7 @@ const Found = ({ as, at, name, timeline, text, visit, cursor, names }: {
       <OtherCards org={org} timeline={timeline} />
       {!isPerson && profiles}
       <Pagination
-        label="Pages of the history"
+        label={t`Pages of the history`}
         at={here}
         cursor={cursor}
         next={timeline.next}
@@ -111,19 +113,19 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const result = text === "" || !isStorable(text) ? undefined : yield* found(visit, name, text, cursor)
   return view(
     {
-      title: "People and messages",
-      lead:
-        "The full history of a person or a message: each send with its reason, deliveries, events and their effect on results.",
+      title: t`People and messages`,
+      lead: t`The full history of a person or a message: each send with its reason, deliveries, events and their
+        effect on results.`,
       actions: result === undefined && visit.can("erasePerson")
-        ? <a class="button" href={`${at}/erase`}>Erase a person</a>
+        ? <a class="button" href={`${at}/erase`}>{t`Erase a person`}</a>
         : undefined,
     },
     <Card>
       <form method="get" action={at} class="lookup" role="search">
-        <label for="q">User id, e-mail address or tracking id</label>
+        <label for="q">{t`User id, e-mail address or tracking id`}</label>
         <div class="secret">
           <input type="search" id="q" name="q" value={text} autocomplete="off" spellcheck={false} maxLength={400} />
-          <button type="submit" class="button primary">Find</button>
+          <button type="submit" class="button primary">{t`Find`}</button>
         </div>
       </form>
     </Card>,

@@ -11,6 +11,7 @@ import { SuppressionImports } from "../../../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../../../suppressions/Suppressions.ts"
 import { assets } from "../../Assets.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Form } from "../../components/Form.tsx"
@@ -27,9 +28,9 @@ import type { Fields, Visit } from "../../Routes.tsx"
 const pageSize = 30
 
 const entryForm = inputForm(SuppressionInput, {
-  email: { label: "E-mail address", as: "email" },
+  email: { label: english("E-mail address"), as: "email" },
   reason: {
-    label: "Reason",
+    label: english("Reason"),
     as: "select",
     initial: "manual",
     options: SuppressionReason.literals.map((reason) => [reason, reasonWords[reason].name] as const),
@@ -43,10 +44,10 @@ const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/suppressions`
 const Entries = ({ entries, visit }: { readonly visit: Visit; readonly entries: ReadonlyArray<SuppressionEntry> }) => (
   <Table
     cards="labelled"
-    caption="Suppressed addresses"
-    headings={["Address", "Reason", "Since", "Source", "[Actions]"]}
+    caption={t`Suppressed addresses`}
+    headings={[t`Address`, t`Reason`, t`Since`, t`Source`, "[Actions]"]}
     rows={entries.map(({ address, reason, source, suppressedAt }) => [
-      address ?? <span class="muted">erased person</span>,
+      address ?? <span class="muted">{t`erased person`}</span>,
       reasonWords[reason].name,
       <Time at={suppressedAt.toISOString()} zone={visit.org.time_zone} />,
       source,
@@ -58,7 +59,7 @@ const Entries = ({ entries, visit }: { readonly visit: Visit; readonly entries: 
             <Form action={`${pathOf(visit)}/remove`} inline>
               <input type="hidden" name="email" value={address} />
               <input type="hidden" name="reason" value={reason} />
-              <button type="submit" class="button compact danger" aria-label={`Remove ${address}`}>Remove</button>
+              <button type="submit" class="button compact danger" aria-label={t`Remove ${address}`}>{t`Remove`}</button>
             </Form>
           ),
       },
@@ -84,20 +85,20 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
   const { address, cursor, entries, next, reason } = yield* found(visit)
   return view(
     {
-      title: "Suppressions",
-      lead:
-        "Addresses that get no messages. People who unsubscribe or complain and addresses that bounce are added automatically.",
+      title: t`Suppressions`,
+      lead: t`Addresses that get no messages. People who unsubscribe or complain and addresses that bounce are
+        added automatically.`,
       actions: (
         <>
-          <a class="button" href={`${pathOf(visit)}/export`} download>Export CSV</a>
-          {visit.can("importSuppressions") && <a class="button" href={`${pathOf(visit)}/import`}>Import CSV</a>}
+          <a class="button" href={`${pathOf(visit)}/export`} download>{t`Export CSV`}</a>
+          {visit.can("importSuppressions") && <a class="button" href={`${pathOf(visit)}/import`}>{t`Import CSV`}</a>}
         </>
       ),
     },
     <ErrorSummary faults={faults} labels={entryForm.labels} />,
     <Card>
       <form method="get" action={pathOf(visit)} class="lookup" role="search">
-        <label for="find">Is an address suppressed?</label>
+        <label for="find">{t`Is an address suppressed?`}</label>
         <div class="secret">
           <input
             type="search"
@@ -108,13 +109,13 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
             spellcheck={false}
             maxLength={254}
           />
-          <button type="submit" class="button primary">Find</button>
+          <button type="submit" class="button primary">{t`Find`}</button>
         </div>
       </form>
       <Pills
-        label="Reasons"
+        label={t`Reasons`}
         links={[
-          { href: pathOf(visit), label: "All", isCurrent: reason === undefined && address === "" },
+          { href: pathOf(visit), label: t`All`, isCurrent: reason === undefined && address === "" },
           ...SuppressionReason.literals.map((one) => ({
             href: `${pathOf(visit)}?reason=${one}`,
             label: reasonWords[one].name,
@@ -127,22 +128,22 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
       {entries.length > 0
         ? <Entries visit={visit} entries={entries} />
         : address !== ""
-        ? <Empty title="The address is not suppressed">Messages to {address} are sent.</Empty>
+        ? <Empty title={t`The address is not suppressed`}>{t`Messages to ${address} are sent.`}</Empty>
         : (
-          <Empty title="No suppressed addresses">
-            Addresses are added as soon as platforms report unsubscribes, complaints or bounces.
+          <Empty title={t`No suppressed addresses`}>
+            {t`Addresses are added as soon as platforms report unsubscribes, complaints or bounces.`}
           </Empty>
         )}
     </Card>,
     <Pagination
-      label="Pages of the suppression list"
+      label={t`Pages of the suppression list`}
       at={reason === undefined ? pathOf(visit) : `${pathOf(visit)}?reason=${reason}`}
       cursor={cursor}
       next={next}
     />,
     visit.can("addSuppression") && (
-      <Card title="Add an address" lead="Queued messages to the address are cancelled.">
-        <Form submit="Add address" action={pathOf(visit)}>
+      <Card title={t`Add an address`} lead={t`Queued messages to the address are cancelled.`}>
+        <Form submit={t`Add address`} action={pathOf(visit)}>
           <entryForm.Fields values={fields} faults={faults} />
         </Form>
       </Card>
@@ -153,31 +154,33 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
 const importForm = (visit: Visit, { text = "" }: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(view(
     {
-      title: "Import suppressions",
-      back: { href: pathOf(visit), label: "Suppressions" },
-      lead:
-        "Either all rows are imported or none. The header must have a column address or email; reason, source and suppressed_at are optional.",
+      title: t`Import suppressions`,
+      back: { href: pathOf(visit), label: t`Suppressions` },
+      lead: t`Either all rows are imported or none. The header must have a column address or email; reason, source
+        and suppressed_at are optional.`,
     },
     faults.length !== 0 && (
       <Card kind="flush">
         <Table
           cards="labelled"
-          caption="Nothing was imported: correct these lines"
-          headings={["Line", "Fault"]}
+          caption={t`Nothing was imported: correct these lines`}
+          headings={[t`Line`, t`Fault`]}
           rows={faults.slice(0, 100).map(({ detail, pointer }) => [pointer.replace("/line/", ""), detail])}
         />
       </Card>
     ),
     <Card>
-      <Form submit="Import" action={`${pathOf(visit)}/import`}>
+      <Form submit={t`Import`} action={`${pathOf(visit)}/import`}>
         <div class="field" data-upload hidden>
-          <label for="file">A file from this computer</label>
+          <label for="file">{t`A file from this computer`}</label>
           <input type="file" id="file" accept=".csv,.txt" data-into="text" />
         </div>
         <div class="field">
-          <label for="text">Content of the file</label>
+          <label for="text">{t`Content of the file`}</label>
           <p class="hint" id="text-hint">
-            Up to 20,000 rows and about 500 kB. <code>parlance suppression import</code> takes files of any size.
+            {t`Up to 20,000 rows and about 500 kB. ${(
+              <code>{t`parlance suppression import`}</code>
+            )} takes files of any size.`}
           </p>
           <textarea
             id="text"
@@ -210,7 +213,7 @@ const removeAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) 
   const { email: address = "", reason: named } = fields
   const reason = SuppressionReason.literals.find((one) => one === named)
   if (reason === undefined || !isStorable(address)) {
-    return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "is not one of the reasons" }] })
+    return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: t`is not one of the reasons` }] })
   }
   yield* (yield* Suppressions).remove(visit.org.slug, address, reason)
   return { to: pathOf(visit), done: "suppression-removed" }

@@ -5,6 +5,7 @@ import { localeIn } from "../../../journal/decisions/DecisionLocale.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import { sourceIdOf, sourceTitle } from "../../../domain/Source.ts"
 import type { Organization } from "../../../domain/Organization.ts"
+import { english, t } from "../../../languages/Language.ts"
 import type { StoredProfile } from "../../../profiles/ProfileRows.ts"
 import type { Timeline, TimelineDecision, TimelineEvent } from "../../../people/Timelines.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -22,26 +23,26 @@ const effects: {
   readonly [effect in TimelineEvent["effect"]]: readonly [kind: "good" | "plain" | "warn" | "accent", text: string]
 } = {
   counted: ["good", "counted"],
-  repeated: ["plain", "already counted"],
-  automated: ["accent", "by a machine"],
-  out_of_time: ["warn", "out of time"],
+  repeated: ["plain", english("already counted")],
+  automated: ["accent", english("by a machine")],
+  out_of_time: ["warn", english("out of time")],
   waiting: ["plain", "waiting"],
-  unmatched: ["warn", "no send found"],
-  person: ["plain", "about the person"],
+  unmatched: ["warn", english("no send found")],
+  person: ["plain", english("about the person")],
 }
 
 const modes: Readonly<Record<string, string>> = {
-  bandit: "Chosen by the model",
-  epsilon: "Random split, as the request asked (epsilon)",
-  single: "The only eligible variant",
-  forced: "Requested by copy_id",
-  control: "Holdout: chosen without the model",
-  fallback: "In place of a variant that could not be rendered",
+  bandit: english("Chosen by the model"),
+  epsilon: english("Random split, as the request asked (epsilon)"),
+  single: english("The only eligible variant"),
+  forced: english("Requested by copy_id"),
+  control: english("Holdout: chosen without the model"),
+  fallback: english("In place of a variant that could not be rendered"),
 }
 
 /** The value of a conversion, such as `worth 49.9 EUR`. */
 const valueText = ({ currency, value }: Pick<TimelineEvent, "currency" | "value">) =>
-  `worth ${value}${currency === null ? "" : ` ${currency}`}`
+  t`worth ${value}${currency === null ? "" : ` ${currency}`}`
 
 const Events = ({ caption, events, zone }: {
   readonly caption: string
@@ -51,7 +52,7 @@ const Events = ({ caption, events, zone }: {
   <Table
     cards="labelled"
     caption={caption}
-    headings={["Event", "Happened", "Effect", "Source"]}
+    headings={[t`Event`, t`Happened`, t`Effect`, t`Source`]}
     rows={events.map((event) => [
       <>
         {eventKinds[event.event].words.one}
@@ -81,7 +82,7 @@ const titleOf = (source: string) => {
 const Segment = ({ segment }: { readonly segment: string }) => {
   const values = [...decodeContext(segment)].filter(([name]) => name !== copyLocale)
   return values.length === 0
-    ? <>everybody</>
+    ? <>{t`everybody`}</>
     : <span class="tags">{values.map(([name, value]) => <span class="tag">{attributeText(name)}: {value}</span>)}</span>
 }
 
@@ -97,44 +98,44 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
   const weights = Object.entries(decision.weights ?? {}).sort(([, a], [, b]) => b - a)
   return (
     <details class="why">
-      <summary>{decision.copyId === noMessage ? "Why no message" : "Why this variant"}</summary>
+      <summary>{decision.copyId === noMessage ? t`Why no message` : t`Why this variant`}</summary>
       <div class="stack">
         <Facts
           rows={[
-            ["How", modes[decision.mode] ?? decision.mode],
+            [t`How`, modes[decision.mode] ?? decision.mode],
             decision.failed !== null &&
-            ["Could not be rendered", decision.failed.map(({ copy_id }) => copy_id).join(", ")],
-            ["Segment", <Segment segment={decision.segment} />],
-            localeIn(decision.segment) !== undefined && ["Locale", localeIn(decision.segment)!],
+            [t`Could not be rendered`, decision.failed.map(({ copy_id }) => copy_id).join(", ")],
+            [t`Segment`, <Segment segment={decision.segment} />],
+            localeIn(decision.segment) !== undefined && [t`Locale`, localeIn(decision.segment)!],
             [
-              decision.copyId === noMessage ? "Chance to send nothing" : "Chance of this variant",
-              decision.propensity === null ? "none: it was not a random choice" : percent(decision.propensity),
+              decision.copyId === noMessage ? t`Chance to send nothing` : t`Chance of this variant`,
+              decision.propensity === null ? t`none: it was not a random choice` : percent(decision.propensity),
             ],
             [
-              "Window",
+              t`Window`,
               decision.lookbackDays === null
-                ? "all days, recent ones more"
-                : `the ${decision.lookbackDays} days that ended ${decision.offsetDays ?? 0} days before`,
+                ? t`all days, recent ones more`
+                : t`the ${decision.lookbackDays} days that ended ${decision.offsetDays ?? 0} days before`,
             ],
-            ["Model", <code>{decision.policy}</code>],
+            [t`Model`, <code>{decision.policy}</code>],
           ]}
         />
         {weights.length !== 0 && (
           <table class="chances">
-            <caption>Chance of each variant at that time</caption>
+            <caption>{t`Chance of each variant at that time`}</caption>
             <thead>
               <tr>
-                <th scope="col">Variant</th>
-                <th scope="col">Chance</th>
+                <th scope="col">{t`Variant`}</th>
+                <th scope="col">{t`Chance`}</th>
                 <th scope="col">
-                  <span class="visually-hidden">As a bar</span>
+                  <span class="visually-hidden">{t`As a bar`}</span>
                 </th>
               </tr>
             </thead>
             <tbody>
               {weights.map(([name, share]) => (
                 <tr>
-                  <th scope="row">{candidateName(name)}{name === decision.copyId ? " (chosen)" : ""}</th>
+                  <th scope="row">{candidateName(name)}{name === decision.copyId ? t` (chosen)` : ""}</th>
                   <td>{percent(share)}</td>
                   <td>
                     <Share share={share} />
@@ -168,8 +169,8 @@ export const DecisionCard = ({ decision, names, org, withLink }: {
             {decision.copyId !== noMessage
               ? <bdi>{variantName(names, decision)}</bdi>
               : decision.mode === "control"
-              ? "no message (held out)"
-              : "no message (send nothing)"}
+              ? t`no message (held out)`
+              : t`no message (send nothing)`}
           </h2>
           {delivery !== null && <DeliveryBadge state={delivery.state} />}
           <Time at={decision.decidedAt.toISOString()} zone={org.time_zone} />
@@ -177,13 +178,13 @@ export const DecisionCard = ({ decision, names, org, withLink }: {
         <Facts
           rows={[
             [
-              "Tracking id",
+              t`Tracking id`,
               withLink ? <a class="mono" href={href}>{decision.trackingId}</a> : <code>{decision.trackingId}</code>,
             ],
             [
-              "User",
+              t`User`,
               decision.user === null
-                ? <span class="muted">not given, or erased</span>
+                ? <span class="muted">{t`not given, or erased`}</span>
                 : (
                   <a href={`/console/o/${org.slug}/people?user_id=${encodeURIComponent(decision.user)}`}>
                     {decision.user}
@@ -191,10 +192,10 @@ export const DecisionCard = ({ decision, names, org, withLink }: {
                 ),
             ],
             delivery !== null && [
-              "Message",
+              t`Message`,
               <>
                 <a href={`${deliveriesPath(org.slug)}/${delivery.id}`}>
-                  {delivery.state === "sent" ? "Sent" : "Queued"} to {delivery.email ?? "an erased person"}
+                  {t`${delivery.state === "sent" ? t`Sent` : t`Queued`} to ${delivery.email ?? t`an erased person`}`}
                 </a>
                 {delivery.reason !== null && `: ${reasonText(delivery.reason, org.time_zone)}`}
               </>,
@@ -203,9 +204,9 @@ export const DecisionCard = ({ decision, names, org, withLink }: {
         />
         <Why decision={decision} />
       </div>
-      {decision.events.length === 0 ? <p class="pad muted">No events yet.</p> : (
+      {decision.events.length === 0 ? <p class="pad muted">{t`No events yet.`}</p> : (
         <Events
-          caption={decision.moreEvents ? "The first 200 events" : "Events"}
+          caption={decision.moreEvents ? t`The first 200 events` : t`Events`}
           events={decision.events}
           zone={org.time_zone}
         />
@@ -220,15 +221,15 @@ const valueOf = (value: unknown) => typeof value === "string" ? value : JSON.str
 export const ProfileCard = ({ profile, zone }: { readonly profile: StoredProfile; readonly zone: string }) => {
   const traits = Object.entries(profile.traits)
   return (
-    <Card stacked title={`Profile of ${profile.userId}`}>
+    <Card stacked title={t`Profile of ${profile.userId}`}>
       <Facts
         rows={[
-          ["E-mail address", profile.email ?? <span class="muted">not known</span>],
-          ["Last reported", <Time at={profile.updatedAt.toISOString()} zone={zone} />],
+          [t`E-mail address`, profile.email ?? <span class="muted">{t`not known`}</span>],
+          [t`Last reported`, <Time at={profile.updatedAt.toISOString()} zone={zone} />],
           ...traits.map(([name, value]) => [name, valueOf(value)] as const),
         ]}
       />
-      {traits.length === 0 && <p class="muted">No traits are known.</p>}
+      {traits.length === 0 && <p class="muted">{t`No traits are known.`}</p>}
     </Card>
   )
 }
@@ -238,17 +239,17 @@ export const OtherCards = ({ org, timeline }: { readonly org: Organization; read
   <>
     {timeline.loose.length !== 0 && (
       <Card kind="flush">
-        <Events caption="Events without a send" events={timeline.loose} zone={org.time_zone} />
+        <Events caption={t`Events without a send`} events={timeline.loose} zone={org.time_zone} />
       </Card>
     )}
     {timeline.repeats.length !== 0 && (
       <Card kind="flush">
         <Table
           cards="labelled"
-          caption="Messages that repeat an earlier choice"
-          headings={["To", "State", "Template and variant", "Queued"]}
+          caption={t`Messages that repeat an earlier choice`}
+          headings={[t`To`, t`State`, t`Template and variant`, t`Queued`]}
           rows={timeline.repeats.map((one) => [
-            <a href={`${deliveriesPath(org.slug)}/${one.id}`}>{one.email ?? "(erased)"}</a>,
+            <a href={`${deliveriesPath(org.slug)}/${one.id}`}>{one.email ?? t`(erased)`}</a>,
             <DeliveryBadge state={one.state} />,
             <>
               {one.templateId}
@@ -263,13 +264,13 @@ export const OtherCards = ({ org, timeline }: { readonly org: Organization; read
       <Card kind="flush">
         <Table
           cards="labelled"
-          caption="Recommended send times"
-          headings={["Variant", "Requested", "Recommended time", "Based on"]}
+          caption={t`Recommended send times`}
+          headings={[t`Variant`, t`Requested`, t`Recommended time`, t`Based on`]}
           rows={timeline.advice.map((one) => [
             one.copyId,
             { kind: "nowrap", content: <Time at={one.givenAt.toISOString()} zone={org.time_zone} /> },
             { kind: "nowrap", content: <Time at={one.advisedAt.toISOString()} zone={org.time_zone} /> },
-            one.explored ? "random, to keep learning" : one.basis,
+            one.explored ? t`random, to keep learning` : one.basis,
           ])}
         />
       </Card>

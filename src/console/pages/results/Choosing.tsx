@@ -1,4 +1,5 @@
 import type { Fault } from "../../../domain/Errors.ts"
+import { english, t } from "../../../languages/Language.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { Field, SelectField } from "../../components/Field.tsx"
 import { segmentQuery, segmentText } from "./Words.ts"
@@ -7,7 +8,7 @@ const presets = [
   ["7", "0", "Last 7 days"],
   ["14", "0", "Last 14 days"],
   ["30", "0", "Last 30 days"],
-  ["14", "3", "14 days, ended 3 days ago"],
+  ["14", "3", english("14 days, ended 3 days ago")],
 ] as const
 
 /** A link to the same page with another window or segment. */
@@ -37,17 +38,17 @@ export const Choosing = ({ faults, path, query, segments }: {
   const isPreset = presets.some(([days, before]) => days === lookback && before === offset)
   const known = segments.map((one): readonly [string, string] => [segmentQuery(one.segment), segmentText(one.segment)])
   const options: ReadonlyArray<readonly [string, string]> = [
-    ["", "Everyone"],
+    ["", t`Everyone`],
     ...(segment === "" || known.some(([value]) => value === segment) ? [] : [[segment, segment] as const]),
     ...known,
   ]
   const current = (is: boolean) => is ? { "aria-current": "true" as const } : {}
   return (
-    <section class="card choosing" aria-label="Which sends">
-      <nav aria-label="Window">
+    <section class="card choosing" aria-label={t`Which sends`}>
+      <nav aria-label={t`Window`}>
         <ul class="pills">
           <li>
-            <a href={hrefOf(path, { segment })} {...current(isAdaptive)}>All days</a>
+            <a href={hrefOf(path, { segment })} {...current(isAdaptive)}>{t`All days`}</a>
           </li>
           {presets.map(([days, before, label]) => (
             <li>
@@ -62,35 +63,35 @@ export const Choosing = ({ faults, path, query, segments }: {
         </ul>
       </nav>
       <details open={faults.length > 0 || segment !== "" || (!isAdaptive && !isPreset)}>
-        <summary>Other window or segment</summary>
+        <summary>{t`Other window or segment`}</summary>
         <form method="get" action={path} class="filter">
           <Field
             name="lookback_days"
-            label="Days"
+            label={t`Days`}
             type="number"
             required={false}
             value={lookback}
             faults={pointed(faults)}
-            hint="1 to 365; empty: all days"
+            hint={t`1 to 365; empty: all days`}
           />
           <Field
             name="offset_days"
-            label="Ended days ago"
+            label={t`Ended days ago`}
             type="number"
             required={false}
             value={offset}
             faults={pointed(faults)}
-            hint="0 to 365; 0 is now"
+            hint={t`0 to 365; 0 is now`}
           />
           <SelectField
             name="segment"
-            label="Segment"
+            label={t`Segment`}
             options={options}
             value={segment}
             faults={pointed(faults)}
-            hint="Attribute values that are learned from"
+            hint={t`Attribute values that are learned from`}
           />
-          <button type="submit" class="button primary">Show</button>
+          <button type="submit" class="button primary">{t`Show`}</button>
         </form>
       </details>
     </section>

@@ -1,23 +1,24 @@
 import { type ColumnEvent, columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
+import { english } from "../../../languages/Language.ts"
 
 // The columns of the table of variants, and which of them a reader has chosen. Pure.
 
 /** Columns of the table of variants, with their headings. */
 export const columnNames = {
-  rate: "Rate",
+  rate: english("Rate"),
   interval: "95 % interval",
-  best: "Chance to be best",
-  risk: "Risk if shipped",
-  traffic: "Current traffic",
-  decisions: "Sends",
+  best: english("Chance to be best"),
+  risk: english("Risk if shipped"),
+  traffic: english("Current traffic"),
+  decisions: english("Sends"),
   ...Object.fromEntries(columnEvents.map((event) => [event, eventKinds[event].words.column!])) as Record<
     ColumnEvent,
     string
   >,
-  negative: "Negative",
-  revenue: "Revenue",
-  raw: "Raw rate",
-  machines: "By machines",
+  negative: english("Negative"),
+  revenue: english("Revenue"),
+  raw: english("Raw rate"),
+  machines: english("By machines"),
 } as const
 /** A column of the table of variants. */
 export type Column = keyof typeof columnNames

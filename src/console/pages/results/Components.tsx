@@ -1,3 +1,4 @@
+import { t } from "../../../languages/Language.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { count, counted, percent } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
@@ -14,13 +15,13 @@ const ComponentTable = (
   <Table
     cards="tiles"
     caption={caption}
-    headings={["Kind", "Component", "Sends", "Effect", "95 % interval"]}
+    headings={[t`Kind`, t`Component`, t`Sends`, t`Effect`, "95 % interval"]}
     rows={components.map(({ decisions, interval, kind, lift, value }) => [
       kind,
       value ?? "none",
       count(decisions),
       signed(lift),
-      `${signed(interval[0])} to ${signed(interval[1])}`,
+      t`${signed(interval[0])} to ${signed(interval[1])}`,
     ])}
   />
 )
@@ -28,17 +29,17 @@ const ComponentTable = (
 /** The effect of each component of the variants; nothing where no variants have any in common. */
 export const Components = ({ components }: Pick<TemplateResults, "components">) =>
   components.length === 0 ? null : (
-    <Card kind="flush" title="Components">
+    <Card kind="flush" title={t`Components`}>
       <p class="padded">
-        The effect of each component on the rate, compared with the average of its kind. In simulations the intervals
-        held the true effect in 95 % or more of the cases while components changed the rate by up to about 30 %, and in
-        81 % of the cases with effects twice as strong.
+        {t`The effect of each component on the rate, compared with the average of its kind. In simulations the
+          intervals held the true effect in 95 % or more of the cases while components changed the rate by up
+          to about 30 %, and in 81 % of the cases with effects twice as strong.`}
       </p>
-      <ComponentTable caption="Effects of the components" components={components.slice(0, shownAtOnce)} />
+      <ComponentTable caption={t`Effects of the components`} components={components.slice(0, shownAtOnce)} />
       {components.length > shownAtOnce && (
         <details class="more-rows">
           <summary>{counted(components.length - shownAtOnce, "more component")}</summary>
-          <ComponentTable caption="Effects of the other components" components={components.slice(shownAtOnce)} />
+          <ComponentTable caption={t`Effects of the other components`} components={components.slice(shownAtOnce)} />
         </details>
       )}
     </Card>

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { lookedUp } from "../../../api/http/Requests.ts"
+import { t } from "../../../languages/Language.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
 import { type ComparedSegment, leastData, type SegmentQuestion } from "../../../results/SegmentComparison.ts"
@@ -28,14 +29,15 @@ const points = (share: number) => percentagePoints(share, 2)
 
 const row = ({ against, compared, segment, variant }: ComparedSegment) => [
   segmentText(segment),
-  ...[variant, against].map(({ outcomes, trials }) => `${count(outcomes)} of ${count(trials)}`),
-  ...(compared === null ? ["–", "–", "–", <span class="muted">too little data</span>] : [
+  ...[variant, against].map(({ outcomes, trials }) => t`${count(outcomes)} of ${count(trials)}`),
+  ...(compared === null ? ["–", "–", "–", <span class="muted">{t`too little data`}</span>] : [
     percent(compared.rate),
     percent(compared.rateAgainst),
     <b class="number">{points(compared.difference)}</b>,
     <>
-      {points(compared.interval[0])} to {points(compared.interval[1])}{" "}
-      {compared.isClear && <Badge kind="good">clear</Badge>}
+      {t`${points(compared.interval[0])} to ${points(compared.interval[1])} ${
+        compared.isClear && <Badge kind="good">{t`clear`}</Badge>
+      }`}
     </>,
   ]),
 ]
@@ -49,18 +51,20 @@ const Notes = ({ comparisons, explored, outcome, zone }: {
 }) => (
   <div class="small muted notes">
     <p>
-      {outcome} of sends from <Time at={new Date(explored.from).toISOString()} zone={zone} /> to{" "}
-      <Time at={new Date(explored.to).toISOString()} zone={zone} />, as counted, without the model. The variants are
-      compared within each day, and rates are averages over days on which both were sent. Differences are in percentage
-      points.
+      {t`${outcome} of sends from ${<Time at={new Date(explored.from).toISOString()} zone={zone} />} to ${(
+        <Time at={new Date(explored.to).toISOString()} zone={zone} />
+      )}, as counted, without the model. The variants
+        are compared within each day, and rates are averages over days on which both were sent. Differences
+        are in percentage points.`}
     </p>
     <p>
-      These are{" "}
-      {counted(comparisons, "comparison")}. Each interval by itself holds the true difference in about 95 % of the
-      cases, so that of 20 segments without a difference one may seem to have one. <b>Clear</b>{" "}
-      differences are corrected for the number of comparisons of this table (Bonferroni). Looking through several tables
-      finds differences by chance again. Segments with fewer than {leastData.decisions} sends of either variant, or{" "}
-      {leastData.outcomes} outcomes of both, or {leastData.days} days with both, are not compared.
+      {t`These are ${
+        counted(comparisons, "comparison")
+      }. Each interval by itself holds the true difference in about 95 % of the
+        cases, so that of 20 segments without a difference one may seem to have one. ${<b>{t`Clear`}</b>} differences
+        are corrected for the number of comparisons of this table (Bonferroni). Looking through several
+        tables finds differences by chance again. Segments with fewer than ${leastData.decisions} sends of either
+        variant, or ${leastData.outcomes} outcomes of both, or ${leastData.days} days with both, are not compared.`}
     </p>
   </div>
 )
@@ -78,11 +82,11 @@ const Found = ({ against, explored, outcome, variant, zone }: {
     ? (
       <Card kind="flush">
         <Empty
-          title={explored.segments === null ? "There is too much to compare" : "No sends of both variants yet"}
+          title={explored.segments === null ? t`There is too much to compare` : t`No sends of both variants yet`}
         >
           {explored.segments === null
-            ? "The template has more combinations of attribute values and days than can be read at once."
-            : "Sends count here once they are four days old, so that most of their outcomes have arrived."}
+            ? t`The template has more combinations of attribute values and days than can be read at once.`
+            : t`Sends count here once they are four days old, so that most of their outcomes have arrived.`}
         </Empty>
       </Card>
     )
@@ -90,14 +94,14 @@ const Found = ({ against, explored, outcome, variant, zone }: {
       <div class="card flush">
         <Table
           cards="tiles"
-          caption={`${variant} against ${against}`}
+          caption={t`${variant} against ${against}`}
           headings={[
-            "Segment",
+            t`Segment`,
             variant,
             against,
             `${outcome}, ${variant}`,
             `${outcome}, ${against}`,
-            "Difference",
+            t`Difference`,
             "95 % interval",
           ]}
           rows={explored.segments.map(row)}
@@ -138,30 +142,30 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const named = attributes.map((name) => [name, attributeText(name)] as const)
   return view(
     {
-      title: `${template.name} · Segments`,
+      title: t`${template.name} · Segments`,
       back: { href: base, label: template.name },
-      lead: "One variant against another in the segments of two attributes.",
-      actions: <a class="button" href={`${base}/results`}>Back to results</a>,
+      lead: t`One variant against another in the segments of two attributes.`,
+      actions: <a class="button" href={`${base}/results`}>{t`Back to results`}</a>,
     },
     ids.length < 2
       ? (
         <Card kind="flush">
-          <Empty title="Two variants are needed">Add a second variant to compare.</Empty>
+          <Empty title={t`Two variants are needed`}>{t`Add a second variant to compare.`}</Empty>
         </Card>
       )
       : (
         <Card>
           <form method="get" action={`${base}/results/explore`} class="filter four">
-            <SelectField name="variant" label="Variant" options={variants} value={variant ?? ""} />
-            <SelectField name="against" label="Against" options={variants} value={against ?? ""} />
-            <SelectField name="first" label="First attribute" options={named} value={first ?? ""} />
+            <SelectField name="variant" label={t`Variant`} options={variants} value={variant ?? ""} />
+            <SelectField name="against" label={t`Against`} options={variants} value={against ?? ""} />
+            <SelectField name="first" label={t`First attribute`} options={named} value={first ?? ""} />
             <SelectField
               name="second"
-              label="Second attribute"
-              options={[["", "None"], ...named]}
+              label={t`Second attribute`}
+              options={[["", t`None`], ...named]}
               value={second ?? ""}
             />
-            <button type="submit" class="button primary">Compare</button>
+            <button type="submit" class="button primary">{t`Compare`}</button>
           </form>
         </Card>
       ),

@@ -1,3 +1,4 @@
+import { english, t } from "../../../languages/Language.ts"
 import { type Health, type HealthCheck, healthLine, healthWords } from "../../../results/Health.ts"
 import { count, percent } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -5,22 +6,22 @@ import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 
 const names: Readonly<Record<HealthCheck["check"], string>> = {
-  failed_renderings: "Failed renderings",
-  sent: "Sends reported as sent",
-  split: "Split against expected",
-  people: "Heaviest people",
-  machines: "Machines",
-  outside_window: "Events outside the window",
-  repeated_ids: "Repeated ids",
+  failed_renderings: english("Failed renderings"),
+  sent: english("Sends reported as sent"),
+  split: english("Split against expected"),
+  people: english("Heaviest people"),
+  machines: english("Machines"),
+  outside_window: english("Events outside the window"),
+  repeated_ids: english("Repeated ids"),
 }
 
 const kinds = { green: "good", amber: "warn", red: "bad", unknown: "plain" } as const
 
 /** Names of the columns of `count` and `of`. */
 const columns: Partial<Readonly<Record<HealthCheck["check"], readonly [string, string]>>> = {
-  failed_renderings: ["Failed", "Tried"],
-  sent: ["Reported", "Sends"],
-  split: ["Chosen", "Expected"],
+  failed_renderings: [english("Failed"), english("Tried")],
+  sent: [english("Reported"), english("Sends")],
+  split: [english("Chosen"), english("Expected")],
 }
 
 const ByVariant = ({ check, names, variants }: HealthCheck & { readonly names: ReadonlyMap<string, string> }) => {
@@ -29,8 +30,8 @@ const ByVariant = ({ check, names, variants }: HealthCheck & { readonly names: R
   return (
     <Table
       cards="tiles"
-      caption={`${headings[0]} by variant`}
-      headings={["Variant", ...headings, "Share"]}
+      caption={t`${headings[0]} by variant`}
+      headings={[t`Variant`, ...headings, t`Share`]}
       rows={variants.map((one) => [
         <bdi key={one.copy_id}>{names.get(one.copy_id) ?? one.copy_id}</bdi>,
         count(one.count),
@@ -49,7 +50,7 @@ export const HealthLine = ({ health, variants, zone }: {
 }) => (
   <details class="health" data-live="health">
     <summary>
-      <Badge kind={kinds[health.state]}>Health: {healthWords[health.state]}</Badge>
+      <Badge kind={kinds[health.state]}>{t`Health: ${healthWords[health.state]}`}</Badge>
       <span class="hint">{healthLine(health)}</span>
     </summary>
     <div class="stack">
@@ -63,8 +64,13 @@ export const HealthLine = ({ health, variants, zone }: {
         </section>
       ))}
       <p class="small muted">
-        Choices and people come from {count(health.decisions)} sends since{" "}
-        <Time at={health.from} zone={zone} />. No verdict is firm while a check says “{healthWords.red}”.
+        {t`Choices and people come from ${count(health.decisions)} sends since ${(
+          <Time
+            at={health.from}
+            zone={zone}
+          />
+        )}. No verdict is firm while a check
+          says “${healthWords.red}”.`}
       </p>
     </div>
   </details>

@@ -1,3 +1,4 @@
+import { english, t } from "../../../languages/Language.ts"
 import type { HoldoutOutcome, HoldoutResults } from "../../../results/HoldoutResults.ts"
 import { count, percent, percentagePoints } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
@@ -7,35 +8,36 @@ import { Table } from "../../components/Table.tsx"
 const points = (share: number) => percentagePoints(share, 2)
 
 const names: { readonly [outcome in HoldoutOutcome["outcome"]]: string } = {
-  click: "click rate",
-  open: "open rate",
-  conversion: "conversion rate",
-  negative: "rate of negative signals",
+  click: english("click rate"),
+  open: english("open rate"),
+  conversion: english("conversion rate"),
+  negative: english("rate of negative signals"),
 }
 
 /** Share and content of the holdout, such as `5 % of the people get a random split of the variants`. */
 const aboutText = ({ content, copy_id, share }: Pick<HoldoutResults, "content" | "copy_id" | "share">) => {
   const content_ = content === "even"
-    ? "a random split of the variants"
+    ? t`a random split of the variants`
     : content === "fixed"
-    ? `the variant ${copy_id}`
-    : "no message"
-  return `${percent(share)} of the people get ${content_}`
+    ? t`the variant ${copy_id}`
+    : t`no message`
+  return t`${percent(share)} of the people get ${content_}`
 }
 
 /** One comparison in sentences. */
 export const comparisonText = ({ difference, interval, needed, outcome }: HoldoutOutcome): string => {
-  if (difference === null || interval === null) return `The ${names[outcome]} has nothing to be compared with yet.`
+  if (difference === null || interval === null) return t`The ${names[outcome]} has nothing to be compared with yet.`
   const isWithinChance = interval[0] <= 0 && interval[1] >= 0
-  const found =
-    `The ${names[outcome]} differs by ${points(difference)} percentage points from the holdout (95\u00a0% ` +
-    `interval ${points(interval[0])} to ${points(interval[1])}).`
+  const found = t`The ${names[outcome]} differs by ${
+    points(difference)
+  } percentage points from the holdout (95\u00a0% interval ${points(interval[0])} to ${points(interval[1])}).`
   if (!isWithinChance) return found
   return needed === null || needed === 0
-    ? `${found} This difference may still be chance.`
-    : `${found} This difference may still be chance. To confirm a difference of this size takes about ${
+    ? t`${found} This difference may still be chance.`
+    : t`${found} This difference may still be chance. To confirm a difference of this size takes about ${
       count(needed)
-    } more sends.`
+    } more
+      sends.`
 }
 
 /** The comparison of treated people with people held out. Empty without a holdout. */
@@ -47,21 +49,22 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
     count(decisions),
     count(outcomes),
     rate === null ? "–" : percent(rate),
-    interval === null ? "–" : `${percent(interval[0])} to ${percent(interval[1])}`,
+    interval === null ? "–" : t`${percent(interval[0])} to ${percent(interval[1])}`,
   ]
   return (
     <Card
       kind="flush"
-      title="Holdout"
-      lead={`${aboutText(holdout)}, so that the effect of the service can be measured${
-        running ? "" : "; it has ended"
-      }. Decisions count once they are four days old.`}
+      title={t`Holdout`}
+      lead={t`${aboutText(holdout)}, so that the effect of the service can be measured${
+        running ? "" : t`; it has ended`
+      }. Decisions count once
+        they are four days old.`}
     >
       {treated + control === 0
         ? (
-          <Empty title="No results of the holdout yet">
-            Decisions count once they are four days old. The comparison starts again when the share or content of the
-            holdout changes.
+          <Empty title={t`No results of the holdout yet`}>
+            {t`Decisions count once they are four days old. The comparison starts again when the share or content
+              of the holdout changes.`}
           </Empty>
         )
         : outcomes.map((one) => (
@@ -69,9 +72,9 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
             <p class="padded">{comparisonText(one)}</p>
             <Table
               cards="tiles"
-              caption={`The ${names[one.outcome]} against the holdout`}
-              headings={["People", "Sends", "With outcome", "Rate", "95 % interval"]}
-              rows={[row("Personalized", treated, one.treated), row("Holdout", control, one.control)]}
+              caption={t`The ${names[one.outcome]} against the holdout`}
+              headings={[t`People`, t`Sends`, t`With outcome`, t`Rate`, "95 % interval"]}
+              rows={[row(t`Personalized`, treated, one.treated), row(t`Holdout`, control, one.control)]}
             />
           </>
         ))}

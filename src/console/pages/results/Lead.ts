@@ -1,4 +1,5 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
+import { t } from "../../../languages/Language.ts"
 import type { ChoiceGain } from "../../../results/Answer.ts"
 import { type Outlook, outlookRule } from "../../../results/Outlook.ts"
 import { unitName } from "../../../results/ObjectiveText.ts"
@@ -33,11 +34,11 @@ export interface Lead extends VerdictWords {
 const range = (
   [low, high]: readonly [number, number],
   format: (value: number) => string,
-): string => `${format(low)} to ${format(high)}${low <= 0 && high >= 0 ? ", may be chance" : ""}`
+): string => t`${format(low)} to ${format(high)}${low <= 0 && high >= 0 ? t`, may be chance` : ""}`
 
 /** The interval of a count; in words where its rounded bounds would say that the count is known to be 0. */
 const countRange = ([low, high]: readonly [number, number]): string =>
-  Math.max(Math.abs(low), Math.abs(high)) < 0.5 ? "less than one so far" : range([low, high], signedCount)
+  Math.max(Math.abs(low), Math.abs(high)) < 0.5 ? t`less than one so far` : range([low, high], signedCount)
 
 const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
 
@@ -47,14 +48,14 @@ const undecidedAdvice = (
   outlook: Outlook | undefined,
   isWhole: boolean,
 ) => {
-  if (results.winner.leader === null) return "Keep running: the first outcomes have not arrived"
+  if (results.winner.leader === null) return t`Keep running: the first outcomes have not arrived`
   if (!isWhole) return ""
   if (outlook === undefined) {
-    return waitText(results) === "" ? "Keep running: it is too early to say for how long" : "Keep running"
+    return waitText(results) === "" ? t`Keep running: it is too early to say for how long` : t`Keep running`
   }
   return outlook.kind === "days"
-    ? `Keep running about ${counted(outlook.days, "day")}`
-    : `Keep running: at this traffic, a winner takes more than ${outlookRule.mostDays} days`
+    ? t`Keep running about ${counted(outlook.days, "day")}`
+    : t`Keep running: at this traffic, a winner takes more than ${outlookRule.mostDays} days`
 }
 
 /**
@@ -63,19 +64,20 @@ const undecidedAdvice = (
 const reasonOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">, isWhole: boolean): string => {
   const { copy_id: won, leader, p_best: best, since, verdict } = winner
   if (since === null || verdict === "undecided") return ""
-  const reached = `The verdict was reached on ${date(new Date(since), "UTC")}`
+  const reached = t`The verdict was reached on ${date(new Date(since), "UTC")}`
   if (verdict === "no_difference") {
-    return `${reached}. It is kept until ${100 * stoppingRule.lossAgain}\u00a0% of the rate could be lost.`
+    return t`${reached}. It is kept until ${100 * stoppingRule.lossAgain}\u00a0% of the rate could be lost.`
   }
   const below = best !== null && best < stoppingRule.probability.later
-    ? `, when the chance to be best was at least ${100 * stoppingRule.probability.later}\u00a0%`
+    ? t`, when the chance to be best was at least ${100 * stoppingRule.probability.later}\u00a0%`
     : ""
   const ahead = leader === null || leader === won
     ? ""
-    : ` ${nameIn({ variants }, leader)} has the highest rate ${
-      isWhole ? "now" : "in this window and segment"
+    : t` ${nameIn({ variants }, leader)} has the highest rate ${
+      isWhole ? "now" : t`in this window and segment`
     }; the figures below are about it.`
-  return `${reached}${below}. It is kept until the evidence turns: another variant becomes more probably the best.${ahead}`
+  return t`${reached}${below}. It is kept until the evidence turns: another variant becomes more probably
+    the best.${ahead}`
 }
 
 /** A gain of the present choices with its interval. Empty without one. */
@@ -87,8 +89,8 @@ const personalFigures = (
   { answer, objective }: Pick<TemplateResults, "answer" | "objective">,
   gain: TemplateSeries["points"][number]["gain"],
 ): ReadonlyArray<LeadFigure> => [
-  ...gainFigure("Personalizing over the best single variant", answer.gain_over_best),
-  ...gainFigure("Personalizing over a random split", answer.gain_over_split),
+  ...gainFigure(t`Personalizing over the best single variant`, answer.gain_over_best),
+  ...gainFigure(t`Personalizing over a random split`, answer.gain_over_split),
   ...soFar(objective, gain),
 ]
 
@@ -98,7 +100,7 @@ const soFar = (
   gain: TemplateSeries["points"][number]["gain"],
 ): ReadonlyArray<LeadFigure> =>
   gain === null ? [] : [{
-    label: `Additional ${unitName(objective)} so far`,
+    label: t`Additional ${unitName(objective)} so far`,
     value: signedCount(gain.gained),
     detail: countRange(gain.interval),
   }]
@@ -112,17 +114,19 @@ const figuresOf = (
   const nameOf = (id: string) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id
   return [
     ...(lift === null ? [] : [{
-      label: `Lift over ${nameOf(lift.baseline)}, the runner-up`,
+      label: t`Lift over ${nameOf(lift.baseline)}, the runner-up`,
       value: signedPercent(lift.value),
       detail: range(lift.interval, signedPercent),
     }]),
     ...(overSplit === null ? [] : [{
-      label: "Lift over a random split",
+      label: t`Lift over a random split`,
       value: signedPercent(overSplit.value),
       detail: range(overSplit.interval, signedPercent),
     }]),
     ...soFar(objective, gain),
-    ...(best === null ? [] : [{ label: "Chance to be best", value: percent(best), detail: "of all active variants" }]),
+    ...(best === null
+      ? []
+      : [{ label: t`Chance to be best`, value: percent(best), detail: t`of all active variants` }]),
   ]
 }
 
@@ -141,14 +145,14 @@ export const leadOf = (
   const advice = active < 2
     ? ""
     : isPersonal(results)
-    ? "Keep personalizing"
+    ? t`Keep personalizing`
     : winner.verdict === "undecided"
     ? undecidedAdvice(results, outlook, isWhole)
     : winner.verdict === "no_difference"
-    ? "Ship the variant you like"
+    ? t`Ship the variant you like`
     : nothingWins(results)
-    ? "Messages go only where they are worth their cost"
-    : "Ship it"
+    ? t`Messages go only where they are worth their cost`
+    : t`Ship it`
   return {
     ...verdict,
     advice: capital(advice || " ").trim(),

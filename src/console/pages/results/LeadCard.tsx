@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { t } from "../../../languages/Language.ts"
 import { coverageText } from "../../../results/ObjectiveText.ts"
 import { Badge } from "../../components/Badge.tsx"
 import type { Lead } from "./Lead.ts"
@@ -12,7 +13,7 @@ export const LeadCard = ({ actions, health, lead }: {
   readonly actions?: ComponentChildren
   readonly health?: ComponentChildren
 }) => (
-  <section class="card lead-card" aria-label="Who wins">
+  <section class="card lead-card" aria-label={t`Who wins`}>
     <div class="lead-line" role="status" data-live="verdict">
       <p>
         <Badge kind={lead.kind}>{lead.badge}</Badge>
@@ -42,26 +43,26 @@ export const LeadCard = ({ actions, health, lead }: {
         </dl>
       )}
       {lead.figures.length !== 0 && (
-        <p class="small muted">Ranges are 95&nbsp;% intervals; they held the true value {coverageText}.</p>
+        <p class="small muted">{t`Ranges are 95\u00a0% intervals; they held the true value ${coverageText}.`}</p>
       )}
     </div>
     {actions !== undefined && <div class="buttons">{actions}</div>}
     <div class="lead-more">
       {lead.detail !== "" && (
         <details>
-          <summary>Why</summary>
+          <summary>{t`Why`}</summary>
           <div class="stack" data-live="why">
             <p>{lead.detail}</p>
             {lead.withoutModel !== "" && <p>{lead.withoutModel}</p>}
             {lead.steps.length !== 0 && (
               <>
-                <p class="small muted">A winner is named with</p>
+                <p class="small muted">{t`A winner is named with`}</p>
                 <ul class="steps">
                   {lead.steps.map(({ done, now, what }) => (
                     <li class={done ? "done" : ""}>
                       <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
                       <span>
-                        {what} <span class="muted">({now}{done ? ", reached" : ""})</span>
+                        {what} <span class="muted">({now}{done ? t`, reached` : ""})</span>
                       </span>
                     </li>
                   ))}
@@ -69,9 +70,10 @@ export const LeadCard = ({ actions, health, lead }: {
               </>
             )}
             <p class="small muted">
-              The days that remain are an estimate: they follow from the present difference, its uncertainty and the
-              traffic of the last seven days. There is no estimate while the difference is too small, or the data too
-              new. The lift over a random split compares the leader with a random choice among the active variants.
+              {t`The days that remain are an estimate: they follow from the present difference, its uncertainty and
+                the traffic of the last seven days. There is no estimate while the difference is too small, or the
+                data too new. The lift over a random split compares the leader with a random choice among the active
+                variants.`}
             </p>
           </div>
         </details>

@@ -1,5 +1,6 @@
 import { localeName } from "../templates/LocalesCard.tsx"
 import { candidateName } from "../../../domain/SendNothing.ts"
+import { t } from "../../../languages/Language.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { count, percent } from "../../Format.ts"
 import { Table } from "../../components/Table.tsx"
@@ -8,8 +9,8 @@ import { Table } from "../../components/Table.tsx"
 export const Locales = ({ locales }: { readonly locales: NonNullable<TemplateResults["locales"]> }) => (
   <Table
     cards="tiles"
-    caption="Results by locale"
-    headings={["Locale", "Variant", "Sends", "Clicks", "Counted rate"]}
+    caption={t`Results by locale`}
+    headings={[t`Locale`, t`Variant`, t`Sends`, t`Clicks`, t`Counted rate`]}
     rows={locales.flatMap(({ locale, variants }) =>
       variants.map(({ copy_id, decisions, outcomes, raw_rate }) => [
         localeName(locale),

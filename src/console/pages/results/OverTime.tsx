@@ -3,6 +3,7 @@ import { comparedIn, type TimedTemplateResults } from "../../../results/Template
 import type { ChangeMark } from "../../../results/Marks.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
+import { t } from "../../../languages/Language.ts"
 import { percent } from "../../Format.ts"
 import { Fold } from "../../components/Fold.tsx"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
@@ -37,7 +38,7 @@ export const placesOf = (
 const incompleteShares = (open: TemplateSeries["points"]): string => {
   const least = percent(Math.min(...open.map(({ maturity }) => maturity)))
   const most = percent(Math.max(...open.map(({ maturity }) => maturity)))
-  return least === most ? least : `${least} to ${most}`
+  return least === most ? least : t`${least} to ${most}`
 }
 
 const Incomplete = ({ points, zone }: { readonly points: TemplateSeries["points"]; readonly zone: string }) => {
@@ -45,8 +46,10 @@ const Incomplete = ({ points, zone }: { readonly points: TemplateSeries["points"
   const first = open[0]
   return first === undefined ? null : (
     <p class="small muted">
-      Outcomes since <Time at={first.start} zone={zone} /> are incomplete (shaded in the charts): about{"  "}
-      {incompleteShares(open)} have arrived so far. Rates allow for that.
+      {t`Outcomes since ${<Time at={first.start} zone={zone} />} are incomplete (shaded in the charts): about ${
+        incompleteShares(open)
+      } have arrived
+        so far. Rates allow for that.`}
     </p>
   )
 }
@@ -72,7 +75,7 @@ const hasRates = ({ send_nothing }: TimedTemplateResults): boolean => send_nothi
 const Changes = ({ marks, zone }: { readonly marks: ReadonlyArray<ChangeMark>; readonly zone: string }) =>
   marks.length === 0 ? null : (
     <details class="changes" data-live="changes">
-      <summary>What changed ({marks.length}, dotted lines in the charts)</summary>
+      <summary>{t`What changed (${marks.length}, dotted lines in the charts)`}</summary>
       <ul>
         {marks.toReversed().map(({ at, text }) => (
           <li>
@@ -87,7 +90,7 @@ const Changes = ({ marks, zone }: { readonly marks: ReadonlyArray<ChangeMark>; r
 export const OverTime = (shown: ShownResults) => {
   const { marks, places, results, series: { left_out: leftOut, points, variants }, zone } = shown
   return (
-    <PhoneFold title="Rates and traffic over time">
+    <PhoneFold title={t`Rates and traffic over time`}>
       <div data-live="incomplete">
         <Incomplete points={points} zone={zone} />
       </div>
@@ -99,10 +102,11 @@ export const OverTime = (shown: ShownResults) => {
       <Changes marks={marks} zone={zone} />
       {leftOut + Math.max(0, variants.length - places.size) > 0 && (
         <p class="small muted">
-          The charts show {comparedIn(results).length === 0
-            ? `the ${places.size} variants with the most sends`
-            : `${places.size} variants: the leader, the runner-up and those with the most sends`}. The table of variants
-          lists all.
+          {t`The charts show ${
+            comparedIn(results).length === 0
+              ? t`the ${places.size} variants with the most sends`
+              : t`${places.size} variants: the leader, the runner-up and those with the most sends`
+          }. The table of variants lists all.`}
         </p>
       )}
     </PhoneFold>
@@ -112,8 +116,8 @@ export const OverTime = (shown: ShownResults) => {
 /** How the chance to be best and the lift developed, closed at first. */
 export const MoreOverTime = (shown: ShownResults) => (
   <Fold
-    title="More over time"
-    hint={hasRates(shown.results) ? "Chance to be best, lift vs. random split" : "Lift vs. random split"}
+    title={t`More over time`}
+    hint={hasRates(shown.results) ? t`Chance to be best, lift vs. random split` : t`Lift vs. random split`}
   >
     <div class="charts">
       {hasRates(shown.results) && <BestOverTime {...shown} />}

@@ -7,6 +7,7 @@ import { axisTime, count, counted, date, percent, rateFormat, signedCount, signe
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, segmentText } from "./Words.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
+import { t } from "../../../languages/Language.ts"
 import { coverageText, objectiveText, rateName, unitName } from "../../../results/ObjectiveText.ts"
 
 /** The results that the pictures show. */
@@ -65,16 +66,16 @@ export const RateOverTime = (shown: ShownResults) => {
   return (
     <Figure
       id="rate"
-      title={`${capital(rateName(objective))} over time`}
-      caption={`The rates at the end of each ${series.step}, with 95 % intervals as bands. A variant is clearly better ` +
-        "once the bands no longer overlap."}
-      headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
+      title={t`${capital(rateName(objective))} over time`}
+      caption={t`The rates at the end of each ${series.step}, with 95 % intervals as bands. A variant is clearly better once
+        the bands no longer overlap.`}
+      headings={[t`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
         ...lines.map(({ at }) => {
           const { interval, rate: value } = variants[at]!
-          if (value === null || interval === null) return "no data"
-          return `${rate(value)} (${rate(interval[0])} to ${rate(interval[1])})`
+          if (value === null || interval === null) return t`no data`
+          return t`${rate(value)} (${rate(interval[0])} to ${rate(interval[1])})`
         }),
       ])}
     >
@@ -112,9 +113,9 @@ export const RevenueOverTime = (shown: ShownResults) => {
   return (
     <Figure
       id="revenue"
-      title="Revenue"
-      caption={`The revenue of the sends of each ${series.step}, as counted so far. A variant with more traffic has ` +
-        "more revenue: compare variants by the revenue per send."}
+      title={t`Revenue`}
+      caption={t`The revenue of the sends of each ${series.step}, as counted so far. A variant with more traffic has more
+        revenue: compare variants by the revenue per send.`}
       headings={[capital(series.step), ...lines.map(({ name }) => name)]}
       rows={series.points.map(({ end }, i) => [
         time(Date.parse(end)),
@@ -146,14 +147,14 @@ export const ShareOverTime = (shown: ShownResults) => {
   return (
     <Figure
       id="share"
-      title="Traffic share"
-      caption={`The share of ${counted} that each variant got in each ${series.step}. Better variants get more traffic; a small ` +
-        `share stays randomly split, so that changes are noticed.`}
+      title={t`Traffic share`}
+      caption={t`The share of ${counted} that each variant got in each ${series.step}. Better variants get more
+        traffic; a small share stays randomly split, so that changes are noticed.`}
       headings={[
         capital(series.step),
         capital(counted),
         ...lines.map(({ name }) => name),
-        ...(withRest ? ["Others"] : []),
+        ...(withRest ? [t`Others`] : []),
       ]}
       rows={series.points.toReversed().map((point) => [
         time(Date.parse(point.end)),
@@ -193,13 +194,14 @@ export const BestOverTime = (shown: ShownResults) => {
   return (
     <Figure
       id="best"
-      title="Probability of being best"
-      caption={`The probability that a variant has the highest rate, based on the counts up to the end of each ${series.step}. ` +
-        `The table of variants shows the current probability by the model, which also takes the audience into account.`}
-      headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
+      title={t`Probability of being best`}
+      caption={t`The probability that a variant has the highest rate, based on the counts up to the end of each ${series.step}. The
+        table of variants shows the current probability by the model, which also takes the audience into
+        account.`}
+      headings={[t`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
-        ...lines.map(({ at }) => variants[at]!.p_best === null ? "no data" : percent(variants[at]!.p_best)),
+        ...lines.map(({ at }) => variants[at]!.p_best === null ? t`no data` : percent(variants[at]!.p_best)),
       ])}
     >
       <LineChart
@@ -221,17 +223,16 @@ export const BestOverTime = (shown: ShownResults) => {
 const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | "points">): string => {
   const gain = points.at(-1)?.gain
   if (gain === undefined || gain === null || gain.even <= 0) {
-    return "There are not enough outcomes to estimate the lift."
+    return t`There are not enough outcomes to estimate the lift.`
   }
   const what = unitName(objective)
   const [low, high] = gain.interval
-  const range = `95\u00a0% interval ${signedCount(low)} to ${signedCount(high)}`
+  const range = t`95\u00a0% interval ${signedCount(low)} to ${signedCount(high)}`
   const share = signedPercent(gain.gained / gain.even)
   return low > 0
-    ? `${signedCount(gain.gained)} ${what} more than a random split would have brought (${share}; ${range}).`
+    ? t`${signedCount(gain.gained)} ${what} more than a random split would have brought (${share}; ${range}).`
       .replace("+", "")
-    : `About as many ${what} as a random split would have brought: ${signedCount(gain.gained)} ` +
-      `(${share}; ${range}).`
+    : t`About as many ${what} as a random split would have brought: ${signedCount(gain.gained)} (${share}; ${range}).`
 }
 
 /** Compares the gain by propensities with the gain of the model, in a sentence. Undefined if it is too uncertain. */
@@ -241,13 +242,13 @@ export const weightedGainSentence = (
   if (gain === null) return undefined
   const [low, high] = gain.interval
   const day = (time: number) => date(new Date(time), "UTC")
-  return `Measured from the recorded probabilities of the choices, without the model: ${
+  return t`Measured from the recorded probabilities of the choices, without the model: ${
     signedCount(gain.gained)
-  } (95\u00a0% interval ${signedCount(low)} to ${signedCount(high)}) for the ${count(gain.decisions)} decisions of ${
+  } (95\u00a0%
+    interval ${signedCount(low)} to ${signedCount(high)}) for the ${count(gain.decisions)} decisions of ${
     day(Date.parse(gain.from))
-  } to ${day(Date.parse(gain.to) - 1)}, counting outcomes within four days. The model estimates ${
-    signedCount(gain.model)
-  } for these days.`
+  } to ${day(Date.parse(gain.to) - 1)},
+    counting outcomes within four days. The model estimates ${signedCount(gain.model)} for these days.`
 }
 
 /** The gain over a random split with its interval. */
@@ -258,7 +259,7 @@ export const GainOverTime = (shown: ShownResults) => {
   return (
     <Figure
       id="gain"
-      title="Lift vs. random split"
+      title={t`Lift vs. random split`}
       lead={
         <>
           <p class="headline">{gainSentence(series)}</p>
@@ -266,20 +267,20 @@ export const GainOverTime = (shown: ShownResults) => {
         </>
       }
       caption={[
-        `Estimated ${
+        t`Estimated ${
           objectiveText(series.objective)
         } gained since the start of the window compared with a random split`,
-        `of the variants${
-          series.by_segment ? ", segment by segment" : ""
+        t`of the variants${
+          series.by_segment ? t`, segment by segment` : ""
         }. Above 0, personalization pays off. The band held`,
-        `the true gain ${coverageText}. Variants with little data are assumed to be close to the others.`,
+        t`the true gain ${coverageText}. Variants with little data are assumed to be close to the others.`,
       ].join(" ")}
-      headings={[`Up to the end of the ${series.step}`, "Gained", "95 % interval", "Random split"]}
+      headings={[t`Up to the end of the ${series.step}`, t`Gained`, "95 % interval", t`Random split`]}
       rows={series.points.toReversed().map(({ end, gain }) => [
         time(Date.parse(end)),
-        ...(gain === null ? ["no data", "–", "–"] : [
+        ...(gain === null ? [t`no data`, "–", "–"] : [
           signedCount(gain.gained),
-          `${signedCount(gain.interval[0])} to ${signedCount(gain.interval[1])}`,
+          t`${signedCount(gain.interval[0])} to ${signedCount(gain.interval[1])}`,
           count(gain.even),
         ]),
       ])}
@@ -317,16 +318,17 @@ export const Segments = (
   const rate = rateFormat(typeof objective === "string", high)
   return (
     <section class="card chart" id="segments" aria-labelledby="segments-title">
-      <h2 id="segments-title">Segments</h2>
+      <h2 id="segments-title">{t`Segments`}</h2>
       <div class="stack" data-live="segments-picture">
         <p class="caption">
-          {capital(rateName(objective))}{" "}
-          of each variant by attribute value, as estimated by the model. The best of each row is bold, with its
-          probability of being best. Stronger colours are higher rates.
+          {t`${
+            capital(rateName(objective))
+          } of each variant by attribute value, as estimated by the model. The best of each row is
+            bold, with its probability of being best. Stronger colours are higher rates.`}
         </p>
         <HeatTable
-          caption={`${capital(rateName(objective))} by segment and variant`}
-          headings={["Segment", ...running.map(({ copy_id }) => names.get(copy_id) ?? copy_id)]}
+          caption={t`${capital(rateName(objective))} by segment and variant`}
+          headings={[t`Segment`, ...running.map(({ copy_id }) => names.get(copy_id) ?? copy_id)]}
           rows={shown.map(({ decisions, segment, variants }) => {
             const byId = new Map(variants.map((one) => [one.copy_id, one]))
             const best = running.map(({ copy_id }) => byId.get(copy_id)!).filter((one) =>
@@ -346,8 +348,10 @@ export const Segments = (
                   return one === undefined ? undefined : {
                     text: (
                       <>
-                        {one.rate === null ? "no data" : rate(one.rate)}
-                        {one === best && one.p_best !== null && <span class="sub">best {percent(one.p_best)}</span>}
+                        {one.rate === null ? t`no data` : rate(one.rate)}
+                        {one === best && one.p_best !== null && (
+                          <span class="sub">{t`best ${percent(one.p_best)}`}</span>
+                        )}
                       </>
                     ),
                     share: one.rate === null ? 0 : high > low ? 0.1 + 0.9 * (one.rate - low) / (high - low) : 0.5,
@@ -360,7 +364,7 @@ export const Segments = (
         />
         {rates.length !== 0 && <ShadeKey from={rate(low)} to={rate(high)} />}
         {segments.length > shown.length && (
-          <p class="small muted">{segments.length - shown.length} segments with fewer sends are not shown.</p>
+          <p class="small muted">{t`${segments.length - shown.length} segments with fewer sends are not shown.`}</p>
         )}
       </div>
     </section>
@@ -376,11 +380,11 @@ export const Hours = ({ series: { hours }, zone }: Pick<ShownResults, "series" |
   return (
     <Figure
       id="hours"
-      title="When people engage"
-      caption={`Opens, clicks and conversions of the last 30 days by hour of the week (${zone}). Most at ${
+      title={t`When people engage`}
+      caption={t`Opens, clicks and conversions of the last 30 days by hour of the week (${zone}). Most at ${
         list(busiest.map(({ day, hour }) => `${dayNames[day - 1]} ${hour}:00`))
       }.`}
-      headings={["Hour", ...dayNames]}
+      headings={[t`Hour`, ...dayNames]}
       rows={Array.from({ length: 24 }, (_, hour) => [
         `${hour}:00`,
         ...dayNames.map((_, day) => count(values[day * 24 + hour]!)),
@@ -388,7 +392,7 @@ export const Hours = ({ series: { hours }, zone }: Pick<ShownResults, "series" |
     >
       <WeekMap
         labelledBy="hours-title"
-        cells={values.map((value) => ({ share: most > 0 ? value / most : 0, text: `${count(value)} engagements` }))}
+        cells={values.map((value) => ({ share: most > 0 ? value / most : 0, text: t`${count(value)} engagements` }))}
       />
       <ShadeKey from="fewer" to={`${count(most)} in an hour`} />
     </Figure>

@@ -4,6 +4,7 @@ import { lookedUp } from "../../../api/http/Requests.ts"
 import { ReportBody } from "../../../api/notifications/NotificationsApi.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { ReportChannel } from "../../../domain/ReportSubscription.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { MailQueue } from "../../../mail/MailQueue.ts"
 import { WeeklyReports } from "../../../mailing/WeeklyReports.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -22,11 +23,11 @@ import { templatePath } from "../templates/Paths.ts"
 // The reports of a template that the visitor gets on Mondays.
 
 const channels: { readonly [channel in ReportChannel]: { readonly title: string; readonly hint: string } } = {
-  mail: { title: "E-mail", hint: "To the address of your account." },
-  slack: { title: "Slack", hint: "URL of an incoming webhook: https://hooks.slack.com/services/…" },
+  mail: { title: english("E-mail"), hint: english("To the address of your account.") },
+  slack: { title: english("Slack"), hint: english("URL of an incoming webhook: https://hooks.slack.com/services/…") },
   teams: {
-    title: "Microsoft Teams",
-    hint: "URL of a workflow with the trigger “When a Teams webhook request is received”.",
+    title: english("Microsoft Teams"),
+    hint: english("URL of a workflow with the trigger “When a Teams webhook request is received”."),
   },
 }
 
@@ -34,7 +35,7 @@ const forms = (channel: ReportChannel) =>
   inputForm(ReportBody, {
     ...(channel === "mail" ? {} : {
       [`url_${channel}`]: {
-        label: "Webhook URL",
+        label: t`Webhook URL`,
         at: ["url"],
         as: "password" as const,
         read: ifFilled(text),
@@ -65,14 +66,14 @@ const show = Effect.fnUntraced(function* (
   const path = `${templatePath(org.slug, template.id)}/results/report`
   return view(
     {
-      title: `${template.name} · Monday report`,
+      title: t`${template.name} · Monday report`,
       back: { href: templatePath(org.slug, template.id), label: template.name },
-      lead:
-        `The verdict, the rates and the gain, each Monday at 08:00 (${org.time_zone}). Only you get what you subscribe to here.`,
+      lead: t`The verdict, the rates and the gain, each Monday at 08:00 (${org.time_zone}). Only you get what you
+        subscribe to here.`,
     },
     result !== undefined && (
       <Note kind={result.failure === undefined ? "good" : "bad"} live>
-        {result.failure === undefined ? "The report has been sent." : `The report was not sent. ${result.failure}.`}
+        {result.failure === undefined ? t`The report has been sent.` : t`The report was not sent. ${result.failure}.`}
       </Note>
     ),
     <ErrorSummary faults={faults} labels={at === undefined ? {} : forms(at).labels} />,
@@ -81,29 +82,32 @@ const show = Effect.fnUntraced(function* (
       const form = forms(channel)
       return (
         <Card stacked title={channels[channel].title} {...(channel === "mail" ? { lead: channels.mail.hint } : {})}>
-          {subscribed?.failure != null && <Note kind="bad">The last report was not sent. {subscribed.failure}.</Note>}
+          {subscribed?.failure != null && (
+            <Note kind="bad">{t`The last report was not sent. ${subscribed.failure}.`}</Note>
+          )}
           {subscribed === undefined
             ? (
-              <Form action={`${path}/${channel}`} submit={`Subscribe by ${channels[channel].title}`}>
+              <Form action={`${path}/${channel}`} submit={t`Subscribe by ${channels[channel].title}`}>
                 <form.Fields values={undefined} faults={channel === at ? faults : []} />
               </Form>
             )
             : (
               <>
                 <p>
-                  Next report: <Time at={subscribed.due_at} zone={org.time_zone} />. Last report:{" "}
-                  <Time at={subscribed.sent_at} zone={org.time_zone} none="none yet" />.
+                  {t`Next report: ${<Time at={subscribed.due_at} zone={org.time_zone} />}. Last report: ${(
+                    <Time at={subscribed.sent_at} zone={org.time_zone} none={t`none yet`} />
+                  )}.`}
                 </p>
                 <div class="buttons">
-                  <PostButton to={`${path}/${channel}/send`} label={`Send now by ${channels[channel].title}`}>
-                    Send now
+                  <PostButton to={`${path}/${channel}/send`} label={t`Send now by ${channels[channel].title}`}>
+                    {t`Send now`}
                   </PostButton>
                   <PostButton
                     to={`${path}/${channel}/end`}
                     kind="danger"
-                    label={`Unsubscribe from ${channels[channel].title}`}
+                    label={t`Unsubscribe from ${channels[channel].title}`}
                   >
-                    Unsubscribe
+                    {t`Unsubscribe`}
                   </PostButton>
                 </div>
               </>
@@ -111,7 +115,7 @@ const show = Effect.fnUntraced(function* (
         </Card>
       )
     }),
-    !(yield* MailQueue).isOn && <Note kind="warn">No mail is sent: this installation has no mail server.</Note>,
+    !(yield* MailQueue).isOn && <Note kind="warn">{t`No mail is sent: this installation has no mail server.`}</Note>,
   )
 })
 
@@ -150,20 +154,20 @@ const mailRoutes = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter) {
   const { get } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
   const reports = yield* WeeklyReports
   const path = "/console/report-mail"
-  const dead = problem(404, "This link does not work", "Sign in and open the Monday report of the template.")
-  const named = (template: string) => `You get no more reports of ${template} by mail.`
+  const dead = problem(404, t`This link does not work`, t`Sign in and open the Monday report of the template.`)
+  const named = (template: string) => t`You get no more reports of ${template} by mail.`
 
   yield* get(path, (request) =>
     Effect.map(reports.keyOf(queryOf(request).get("token") ?? ""), (key) =>
       alone(
         request,
         key === undefined ? dead : {
-          title: "Monday report",
+          title: t`Monday report`,
           body: (
             <Card>
-              <Title lead={`Reports of ${key.template}, of the organization ${key.org}.`}>Monday report</Title>
+              <Title lead={t`Reports of ${key.template}, of the organization ${key.org}.`}>{t`Monday report`}</Title>
               <form method="post" action={`${path}?${queryOf(request)}`}>
-                <Submit wide>Unsubscribe</Submit>
+                <Submit wide>{t`Unsubscribe`}</Submit>
               </form>
             </Card>
           ),
@@ -177,10 +181,10 @@ const mailRoutes = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter) {
       if (key === undefined) return alone(request, dead)
       yield* Effect.ignore(reports.unsubscribe(key))
       return alone(request, {
-        title: "Unsubscribed",
+        title: t`Unsubscribed`,
         body: (
           <Card>
-            <Title lead={named(key.template)}>Unsubscribed</Title>
+            <Title lead={named(key.template)}>{t`Unsubscribed`}</Title>
           </Card>
         ),
       })

@@ -1,4 +1,5 @@
 import { Layer } from "effect"
+import { t } from "../../../languages/Language.ts"
 import { ReportWriter } from "../../../mailing/ReportSending.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import type { PageResults } from "../../../results/KeptResults.ts"
@@ -18,13 +19,15 @@ const weekOf = ({ found: { objective }, over: { points } }: PageResults, now: nu
   const gained = recent.at(-1)?.gain?.gained
   return [
     {
-      label: "Last 7 days",
+      label: t`Last 7 days`,
       value: counted(recent.reduce((sum, { decisions }) => sum + decisions, 0), "send"),
       detail: "",
     },
-    ...(gained === undefined
-      ? []
-      : [{ label: `Additional ${unitName(objective)}, last 7 days`, value: signedCount(gained - before), detail: "" }]),
+    ...(gained === undefined ? [] : [{
+      label: t`Additional ${unitName(objective)}, last 7 days`,
+      value: signedCount(gained - before),
+      detail: "",
+    }]),
   ]
 }
 
@@ -37,7 +40,7 @@ const ratesOf = ({ objective, variants }: PageResults["found"]) => {
   return rated.slice(0, mostRates).map(({ decisions, interval: [low, high], name, rate }) => ({
     label: name,
     value: format(rate),
-    detail: `${format(low)} to ${format(high)}, ${count(decisions)} sends`,
+    detail: t`${format(low)} to ${format(high)}, ${count(decisions)} sends`,
   }))
 }
 

@@ -4,6 +4,7 @@ import { lookedUp } from "../../../api/http/Requests.ts"
 import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { KeptResults, type PageResults } from "../../../results/KeptResults.ts"
 import { Results } from "../../../results/Results.ts"
@@ -44,7 +45,7 @@ import { attributeText, list, segmentText, shipLabel, shownVerdict } from "./Wor
 /** The page shows the age of results only above this limit. Unit: milliseconds. */
 const newFor = 60_000
 
-const labels = { lookback_days: "Days", offset_days: "Ended days ago", segment: "Segment" }
+const labels = { lookback_days: english("Days"), offset_days: english("Ended days ago"), segment: english("Segment") }
 
 /** Attributes of segments, such as `plan` and `daypart`. Attributes with most decisions come first. */
 const attributesIn = (segments: PageResults["found"]["segments"]): ReadonlyArray<string> => {
@@ -67,14 +68,18 @@ const StoppedNote = ({ org, path, stop, visit }: {
 }) => (
   <Note kind="bad">
     <p>
-      <b>Learning has stopped</b>{" "}
-      <Time at={stop.stoppedAt.toISOString()} zone={org.time_zone} />: the model could not be updated in three attempts.
-      Reason of the last failure:{"  "}
-      {stop.reason}. The last model stays in use. Decisions and events are kept, and count once learning is resumed.
+      {t`${<b>{t`Learning has stopped`}</b>} ${(
+        <Time
+          at={stop.stoppedAt.toISOString()}
+          zone={org.time_zone}
+        />
+      )}: the model could not be updated in three attempts. Reason of the last
+        failure: ${stop.reason}. The last model stays in use. Decisions and events are kept, and count once
+        learning is resumed.`}
     </p>
     {visit.can("resumeLearning") && (
       <Form action={`${path}/resume-learning`}>
-        <Submit>Resume learning</Submit>
+        <Submit>{t`Resume learning`}</Submit>
       </Form>
     )}
   </Note>
@@ -85,7 +90,7 @@ const OlderNote = ({ madeAt, zone }: { readonly madeAt: number; readonly zone: s
   <>
     {" "}
     <b>
-      As of <Time at={new Date(madeAt).toISOString()} zone={zone} />; newer results are being computed.
+      {t`As of ${<Time at={new Date(madeAt).toISOString()} zone={zone} />}; newer results are being computed.`}
     </b>
   </>
 )
@@ -102,38 +107,38 @@ const Folds = ({ base, hasDecisions, shown }: {
     <div class="folds">
       {hasDecisions && <MoreOverTime {...shown} />}
       {hasDecisions && segments.length > 0 && (
-        <Fold title="Segments" hint={`Rates by ${list(attributesIn(segments))}`}>
+        <Fold title={t`Segments`} hint={t`Rates by ${list(attributesIn(segments))}`}>
           <Segments {...shown} />
           <p>
-            <a href={`${base}/results/explore`}>Compare two variants by two attributes</a>
+            <a href={`${base}/results/explore`}>{t`Compare two variants by two attributes`}</a>
           </p>
         </Fold>
       )}
       {hasDecisions && hours.length > 0 && (
-        <Fold title="When people engage" hint="Opens, clicks and conversions by hour of the week">
+        <Fold title={t`When people engage`} hint={t`Opens, clicks and conversions by hour of the week`}>
           <Hours {...shown} />
         </Fold>
       )}
       {locales.length !== 0 && (
-        <Fold title="Locales" hint={`Counts in ${counted(locales.length, "locale")}`}>
+        <Fold title={t`Locales`} hint={t`Counts in ${counted(locales.length, "locale")}`}>
           <Locales locales={locales} />
         </Fold>
       )}
       {components.length !== 0 && (
-        <Fold title="Components" hint={`Effects of ${counted(components.length, "component")}`}>
+        <Fold title={t`Components`} hint={t`Effects of ${counted(components.length, "component")}`}>
           <div data-live="components">
             <Components components={components} />
           </div>
         </Fold>
       )}
       {fatigue.length !== 0 && (
-        <Fold title="Fatigue" hint="Rates when people see a variant again">
+        <Fold title={t`Fatigue`} hint={t`Rates when people see a variant again`}>
           <div data-live="fatigue">
             <Fatigue fatigue={fatigue} />
           </div>
         </Fold>
       )}
-      <Fold title="Send times" hint="Lift of recommended times">
+      <Fold title={t`Send times`} hint={t`Lift of recommended times`}>
         <div data-live="timing">
           <Timing timing={timing} more={`${base}/send-times`} />
         </div>
@@ -158,7 +163,7 @@ const LeadActions = ({ losers, path, results, visit }: {
       {!nothingWins(results) && (
         <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>{shipLabel(shown)}</a>
       )}
-      {losers !== 0 && <a class="button" href={`${path}/stop`}>Stop {counted(losers, "loser")}</a>}
+      {losers !== 0 && <a class="button" href={`${path}/stop`}>{t`Stop ${counted(losers, "loser")}`}</a>}
     </>
   )
 }
@@ -200,23 +205,23 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const anything = found.decisions > 0
   return view(
     {
-      title: `${template.name} · Results`,
+      title: t`${template.name} · Results`,
       ...(faults.length > 0 ? { status: 400 } : {}),
       live: true,
       back: { href: base, label: template.name },
       lead: (
         <span data-live="window">
-          <Period about={segment === undefined ? "" : ` where ${segment}`} results={found} zone={org.time_zone} />
+          <Period about={segment === undefined ? "" : t` where ${segment}`} results={found} zone={org.time_zone} />
           {now - madeAt >= newFor && <OlderNote madeAt={madeAt} zone={org.time_zone} />}
         </span>
       ),
       actions: (
         <>
           <a class="button" href={`${path}/export${faults.length > 0 ? "" : windowIn(given)}`} download>
-            Export CSV
+            {t`Export CSV`}
           </a>
-          {visit.can("listReports") && <a class="button" href={`${path}/report`}>Monday report</a>}
-          {visit.can("createResultShare") && <a class="button" href={`${path}/share`}>Share</a>}
+          {visit.can("listReports") && <a class="button" href={`${path}/report`}>{t`Monday report`}</a>}
+          {visit.can("createResultShare") && <a class="button" href={`${path}/share`}>{t`Share`}</a>}
           <Live />
         </>
       ),
@@ -240,12 +245,12 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       ? (
         <Card kind="flush">
           <Empty
-            title="This template has no variants yet"
+            title={t`This template has no variants yet`}
             action={visit.can("createVariant")
-              ? <a class="button primary" href={`${base}/new-variant`}>Write a variant</a>
+              ? <a class="button primary" href={`${base}/new-variant`}>{t`Write a variant`}</a>
               : undefined}
           >
-            With two variants, the better one gets more traffic, and results appear here.
+            {t`With two variants, the better one gets more traffic, and results appear here.`}
           </Empty>
         </Card>
       )
@@ -261,14 +266,14 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       ? (
         <Card kind="flush">
           <Empty
-            title={segment === undefined ? "No sends in this window yet" : "No sends in this segment"}
+            title={segment === undefined ? t`No sends in this window yet` : t`No sends in this segment`}
             action={segment === undefined
-              ? <a class="button" href={`/console/o/${org.slug}`}>Go to the overview</a>
-              : <a class="button" href={path}>Show everyone</a>}
+              ? <a class="button" href={`/console/o/${org.slug}`}>{t`Go to the overview`}</a>
+              : <a class="button" href={path}>{t`Show everyone`}</a>}
           >
             {segment === undefined
-              ? "Charts appear here as soon as content is requested and events are reported."
-              : "No sends to people with these attributes in this window."}
+              ? t`Charts appear here as soon as content is requested and events are reported.`
+              : t`No sends to people with these attributes in this window.`}
           </Empty>
         </Card>
       )

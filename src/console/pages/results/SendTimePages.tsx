@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { explorationShare } from "../../../sendtime/Choice.ts"
 import { DayOfWeek } from "../../../domain/Season.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
+import { t } from "../../../languages/Language.ts"
 import { SendTimes } from "../../../results/SendTimes.ts"
 import type { SendTimeHour, TemplateSendTimes } from "../../../results/TemplateSendTimes.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -33,12 +34,12 @@ const placeOf = (best: TemplateSendTimes["best"]) => best === null ? "–" : `${
 
 const permissionText = ({ allowed_days: days, quiet_hours: quiet }: TemplateSendTimes): string => {
   const parts = [
-    ...(quiet === null ? [] : [`nothing is sent from ${quiet.from} to ${quiet.to}`]),
+    ...(quiet === null ? [] : [t`nothing is sent from ${quiet.from} to ${quiet.to}`]),
     ...(days === null ? [] : [
-      `only ${list(DayOfWeek.literals.flatMap((day, at) => days.includes(day) ? [`${dayNames[at]}s`] : []))} are used`,
+      t`only ${list(DayOfWeek.literals.flatMap((day, at) => days.includes(day) ? [`${dayNames[at]}s`] : []))} are used`,
     ]),
   ]
-  return parts.length === 0 ? "Every hour is allowed." : `Settings: ${list(parts)}.`
+  return parts.length === 0 ? t`Every hour is allowed.` : t`Settings: ${list(parts)}.`
 }
 
 /** Lift of the best hour over an average hour. */
@@ -50,14 +51,14 @@ const Headline = ({ best, hours }: Pick<TemplateSendTimes, "best" | "hours">) =>
   if (!best.certain) {
     return (
       <p class="headline">
-        So far the hours differ only by chance: any allowed hour may be equally good.
+        {t`So far the hours differ only by chance: any allowed hour may be equally good.`}
       </p>
     )
   }
   return (
     <p class="headline">
-      {placeOf(best)} is the best hour to send: people are expected to engage with {per100(best.engaged)}{" "}
-      of 100 messages, {signedPercent(best.engaged / average - 1).replace("+", "")} more than at a random allowed hour.
+      {t`${placeOf(best)} is the best hour to send: people are expected to engage with ${per100(best.engaged)} of 100
+        messages, ${signedPercent(best.engaged / average - 1).replace("+", "")} more than at a random allowed hour.`}
     </p>
   )
 }
@@ -74,16 +75,17 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
     <Figure
       id="week"
       wide
-      title="When to send"
+      title={t`When to send`}
       lead={<Headline best={best} hours={hours} />}
       caption={
         <>
-          Expected opens, clicks or conversions per 100 messages within three days, by the hour of sending in the
-          recipient's local time, or in {zone} if it is unknown. {permissionText(found)}{" "}
-          <a href={settings}>Quiet hours and days</a>
+          {t`Expected opens, clicks or conversions per 100 messages within three days, by the hour of sending in
+            the recipient's local time, or in ${zone} if it is unknown. ${permissionText(found)} ${(
+            <a href={settings}>{t`Quiet hours and days`}</a>
+          )}`}
         </>
       }
-      headings={["Hour", ...dayNames]}
+      headings={[t`Hour`, ...dayNames]}
       rows={Array.from({ length: 24 }, (_, hour) => [
         `${hour}:00`,
         ...dayNames.map((_, day) => {
@@ -96,8 +98,8 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
         labelledBy="week-title"
         cells={hours.map((one) => ({
           share: high > low ? 0.06 + 0.94 * (one.engaged - low) / (high - low) : 0.5,
-          text: `${per100(one.engaged)} of 100${
-            one.allowed === 0 ? ", not allowed" : one.allowed < 1 ? ", allowed in part" : ""
+          text: t`${per100(one.engaged)} of 100${
+            one.allowed === 0 ? t`, not allowed` : one.allowed < 1 ? t`, allowed in part` : ""
           }`,
           off: offOf(one),
           marked: best?.certain === true && one.day === best.day && one.hour === best.hour,
@@ -109,7 +111,7 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
             <svg width="18" height="16" aria-hidden="true">
               <rect class="h0 marked" x="2" y="2" width="14" height="12" rx="2" />
             </svg>
-            best hour
+            {t`best hour`}
           </span>
         )}
         {anyOff && (
@@ -117,7 +119,7 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
             <svg width="18" height="16" aria-hidden="true">
               <line class="off" x1="3" x2="15" y1="13" y2="3" />
             </svg>
-            not allowed (in brackets in the table)
+            {t`not allowed (in brackets in the table)`}
           </span>
         )}
       </ShadeKey>
@@ -133,9 +135,10 @@ const Day = ({ hours }: Pick<TemplateSendTimes, "hours">) => {
     <Figure
       id="attention"
       wide
-      title="Attention through the day"
-      caption="Of 100 messages that have just arrived, the number that people engage with in that hour. Older messages get less attention."
-      headings={["Hour", "Monday to Friday", "Saturday and Sunday"]}
+      title={t`Attention through the day`}
+      caption={t`Of 100 messages that have just arrived, the number that people engage with in that hour. Older
+        messages get less attention.`}
+      headings={[t`Hour`, t`Monday to Friday`, t`Saturday and Sunday`]}
       rows={week.map((value, hour) => [`${hour}:00`, per100(value), per100(weekend[hour]!)])}
     >
       <LineChart
@@ -155,33 +158,35 @@ const Day = ({ hours }: Pick<TemplateSendTimes, "hours">) => {
 const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes) => {
   const [template, organization] = levels
   return (
-    <Card kind="flush" title="Data behind send times">
+    <Card kind="flush" title={t`Data behind send times`}>
       <div data-live="learned">
         <p class="padded">
-          {basis === "template"
-            ? `${count(template!.touches)} messages of this template, of which ${
-              count(template!.engagements)
-            } were engaged with. ${percent(template!.weight)} of its week is based on them, the rest on the ` +
-              `${count(organization!.touches)} messages of the organization.`
-            : `There is no data for this template yet, so this is the week of the whole organization: ${
-              count(organization!.touches)
-            } messages, of which ${count(organization!.engagements)} were engaged with.`}{" "}
-          Attention to a message fades within about {tau}{"  "}
-          hours. Send times for people with a history are based on that history, combined with this week. For everyone
-          else, this week is used.
+          {t`${
+            basis === "template"
+              ? t`${count(template!.touches)} messages of this template, of which ${
+                count(template!.engagements)
+              } were engaged with. ${percent(template!.weight)} of its
+                week is based on them, the rest on the ${count(organization!.touches)} messages of the organization.`
+              : t`There is no data for this template yet, so this is the week of the whole organization: ${
+                count(organization!.touches)
+              } messages,
+                of which ${count(organization!.engagements)} were engaged with.`
+          } Attention to a message fades within about ${tau} hours. Send times for people
+            with a history are based on that history, combined with this week. For everyone else, this week is
+            used.`}
         </p>
         {variants.length !== 0 && (
           <Table
             cards="tiles"
             first={3}
-            caption="By variant"
-            headings={["Variant", "Messages", "Engaged with", "Own share", "Best hour"]}
+            caption={t`By variant`}
+            headings={[t`Variant`, t`Messages`, t`Engaged with`, t`Own share`, t`Best hour`]}
             rows={variants.map(({ best, engagements, name, touches, weight }) => [
               name,
               count(touches),
               count(engagements),
               percent(weight),
-              best === null || !best.certain ? "–" : `${placeOf(best)} (${per100(best.engaged)} of 100)`,
+              best === null || !best.certain ? "–" : t`${placeOf(best)} (${per100(best.engaged)} of 100)`,
             ])}
           />
         )}
@@ -195,46 +200,48 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
   const found = yield* (yield* SendTimes).of(org.slug, template.id, patience)
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
-  const title = `${template.name} · Send times`
+  const title = t`${template.name} · Send times`
   return view(
     {
       title,
       live: true,
-      back: { href: `${base}/results`, label: `${template.name} · Results` },
-      lead: "When recipients engage with this template, and the best hour of the week to send it.",
+      back: { href: `${base}/results`, label: t`${template.name} · Results` },
+      lead: t`When recipients engage with this template, and the best hour of the week to send it.`,
       actions: <Live />,
     },
     found.hours.length === 0
       ? (
         <Card kind="flush">
           <Empty
-            title={found.basis === "learning" ? "Send times are being calculated" : "No data yet"}
+            title={found.basis === "learning" ? t`Send times are being calculated` : t`No data yet`}
             {...(found.basis === "learning"
               ? {}
-              : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>Check webhook sources</a> })}
+              : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>{t`Check webhook sources`}</a> })}
           >
             {found.basis === "learning"
-              ? "This takes a few seconds after the service has started. The page updates itself."
-              : "The week appears once messages were sent. A message counts as sent when an event reports that it was sent, " +
-                "delivered or engaged with, or else four days after its send."}
+              ? t`This takes a few seconds after the service has started. The page updates itself.`
+              : t`The week appears once messages were sent. A message counts as sent when an event reports that it was
+                sent, delivered or engaged with, or else four days after its send.`}
           </Empty>
         </Card>
       )
       : (
         <div class="charts">
           <Week found={found} settings={`/console/o/${org.slug}/settings`} />
-          <PhoneFold title="Attention through the day">
+          <PhoneFold title={t`Attention through the day`}>
             <Day hours={found.hours} />
           </PhoneFold>
         </div>
       ),
     found.hours.length !== 0 && <Learned {...found} />,
     <div data-live="timing">
-      <Timing timing={found.timing} title="Lift from send times" />
+      <Timing timing={found.timing} title={t`Lift from send times`} />
     </div>,
     <p class="small muted">
-      Send times come from Delay, and from Deliver if the request lets it choose. {percent(explorationShare)}{"  "}
-      of them are random allowed times, to measure the lift and to notice changes.
+      {t`Send times come from Delay, and from Deliver if the request lets it choose. ${
+        percent(explorationShare)
+      } of them are
+        random allowed times, to measure the lift and to notice changes.`}
     </p>,
     <LiveScript />,
   )

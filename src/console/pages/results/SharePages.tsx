@@ -3,6 +3,7 @@ import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { defaultShareDays, ResultShareInput, shareDays } from "../../../domain/ResultShare.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { ResultShares, sharePath } from "../../../results/ResultShares.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { counted } from "../../Format.ts"
@@ -22,7 +23,7 @@ import type { Fields, Visit } from "../../Routes.tsx"
 
 const shareForm = inputForm(ResultShareInput, {
   expires_in_days: {
-    label: "Expires after",
+    label: english("Expires after"),
     as: "select",
     initial: String(defaultShareDays),
     options: shareDays.map((days) => [String(days), counted(days, "day")] as const),
@@ -39,15 +40,20 @@ const NewLink = ({ expiresAt, link, zone }: {
   readonly expiresAt: string
   readonly zone: string
 }) => (
-  <Card stacked title="Your link">
-    <Note kind="warn">Copy the link now: it is shown this once.</Note>
+  <Card stacked title={t`Your link`}>
+    <Note kind="warn">{t`Copy the link now: it is shown this once.`}</Note>
     <CopyField
       id="new-link"
-      label="Link to the results"
+      label={t`Link to the results`}
       value={link}
       hint={
         <>
-          It works without signing in until <Time at={expiresAt} zone={zone} />, and shows the results as they are then.
+          {t`It works without signing in until ${(
+            <Time
+              at={expiresAt}
+              zone={zone}
+            />
+          )}, and shows the results as they are then.`}
         </>
       }
       selected
@@ -68,19 +74,19 @@ const show = Effect.fnUntraced(function* (
   const shares = yield* (yield* ResultShares).list(org.slug, template.id)
   const path = pathOf(org.slug, template.id)
   const mayRevoke = visit.can("revokeResultShare")
-  const title = `${template.name} · Share results`
+  const title = t`${template.name} · Share results`
   return view(
     {
       title,
       back: { href: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`, label: template.name },
-      lead:
-        "Whoever has a link sees the verdict, the variants and the charts over time without signing in. The page has no segments and no people, and nothing can be changed there.",
+      lead: t`Whoever has a link sees the verdict, the variants and the charts over time without signing in. The
+        page has no segments and no people, and nothing can be changed there.`,
     },
     <ErrorSummary faults={faults} labels={shareForm.labels} />,
     made !== undefined && <NewLink {...made} zone={org.time_zone} />,
     visit.can("createResultShare") && (
-      <Card title={made === undefined ? "New link" : "Another link"}>
-        <Form submit="Create link" action={path}>
+      <Card title={made === undefined ? t`New link` : t`Another link`}>
+        <Form submit={t`Create link`} action={path}>
           <shareForm.Fields values={fields} faults={faults} />
         </Form>
       </Card>
@@ -89,8 +95,8 @@ const show = Effect.fnUntraced(function* (
       <Card kind="flush">
         <Table
           cards="labelled"
-          caption="Links that work"
-          headings={["Created by", "Created", "Expires", ...(mayRevoke ? ["[Actions]"] : [])]}
+          caption={t`Links that work`}
+          headings={[t`Created by`, t`Created`, t`Expires`, ...(mayRevoke ? ["[Actions]"] : [])]}
           rows={shares.map((share) => [
             <bdi key={share.id}>{share.created_by}</bdi>,
             { kind: "nowrap", content: <Time at={share.created_at} zone={org.time_zone} /> },
@@ -102,9 +108,9 @@ const show = Effect.fnUntraced(function* (
                   <PostButton
                     to={`${path}/${share.id}/revoke`}
                     kind="compact danger"
-                    label={`Revoke the link of ${share.created_at}`}
+                    label={t`Revoke the link of ${share.created_at}`}
                   >
-                    Revoke
+                    {t`Revoke`}
                   </PostButton>
                 ),
               }]

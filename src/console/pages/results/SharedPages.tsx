@@ -4,6 +4,7 @@ import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { AttemptWindows } from "../../../auth/AttemptWindows.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { Template } from "../../../domain/Template.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Organizations } from "../../../organizations/Organizations.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
@@ -42,11 +43,11 @@ interface Services {
 
 const dead = problem(
   404,
-  "This link no longer works",
-  "It has expired or was revoked. Ask the person who sent it for a new one.",
+  english("This link no longer works"),
+  english("It has expired or was revoked. Ask the person who sent it for a new one."),
 )
 
-const tooMany = problem(429, "Too many views", "Wait a minute, then open the link again.")
+const tooMany = problem(429, english("Too many views"), english("Wait a minute, then open the link again."))
 
 const viewOf = Effect.fnUntraced(function* (
   { history, kept }: Services,
@@ -62,17 +63,17 @@ const viewOf = Effect.fnUntraced(function* (
   const shown = shownOf({ found, over }, org.time_zone, marks)
   const zone = org.time_zone
   return {
-    title: `${template.name} · Results`,
+    title: t`${template.name} · Results`,
     date: date(new Date(madeAt), zone),
     body: (
       <>
         <div class="page-head">
           <div>
-            <h1 dir="auto">{template.name} · Results</h1>
+            <h1 dir="auto">{t`${template.name} · Results`}</h1>
             <p class="lead">
-              <Period results={found} zone={zone} /> Results as of{" "}
-              <Time at={new Date(madeAt).toISOString()} zone={zone} />. This link expires{" "}
-              <Time at={expiresAt.toISOString()} zone={zone} />.
+              {t`${<Period results={found} zone={zone} />} Results as of ${(
+                <Time at={new Date(madeAt).toISOString()} zone={zone} />
+              )}. This link expires ${<Time at={expiresAt.toISOString()} zone={zone} />}.`}
             </p>
           </div>
         </div>
@@ -133,7 +134,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         return HttpServerResponse.setHeader(alone(request, tooMany), "retry-after", String(seconds))
       }
       return yield* Effect.catch(open(request), () => {
-        refusals.count(request, "bad_link", { subject: "Shared results" })
+        refusals.count(request, "bad_link", { subject: t`Shared results` })
         return Effect.succeed(alone(request, dead))
       })
     }))

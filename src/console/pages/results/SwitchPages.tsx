@@ -11,6 +11,7 @@ import { Templates } from "../../../templates/Templates.ts"
 import { loserRule } from "../../../results/Losers.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
 import { stoppingRule } from "../../../bandit/Verdict.ts"
+import { t } from "../../../languages/Language.ts"
 import { count, counted, percent, rateFormat } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -67,14 +68,14 @@ export const UndoNote = ({ path, template, visit }: {
   return (
     <Note>
       <p dir="auto">
-        {activate.length === 0 ? "" : `Now inactive: ${names(activate)}. `}
-        {deactivate.length === 0 ? "" : `Now active: ${names(deactivate)}. `}
-        The history of the template has this change.
+        {t`${activate.length === 0 ? "" : t`Now inactive: ${names(activate)}. `}${
+          deactivate.length === 0 ? "" : t`Now active: ${names(deactivate)}. `
+        }The history of the template has this change.`}
       </p>
       <Form action={`${path}/undo`} inline>
         {activate.map((id) => <input type="hidden" name="activate" value={id} />)}
         {deactivate.map((id) => <input type="hidden" name="deactivate" value={id} />)}
-        <Submit kind="plain">Undo</Submit>
+        <Submit kind="plain">{t`Undo`}</Submit>
       </Form>
     </Note>
   )
@@ -98,16 +99,16 @@ const switchTo = Effect.fnUntraced(function* (
 export const sureText = (results: Pick<TemplateResults, "variants" | "winner">, id: string): string => {
   const { variants, winner } = results
   const wait = waitText(results)
-  const early = wait === "" ? "" : ` It is too early to name one: ${wait}.`
+  const early = wait === "" ? "" : t` It is too early to name one: ${wait}.`
   const one = variants.find(({ copy_id }) => copy_id === id)
   if (one === undefined || one.p_best === null) {
-    return `There are no results of it yet, so it may do worse than the others.${early}`
+    return t`There are no results of it yet, so it may do worse than the others.${early}`
   }
   const risk = one.expected_loss === null
-    ? "on average it costs more than it brings"
-    : `you risk ${percent(one.expected_loss)} of the rate on average`
-  const sure = `Its chance to be best is ${percent(one.p_best)}, and ${risk}.`
-  return winner.copy_id === id ? `It is the winner. ${sure}` : `No verdict names it the winner.${early} ${sure}`
+    ? t`on average it costs more than it brings`
+    : t`you risk ${percent(one.expected_loss)} of the rate on average`
+  const sure = t`Its chance to be best is ${percent(one.p_best)}, and ${risk}.`
+  return winner.copy_id === id ? t`It is the winner. ${sure}` : t`No verdict names it the winner.${early} ${sure}`
 }
 
 /** Everything that happens when this variant is shipped. */
@@ -125,23 +126,26 @@ const Consequences = ({ id, results, template }: {
       {preferenceTexts(results, id).map((text) => <li dir="auto">{text}</li>)}
       <li dir="auto">
         {others.length === 0
-          ? "No other variant is active."
+          ? t`No other variant is active.`
           : others.length > 10
-          ? `The ${others.length} other active variants become inactive.`
-          : `These become inactive: ${list(others.map(({ name }) => name))}.`}
+          ? t`The ${others.length} other active variants become inactive.`
+          : t`These become inactive: ${list(others.map(({ name }) => name))}.`}
       </li>
       {variant.targeting.length + variant.seasons.length !== 0 && (
         <li>
-          <b>This variant has an audience or a schedule.</b>{" "}
-          Requests for other people, or at other times, return no content.
+          {t`${(
+            <b>{t`This variant has an audience or a schedule.`}</b>
+          )} Requests for other people, or at other times, return no content.`}
         </li>
       )}
       <li>
-        Requests follow within 5 seconds. {template.send_nothing
-          ? "Sending nothing stays a candidate, so people get this variant or nothing, and learning goes on."
-          : "Learning stops until a second variant is active again."}
+        {t`Requests follow within 5 seconds. ${
+          template.send_nothing
+            ? t`Sending nothing stays a candidate, so people get this variant or nothing, and learning goes on.`
+            : t`Learning stops until a second variant is active again.`
+        }`}
       </li>
-      <li>You can undo this on the results page. The history of the template records it.</li>
+      <li>{t`You can undo this on the results page. The history of the template records it.`}</li>
     </ul>
   )
 }
@@ -153,7 +157,7 @@ const Lead = ({ children, madeAt, visit }: {
   readonly visit: Visit
 }) => (
   <>
-    {children} Results as of <Time at={new Date(madeAt).toISOString()} zone={visit.org.time_zone} />.
+    {t`${children} Results as of ${<Time at={new Date(madeAt).toISOString()} zone={visit.org.time_zone} />}.`}
   </>
 )
 
@@ -171,40 +175,40 @@ const shipView = Effect.fnUntraced(function* (visit: Visit) {
     {
       title,
       back: { href: base, label: template.name },
-      lead: <Lead madeAt={madeAt} visit={visit}>Give all traffic to one variant.</Lead>,
+      lead: <Lead madeAt={madeAt} visit={visit}>{t`Give all traffic to one variant.`}</Lead>,
     },
     chosen === undefined
       ? (
         <Card kind="flush">
-          <Empty title="This template has no variants yet">Add a variant first.</Empty>
+          <Empty title={t`This template has no variants yet`}>{t`Add a variant first.`}</Empty>
         </Card>
       )
       : (
         <>
-          <Card title="Variant">
+          <Card title={t`Variant`}>
             <form method="get" action={`${path}/ship`} class="ship-choice">
-              <label for="variant">Variant that gets all traffic</label>
+              <label for="variant">{t`Variant that gets all traffic`}</label>
               <select id="variant" name="variant">
                 {candidates.map(({ copy_id, name, rate }) => (
                   <option value={copy_id} selected={copy_id === chosen.copy_id}>
                     {name}
-                    {rate === null ? " (no data)" : ""}
+                    {rate === null ? t` (no data)` : ""}
                   </option>
                 ))}
               </select>
-              <button type="submit" class="button">Choose</button>
+              <button type="submit" class="button">{t`Choose`}</button>
             </form>
           </Card>
           <Card stacked>
             <h2>
-              <bdi>{chosen.name}</bdi> will get {template.send_nothing ? "all messages" : "all traffic"}
+              {t`${<bdi>{chosen.name}</bdi>} will get ${template.send_nothing ? t`all messages` : t`all traffic`}`}
             </h2>
             <Consequences id={chosen.copy_id} results={results} template={template} />
             <Form action={`${path}/ship`}>
               <input type="hidden" name="variant" value={chosen.copy_id} />
               <div class="buttons">
-                <Submit>Ship {chosen.name}</Submit>
-                <a class="button" href={path}>Go back</a>
+                <Submit>{t`Ship ${chosen.name}`}</Submit>
+                <a class="button" href={path}>{t`Go back`}</a>
               </div>
             </Form>
           </Card>
@@ -238,18 +242,24 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
   const losers = winner.losers.flatMap((id) => variants.filter(({ copy_id }) => copy_id === id))
   return view(
     {
-      title: `${template.name} · Stop losers`,
+      title: t`${template.name} · Stop losers`,
       back: { href: base, label: template.name },
-      lead: <Lead madeAt={madeAt} visit={visit}>Deactivate the variants that are surely worse than the leader.</Lead>,
+      lead: (
+        <Lead madeAt={madeAt} visit={visit}>{t`Deactivate the variants that are surely worse than the leader.`}</Lead>
+      ),
     },
     losers.length === 0
       ? (
         <Card kind="flush">
-          <Empty title="No variant is surely worse" action={<a class="button" href={path}>Go back to results</a>}>
-            A variant is surely worse once its chance to be best is below {percent(loserRule.probability)}, and below
-            {" "}
-            {percent(loserRule.inSegments)} in every segment, after {stoppingRule.days} days of data and{" "}
-            {loserRule.maturedSends} decisions that had time to show an effect.
+          <Empty
+            title={t`No variant is surely worse`}
+            action={<a class="button" href={path}>{t`Go back to results`}</a>}
+          >
+            {t`A variant is surely worse once its chance to be best is below ${
+              percent(loserRule.probability)
+            }, and below ${percent(loserRule.inSegments)} in
+              every segment, after ${stoppingRule.days} days of data and ${loserRule.maturedSends} decisions that had time to show an
+              effect.`}
           </Empty>
         </Card>
       )
@@ -259,31 +269,32 @@ const stopView = Effect.fnUntraced(function* (visit: Visit) {
             <Table
               cards="tiles"
               caption={first === undefined || first.rate === null
-                ? "Surely worse than the leader"
-                : `Surely worse than ${first.name} (${rateName(objective)} ${rate(first.rate)})`}
-              headings={["Variant", rateName(objective), "95 % interval", "Sends", "Deactivate"]}
+                ? t`Surely worse than the leader`
+                : t`Surely worse than ${first.name} (${rateName(objective)} ${rate(first.rate)})`}
+              headings={[t`Variant`, rateName(objective), "95 % interval", t`Sends`, t`Deactivate`]}
               rows={losers.map(({ copy_id, decisions, interval, name, rate: own }) => [
                 <bdi>{name}</bdi>,
                 own === null ? "–" : rate(own),
-                interval === null ? "–" : `${rate(interval[0])} to ${rate(interval[1])}`,
+                interval === null ? "–" : t`${rate(interval[0])} to ${rate(interval[1])}`,
                 count(decisions),
-                <input type="checkbox" name="variant" value={copy_id} checked aria-label={`Deactivate ${name}`} />,
+                <input type="checkbox" name="variant" value={copy_id} checked aria-label={t`Deactivate ${name}`} />,
               ])}
             />
           </Card>
           <Card stacked>
             <ul>
               <li>
-                The best variant is among the others with a chance of{" "}
-                {percent(1 - loserRule.probability)}. In every segment, the chance of each of these is below{" "}
-                {percent(loserRule.inSegments)}. Their results are kept.
+                {t`The best variant is among the others with a chance of ${
+                  percent(1 - loserRule.probability)
+                }. In every segment, the chance of
+                  each of these is below ${percent(loserRule.inSegments)}. Their results are kept.`}
               </li>
-              <li>Requests follow within 5 seconds. Their traffic goes to the remaining variants.</li>
-              <li>You can undo this on the results page. The history of the template records it.</li>
+              <li>{t`Requests follow within 5 seconds. Their traffic goes to the remaining variants.`}</li>
+              <li>{t`You can undo this on the results page. The history of the template records it.`}</li>
             </ul>
             <div class="buttons">
-              <Submit>Stop losers</Submit>
-              <a class="button" href={path}>Go back</a>
+              <Submit>{t`Stop losers`}</Submit>
+              <a class="button" href={path}>{t`Go back`}</a>
             </div>
           </Card>
         </Form>

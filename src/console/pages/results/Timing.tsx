@@ -1,3 +1,4 @@
+import { t } from "../../../languages/Language.ts"
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import { count, percent, percentagePoints } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
@@ -5,7 +6,7 @@ import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
 
 /** The gain from advised send times. */
-export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplateResults, "timing"> & {
+export const Timing = ({ more, timing, title = t`Send times` }: Pick<TimedTemplateResults, "timing"> & {
   readonly title?: string
   /** Where there is more about it. */
   readonly more?: string
@@ -16,42 +17,43 @@ export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplat
     count(one.sends),
     count(one.engaged),
     one.rate === null ? "–" : percent(one.rate),
-    one.interval === null ? "–" : `${percent(one.interval[0])} to ${percent(one.interval[1])}`,
+    one.interval === null ? "–" : t`${percent(one.interval[0])} to ${percent(one.interval[1])}`,
   ]
   return (
     <Card
       kind="flush"
       title={title}
-      {...(more === undefined ? {} : { actions: <a class="button compact" href={more}>Hours of the week</a> })}
+      {...(more === undefined ? {} : { actions: <a class="button compact" href={more}>{t`Hours of the week`}</a> })}
     >
       {followed.sends + explored.sends + missed.sends === 0
         ? (
-          <Empty title="No messages sent at recommended times yet">
-            Request send times from Delay, or let Deliver choose them. The lift appears here four days after sending.
+          <Empty title={t`No messages sent at recommended times yet`}>
+            {t`Request send times from Delay, or let Deliver choose them. The lift appears here four days after
+              sending.`}
           </Empty>
         )
         : (
           <>
             <p class="padded">
               {gain === null
-                ? "There is nothing to compare with yet."
-                : `Sending at the recommended time changes engagement by ${
+                ? t`There is nothing to compare with yet.`
+                : t`Sending at the recommended time changes engagement by ${
                   percentagePoints(gain.difference)
-                } percentage points ` +
-                  `(95 % interval ${percentagePoints(gain.interval[0])} to ${
-                    percentagePoints(gain.interval[1])
-                  }) compared with random times.${
-                    gain.interval[0] <= 0 && gain.interval[1] >= 0 ? " This difference may still be chance." : ""
-                  }`}
+                } percentage points (95 % interval ${percentagePoints(gain.interval[0])} to ${
+                  percentagePoints(gain.interval[1])
+                })
+                  compared with random times.${
+                  gain.interval[0] <= 0 && gain.interval[1] >= 0 ? t` This difference may still be chance.` : ""
+                }`}
             </p>
             <Table
               cards="tiles"
-              caption="Engagement by when the message was sent"
-              headings={["Sent", "Messages", "Engaged with", "Rate", "95 % interval"]}
+              caption={t`Engagement by when the message was sent`}
+              headings={[t`Sent`, t`Messages`, t`Engaged with`, t`Rate`, "95 % interval"]}
               rows={[
-                row("At the recommended time", followed),
-                row("At a random time, for comparison", explored),
-                row("At another time", missed),
+                row(t`At the recommended time`, followed),
+                row(t`At a random time, for comparison`, explored),
+                row(t`At another time`, missed),
               ]}
             />
           </>

@@ -12,6 +12,7 @@ import { listQueryIn, type ListShape, pageOf, queryOf } from "../../../domain/Li
 import { clickReason, clickReasons } from "../../../domain/ClickReasons.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
 import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
 import { nameIn, sendNothingText } from "../../../results/SendNothingText.ts"
@@ -20,7 +21,7 @@ import { movedText, objectiveText, otherCurrencyText, rateName } from "../../../
 
 const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   active: undefined,
-  out_of_season: "out of season",
+  out_of_season: english("out of season"),
   stopped: "stopped",
   removed: "removed",
 }
@@ -41,7 +42,7 @@ const withRate = (outcomes: number, machines: number, { decisions, voided }: Var
       {count(outcomes)}
       {machines > 0 && (
         <span class="sub machines">
-          (<a href={`#${machinesNote}`}>+{count(machines)} by machines</a>)
+          (<a href={`#${machinesNote}`}>{t`+${count(machines)} by machines`}</a>)
         </span>
       )}
       {decisions > voided && <span class="sub">{percent(outcomes / (decisions - voided))}</span>}
@@ -59,20 +60,23 @@ const shape: ListShape<VariantResults> = {
   textsOf: ({ copy_id, name }) => [name, copy_id],
   filters: {
     status: {
-      label: "State",
-      options: [["active", "Active"], ["stopped", "Stopped"], ["out_of_season", "Out of season"]],
+      label: english("State"),
+      options: [["active", english("Active")], ["stopped", english("Stopped")], [
+        "out_of_season",
+        english("Out of season"),
+      ]],
       matches: ({ status }, value) => status === value,
     },
   },
   sorts: {
     // Active variants first, by rate. Rates of a goal with costs can be below 0.
     rank: {
-      label: "Rank",
+      label: english("Rank"),
       descending: true,
       valueOf: ({ rate, status }) => status === "active" ? rate ?? -1e6 : (rate ?? -1e6) - 1e9,
     },
-    name: { label: "Variant", descending: false, valueOf: ({ name }) => name },
-    rate: { label: "Rate", descending: true, valueOf: ({ rate }) => rate },
+    name: { label: english("Variant"), descending: false, valueOf: ({ name }) => name },
+    rate: { label: english("Rate"), descending: true, valueOf: ({ rate }) => rate },
     best: { label: columnNames.best, descending: true, valueOf: ({ p_best }) => p_best },
     risk: { label: columnNames.risk, descending: false, valueOf: ({ expected_loss }) => expected_loss },
     traffic: { label: columnNames.traffic, descending: true, valueOf: ({ share }) => share },
@@ -105,8 +109,8 @@ const NameCell = ({ leads, loses, one, series, wins }: {
     <span>
       {series !== undefined && <Swatch series={series} />} <bdi>{one.name}</bdi>
       {statuses[one.status] !== undefined && <Badge>{statuses[one.status]}</Badge>}
-      {wins ? <Badge kind="good">winner</Badge> : leads ? <Badge kind="accent">leads</Badge> : null}
-      {loses && <Badge kind="warn">surely worse</Badge>}
+      {wins ? <Badge kind="good">{t`winner`}</Badge> : leads ? <Badge kind="accent">{t`leads`}</Badge> : null}
+      {loses && <Badge kind="warn">{t`surely worse`}</Badge>}
     </span>
     {one.name !== one.copy_id && one.copy_id !== nothing && <span class="sub" dir="auto">{one.copy_id}</span>}
   </span>
@@ -124,7 +128,7 @@ const cellsOf = (results: TemplateResults, sorted: ReadonlyArray<VariantResults>
     if (isOutcome(column)) return withRate(one.outcomes[column], one.automated[column], one)
     switch (column) {
       case "rate":
-        return one.rate === null ? <span class="muted">no data</span> : (
+        return one.rate === null ? <span class="muted">{t`no data`}</span> : (
           <>
             <b class="number">{rate(one.rate)}</b>
             {one.change != null && <Badge kind="warn">{movedText(one.change)}</Badge>}
@@ -134,7 +138,7 @@ const cellsOf = (results: TemplateResults, sorted: ReadonlyArray<VariantResults>
         return one.rate === null || one.interval === null ? "–" : (
           <span class="with-bar">
             <IntervalBar interval={one.interval} rate={one.rate} scale={scale} series={series} />
-            <span class="sub number">{rate(one.interval[0])} to {rate(one.interval[1])}</span>
+            <span class="sub number">{t`${rate(one.interval[0])} to ${rate(one.interval[1])}`}</span>
           </span>
         )
       case "best":
@@ -202,8 +206,8 @@ export const Variants = ({ columns, place, results, series }: {
         listQuery={listQuery}
         at={place.path}
         start={`${place.path}${queryOf(shape, { ...listQuery, search: "", filters: {} }, { more })}`}
-        label="Search variants"
-        placeholder="Name or id"
+        label={t`Search variants`}
+        placeholder={t`Name or id`}
         shape={shape}
       >
         {Object.entries(more).map(([key, value]) => <input type="hidden" name={key} value={value} />)}
@@ -211,9 +215,9 @@ export const Variants = ({ columns, place, results, series }: {
       <Table
         cards="tiles"
         first={2}
-        caption="Variants"
+        caption={t`Variants`}
         headings={[
-          heading("name", "Variant"),
+          heading("name", t`Variant`),
           ...shown.map((column) =>
             heading(column, column === "rate" ? name[0]!.toUpperCase() + name.slice(1) : columnNames[column])
           ),
@@ -232,31 +236,35 @@ export const Variants = ({ columns, place, results, series }: {
       <ListPages
         listQuery={listQuery}
         at={place.path}
-        label="Pages of variants"
+        label={t`Pages of variants`}
         more={more}
         page={page}
         shape={shape}
       />
-      <PhoneFold title="About these rates">
+      <PhoneFold title={t`About these rates`}>
         <div class="small muted notes">
           <p>
-            Rates are {objectiveText(objective)}{" "}
-            per send{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
-            model's rate allows for outcomes that are still expected and for differences in who saw which variant; the
-            raw rate does not.{unsent === undefined ? "" : ` ${unsent}`}{" "}
-            Intervals are about these days, not about later ones.
-            {results.forced.decisions > 0
-              ? ` ${
-                count(results.forced.decisions)
-              } sends are not in the table: the request or a holdout fixed the variant, or it replaced one that could not be rendered.`
-              : ""}
+            {t`Rates are ${objectiveText(objective)} per send${
+              results.voided > 0 ? t`, ${count(results.voided)} that bounced or failed left out` : ""
+            }. The model's rate allows for outcomes that are still
+              expected and for differences in who saw which variant; the raw rate does not.${
+              unsent === undefined ? "" : ` ${unsent}`
+            } Intervals
+              are about these days, not about later ones.${
+              results.forced.decisions > 0
+                ? t` ${
+                  count(results.forced.decisions)
+                } sends are not in the table: the request or a holdout fixed the variant, or it replaced
+                  one that could not be rendered.`
+                : ""
+            }`}
             {otherCurrencyText(results.revenue?.other_currency ?? 0).map((text) => ` ${text}`)}
           </p>
           <p id={machinesNote}>
-            Opens and clicks of machines, such as mail proxies and link scanners, are counted separately and ignored by
-            the model{machines.length > 0 ? `: ${list(machines)}` : ""}.
-            {setAside === undefined ? "" : ` ${setAside}.`}
-            {ruleText(results.set_aside.reasons)}
+            {t`Opens and clicks of machines, such as mail proxies and link scanners, are counted separately and
+              ignored by the model${machines.length > 0 ? `: ${list(machines)}` : ""}.${
+              setAside === undefined ? "" : ` ${setAside}.`
+            }${ruleText(results.set_aside.reasons)}`}
           </p>
         </div>
       </PhoneFold>
@@ -272,11 +280,11 @@ export const ColumnChoice = ({ action, back, columns }: {
   readonly columns: ReadonlyArray<Column>
 }) => (
   <details class="columns">
-    <summary>Columns</summary>
+    <summary>{t`Columns`}</summary>
     <Form action={action}>
       <input type="hidden" name="back" value={back} />
       <fieldset>
-        <legend class="visually-hidden">Columns of the table</legend>
+        <legend class="visually-hidden">{t`Columns of the table`}</legend>
         {allColumns.map((column) => (
           <label class="check">
             <input type="checkbox" name="columns" value={column} checked={columns.includes(column)} />
@@ -285,8 +293,8 @@ export const ColumnChoice = ({ action, back, columns }: {
         ))}
       </fieldset>
       <div class="buttons">
-        <Submit>Show these columns</Submit>
-        <button type="submit" class="button" name="reset" value="true">Default columns</button>
+        <Submit>{t`Show these columns`}</Submit>
+        <button type="submit" class="button" name="reset" value="true">{t`Default columns`}</button>
       </div>
     </Form>
   </details>

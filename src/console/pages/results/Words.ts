@@ -1,4 +1,5 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { rateName, unitName } from "../../../results/ObjectiveText.ts"
 import { equalChoices, nameIn, nothingWins } from "../../../results/SendNothingText.ts"
 import { answerRule } from "../../../results/Answer.ts"
@@ -11,9 +12,12 @@ import { count, date, percent, rateFormat, signedPercent } from "../../Format.ts
 
 /** Joins words by commas and `and`. */
 export const list = (parts: ReadonlyArray<string>): string =>
-  parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
+  parts.length < 2 ? parts.join("") : t`${parts.slice(0, -1).join(", ")} and ${parts.at(-1)!}`
 
-const builtInAttributes: Readonly<Record<string, string>> = { daypart: "time of day", weekend: "kind of day" }
+const builtInAttributes: Readonly<Record<string, string>> = {
+  daypart: english("time of day"),
+  weekend: english("kind of day"),
+}
 
 /** The name of a learning attribute in words: `time of day` for `daypart`. */
 export const attributeText = (name: string): string =>
@@ -21,11 +25,11 @@ export const attributeText = (name: string): string =>
 
 /** `plan is pro and time of day is morning`. */
 export const segmentText = (segment: Readonly<Record<string, string>>): string =>
-  list(Object.entries(segment).map(([name, value]) => `${attributeText(name)} is ${value}`))
+  list(Object.entries(segment).map(([name, value]) => t`${attributeText(name)} is ${value}`))
 
 /** The name of the action that sends all traffic to one variant. It is called shipping a winner only if there is a winner. */
 export const shipLabel = ({ verdict }: Pick<TemplateResults["winner"], "verdict">): string =>
-  verdict === "undecided" || verdict === "no_difference" ? "Ship one variant" : "Ship winner"
+  verdict === "undecided" || verdict === "no_difference" ? t`Ship one variant` : t`Ship winner`
 
 /** The verdict that labels and advice follow. Without one variant for all people, none is shipped as the winner. */
 export const shownVerdict = (
@@ -56,18 +60,20 @@ export const withoutModelText = (
   alone: WithoutModel | null,
 ): string => {
   const rests = winner.verdict === "firm_winner" && alone?.supports !== true
-    ? " The firm verdict rests on the model."
+    ? t` The firm verdict rests on the model.`
     : ""
   if (alone === null) return rests.trim()
   const nameOf = (id: string) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id
   const unit = unitOf(objective)
   const [low, high] = alone.interval
-  const said = low > 0 ? "confirm the order" : high < 0 ? "say the opposite" : "leave the order open"
-  return `Without the model, the recorded probabilities of ${count(alone.decisions)} sends ${said}: the ${
+  const said = low > 0 ? t`confirm the order` : high < 0 ? t`say the opposite` : t`leave the order open`
+  return t`Without the model, the recorded probabilities of ${count(alone.decisions)} sends ${said}: the ${
     rateName(objective)
-  } of ${nameOf(alone.copy_id)} differs by ${unit(alone.difference)}${
-    typeof objective === "string" ? " percentage points" : ""
-  } (${unit(low)} to ${unit(high)}, valid however often you look) from that of ${nameOf(alone.baseline)}.${rests}`
+  } of ${nameOf(alone.copy_id)} differs
+    by ${unit(alone.difference)}${typeof objective === "string" ? t` percentage points` : ""} (${unit(low)} to ${
+    unit(high)
+  }, valid however often you look) from that
+    of ${nameOf(alone.baseline)}.${rests}`
 }
 
 /** How much better the leader is than the next best, in a sentence; nothing where there is nothing to compare. */
@@ -79,12 +85,12 @@ const liftText = (
   const inPercent = typeof objective === "string"
   const unit = unitOf(objective)
   const [low, high] = lift.difference_interval
-  return `Its ${rateName(objective)} differs by ${unit(lift.difference)}${
-    inPercent ? " percentage points" : ""
-  } (95\u00a0% ` +
-    `interval ${unit(low)} to ${unit(high)}) from that of ${baseline}, the next best: a lift of ${
-      signedPercent(lift.value)
-    } (${signedPercent(lift.interval[0])} to ${signedPercent(lift.interval[1])}).`
+  return t`Its ${rateName(objective)} differs by ${unit(lift.difference)}${
+    inPercent ? t` percentage points` : ""
+  } (95\u00a0% interval ${unit(low)} to ${unit(high)})
+    from that of ${baseline}, the next best: a lift of ${signedPercent(lift.value)} (${
+    signedPercent(lift.interval[0])
+  } to ${signedPercent(lift.interval[1])}).`
 }
 
 type Judged = Pick<TemplateResults, "answer" | "objective" | "segment" | "segments" | "variants" | "winner">
@@ -100,8 +106,10 @@ export const waitText = (results: Pick<TemplateResults, "variants" | "winner">):
   const { day, decisions, of_days: days } = waitsOf(results)
   const missing = results.winner.waiting_for
   return [
-    ...(missing.includes("days") ? [`day ${day} of at least ${days}`] : []),
-    ...(missing.includes("sends") && decisions !== null ? [`about ${rounded(Math.max(1, decisions))} more sends`] : []),
+    ...(missing.includes("days") ? [t`day ${day} of at least ${days}`] : []),
+    ...(missing.includes("sends") && decisions !== null
+      ? [t`about ${rounded(Math.max(1, decisions))} more sends`]
+      : []),
   ].join("; ")
 }
 
@@ -113,10 +121,11 @@ const preferenceText = (
   instead: typeof preferred,
 ): string => {
   const rate = rateFormat(typeof objective === "string", Math.max(Math.abs(preferred.rate), Math.abs(instead.rate)))
-  const range = ([low, high]: readonly [number, number]) => `${rate(low)} to ${rate(high)}`
-  return `Where ${segmentText(segment)}, ${preferred.name} does better: ${rate(preferred.rate)} (${
+  const range = ([low, high]: readonly [number, number]) => t`${rate(low)} to ${rate(high)}`
+  return t`Where ${segmentText(segment)}, ${preferred.name} does better: ${rate(preferred.rate)} (${
     range(preferred.interval)
-  }) instead of ${rate(instead.rate)} (${range(instead.interval)}) for ${instead.name}.`
+  }) instead of ${rate(instead.rate)} (${range(instead.interval)})
+    for ${instead.name}.`
 }
 
 /** The segments that prefer another variant than `id`, each in a sentence with both rates. */
@@ -153,11 +162,11 @@ export const shippingText = (
   }
   const signed = (value: number) => `${value < 0 ? "−" : ""}${number(value)}`
   const change = loss < 0
-    ? `gains about ${number(loss)} ${unitName(objective)} per 1,000 sends (${signed(-high)} to ${signed(-low)})`
-    : `costs about ${number(loss)} ${unitName(objective)} per 1,000 sends (${signed(low)} to ${signed(high)})`
-  const part = `${percent(Math.abs(share))} of the present rate`
-  const chance = low <= 0 && high >= 0 ? "; the difference may be chance" : ""
-  return `Shipping it ${change}, ${part}, compared with the present choices${chance}.`
+    ? t`gains about ${number(loss)} ${unitName(objective)} per 1,000 sends (${signed(-high)} to ${signed(-low)})`
+    : t`costs about ${number(loss)} ${unitName(objective)} per 1,000 sends (${signed(low)} to ${signed(high)})`
+  const part = t`${percent(Math.abs(share))} of the present rate`
+  const chance = low <= 0 && high >= 0 ? t`; the difference may be chance` : ""
+  return t`Shipping it ${change}, ${part}, compared with the present choices${chance}.`
 }
 
 /** Whether different people prefer different variants. */
@@ -166,47 +175,47 @@ export const isPersonal = ({ answer }: Pick<TemplateResults, "answer">): boolean
 /** Conditions that an undecided verdict does not meet yet. */
 const openVerdict = (results: Judged, name: string): VerdictWords => {
   const { segment, variants, winner } = results
-  const open = { kind: "plain", badge: "Undecided", steps: [] } as const
+  const open = { kind: "plain", badge: t`Undecided`, steps: [] } as const
   const active = variants.filter(({ status }) => status === "active")
   if (active.length === 0) {
     return {
       ...open,
-      headline: "No variant is active",
-      detail: "Activate a variant, or check the schedules of the active ones.",
+      headline: t`No variant is active`,
+      detail: t`Activate a variant, or check the schedules of the active ones.`,
     }
   }
   if (active.length === 1) {
     return {
       ...open,
-      headline: `${active[0]!.name} has nothing to be compared with`,
-      detail: "It is the only active variant. Activate another one to learn which works better.",
+      headline: t`${active[0]!.name} has nothing to be compared with`,
+      detail: t`It is the only active variant. Activate another one to learn which works better.`,
     }
   }
   if (winner.leader === null) {
     return {
       ...open,
-      headline: "No data yet",
-      detail: "Every variant has the same chance until the first outcomes arrive.",
+      headline: t`No data yet`,
+      detail: t`Every variant has the same chance until the first outcomes arrive.`,
     }
   }
   const wait = Object.keys(segment).length === 0 ? waitText(results) : ""
-  const sure = winner.p_best === null ? "" : `It is the best with a probability of ${percent(winner.p_best)}. `
+  const sure = winner.p_best === null ? "" : t`It is the best with a probability of ${percent(winner.p_best)}. `
   return {
     ...open,
-    headline: `${name} leads, but it is too early to name a winner${wait === "" ? "" : `: ${wait}`}`,
-    detail: `${sure}${liftText(results)} Better variants get more traffic in the meantime.`,
+    headline: t`${name} leads, but it is too early to name a winner${wait === "" ? "" : `: ${wait}`}`,
+    detail: t`${sure}${liftText(results)} Better variants get more traffic in the meantime.`,
     steps: [
       {
-        what: `${stoppingRule.days} days of data`,
-        now: `${Math.floor(winner.days * 10) / 10} so far`,
+        what: t`${stoppingRule.days} days of data`,
+        now: t`${Math.floor(winner.days * 10) / 10} so far`,
         done: winner.days >= stoppingRule.days,
       },
       {
-        what: `${stoppingRule.maturedSends} sends of ${name} that had time to show an effect`,
-        now: `${Math.floor(winner.matured_sends)} so far`,
+        what: t`${stoppingRule.maturedSends} sends of ${name} that had time to show an effect`,
+        now: t`${Math.floor(winner.matured_sends)} so far`,
         done: winner.matured_sends >= stoppingRule.maturedSends,
       },
-      { what: `evidence that it is better than each of the others`, now: "not enough yet", done: false },
+      { what: t`evidence that it is better than each of the others`, now: t`not enough yet`, done: false },
     ],
   }
 }
@@ -214,14 +223,15 @@ const openVerdict = (results: Judged, name: string): VerdictWords => {
 /** The words of a template whose variants suit different people. */
 const personalVerdict = ({ answer, variants }: Judged): VerdictWords => ({
   kind: "good",
-  badge: "Personalized",
-  headline: "Different people prefer different variants",
-  detail:
-    `${
-      nameIn({ variants }, answer.shipping[0]?.copy_id ?? "")
-    } is the best single variant for all people. The present ` +
-    `choices are better than any single variant with a probability of ${percent(answer.p_better ?? 0)}. Each segment ` +
-    "gets the variant that works better there more often. Gains compare the present choices, with their share for exploration.",
+  badge: t`Personalized`,
+  headline: t`Different people prefer different variants`,
+  detail: t`${
+    nameIn({ variants }, answer.shipping[0]?.copy_id ?? "")
+  } is the best single variant for all people. The present choices are better than any
+    single variant with a probability of ${
+    percent(answer.p_better ?? 0)
+  }. Each segment gets the variant that works better
+    there more often. Gains compare the present choices, with their share for exploration.`,
   steps: [],
 })
 
@@ -230,39 +240,38 @@ export const verdictOf = (results: Judged): VerdictWords => {
   const { winner } = results
   if (isPersonal(results)) return personalVerdict(results)
   const nameOf = (id: string | null) => id === null ? "" : nameIn(results, id)
-  const since = winner.since === null ? "" : ` since ${date(new Date(winner.since), "UTC")}`
+  const since = winner.since === null ? "" : t` since ${date(new Date(winner.since), "UTC")}`
   switch (winner.verdict) {
     case "firm_winner":
     case "winner": {
       const isFirm = winner.verdict === "firm_winner"
-      const leads = winner.leader === winner.copy_id ? liftText(results) : `Here ${nameOf(winner.leader)} leads.`
+      const leads = winner.leader === winner.copy_id ? liftText(results) : t`Here ${nameOf(winner.leader)} leads.`
       const now = nothingWins(results)
-        ? `On average over all people, a message does more harm than good. ${leads}`
+        ? t`On average over all people, a message does more harm than good. ${leads}`
         : leads
       return {
         kind: "good",
-        badge: `${isFirm ? "Firm winner" : "Winner"}${since}`,
-        headline: nothingWins(results) ? "Sending nothing is best" : `${nameOf(winner.copy_id)} wins`,
+        badge: `${isFirm ? t`Firm winner` : t`Winner`}${since}`,
+        headline: nothingWins(results) ? t`Sending nothing is best` : t`${nameOf(winner.copy_id)} wins`,
         detail: isFirm
-          ? `${now} With equally good variants, this verdict would ever appear with a probability of at most ${
-            percent(stoppingRule.errors.firm_winner)
-          }, however often you check.`
-          : `${now} In ${
+          ? t`${now} With equally good variants, this verdict would ever appear with a probability of at
+            most ${percent(stoppingRule.errors.firm_winner)}, however often you check.`
+          : t`${now} In ${
             count(stoppingRule.simulated.runs)
-          } simulations of two equally good variants, checked daily, ${stoppingRule.simulated.winners} had a winner.`,
+          } simulations of two equally good variants, checked daily, ${stoppingRule.simulated.winners} had
+            a winner.`,
         steps: [],
       }
     }
     case "no_difference":
       return {
         kind: "accent",
-        badge: `No meaningful difference${since}`,
-        headline: `${equalChoices(results)} are within ${100 * stoppingRule.loss}\u00a0% of each other`,
-        detail:
-          `Whichever you ship, you risk less than ${
-            100 * stoppingRule.loss
-          }\u00a0% of its rate with a probability of ` +
-          "95\u00a0%, and choosing by segment gains no more. Keep the one you like.",
+        badge: t`No meaningful difference${since}`,
+        headline: t`${equalChoices(results)} are within ${100 * stoppingRule.loss}\u00a0% of each other`,
+        detail: t`Whichever you ship, you risk less than ${
+          100 * stoppingRule.loss
+        }\u00a0% of its rate with a probability of 95\u00a0%,
+          and choosing by segment gains no more. Keep the one you like.`,
         steps: [],
       }
     case "undecided":

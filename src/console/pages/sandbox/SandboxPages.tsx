@@ -7,6 +7,7 @@ import { isSandbox, liveOf, sandboxOf } from "../../../domain/Sandbox.ts"
 import { Organizations } from "../../../organizations/Organizations.ts"
 import { magicAddresses, magicDomain } from "../../../delivery/sandbox/Magic.ts"
 import { keptDays, keptMessages, SinkMessages, type SinkSummary } from "../../../delivery/sandbox/SinkMessages.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -25,12 +26,13 @@ import { templatePath } from "../templates/Paths.ts"
 const pathOf = (org: OrgSlug) => `/console/o/${org}/sandbox`
 
 const KindBadge = ({ isTest }: Pick<SinkSummary, "isTest">) =>
-  isTest ? <Badge kind="accent">test</Badge> : <Badge>live</Badge>
+  isTest ? <Badge kind="accent">{t`test`}</Badge> : <Badge>{t`live`}</Badge>
 
 const MagicCard = () => (
   <Card
-    title="Magic addresses"
-    lead="Test recipients that react immediately. Add + and any word to get more of them, such as opened+ann@sandbox.test."
+    title={t`Magic addresses`}
+    lead={t`Test recipients that react immediately. Add + and any word to get more of them, such as
+      opened+ann@sandbox.test.`}
   >
     <dl class="found">
       {Object.entries(magicAddresses).map(([name, events]) => (
@@ -52,15 +54,15 @@ const shape: ListShape<SinkSummary> = {
   textsOf: ({ copyId, email, subject, templateId }) => [subject ?? "", email, templateId, copyId],
   filters: {
     kind: {
-      label: "Kind",
+      label: english("Kind"),
       options: [["test", "test"], ["live", "live"]],
       matches: ({ isTest }, kind) => isTest === (kind === "test"),
     },
   },
   sorts: {
-    subject: { label: "Subject", descending: false, valueOf: ({ subject }) => subject },
-    to: { label: "To", descending: false, valueOf: ({ email }) => email },
-    received: { label: "Received", descending: true, valueOf: ({ receivedAt }) => receivedAt.getTime() },
+    subject: { label: english("Subject"), descending: false, valueOf: ({ subject }) => subject },
+    to: { label: english("To"), descending: false, valueOf: ({ email }) => email },
+    received: { label: english("Received"), descending: true, valueOf: ({ receivedAt }) => receivedAt.getTime() },
   },
   sort: "received",
 }
@@ -77,36 +79,39 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const inSandbox = `/console/o/${sandboxOf(org.slug)}`
   return view(
     {
-      title: "Sandbox",
-      lead:
-        `Messages that were not sent: from test keys, and through a sink connection. The latest ${keptMessages} of each are kept for ${keptDays} days.`,
+      title: t`Sandbox`,
+      lead: t`Messages that were not sent: from test keys, and through a sink connection. The latest ${keptMessages} of
+        each are kept for ${keptDays} days.`,
       actions: messages.length > 0 && can("clearSinkMessages")
-        ? <PostButton to={`${pathOf(org.slug)}/clear`} kind="danger">Remove all messages</PostButton>
+        ? <PostButton to={`${pathOf(org.slug)}/clear`} kind="danger">{t`Remove all messages`}</PostButton>
         : undefined,
     },
     !isSandbox(org.slug) && hasSandbox && (
       <Note>
-        Activity of test keys is kept apart: <a href={`${inSandbox}/people`}>people and messages</a>,{" "}
-        <a href={`${inSandbox}/deliveries`}>deliveries</a>, <a href={`${inSandbox}/suppressions`}>suppressions</a> and
-        {" "}
-        <a href={`${inSandbox}/sources/events/inbox?all=true`}>received events</a> of the sandbox.
+        {t`Activity of test keys is kept apart: ${<a href={`${inSandbox}/people`}>{t`people and messages`}</a>}, ${(
+          <a href={`${inSandbox}/deliveries`}>{t`deliveries`}</a>
+        )}, ${<a href={`${inSandbox}/suppressions`}>{t`suppressions`}</a>} and ${(
+          <a href={`${inSandbox}/sources/events/inbox?all=true`}>{t`received events`}</a>
+        )} of
+          the sandbox.`}
       </Note>
     ),
     <ListPage
       list={shown}
       noun="message"
-      caption="Messages, newest first"
-      placeholder="Subject, address or template"
-      search="Change or clear the search and the filter."
+      caption={t`Messages, newest first`}
+      placeholder={t`Subject, address or template`}
+      search={t`Change or clear the search and the filter.`}
       empty={
-        <Empty title="No messages yet">
-          Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
+        <Empty title={t`No messages yet`}>
+          {t`Deliver a message with a test key (Settings, API Keys), or through a connection of the platform
+            Sink.`}
         </Empty>
       }
-      headings={(sorted) => [sorted("subject"), sorted("to"), "Kind", "Template and variant", sorted("received")]}
+      headings={(sorted) => [sorted("subject"), sorted("to"), t`Kind`, t`Template and variant`, sorted("received")]}
       row={(message) => [
         <>
-          <a href={`${pathOf(org.slug)}/${message.id}`}>{message.subject ?? "(no e-mail)"}</a>
+          <a href={`${pathOf(org.slug)}/${message.id}`}>{message.subject ?? t`(no e-mail)`}</a>
           {message.fault !== null && <span class="sub clamp">{message.fault}</span>}
         </>,
         message.email,
@@ -131,27 +136,27 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
   const message = yield* existing(org.slug, params["message"] ?? "")
   const names = yield* namesFor(yield* TemplateIndex, org, [message])
   const of = message.isTest ? sandboxOf(org.slug) : liveOf(org.slug)
-  const title = message.subject ?? "A message that cannot become an e-mail"
+  const title = message.subject ?? t`A message that cannot become an e-mail`
   return view(
-    { title, back: { href: pathOf(org.slug), label: "Sandbox" } },
+    { title, back: { href: pathOf(org.slug), label: t`Sandbox` } },
     message.fault !== null && (
-      <Note kind="bad">{message.fault}. An SMTP connection would not send it. Its variables are below.</Note>
+      <Note kind="bad">{t`${message.fault}. An SMTP connection would not send it. Its variables are below.`}</Note>
     ),
     <Card>
       <dl class="found">
         {([
-          ["From", message.sender],
-          ["To", message.email],
-          ["Kind", <KindBadge isTest={message.isTest} />],
-          ["Received", <Time at={message.receivedAt.toISOString()} zone={org.time_zone} />],
+          [t`From`, message.sender],
+          [t`To`, message.email],
+          [t`Kind`, <KindBadge isTest={message.isTest} />],
+          [t`Received`, <Time at={message.receivedAt.toISOString()} zone={org.time_zone} />],
           [
-            "Template and variant",
+            t`Template and variant`,
             <>
               <a href={templatePath(liveOf(org.slug), message.templateId)}>{templateName(names, message)}</a>,{" "}
               <bdi>{variantName(names, message)}</bdi>
             </>,
           ],
-          ["Delivery", <a href={`/console/o/${of}/deliveries/${message.id}`}>{message.id}</a>],
+          [t`Delivery`, <a href={`/console/o/${of}/deliveries/${message.id}`}>{message.id}</a>],
         ] as const).map(([name, value]) => (
           <div>
             <dt>{name}</dt>
@@ -161,22 +166,25 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       </dl>
     </Card>,
     message.html !== null && (
-      <Card title="HTML" lead="Remote images are not loaded, so that viewing a message does not count as an open.">
+      <Card
+        title={t`HTML`}
+        lead={t`Remote images are not loaded, so that viewing a message does not count as an open.`}
+      >
         <iframe
           class="message-frame"
           sandbox=""
-          title="HTML of the message"
+          title={t`HTML of the message`}
           src={`${pathOf(org.slug)}/${message.id}/html`}
         />
       </Card>
     ),
     message.plain !== null && (
-      <Card title="Plain text">
+      <Card title={t`Plain text`}>
         <p class="message-text">{message.plain}</p>
       </Card>
     ),
     message.links.length !== 0 && (
-      <Card title="Links" lead="Opening a tracked link counts as a click by the recipient.">
+      <Card title={t`Links`} lead={t`Opening a tracked link counts as a click by the recipient.`}>
         <ul class="message-links">
           {message.links.map((link) => (
             <li>
@@ -187,7 +195,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       </Card>
     ),
     message.headers.length !== 0 && (
-      <Card title="Headers">
+      <Card title={t`Headers`}>
         <dl class="found">
           {message.headers.map(({ name, value }) => (
             <div>
@@ -201,7 +209,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       </Card>
     ),
     message.fault !== null && (
-      <Card title="Variables">
+      <Card title={t`Variables`}>
         <dl class="found">
           {Object.entries(message.vars).map(([name, value]) => (
             <div>
@@ -224,7 +232,7 @@ export const layer = pages(({ action, page, route }) => [
   route("GET", "/console/o/:org/sandbox/:message/html", "getSinkMessage", ({ org, params, request }) =>
     Effect.map(
       existing(org.slug, params["message"] ?? ""),
-      ({ html }) => html === null ? refused(request, 404, "The message has no HTML.") : isolatedMessage(html),
+      ({ html }) => html === null ? refused(request, 404, t`The message has no HTML.`) : isolatedMessage(html),
     )),
   action(
     "/console/o/:org/sandbox/clear",

@@ -3,6 +3,7 @@ import { difference } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { maxSnippets, type SnippetDetail, SnippetInput } from "../../../domain/Snippet.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { fieldsOfSnippet, Snippets } from "../../../templates/Snippets.ts"
 import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -28,8 +29,8 @@ const base = ({ org }: Pick<Visit, "org">) => `/console/o/${org.slug}/snippets`
 const idOf = ({ params }: Visit) => params["snippet"] ?? ""
 const at = (visit: Visit) => `${base(visit)}/${encodeURIComponent(idOf(visit))}`
 
-const formats = [["text", "Text"], ["html", "HTML"]] as const
-const labels = { id: "Id", name: "Name", format: "Format", text: "Text" }
+const formats = [["text", english("Text")], ["html", "HTML"]] as const
+const labels = { id: "Id", name: "Name", format: english("Format"), text: english("Text") }
 
 const readFields = formFields({ base: text, format: typed, id: text, name: text, text: lines })
 const decode = decoder(SnippetInput)
@@ -43,30 +44,30 @@ const inputOf = (fields: Fields) => {
 const list = Effect.fnUntraced(function* (visit: Visit) {
   const all = yield* (yield* Snippets).list(visit.org.slug)
   const create = visit.can("saveSnippet")
-    ? <a class="button primary" href={`${base(visit)}/-/new`}>Create snippet</a>
+    ? <a class="button primary" href={`${base(visit)}/-/new`}>{t`Create snippet`}</a>
     : null
   return view(
     {
-      title: "Snippets",
-      lead: "Blocks that variants share, such as a footer. A change takes effect in all of them at once.",
+      title: t`Snippets`,
+      lead: t`Blocks that variants share, such as a footer. A change takes effect in all of them at once.`,
       actions: all.length === 0 ? undefined : create,
     },
     <Card kind="flush">
       {all.length === 0
         ? (
-          <Empty title="No snippets yet" action={create}>
-            Save a footer or a legal text once, and insert it in variants.
+          <Empty title={t`No snippets yet`} action={create}>
+            {t`Save a footer or a legal text once, and insert it in variants.`}
           </Empty>
         )
         : (
           <Table
             cards="labelled"
-            caption={`${counted(all.length, "snippet")} of ${maxSnippets}`}
-            headings={["Name", "Tag", "Format", "Changed", "[Actions]"]}
+            caption={t`${counted(all.length, "snippet")} of ${maxSnippets}`}
+            headings={[t`Name`, t`Tag`, t`Format`, t`Changed`, "[Actions]"]}
             rows={all.map(({ format, id, name, updated_at }) => [
               <a href={`${base(visit)}/${id}`} dir="auto">{name}</a>,
-              <code>{`{% render '${id}' %}`}</code>,
-              format === "html" ? "HTML" : "Text",
+              <code>{t`{% render '${id}' %}`}</code>,
+              format === "html" ? "HTML" : t`Text`,
               <Time at={updated_at} zone={visit.org.time_zone} />,
               { kind: "actions", content: <SnippetMenu id={id} name={name} visit={visit} /> },
             ])}
@@ -81,12 +82,12 @@ const SnippetMenu = ({ id, name, visit }: {
   readonly name: string
   readonly visit: Visit
 }) => (
-  <RowMenu label={`Actions for ${name}`}>
-    <MenuLink href={`${base(visit)}/${id}`}>{visit.can("saveSnippet") ? "Edit" : "Open"}</MenuLink>
-    {visit.can("saveSnippet") && <MenuLink href={`${base(visit)}/${id}#name`}>Rename</MenuLink>}
-    {visit.can("saveSnippet") && <MenuLink href={`${base(visit)}/-/new?from=${id}`}>Duplicate</MenuLink>}
-    <MenuLink href={`${base(visit)}/${id}/versions`}>Versions</MenuLink>
-    {visit.can("deleteSnippet") && <MenuLink href={`${base(visit)}/${id}/delete`} danger>Delete</MenuLink>}
+  <RowMenu label={t`Actions for ${name}`}>
+    <MenuLink href={`${base(visit)}/${id}`}>{visit.can("saveSnippet") ? t`Edit` : t`Open`}</MenuLink>
+    {visit.can("saveSnippet") && <MenuLink href={`${base(visit)}/${id}#name`}>{t`Rename`}</MenuLink>}
+    {visit.can("saveSnippet") && <MenuLink href={`${base(visit)}/-/new?from=${id}`}>{t`Duplicate`}</MenuLink>}
+    <MenuLink href={`${base(visit)}/${id}/versions`}>{t`Versions`}</MenuLink>
+    {visit.can("deleteSnippet") && <MenuLink href={`${base(visit)}/${id}/delete`} danger>{t`Delete`}</MenuLink>}
   </RowMenu>
 )
 
@@ -100,38 +101,40 @@ const SnippetFields = ({ faults, fields, stored }: {
   const isUsed = stored !== undefined && stored.templates.length + stored.snippets.length > 0
   return (
     <>
-      <Field name="name" label="Name" value={name} faults={faults} hint="Such as “Footer”. For your team only." />
+      <Field name="name" label={t`Name`} value={name} faults={faults} hint={t`Such as “Footer”. For your team only.`} />
       {stored === undefined && (
         <Field
           name="id"
-          label="Id"
+          label={t`Id`}
           required={false}
           value={fields?.["id"] ?? ""}
           faults={faults}
-          hint="For the tag, such as footer. Lowercase letters, digits, hyphens and underscores. Default: from the name."
+          hint={t`For the tag, such as footer. Lowercase letters, digits, hyphens and underscores. Default: from the
+            name.`}
         />
       )}
       {isUsed ? <input type="hidden" name="format" value={format} /> : (
         <SelectField
           name="format"
-          label="Format"
+          label={t`Format`}
           value={format}
           options={formats}
           faults={faults}
-          hint="HTML for a part of an e-mail. Text for subjects, SMS and legal texts."
+          hint={t`HTML for a part of an e-mail. Text for subjects, SMS and legal texts.`}
         />
       )}
       <TextAreaField
         name="text"
-        label="Text"
+        label={t`Text`}
         code
         rows={14}
         value={text}
         faults={faults}
         hint={
           <>
-            Liquid. It sees only the values that the tag passes, as in{" "}
-            <code>{`{% render '${stored?.id ?? "footer"}', year: 2026 %}`}</code>.
+            {t`Liquid. It sees only the values that the tag passes, as in ${(
+              <code>{t`{% render '${stored?.id ?? "footer"}', year: 2026 %}`}</code>
+            )}.`}
           </>
         }
       />
@@ -145,9 +148,9 @@ const Proposed = ({ stored: { id, proposal }, visit }: { readonly stored: Snippe
     <Note kind="warn">
       <div class="note-row">
         <p>
-          <b>A change waits for approval.</b> <bdi>{proposal.author}</bdi> proposed it.
+          {t`${<b>{t`A change waits for approval.`}</b>} ${<bdi>{proposal.author}</bdi>} proposed it.`}
         </p>
-        <a class="button" href={`/console/o/${visit.org.slug}/reviews/-/snippets/${id}`}>Review the change</a>
+        <a class="button" href={`/console/o/${visit.org.slug}/reviews/-/snippets/${id}`}>{t`Review the change`}</a>
       </div>
     </Note>
   )
@@ -165,16 +168,16 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
   const preview = `${base(visit)}/-/preview${stored === undefined ? "" : `?snippet=${stored.id}`}`
   return view(
     {
-      title: stored === undefined ? "Create snippet" : stored.name,
-      back: { href: base(visit), label: "Snippets" },
+      title: stored === undefined ? t`Create snippet` : stored.name,
+      back: { href: base(visit), label: t`Snippets` },
       ...(stored === undefined ? {} : {
         actions: (
           <>
-            <a class="button" href={`${action}/versions`}>Versions</a>
+            <a class="button" href={`${action}/versions`}>{t`Versions`}</a>
             {visit.can("deleteSnippet") && (
-              <RowMenu label={`More for ${stored.name}`}>
-                {mayChange && <MenuLink href={`${base(visit)}/-/new?from=${stored.id}`}>Duplicate</MenuLink>}
-                <MenuLink href={`${action}/delete`} danger>Delete</MenuLink>
+              <RowMenu label={t`More for ${stored.name}`}>
+                {mayChange && <MenuLink href={`${base(visit)}/-/new?from=${stored.id}`}>{t`Duplicate`}</MenuLink>}
+                <MenuLink href={`${action}/delete`} danger>{t`Delete`}</MenuLink>
               </RowMenu>
             )}
           </>
@@ -188,23 +191,23 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults:
         <SnippetFields stored={stored} fields={fields} faults={faults} />
         {stored !== undefined && <input type="hidden" name="base" value={fields?.["base"] ?? stored.updated_at} />}
         <div class="buttons">
-          {mayChange && <Submit>{stored === undefined ? "Create snippet" : "Save snippet"}</Submit>}
+          {mayChange && <Submit>{stored === undefined ? t`Create snippet` : t`Save snippet`}</Submit>}
           <button
             class="button"
             type="submit"
             formaction={preview}
             formtarget="snippet-preview"
           >
-            Check and preview
+            {t`Check and preview`}
           </button>
         </div>
       </Card>
-      <Card stacked title="Preview" lead="With these values for what the tag passes.">
+      <Card stacked title={t`Preview`} lead={t`With these values for what the tag passes.`}>
         {argumentFields(source, fields)}
         <div class="frame-holder">
           <iframe
             name="snippet-preview"
-            title="Preview of the snippet"
+            title={t`Preview of the snippet`}
             sandbox="allow-same-origin"
             src={preview}
           >
@@ -228,7 +231,7 @@ const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const isNew = idOf(visit) === ""
   const id = isNew ? written || freeId(idOfName(name) || "snippet", (one) => taken.has(one)) : idOf(visit)
   if (isNew && taken.has(id)) {
-    return yield* new InvalidInput({ faults: [{ pointer: "/id", detail: "is the id of another snippet" }] })
+    return yield* new InvalidInput({ faults: [{ pointer: "/id", detail: t`is the id of another snippet` }] })
   }
   const { isProposed } = yield* snippets.save(visit.org.slug, id, input, seen === "" ? {} : { base: seen }).pipe(
     Effect.catchTags({ SnippetChanged: asFault, ProposalConflict: asFault, ChecksBusy: asFault }),
@@ -247,18 +250,18 @@ const versions = Effect.fnUntraced(function* (visit: Visit) {
   const all = yield* snippets.versions(visit.org.slug, stored.id)
   return view(
     {
-      title: `${stored.name} · Versions`,
+      title: t`${stored.name} · Versions`,
       back: { href: at(visit), label: stored.name },
-      lead: "The text after each change, the latest 200.",
+      lead: t`The text after each change, the latest 200.`,
     },
     ...all.map((version, index) => (
       <Card
         stacked
-        title={index === 0 ? "Newest version" : `Version ${version.id}`}
+        title={index === 0 ? t`Newest version` : t`Version ${version.id}`}
         lead={
           <>
             <Time at={version.saved_at} zone={visit.org.time_zone} />
-            {version.author !== null && ` by ${version.author}`}
+            {version.author !== null && t` by ${version.author}`}
           </>
         }
       >
@@ -267,7 +270,7 @@ const versions = Effect.fnUntraced(function* (visit: Visit) {
           : <DifferenceView changes={difference(fieldsOfSnippet(stored), fieldsOfSnippet(version))} />}
         {index !== 0 && visit.can("saveSnippet") && (
           <PostButton to={at(visit)} fields={{ name: version.name, format: version.format, text: version.text }}>
-            Restore this version
+            {t`Restore this version`}
           </PostButton>
         )}
       </Card>
@@ -279,13 +282,13 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const { name, snippets, templates } = yield* (yield* Snippets).get(visit.org.slug, idOf(visit))
   const uses = templates.length + snippets.length
   return askFirst({
-    title: `Delete ${name}`,
-    question: `Delete ${name}?`,
+    title: t`Delete ${name}`,
+    question: t`Delete ${name}?`,
     back: { href: at(visit), label: name },
-    button: "Delete the snippet",
+    button: t`Delete the snippet`,
     text: uses === 0
-      ? <p>Nothing uses it. Its versions are deleted as well.</p>
-      : <Note kind="warn">It is used in {counted(uses, "place")}. Remove its tags there first.</Note>,
+      ? <p>{t`Nothing uses it. Its versions are deleted as well.`}</p>
+      : <Note kind="warn">{t`It is used in ${counted(uses, "place")}. Remove its tags there first.`}</Note>,
   })
 })
 

@@ -3,6 +3,7 @@ import { Previews } from "../../../decide/Previews.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { SnippetUser } from "../../../domain/Snippet.ts"
 import type { RenderedFormat } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { withWarnings } from "../../../store/WarningTrail.ts"
 import { Snippets } from "../../../templates/Snippets.ts"
 import { Field } from "../../components/Field.tsx"
@@ -25,7 +26,7 @@ const isPlain = (value: unknown) => typeof value === "string" || typeof value ==
 /** One field for each argument that a snippet uses, filled with the sent or an example value. */
 export const argumentFields = (source: string, sent: Fields | undefined) => {
   const examples = Object.entries(sampleFields([{ text: source }])).filter(([, value]) => isPlain(value))
-  return examples.length === 0 ? <p class="muted">It uses no values.</p> : examples.map(([name, value]) => (
+  return examples.length === 0 ? <p class="muted">{t`It uses no values.`}</p> : examples.map(([name, value]) => (
     <Field
       name={fieldName(name)}
       label={name}
@@ -69,16 +70,16 @@ const preview = Effect.fnUntraced(function* ({ fields, org, query, request }: Pa
     }),
   )
   if (rendered instanceof NotPreviewed) {
-    return framed(request, "Preview", <NotPreviewedNote {...rendered} retry={undefined} />)
+    return framed(request, t`Preview`, <NotPreviewedNote {...rendered} retry={undefined} />)
   }
   const [shown] = rendered
   const faults = about?.value.faults ??
     ("vars" in shown! ? [] : shown!.faults.map(({ message }) => ({ pointer: "", detail: message })))
   return framed(
     request,
-    "Preview",
+    t`Preview`,
     <main class="preview">
-      <h1 class="visually-hidden">Preview</h1>
+      <h1 class="visually-hidden">{t`Preview`}</h1>
       {faults.length !== 0 && (
         <div class="note bad">
           <ul>
@@ -86,10 +87,10 @@ const preview = Effect.fnUntraced(function* ({ fields, org, query, request }: Pa
           </ul>
         </div>
       )}
-      <ContentWarnings labels={{ text: "Text" }} warnings={about?.warnings ?? []} />
+      <ContentWarnings labels={{ text: t`Text` }} warnings={about?.warnings ?? []} />
       {about !== undefined && about.value.templates.length > 0 && (
-        <section aria-label="Templates that change">
-          <h2>Saving it changes these templates</h2>
+        <section aria-label={t`Templates that change`}>
+          <h2>{t`Saving it changes these templates`}</h2>
           <TemplatesList base={`/console/o/${org.slug}`} templates={about.value.templates} />
         </section>
       )}

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { difference } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput, ProposalNotFound } from "../../../domain/Errors.ts"
+import { t } from "../../../languages/Language.ts"
 import { fieldsOfSnippet, Snippets } from "../../../templates/Snippets.ts"
 import { Card } from "../../components/Card.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
@@ -25,40 +26,44 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
   const here = `${reviews(visit)}/-/snippets/${snippet.id}`
   return view(
     {
-      title: `Review of ${snippet.name}`,
-      back: { href: reviews(visit), label: "Reviews" },
+      title: t`Review of ${snippet.name}`,
+      back: { href: reviews(visit), label: t`Reviews` },
       lead: (
         <>
-          Change of a snippet by <bdi>{proposal.author}</bdi>, <Time at={proposal.updated_at} zone={org.time_zone} />
+          {t`Change of a snippet by ${<bdi>{proposal.author}</bdi>}, ${(
+            <Time at={proposal.updated_at} zone={org.time_zone} />
+          )}`}
         </>
       ),
-      actions: <a class="button" href={`/console/o/${org.slug}/snippets/${snippet.id}`}>Live snippet</a>,
+      actions: <a class="button" href={`/console/o/${org.slug}/snippets/${snippet.id}`}>{t`Live snippet`}</a>,
     },
     <ErrorSummary faults={faults} />,
-    <Card title="Proposed change">
+    <Card title={t`Proposed change`}>
       <DifferenceView changes={difference(fieldsOfSnippet(snippet), fieldsOfSnippet({ ...snippet, ...proposal }))} />
     </Card>,
     <SnippetUsers base={`/console/o/${org.slug}`} snippet={snippet} />,
-    <Card title="Decision">
+    <Card title={t`Decision`}>
       {visit.can("approveSnippet")
         ? (
           <Form action={`${here}/approve`}>
             <input type="hidden" name="version" value={String(proposal.version)} />
             <TextAreaField
               name="comment"
-              label="Comment for the author"
+              label={t`Comment for the author`}
               rows={3}
               required={false}
               value={fields["comment"] ?? ""}
-              hint="Say what to change if you reject it."
+              hint={t`Say what to change if you reject it.`}
             />
             <div class="buttons">
-              <Submit>Approve and make live</Submit>
-              <button type="submit" class="button danger" formAction={`${here}/dismiss`}>Reject or withdraw</button>
+              <Submit>{t`Approve and make live`}</Submit>
+              <button type="submit" class="button danger" formAction={`${here}/dismiss`}>
+                {t`Reject or withdraw`}
+              </button>
             </div>
           </Form>
         )
-        : <p>Your role is {visit.role}: an editor or admin can approve this change.</p>}
+        : <p>{t`Your role is ${visit.role}: an editor or admin can approve this change.`}</p>}
     </Card>,
   )
 })

@@ -1,4 +1,5 @@
 import type { SnippetUser } from "../../../domain/Snippet.ts"
+import { t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 
@@ -11,7 +12,7 @@ export const TemplatesList = ({ base, templates }: {
     {templates.map(({ copy_ids, name, served, template_id }) => (
       <li>
         <a href={`${base}/templates/${encodeURIComponent(template_id)}`} target="_top" dir="auto">{name}</a>{" "}
-        <Badge kind={served ? "good" : "plain"}>{served ? "live" : "not served"}</Badge>{" "}
+        <Badge kind={served ? "good" : "plain"}>{served ? t`live` : t`not served`}</Badge>{" "}
         <span class="muted">{copy_ids.join(", ")}</span>
       </li>
     ))}
@@ -24,12 +25,12 @@ export const SnippetUsers = ({ base, proposals = [], snippet: { snippets, templa
   readonly proposals?: ReadonlyArray<number>
   readonly snippet: { readonly templates: ReadonlyArray<SnippetUser>; readonly snippets: ReadonlyArray<string> }
 }) => (
-  <Card stacked title="Where it is used">
-    {templates.length + snippets.length + proposals.length === 0 && <p class="muted">Nothing uses it yet.</p>}
+  <Card stacked title={t`Where it is used`}>
+    {templates.length + snippets.length + proposals.length === 0 && <p class="muted">{t`Nothing uses it yet.`}</p>}
     {templates.length > 0 && <TemplatesList base={base} templates={templates} />}
     {snippets.length > 0 && (
       <p>
-        Snippets: {snippets.map((id) => (
+        {t`Snippets:`} {snippets.map((id) => (
           <>
             <a href={`${base}/snippets/${id}`}>{id}</a>
             {" "}
@@ -39,7 +40,7 @@ export const SnippetUsers = ({ base, proposals = [], snippet: { snippets, templa
     )}
     {proposals.length > 0 && (
       <p>
-        Changes that wait for approval: {proposals.map((id) => (
+        {t`Changes that wait for approval:`} {proposals.map((id) => (
           <>
             <a href={`${base}/reviews/${id}`}>{id}</a>
             {" "}

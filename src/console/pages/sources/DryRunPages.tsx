@@ -6,6 +6,7 @@ import type { DryRun, Explained } from "../../../domain/DryRun.ts"
 import { sourceTitle } from "../../../domain/Source.ts"
 import { MappingTrials } from "../../../intake/mapping/MappingTrials.ts"
 import { WebhookSources } from "../../../intake/WebhookSources.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { CsrfField, Submit } from "../../components/Form.tsx"
@@ -18,7 +19,7 @@ import { view } from "../../View.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
 import { sourceOf, sourcesPath } from "./SourcePath.ts"
 
-const labels = { mapping: "Mapping", body: "Sample payload" }
+const labels = { mapping: english("Mapping"), body: english("Sample payload") }
 
 /** Shown until a mapping is entered or stored. It reads the sample body on the page. */
 const exampleMapping = {
@@ -59,28 +60,28 @@ const foundIn = ({ event, found }: Explained): Explained["found"] => {
 }
 
 const Explanation = ({ run, zone }: { readonly run: DryRun; readonly zone: string }) =>
-  "reason" in run ? <Note kind="bad" live>The body was not understood: {run.reason}</Note> : (
+  "reason" in run ? <Note kind="bad" live>{t`The body was not understood: ${run.reason}`}</Note> : (
     <Card
       kind="flush"
       title={`${run.items} ${run.items === 1 ? "item" : "items"}`}
       lead={run.items > run.explained.length
-        ? `The first ${run.explained.length} are explained.`
-        : "Nothing was stored."}
+        ? t`The first ${run.explained.length} are explained.`
+        : t`Nothing was stored.`}
     >
-      {run.items === 0 ? <p class="pad muted">The list of items is empty.</p> : (
+      {run.items === 0 ? <p class="pad muted">{t`The list of items is empty.`}</p> : (
         <Table
           cards="labelled"
-          caption="Events by item"
-          headings={["Item", "Result", "Found"]}
+          caption={t`Events by item`}
+          headings={[t`Item`, t`Result`, t`Found`]}
           rows={run.explained.map((one) => [
             one.pointer === undefined
-              ? <span class="muted">event</span>
-              : <code>{one.pointer === "" ? "the body" : one.pointer}</code>,
+              ? <span class="muted">{t`event`}</span>
+              : <code>{one.pointer === "" ? t`the body` : one.pointer}</code>,
             one.event !== undefined
               ? (
                 <>
                   <Badge kind="good">{eventKinds[one.event.event].words.one}</Badge>
-                  {one.event.automated && <span class="sub">by a machine</span>}
+                  {one.event.automated && <span class="sub">{t`by a machine`}</span>}
                   <span class="sub">
                     <Time at={new Date(one.event.occurredAt).toISOString()} zone={zone} />
                   </span>
@@ -89,7 +90,7 @@ const Explanation = ({ run, zone }: { readonly run: DryRun; readonly zone: strin
               : (
                 <>
                   <Badge kind={one.skipped!.expected ? "plain" : "bad"}>
-                    {one.skipped!.expected ? "ignored" : "not understood"}
+                    {one.skipped!.expected ? t`ignored` : t`not understood`}
                   </Badge>
                   <span class="sub">{one.skipped!.reason}</span>
                 </>
@@ -99,9 +100,9 @@ const Explanation = ({ run, zone }: { readonly run: DryRun; readonly zone: strin
                 <div>
                   <dt>{name}</dt>
                   <dd>
-                    {value === null ? <span class="muted">nothing</span> : (
+                    {value === null ? <span class="muted">{t`nothing`}</span> : (
                       <>
-                        {value.value} {value.from !== "" && <span class="muted">from {value.from}</span>}
+                        {value.value} {value.from !== "" && <span class="muted">{t`from ${value.from}`}</span>}
                       </>
                     )}
                   </dd>
@@ -121,7 +122,7 @@ const TrialForm = ({ at, children }: { readonly at: string; readonly children: C
       <CsrfField />
       {children}
       <div>
-        <Submit>Try it</Submit>
+        <Submit>{t`Try it`}</Submit>
       </div>
     </form>
   </Card>
@@ -143,11 +144,13 @@ const show = Effect.fnUntraced(
     const area = { rows: 18, code: true, faults }
     return view(
       {
-        title: isCustom ? "Try a mapping" : "Try a payload",
+        title: isCustom ? t`Try a mapping` : t`Try a payload`,
         back: { href: at, label: sourceTitle(sourceId) },
         lead: isCustom
-          ? "Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored."
-          : "Shows the events of a payload, or the reason why it has none. Signatures are not checked, and nothing is stored.",
+          ? t`Shows the events that a mapping produces from a payload: the event of each item and where its values
+            were found, or the reason why it has none. Nothing is stored.`
+          : t`Shows the events of a payload, or the reason why it has none. Signatures are not checked, and
+            nothing is stored.`,
       },
       <ErrorSummary faults={faults} labels={labels} />,
       run !== undefined && <Explanation run={run} zone={org.time_zone} />,
@@ -157,7 +160,7 @@ const show = Effect.fnUntraced(
             {...area}
             name="mapping"
             label={labels.mapping}
-            hint="As JSON."
+            hint={t`As JSON.`}
             value={values["mapping"] ?? ""}
           />
         )}
@@ -166,8 +169,8 @@ const show = Effect.fnUntraced(
           name="body"
           label={labels.body}
           hint={isCustom
-            ? "As your code would send it."
-            : `As ${sourceTitle(sourceId)} sends it, from its documentation or its log.`}
+            ? t`As your code would send it.`
+            : t`As ${sourceTitle(sourceId)} sends it, from its documentation or its log.`}
           value={values["body"] ?? ""}
         />
       </TrialForm>,
@@ -185,7 +188,7 @@ const dryRunAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
     return yield* new InvalidInput({
       faults: tried.faults.map(({ detail, pointer }) => ({
         pointer: "/mapping",
-        detail: pointer === "" ? detail : `at ${pointer} ${detail}`,
+        detail: pointer === "" ? detail : t`at ${pointer} ${detail}`,
       })),
     })
   }

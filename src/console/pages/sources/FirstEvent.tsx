@@ -1,6 +1,7 @@
 import type { AddressedEntry } from "../../../accounts/Audit.ts"
 import { platforms, sourceTitle } from "../../../domain/Source.ts"
 import type { InboxEntry } from "../../../journal/inbox/Inbox.ts"
+import { t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
@@ -27,8 +28,8 @@ const Understood = ({ entry }: { readonly entry: InboxEntry }) => {
     <>
       <p>
         {events === null
-          ? "It is being read."
-          : `${counted(events, "new event")}, ${counted(duplicates ?? 0, "duplicate")}, ${ignored ?? 0} ignored.`}
+          ? t`It is being read.`
+          : t`${counted(events, "new event")}, ${counted(duplicates ?? 0, "duplicate")}, ${ignored ?? 0} ignored.`}
       </p>
       {reasons.length > 0 && (
         <ul class="reasons">
@@ -48,22 +49,26 @@ const Arrived = ({ at, latest: { body, refused }, zone }: {
   <div class="stack" data-live="latest">
     {refused !== undefined && (body === undefined || refused.at > body.receivedAt.toISOString()) && (
       <Note kind="bad">
-        A request was refused because of its signature or secret at{" "}
-        <Time at={refused.at} zone={zone} />. Compare the secret at the platform with the one entered here.
+        {t`A request was refused because of its signature or secret at ${(
+          <Time at={refused.at} zone={zone} />
+        )}. Compare the secret at the
+          platform with the one entered here.`}
       </Note>
     )}
-    {body === undefined ? <p class="muted">Waiting for the first event. Keep this page open while you send it.</p> : (
-      <>
-        <div class="source-head">
-          <Badge kind={badgeOf(body)[0]}>{badgeOf(body)[1]}</Badge>
-          <span>
-            received <Time at={body.receivedAt.toISOString()} zone={zone} />
-          </span>
-          <a href={`${at}/inbox?all=true`}>Show the payload</a>
-        </div>
-        <Understood entry={body} />
-      </>
-    )}
+    {body === undefined
+      ? <p class="muted">{t`Waiting for the first event. Keep this page open while you send it.`}</p>
+      : (
+        <>
+          <div class="source-head">
+            <Badge kind={badgeOf(body)[0]}>{badgeOf(body)[1]}</Badge>
+            <span>
+              {t`received ${<Time at={body.receivedAt.toISOString()} zone={zone} />}`}
+            </span>
+            <a href={`${at}/inbox?all=true`}>{t`Show the payload`}</a>
+          </div>
+          <Understood entry={body} />
+        </>
+      )}
   </div>
 )
 
@@ -77,18 +82,18 @@ export const SetupCard = ({ at, latest, sourceId, url, zone }: Pick<SourceState,
   const title = sourceTitle(sourceId)
   const steps = setupStepsOf(platforms[sourceId])
   return (
-    <Card stacked title={`Connect ${title}`} actions={<Live />}>
-      <SourceUrl sourceId={sourceId} url={url} label={`Address for ${title}`} />
+    <Card stacked title={t`Connect ${title}`} actions={<Live />}>
+      <SourceUrl sourceId={sourceId} url={url} label={t`Address for ${title}`} />
       {steps !== undefined && (
         <Facts
           rows={[
-            ["Where", steps.place],
-            ["Events to tick", steps.tick],
-            ["Test event", steps.test],
+            [t`Where`, steps.place],
+            [t`Events to tick`, steps.tick],
+            [t`Test event`, steps.test],
           ]}
         />
       )}
-      <h3>Last received</h3>
+      <h3>{t`Last received`}</h3>
       <Arrived at={at} latest={latest} zone={zone} />
     </Card>
   )

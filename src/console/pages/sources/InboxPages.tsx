@@ -8,6 +8,7 @@ import { isSpent } from "../../../store/Attempts.ts"
 import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { pageOf } from "../../../api/http/Paging.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
@@ -21,7 +22,7 @@ import { sourceForms } from "./SourceForms.ts"
 import { inboxOf, sourcesPath } from "./SourcePath.ts"
 
 /** Title of the inbox for mail. */
-export const mailTitle = "Bounces and complaints by mail"
+export const mailTitle = english("Bounces and complaints by mail")
 
 const pageSize = 10
 
@@ -33,13 +34,13 @@ const statusBadge: {
 } = {
   pending: ["plain", "pending"],
   done: ["good", "understood"],
-  partial: ["warn", "partly understood"],
-  rejected: ["bad", "not understood"],
+  partial: ["warn", english("partly understood")],
+  rejected: ["bad", english("not understood")],
 }
 
 /** The badge of a body. It distinguishes a body whose processing failed from one that was read and not understood. */
 export const badgeOf = ({ attempts, status }: InboxEntry) =>
-  status === "rejected" && isSpent(attempts) ? ["bad", `failed ${attempts} times`] as const : statusBadge[status]
+  status === "rejected" && isSpent(attempts) ? ["bad", t`failed ${attempts} times`] as const : statusBadge[status]
 
 const pretty = (text: string): string => {
   try {
@@ -59,7 +60,7 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
   return (
     <Card stacked>
       <div class="source-head">
-        <h2>Payload {entry.id}</h2>
+        <h2>{t`Payload ${entry.id}`}</h2>
         <Badge kind={kind}>{text}</Badge>
         <Time at={entry.receivedAt.toISOString()} zone={visit.org.time_zone} />
       </div>
@@ -68,19 +69,19 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
           {faults.slice(0, shownFaults).map(({ pointer, reason }) => (
             <li>{pointer !== "" && <code>{pointer}</code>} {reason}</li>
           ))}
-          {faults.length > shownFaults && <li>and {faults.length - shownFaults} more of this kind</li>}
+          {faults.length > shownFaults && <li>{t`and ${faults.length - shownFaults} more of this kind`}</li>}
         </ul>
       )}
       {(entry.unused ?? []).length !== 0 && (
         <details class="body">
           <summary>
-            Show what was ignored <span class="visually-hidden">of body {entry.id}</span>
+            {t`Show what was ignored ${<span class="visually-hidden">{t`of body ${entry.id}`}</span>}`}
           </summary>
           <ul class="reasons">
             {entry.unused!.map(({ count, pointer, reason }) => (
               <li>
                 {pointer !== "" && <code>{pointer}</code>} {reason}
-                {count !== 1 && ` (${count} items of this kind)`}
+                {count !== 1 && t` (${count} items of this kind)`}
               </li>
             ))}
           </ul>
@@ -88,21 +89,21 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
       )}
       <p class="small muted">
         {sizeOf(entry.bytes)}
-        {entry.status === "pending" && entry.attempts > 0 && ` · failed attempts: ${entry.attempts}`}
+        {entry.status === "pending" && entry.attempts > 0 && t` · failed attempts: ${entry.attempts}`}
         {entry.events !== null &&
-          ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
+          t` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
       </p>
       <div class="entry-details">
-        {entry.bytes === 0 ? <p class="muted">The payload is empty or was erased.</p> : (
+        {entry.bytes === 0 ? <p class="muted">{t`The payload is empty or was erased.`}</p> : (
           <details class="body">
-            <summary>Show the payload{isCut ? " (its first 10,000 characters)" : ""}</summary>
-            <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
+            <summary>{t`Show the payload${isCut ? t` (its first 10,000 characters)` : ""}`}</summary>
+            <pre tabIndex={0} aria-label={t`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
           </details>
         )}
         {headers.length !== 0 && (
           <details class="body">
             <summary>
-              Show the headers <span class="visually-hidden">of body {entry.id}</span>
+              {t`Show the headers ${<span class="visually-hidden">{t`of body ${entry.id}`}</span>}`}
             </summary>
             <dl class="found">
               {headers.map(([name, value]) => (
@@ -115,13 +116,14 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
               ))}
             </dl>
             <p class="small muted">
-              Only headers that a mapping or a platform format may need are kept, and none that may contain credentials.
+              {t`Only headers that a mapping or a platform format may need are kept, and none that may contain
+                credentials.`}
             </p>
           </details>
         )}
         {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0 && (
-          <PostButton to={`${at}/${entry.id}/replay`} kind="compact" label={`Replay payload ${entry.id}`}>
-            Replay
+          <PostButton to={`${at}/${entry.id}/replay`} kind="compact" label={t`Replay payload ${entry.id}`}>
+            {t`Replay`}
           </PostButton>
         )}
       </div>
@@ -147,41 +149,43 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const here = `${at}?all=${all}`
   const { title } = sourceId === mailSource ? { title: mailTitle } : sourceForms[sourceId]
   const back = isSandbox(org.slug)
-    ? { href: `/console/o/${org.slug}/sandbox`, label: "Sandbox" }
+    ? { href: `/console/o/${org.slug}/sandbox`, label: t`Sandbox` }
     : sourceId === mailSource
-    ? { href: sourcesPath(visit), label: "Webhook sources" }
+    ? { href: sourcesPath(visit), label: t`Webhook sources` }
     : { href: `${sourcesPath(visit)}/${sourceId}`, label: title }
   return view(
     {
-      title: `Inbox: ${title}`,
+      title: t`Inbox: ${title}`,
       back,
       lead: sourceId === mailSource
-        ? "Bounces and complaints that mail servers and mailbox providers report about messages sent by SMTP. The first 256 KiB of each mail are kept."
-        : "Payloads as they were received. After you fix a mapping or a setting, replay them: events that were counted before are not counted twice.",
+        ? t`Bounces and complaints that mail servers and mailbox providers report about messages sent by SMTP.
+          The first 256 KiB of each mail are kept.`
+        : t`Payloads as they were received. After you fix a mapping or a setting, replay them: events that were
+          counted before are not counted twice.`,
       actions: all
-        ? <a class="button" href={at}>Only not understood</a>
-        : <a class="button" href={`${at}?all=true`}>Show all payloads</a>,
+        ? <a class="button" href={at}>{t`Only not understood`}</a>
+        : <a class="button" href={`${at}?all=true`}>{t`Show all payloads`}</a>,
     },
     replayable >= 2 && (
       <Card stacked>
         <p>
-          {count(replayable)}
-          {replayable < replayedAtMost ? "" : " or more"}{" "}
-          payloads were not or only partly understood. Fix the source first: a replay reads them again with the settings
-          of now.
+          {t`${count(replayable)}${
+            replayable < replayedAtMost ? "" : t` or more`
+          } payloads were not or only partly understood. Fix the source first: a replay
+            reads them again with the settings of now.`}
         </p>
         <PostButton to={`${at}/replay`} fields={{ until: String(entries[0]!.id) }} kind="primary">
-          Replay {replayable < replayedAtMost ? `all ${count(replayable)}` : `the latest ${count(replayable)}`}
+          {t`Replay ${replayable < replayedAtMost ? t`all ${count(replayable)}` : t`the latest ${count(replayable)}`}`}
         </PostButton>
       </Card>
     ),
     entries.length === 0
       ? (
         <Card kind="flush">
-          <Empty title={all || cursor !== undefined ? "No payloads" : "All payloads were understood"}>
+          <Empty title={all || cursor !== undefined ? t`No payloads` : t`All payloads were understood`}>
             {all
-              ? "New payloads from this source are listed here."
-              : "Payloads that were not or only partly understood are listed here with the reason."}
+              ? t`New payloads from this source are listed here.`
+              : t`Payloads that were not or only partly understood are listed here with the reason.`}
           </Empty>
         </Card>
       )
@@ -192,7 +196,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
         </>
       ),
     <Pagination
-      label="Pages of the inbox"
+      label={t`Pages of the inbox`}
       at={here}
       cursor={cursor}
       next={next}

@@ -1,6 +1,7 @@
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { RecentEvent } from "../../../journal/Timeline.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -11,10 +12,10 @@ const statusBadge: {
   readonly [status in RecentEvent["status"]]: readonly [kind: "good" | "plain" | "warn", text: string]
 } = {
   attributed: ["good", "attributed"],
-  ignored: ["plain", "outside the counted time"],
-  waiting: ["plain", "waiting for its send"],
-  unmatched: ["warn", "no send found"],
-  person: ["plain", "about a person"],
+  ignored: ["plain", english("outside the counted time")],
+  waiting: ["plain", english("waiting for its send")],
+  unmatched: ["warn", english("no send found")],
+  person: ["plain", english("about a person")],
 }
 
 /** The latest events of a source, each with a way to its story. */
@@ -25,23 +26,23 @@ export const RecentEvents = ({ events, names, org }: {
 }) =>
   events.length === 0
     ? (
-      <Empty title="No events yet">
-        Opens, clicks and other events from this source are listed here with their message. Payloads that were not
-        understood are in the inbox.
+      <Empty title={t`No events yet`}>
+        {t`Opens, clicks and other events from this source are listed here with their message. Payloads that
+          were not understood are in the inbox.`}
       </Empty>
     )
     : (
       <Table
         cards="labelled"
         first={3}
-        caption="Recent events, newest first"
-        headings={["Event", "Message", "User", "Happened", "State"]}
+        caption={t`Recent events, newest first`}
+        headings={[t`Event`, t`Message`, t`User`, t`Happened`, t`State`]}
         rows={events.map((event) => [
           <>
             {eventKinds[event.event].words.one}
-            {event.automated && <span class="sub">by a machine</span>}
+            {event.automated && <span class="sub">{t`by a machine`}</span>}
           </>,
-          event.trackingId === null ? <span class="muted">not known</span> : (
+          event.trackingId === null ? <span class="muted">{t`not known`}</span> : (
             <>
               <a class="mono" href={`/console/o/${org.slug}/people?q=${encodeURIComponent(event.trackingId)}`}>
                 {event.trackingId}

@@ -1,4 +1,5 @@
 import type { Platform } from "../../../domain/Source.ts"
+import { english } from "../../../languages/Language.ts"
 
 /** What a person chooses at a platform to connect it, and how the platform sends a first event. */
 interface SetupSteps {
@@ -10,82 +11,87 @@ interface SetupSteps {
   readonly test: string
 }
 
-const realMessage = "Send yourself a message with a tracking id, open it and click a link."
+const realMessage = english("Send yourself a message with a tracking id, open it and click a link.")
 
 /** The steps at each platform. Platforms without an entry show only their address. */
 const steps: Readonly<Record<string, SetupSteps>> = {
   braze: {
-    place: "Partner Integrations → Currents → Custom HTTP Export",
-    tick:
+    place: english("Partner Integrations → Currents → Custom HTTP Export"),
+    tick: english(
       "Message engagement events of your channels and conversion events; custom events and purchases if they are goals",
+    ),
     test: `${realMessage} The connector's test of its credentials sends no events.`,
   },
   iterable: {
-    place: "Integrations → System Webhooks",
-    tick: "Send, open, click, bounce, complaint and unsubscribe of your channels",
+    place: english("Integrations → System Webhooks"),
+    tick: english("Send, open, click, bounce, complaint and unsubscribe of your channels"),
     test: realMessage,
   },
   customerio: {
-    place: "Data & Integrations → Integrations → Reporting Webhooks",
-    tick: "All metrics of the channels that you use, and converted",
-    test: "Use Send test in the settings of the webhook, or send yourself a message.",
+    place: english("Data & Integrations → Integrations → Reporting Webhooks"),
+    tick: english("All metrics of the channels that you use, and converted"),
+    test: english("Use Send test in the settings of the webhook, or send yourself a message."),
   },
   segment: {
-    place: "Connections → Destinations → Webhooks",
-    tick: "Track and identify calls, in the filters of the destination",
-    test: "Use the Event Tester of the destination.",
+    place: english("Connections → Destinations → Webhooks"),
+    tick: english("Track and identify calls, in the filters of the destination"),
+    test: english("Use the Event Tester of the destination."),
   },
   sfmc: {
-    place: "Setup → Event Notification Service",
-    tick: "Sends, opens, clicks, bounces and unsubscribes, of e-mails that the service supports",
+    place: english("Setup → Event Notification Service"),
+    tick: english("Sends, opens, clicks, bounces and unsubscribes, of e-mails that the service supports"),
     test: realMessage,
   },
   events: {
-    place: "Your own code or tool",
-    tick: "Opens, clicks, bounces, opt-outs and the actions that are your goals",
-    test: "Post an event with the tracking id of a send: the guide to custom events has a request to copy.",
+    place: english("Your own code or tool"),
+    tick: english("Opens, clicks, bounces, opt-outs and the actions that are your goals"),
+    test: english("Post an event with the tracking id of a send: the guide to custom events has a request to copy."),
   },
   postmark: {
-    place: "Servers → your server → a message stream → Webhooks",
-    tick: "Delivery, bounce, spam complaint, open, link click and subscription change",
-    test: "Postmark sends a sample of each event when the webhook is saved. Samples name no message of yours.",
+    place: english("Servers → your server → a message stream → Webhooks"),
+    tick: english("Delivery, bounce, spam complaint, open, link click and subscription change"),
+    test: english("Postmark sends a sample of each event when the webhook is saved. Samples name no message of yours."),
   },
   ses: {
-    place:
+    place: english(
       "Configuration sets → Event destinations → Amazon SNS, and an HTTPS subscription of the topic without raw delivery",
-    tick: "Sends, deliveries, opens, clicks, hard bounces, complaints, rejects, rendering failures and subscriptions",
-    test: "Amazon asks to confirm the subscription at once. Then send a message with the configuration set.",
+    ),
+    tick: english(
+      "Sends, deliveries, opens, clicks, hard bounces, complaints, rejects, rendering failures and subscriptions",
+    ),
+    test: english("Amazon asks to confirm the subscription at once. Then send a message with the configuration set."),
   },
   sendgrid: {
-    place: "Settings → Mail Settings → Event Webhooks",
-    tick: "All engagement and deliverability data, and Signed Event Webhook",
-    test: "Use Test your integration. Its samples name no message of yours.",
+    place: english("Settings → Mail Settings → Event Webhooks"),
+    tick: english("All engagement and deliverability data, and Signed Event Webhook"),
+    test: english("Use Test your integration. Its samples name no message of yours."),
   },
   mailgun: {
-    place: "Send → Sending → Webhooks, for each domain",
-    tick: "Accepted, delivered, opened, clicked, permanent failure, spam complaints and unsubscribes",
-    test: "Use Test webhook. Its sample names no message of yours.",
+    place: english("Send → Sending → Webhooks, for each domain"),
+    tick: english("Accepted, delivered, opened, clicked, permanent failure, spam complaints and unsubscribes"),
+    test: english("Use Test webhook. Its sample names no message of yours."),
   },
   resend: {
-    place: "Webhooks → Add webhook",
-    tick: "All events of the type email",
+    place: english("Webhooks → Add webhook"),
+    tick: english("All events of the type email"),
     test: realMessage,
   },
   brevo: {
-    place: "Transactional → Settings → Webhook",
-    tick:
+    place: english("Transactional → Settings → Webhook"),
+    tick: english(
       "Sent, delivered, opened, clicked, hard and soft bounce, blocked, invalid address, complaint and unsubscribed",
+    ),
     test: realMessage,
   },
   klaviyo: {
-    place: "Integrations → Webhooks",
-    tick: "Received, opened, clicked, bounced, marked as spam and unsubscribed e-mail",
+    place: english("Integrations → Webhooks"),
+    tick: english("Received, opened, clicked, bounced, marked as spam and unsubscribed e-mail"),
     test: realMessage,
   },
   sparkpost: {
-    place: "Configuration → Webhooks",
-    tick: "All message, engagement and unsubscribe events",
-    test: "Use Test in the settings of the webhook. Its samples name no message of yours.",
+    place: english("Configuration → Webhooks"),
+    tick: english("All message, engagement and unsubscribe events"),
+    test: english("Use Test in the settings of the webhook. Its samples name no message of yours."),
   },
 }
 

@@ -11,6 +11,7 @@ import { mailSource } from "../../../domain/Source.ts"
 import { Inbox } from "../../../journal/inbox/Inbox.ts"
 import { Timelines } from "../../../people/Timelines.ts"
 import { type SourceInput, WebhookSources } from "../../../intake/WebhookSources.ts"
+import { t } from "../../../languages/Language.ts"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { Card } from "../../components/Card.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -72,7 +73,7 @@ const placed = (sourceId: SourceId, faults: ReadonlyArray<Fault>): ReadonlyArray
     const [, own, ...inside] = /^\/settings\/(conversions|mapping)(.*)$/.exec(fault.pointer) ?? []
     return own === undefined
       ? fault
-      : { pointer: `/${own}`, detail: `${inside.join("") === "" ? "" : `at ${inside.join("")} `}${fault.detail}` }
+      : { pointer: `/${own}`, detail: `${inside.join("") === "" ? "" : t`at ${inside.join("")} `}${fault.detail}` }
   })
 
 /** The address of a source, by its id. */
@@ -102,10 +103,10 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const urlOf = yield* addresses(visit)
   return view(
     {
-      title: "Webhook sources",
-      lead:
-        "Platforms and your own code report opens, clicks and conversions here. Parlance learns from them which variant works best.",
-      actions: <a class="button" href={`${at}/events/dry-run`}>Try a mapping</a>,
+      title: t`Webhook sources`,
+      lead: t`Platforms and your own code report opens, clicks and conversions here. Parlance learns from them
+        which variant works best.`,
+      actions: <a class="button" href={`${at}/events/dry-run`}>{t`Try a mapping`}</a>,
     },
     <div class="source-list">
       {all.toSorted((a, b) => Number(isInUse(b)) - Number(isInUse(a))).map((state) => {
@@ -119,33 +120,35 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
               </h2>
               <SourceBadge {...state} />
               <span class="buttons push">
-                <a class="button compact" href={`${at}/${sourceId}/inbox`} aria-label={`Inbox of ${title}`}>
-                  Inbox
+                <a class="button compact" href={`${at}/${sourceId}/inbox`} aria-label={t`Inbox of ${title}`}>
+                  {t`Inbox`}
                 </a>
                 <a class="button compact" href={`${at}/${sourceId}`}>
-                  {state.setup === undefined && visit.can("putSource") && sourceId !== "provider_e" ? "Set up" : "Open"}
+                  {state.setup === undefined && visit.can("putSource") && sourceId !== "provider_e"
+                    ? t`Set up`
+                    : t`Open`}
                   <span class="visually-hidden">{` ${title}`}</span>
                 </a>
                 {state.setup !== undefined && visit.can("putSource") && (
-                  <RowMenu label={`Actions for ${title}`}>
+                  <RowMenu label={t`Actions for ${title}`}>
                     {state.setup.enabled
-                      ? <MenuPost to={`${at}/${sourceId}/disable`}>Disable</MenuPost>
-                      : <MenuPost to={`${at}/${sourceId}/enable`}>Enable</MenuPost>}
-                    <MenuLink href={`${at}/${sourceId}/remove`} danger>Delete</MenuLink>
+                      ? <MenuPost to={`${at}/${sourceId}/disable`}>{t`Disable`}</MenuPost>
+                      : <MenuPost to={`${at}/${sourceId}/enable`}>{t`Enable`}</MenuPost>}
+                    <MenuLink href={`${at}/${sourceId}/remove`} danger>{t`Delete`}</MenuLink>
                   </RowMenu>
                 )}
               </span>
             </div>
             <div class="source-body">
-              <SourceUrl sourceId={sourceId} url={urlOf(sourceId)} label={`Address for ${title}`} />
+              <SourceUrl sourceId={sourceId} url={urlOf(sourceId)} label={t`Address for ${title}`} />
               {state.setup === undefined && state.activity === undefined
                 ? (
                   <p class="muted small">
                     {sourceId === "events"
-                      ? "Nothing in the last 24 hours. Send an event with an API key with the scope events."
+                      ? t`Nothing in the last 24 hours. Send an event with an API key with the scope events.`
                       : sourceId === "provider_e"
-                      ? "Set up on the command line."
-                      : "Not set up: requests to this address are refused."}
+                      ? t`Set up on the command line.`
+                      : t`Not set up: requests to this address are refused.`}
                   </p>
                 )
                 : (
@@ -161,13 +164,13 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
         <div class="source-head">
           <h2>{mailTitle}</h2>
           <span class="buttons push">
-            <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={`Inbox of ${mailTitle}`}>
-              Inbox
+            <a class="button compact" href={`${at}/${mailSource}/inbox`} aria-label={t`Inbox of ${mailTitle}`}>
+              {t`Inbox`}
             </a>
           </span>
         </div>
         <p class="muted small">
-          Reports from mail servers about messages of SMTP connections with a domain for bounces.
+          {t`Reports from mail servers about messages of SMTP connections with a domain for bounces.`}
         </p>
       </Card>
     </div>,
@@ -186,24 +189,28 @@ const valuesOf = ({ sourceId, setup }: SourceState): Fields => {
 
 /** How to set up a source whose key the platform issues only after the first request. */
 const CommandLineSetup = ({ at, org }: { readonly at: string; readonly org: Visit["org"] }) => (
-  <Card stacked title="Set up on the command line">
+  <Card stacked title={t`Set up on the command line`}>
     <p>
-      An operator of this installation sets up this source in two steps, because Salesforce issues the key only after it
-      has called the address. First:
+      {t`An operator of this installation sets up this source in two steps, because Salesforce issues the key
+        only after it has called the address. First:`}
     </p>
-    <pre tabIndex={0} aria-label="First command">{`parlance --org ${org.slug} webhook set provider_e`}</pre>
+    <pre tabIndex={0} aria-label={t`First command`}>{t`parlance --org ${org.slug} webhook set provider_e`}</pre>
     <p>
-      Then create the callback in Salesforce with the address above. Its handshake appears in the{"  "}
-      <a href={`${at}/inbox?all=true`}>inbox</a>. Check that its <code>callbackId</code>{"  "}
-      is the one that Salesforce showed, and verify the callback in Salesforce with its{"  "}
-      <code>verificationKey</code>. Finally, enter the signature key that Salesforce shows once:
+      {t`Then create the callback in Salesforce with the address above. Its handshake appears in the ${(
+        <a href={`${at}/inbox?all=true`}>{t`inbox`}</a>
+      )}.
+        Check that its ${<code>{t`callbackId`}</code>} is the one that Salesforce showed, and verify the callback in
+        Salesforce with its ${(
+        <code>{t`verificationKey`}</code>
+      )}. Finally, enter the signature key that Salesforce shows once:`}
     </p>
-    <pre tabIndex={0} aria-label="Second command">
-                    {`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
+    <pre tabIndex={0} aria-label={t`Second command`}>
+                    {t`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
     </pre>
     <p class="muted small">
-      <code>parlance webhook disable provider_e</code> refuses its webhooks,{" "}
-      <code>parlance webhook remove provider_e</code> deletes its settings.
+      {t`${<code>{t`parlance webhook disable provider_e`}</code>} refuses its webhooks, ${(
+        <code>{t`parlance webhook remove provider_e`}</code>
+      )} deletes its settings.`}
     </p>
   </Card>
 )
@@ -216,7 +223,7 @@ const SetupForm = ({ at, faults, form, hasSecret, setup, values }: {
   readonly setup: SourceState["setup"]
   readonly values: Fields
 }) => (
-  <Card title={setup === undefined ? "Set up" : "Change"}>
+  <Card title={setup === undefined ? t`Set up` : t`Change`}>
     <Form action={at}>
       <Field
         name="secret"
@@ -226,8 +233,9 @@ const SetupForm = ({ at, faults, form, hasSecret, setup, values }: {
         required={!hasSecret && !form.isSecretOptional}
         faults={faults}
         hint={hasSecret
-          ? "Set, and never shown again. Leave empty to keep it. If you enter a new one, the old one stays valid for 24 hours."
-          : form.secret.hint ?? "It is stored encrypted and never shown again."}
+          ? t`Set, and never shown again. Leave empty to keep it. If you enter a new one, the old one stays valid
+            for 24 hours.`
+          : form.secret.hint ?? t`It is stored encrypted and never shown again.`}
       />
       <form.settings.Fields values={values} faults={faults} />
       {form.conversions && (
@@ -246,7 +254,7 @@ const SetupForm = ({ at, faults, form, hasSecret, setup, values }: {
           label={mappingWords.label}
           hint={
             <>
-              {mappingWords.hint} <a href={`${at}/dry-run`}>Try it on a sample</a> first.
+              {t`${mappingWords.hint} ${<a href={`${at}/dry-run`}>{t`Try it on a sample`}</a>} first.`}
             </>
           }
           rows={10}
@@ -257,22 +265,23 @@ const SetupForm = ({ at, faults, form, hasSecret, setup, values }: {
         />
       )}
       <div>
-        <Submit>{setup === undefined ? "Set up" : setup.enabled ? "Save" : "Save and enable"}</Submit>
+        <Submit>{setup === undefined ? t`Set up` : setup.enabled ? t`Save` : t`Save and enable`}</Submit>
       </div>
     </Form>
   </Card>
 )
 
 const StopCard = ({ at, setup }: { readonly at: string; readonly setup: NonNullable<SourceState["setup"]> }) => (
-  <Card stacked title="Stop">
+  <Card stacked title={t`Stop`}>
     <div class="buttons">
       {setup.enabled
-        ? <PostButton to={`${at}/disable`}>Disable</PostButton>
-        : <PostButton to={`${at}/enable`}>Enable</PostButton>}
-      <a class="button danger" href={`${at}/remove`}>Delete</a>
+        ? <PostButton to={`${at}/disable`}>{t`Disable`}</PostButton>
+        : <PostButton to={`${at}/enable`}>{t`Enable`}</PostButton>}
+      <a class="button danger" href={`${at}/remove`}>{t`Delete`}</a>
     </div>
     <p class="muted small">
-      A disabled source keeps its secrets and settings. Its webhooks are refused, and most platforms retry them later.
+      {t`A disabled source keeps its secrets and settings. Its webhooks are refused, and most platforms retry
+        them later.`}
     </p>
   </Card>
 )
@@ -298,19 +307,19 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
     {
       title: form.title,
       live: true,
-      back: { href: sourcesPath(visit), label: "Webhook sources" },
+      back: { href: sourcesPath(visit), label: t`Webhook sources` },
       lead: form.about,
       actions: (
         <>
-          <a class="button" href={`${at}/inbox`}>Inbox</a>
-          <a class="button" href={`${at}/dry-run`}>{sourceId === "events" ? "Try a mapping" : "Try a payload"}</a>
+          <a class="button" href={`${at}/inbox`}>{t`Inbox`}</a>
+          <a class="button" href={`${at}/dry-run`}>{sourceId === "events" ? t`Try a mapping` : t`Try a payload`}</a>
         </>
       ),
     },
     <ErrorSummary faults={faults} labels={labels(sourceId)} />,
     <Card stacked>
       <div class="source-head">
-        <h2>State</h2>
+        <h2>{t`State`}</h2>
         <SourceBadge {...state} />
       </div>
       <div class="stack" data-live="stats">
@@ -318,8 +327,9 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
       </div>
       {old !== undefined && (
         <Note>
-          The secret was changed. The previous one is accepted until{" "}
-          <Time at={old.acceptedUntil!.toISOString()} zone={org.time_zone} />.
+          {t`The secret was changed. The previous one is accepted until ${(
+            <Time at={old.acceptedUntil!.toISOString()} zone={org.time_zone} />
+          )}.`}
         </Note>
       )}
     </Card>,
@@ -342,7 +352,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, sent?: Fields, found: Re
         />
       )
       : setup === undefined
-      ? <Note>An admin of the organization can set this source up.</Note>
+      ? <Note>{t`An admin of the organization can set this source up.`}</Note>
       : null,
     <Card kind="flush">
       <div data-live="events">
@@ -390,14 +400,14 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const at = `${sourcesPath(visit)}/${sourceId}`
   const { title } = sourceForms[sourceId]
   return askFirst({
-    title: `Delete ${title}`,
-    question: `Delete ${title}?`,
+    title: t`Delete ${title}`,
+    question: t`Delete ${title}?`,
     back: { href: at, label: title },
-    button: "Delete the source",
+    button: t`Delete the source`,
     text: (
       <p>
-        Its secrets and settings are deleted, and its webhooks are refused from now on. Received events are kept and
-        stay in results.
+        {t`Its secrets and settings are deleted, and its webhooks are refused from now on. Received events are
+          kept and stay in results.`}
       </p>
     ),
   })

@@ -1,6 +1,7 @@
 import { platforms, type SourceId } from "../../../domain/Source.ts"
 import type { SourceActivity } from "../../../journal/events/EventHistory.ts"
 import type { SourceSetup } from "../../../intake/WebhookSources.ts"
+import { t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Time } from "../../components/Time.tsx"
 import { count, duration } from "../../Format.ts"
@@ -18,12 +19,12 @@ export const sourceIds = Object.keys(platforms) as ReadonlyArray<SourceId>
 /** Whether webhooks are taken, in a word. */
 export const SourceBadge = ({ activity, sourceId, setup }: SourceState) =>
   setup === undefined
-    ? sourceId === "events" ? <Badge kind="good">accepts API keys</Badge> : <Badge>not set up</Badge>
+    ? sourceId === "events" ? <Badge kind="good">{t`accepts API keys`}</Badge> : <Badge>{t`not set up`}</Badge>
     : !setup.enabled
-    ? <Badge kind="warn">disabled</Badge>
+    ? <Badge kind="warn">{t`disabled`}</Badge>
     : activity !== undefined && activity.notUnderstood > 0
-    ? <Badge kind="warn">check the inbox</Badge>
-    : <Badge kind="good">active</Badge>
+    ? <Badge kind="warn">{t`check the inbox`}</Badge>
+    : <Badge kind="good">{t`active`}</Badge>
 
 /** The address that a platform sends to, with a button that copies it. */
 export const SourceUrl = ({ label, sourceId, url }: {
@@ -35,8 +36,8 @@ export const SourceUrl = ({ label, sourceId, url }: {
     <label for={`url-${sourceId}`}>{label}</label>
     <div class="secret">
       <input type="text" id={`url-${sourceId}`} readonly value={url} spellcheck={false} />
-      <button type="button" class="button" data-copy={`url-${sourceId}`} hidden aria-label={`Copy ${label}`}>
-        Copy
+      <button type="button" class="button" data-copy={`url-${sourceId}`} hidden aria-label={t`Copy ${label}`}>
+        {t`Copy`}
       </button>
       <span class="copied" role="status" id={`url-${sourceId}-status`}></span>
     </div>
@@ -69,20 +70,21 @@ export const SourceStats = (
   <>
     <Stats
       stats={[
-        { label: "Events", value: activity?.events ?? 0 },
-        { label: "Duplicates", value: activity?.duplicates ?? 0 },
-        { label: "Ignored", value: activity?.ignored ?? 0 },
+        { label: t`Events`, value: activity?.events ?? 0 },
+        { label: t`Duplicates`, value: activity?.duplicates ?? 0 },
+        { label: t`Ignored`, value: activity?.ignored ?? 0 },
         {
-          label: "Not understood",
+          label: t`Not understood`,
           value: activity?.notUnderstood ?? 0,
           kind: (activity?.notUnderstood ?? 0) > 0 ? "bad" : undefined,
         },
-        { label: "Delay", value: activity === undefined ? "–" : ago(activity.lagSeconds ?? 0) },
+        { label: t`Delay`, value: activity === undefined ? "–" : ago(activity.lagSeconds ?? 0) },
       ]}
     />
     <p class="small muted">
-      In the last 24 hours. Last received:{" "}
-      <Time at={activity?.lastReceivedAt?.toISOString() ?? null} zone={zone} none="nothing" />
+      {t`In the last 24 hours. Last received: ${(
+        <Time at={activity?.lastReceivedAt?.toISOString() ?? null} zone={zone} none={t`nothing`} />
+      )}`}
     </p>
   </>
 )

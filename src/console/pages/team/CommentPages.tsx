@@ -7,6 +7,7 @@ import { CommentInput, CommentPatch } from "../../../domain/Comment.ts"
 import { CommentNotFound, type Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { Template } from "../../../domain/Template.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { type CommentFilter, Comments, type ReadComment } from "../../../team/Comments.ts"
 import { handleOf } from "../../../team/Mentions.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -34,14 +35,18 @@ const decodePatch = decoder(CommentPatch)
 
 const pageSize = 14
 
-const labels = { text: "Comment", variant_id: "About" }
+const labels = { text: english("Comment"), variant_id: english("About") }
 
 const template = ({ org, params }: Visit) =>
   Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
 
 const here = (visit: Visit) => `${templatePath(visit.org.slug, lookedUp(visit.params["template"] ?? ""))}/comments`
 
-const filters: { readonly [which in CommentFilter]: string } = { open: "Open", resolved: "Resolved", all: "All" }
+const filters: { readonly [which in CommentFilter]: string } = {
+  open: english("Open"),
+  resolved: english("Resolved"),
+  all: english("All"),
+}
 
 const isFilter = (text: string | null): text is CommentFilter => text !== null && Object.hasOwn(filters, text)
 
@@ -50,7 +55,7 @@ const commentReaders = { text: lines, variant_id: (sent = "") => sent === "" ? u
 /** The members to mention, for the script. */
 const MentionList = ({ members }: { readonly members: ReadonlyArray<NamedMember> }) => (
   <>
-    <ul class="mention-list" id="mention-list" role="listbox" aria-label="Members" hidden>
+    <ul class="mention-list" id="mention-list" role="listbox" aria-label={t`Members`} hidden>
       {members.map((member, at) => (
         <li role="option" id={`mention-${at}`} data-handle={handleOf(member, members)} aria-selected="false" hidden>
           <bdi>{member.name}</bdi> <span class="muted small">{member.email}</span>
@@ -63,7 +68,7 @@ const MentionList = ({ members }: { readonly members: ReadonlyArray<NamedMember>
 
 const Mentionable = ({ members }: { readonly members: ReadonlyArray<NamedMember> }) => (
   <details class="small">
-    <summary>Members you can mention</summary>
+    <summary>{t`Members you can mention`}</summary>
     <ul class="plain-list">
       {members.map((member) => (
         <li>
@@ -90,8 +95,8 @@ const CommentFields = ({ faults, members, of, text, variant }: {
         value={variant}
         faults={faults}
         options={[
-          ["", "The template"],
-          ...of.variants.slice(0, 200).map(({ id, name }) => [id as string, `Variant ${name}`] as const),
+          ["", t`The template`],
+          ...of.variants.slice(0, 200).map(({ id, name }) => [id as string, t`Variant ${name}`] as const),
         ]}
       />
     )}
@@ -102,7 +107,7 @@ const CommentFields = ({ faults, members, of, text, variant }: {
         rows={4}
         value={text}
         faults={faults}
-        hint="Plain text. @ and the name of a member mentions the member."
+        hint={t`Plain text. @ and the name of a member mentions the member.`}
       />
       <MentionList members={members} />
     </div>
@@ -125,7 +130,7 @@ const CommentItem = ({ comment, of, visit }: {
   const isOwn = comment.author_id === session.account.id
   const one = `${here(visit)}/${comment.id}`
   const variant = of.variants.find(({ id }) => id === comment.variant_id)
-  const about = `comment of ${comment.author}`
+  const about = t`comment of ${comment.author}`
   const isOpen = comment.resolved_at === null
   return (
     <li id={`comment-${comment.id}`}>
@@ -136,19 +141,21 @@ const CommentItem = ({ comment, of, visit }: {
           </b>
           {comment.variant_id !== null && (
             <span class="subject">
-              on {variant === undefined
-                ? <bdi>{comment.variant_id} (deleted)</bdi>
-                : (
-                  <a href={variantPath(org.slug, of.id, variant.id)}>
-                    <bdi>{variant.name}</bdi>
-                  </a>
-                )}
+              {t`on ${
+                variant === undefined
+                  ? <bdi>{t`${comment.variant_id} (deleted)`}</bdi>
+                  : (
+                    <a href={variantPath(org.slug, of.id, variant.id)}>
+                      <bdi>{variant.name}</bdi>
+                    </a>
+                  )
+              }`}
             </span>
-          )} {!isOpen && <Badge kind="good">resolved by {comment.resolved_by}</Badge>}
+          )} {!isOpen && <Badge kind="good">{t`resolved by ${comment.resolved_by}`}</Badge>}
         </p>
         <p class="small muted">
           <Time at={comment.created_at} zone={org.time_zone} />
-          {comment.edited_at !== null && " · edited"}
+          {comment.edited_at !== null && t` · edited`}
         </p>
       </div>
       <Text parts={comment.parts} />
@@ -157,14 +164,14 @@ const CommentItem = ({ comment, of, visit }: {
           <PostButton
             to={`${one}/${isOpen ? "resolve" : "reopen"}`}
             kind="compact"
-            label={`${isOpen ? "Resolve" : "Reopen"} the ${about}`}
+            label={t`${isOpen ? t`Resolve` : t`Reopen`} the ${about}`}
           >
-            {isOpen ? "Resolve" : "Reopen"}
+            {isOpen ? t`Resolve` : t`Reopen`}
           </PostButton>
         )}
-        {isOwn && <a class="button compact" href={one} aria-label={`Edit the ${about}`}>Edit</a>}
+        {isOwn && <a class="button compact" href={one} aria-label={t`Edit the ${about}`}>{t`Edit`}</a>}
         {(isOwn || role === "admin") && (
-          <a class="button compact danger" href={`${one}/delete`} aria-label={`Delete the ${about}`}>Delete</a>
+          <a class="button compact danger" href={`${one}/delete`} aria-label={t`Delete the ${about}`}>{t`Delete`}</a>
         )}
       </div>
     </li>
@@ -187,14 +194,14 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
   const addressOf = (state: CommentFilter) => state === "open" ? here(visit) : `${here(visit)}?state=${state}`
   return view(
     {
-      title: `${of.name} · Comments`,
+      title: t`${of.name} · Comments`,
       back: { href: templatePath(org.slug, of.id), label: of.name },
-      lead: "What members say about the template and its variants. Recipients never see it.",
+      lead: t`What members say about the template and its variants. Recipients never see it.`,
     },
     <ErrorSummary faults={faults} labels={labels} />,
     can("createComment") && (
-      <Card title="New comment">
-        <Form submit="Add comment" action={here(visit)}>
+      <Card title={t`New comment`}>
+        <Form submit={t`Add comment`} action={here(visit)}>
           <CommentFields
             faults={faults}
             members={members}
@@ -206,7 +213,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
       </Card>
     ),
     <Pills
-      label="Which comments"
+      label={t`Which comments`}
       links={(Object.keys(filters) as ReadonlyArray<CommentFilter>).map((one) => ({
         href: addressOf(one),
         label: filters[one],
@@ -215,17 +222,17 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
     />,
     <Card kind="flush">
       {page.length === 0
-        ? <Empty title={which === "open" ? "No open comments" : "No comments"}>Comments are listed here.</Empty>
+        ? <Empty title={which === "open" ? t`No open comments` : t`No comments`}>{t`Comments are listed here.`}</Empty>
         : (
           <>
-            <ol class="change-list comments" aria-label="Comments, newest first">
+            <ol class="change-list comments" aria-label={t`Comments, newest first`}>
               {page.map((comment) => <CommentItem comment={comment} of={of} visit={visit} />)}
             </ol>
             <MoreRows first={6} rows={page.length} what="comments" />
           </>
         )}
       <Pagination
-        label="Pages of comments"
+        label={t`Pages of comments`}
         at={addressOf(which)}
         cursor={cursor}
         next={next}
@@ -247,14 +254,14 @@ const edit = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
   const { id, text } = yield* comment(visit)
   const members = mentionable(yield* (yield* MemberNames).of(visit.org.slug), visit)
   return view(
-    { title: "Edit a comment", back: { href: here(visit), label: `${of.name} · Comments` } },
+    { title: t`Edit a comment`, back: { href: here(visit), label: t`${of.name} · Comments` } },
     <ErrorSummary faults={faults} labels={labels} />,
     <Card>
       <Form action={`${here(visit)}/${id}`}>
         <CommentFields faults={faults} members={members} text={fields["text"] ?? text} variant="" />
         <div class="buttons">
-          <Submit>Save comment</Submit>
-          <a class="button" href={here(visit)}>Go back</a>
+          <Submit>{t`Save comment`}</Submit>
+          <a class="button" href={here(visit)}>{t`Go back`}</a>
         </div>
       </Form>
     </Card>,
@@ -266,14 +273,14 @@ const confirmDelete = Effect.fnUntraced(function* (visit: Visit) {
   const of = yield* template(visit)
   const { author, parts } = yield* comment(visit)
   return askFirst({
-    title: "Delete a comment",
-    question: `Delete the comment of ${author}?`,
-    back: { href: here(visit), label: `${of.name} · Comments` },
-    button: "Delete the comment",
+    title: t`Delete a comment`,
+    question: t`Delete the comment of ${author}?`,
+    back: { href: here(visit), label: t`${of.name} · Comments` },
+    button: t`Delete the comment`,
     text: (
       <>
         <Text parts={parts} />
-        <p class="muted">It cannot be restored. To put it aside, resolve it instead.</p>
+        <p class="muted">{t`It cannot be restored. To put it aside, resolve it instead.`}</p>
       </>
     ),
   })

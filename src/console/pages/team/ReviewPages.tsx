@@ -8,6 +8,7 @@ import { pointerParts } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput, type ProposalConflict, ProposalNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { Proposal, ProposalDetail } from "../../../domain/Proposal.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Proposals, reviewRefusal } from "../../../templates/Proposals.ts"
 import type { ProposalState } from "../../../templates/ProposalRows.ts"
 import { Snippets } from "../../../templates/Snippets.ts"
@@ -36,14 +37,14 @@ const pageSize = 25
 const at = ({ org }: Visit) => `/console/o/${org.slug}/reviews`
 
 const stateWords: { readonly [state in ProposalState]: { readonly label: string; readonly list: string } } = {
-  requested: { label: "waits for approval", list: "Waiting" },
-  approved: { label: "approved", list: "Approved" },
-  rejected: { label: "rejected", list: "Rejected" },
-  withdrawn: { label: "withdrawn", list: "Withdrawn" },
+  requested: { label: english("waits for approval"), list: english("Waiting") },
+  approved: { label: "approved", list: english("Approved") },
+  rejected: { label: "rejected", list: english("Rejected") },
+  withdrawn: { label: "withdrawn", list: english("Withdrawn") },
 }
 const stateBadges = { requested: "accent", approved: "good", rejected: "bad", withdrawn: "plain" } as const
 
-const kindWords = { created: "new template", changed: "change", deleted: "deletion" } as const
+const kindWords = { created: english("new template"), changed: "change", deleted: "deletion" } as const
 
 const State = ({ state }: { readonly state: ProposalState }) => (
   <Badge kind={stateBadges[state]}>{stateWords[state].label}</Badge>
@@ -72,18 +73,18 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const here = (state: ProposalState) => state === "requested" ? at(visit) : `${at(visit)}?state=${state}`
   return view(
     {
-      title: "Reviews",
+      title: t`Reviews`,
       lead: org.template_approval === "none"
-        ? "Changes to templates go live at once in this organization."
-        : `Changes of what recipients get wait here until another ${
-          org.template_approval === "admin" ? "admin" : "editor or admin"
+        ? t`Changes to templates go live at once in this organization.`
+        : t`Changes of what recipients get wait here until another ${
+          org.template_approval === "admin" ? "admin" : t`editor or admin`
         } approves them.`,
       actions: visit.can("updateOrganization")
-        ? <a class="button" href={`/console/o/${org.slug}/settings#template_approval`}>Settings of approval</a>
+        ? <a class="button" href={`/console/o/${org.slug}/settings#template_approval`}>{t`Settings of approval`}</a>
         : undefined,
     },
     <Pills
-      label="Which changes"
+      label={t`Which changes`}
       links={(Object.keys(stateWords) as ReadonlyArray<ProposalState>).map((one) => ({
         href: here(one),
         label: `${stateWords[one].list}${one === "requested" ? `: ${count(waiting)}` : ""}`,
@@ -93,26 +94,26 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
     <Card kind="flush">
       {shown.length + ofSnippets.length === 0
         ? (
-          <Empty title={state === "requested" ? "No change waits for approval" : "No such changes"}>
+          <Empty title={state === "requested" ? t`No change waits for approval` : t`No such changes`}>
             {state !== "requested"
-              ? "Changes are listed here with their author and reviewer."
+              ? t`Changes are listed here with their author and reviewer.`
               : org.template_approval === "none"
-              ? "An admin can require approval under Settings, General."
-              : "Edit a template as usual. A change of what recipients get is then listed here."}
+              ? t`An admin can require approval under Settings, General.`
+              : t`Edit a template as usual. A change of what recipients get is then listed here.`}
           </Empty>
         )
         : (
           <Table
             cards="line"
-            caption={`${stateWords[state].list} changes, newest first`}
-            headings={["Content", "What", "Author", "Proposed", ...(state === "requested" ? [] : ["Decided by"])]}
+            caption={t`${stateWords[state].list} changes, newest first`}
+            headings={[t`Content`, t`What`, t`Author`, t`Proposed`, ...(state === "requested" ? [] : [t`Decided by`])]}
             rows={[
               ...ofSnippets.map(({ author, id, name, updatedAt }) => [
                 <span>
                   <a href={`${at(visit)}/-/snippets/${id}`} dir="auto">{name}</a>
                   <span class="sub mono">{id}</span>
                 </span>,
-                "change of a snippet",
+                t`change of a snippet`,
                 <bdi>{author}</bdi>,
                 { kind: "nowrap" as const, content: <Time at={updatedAt.toISOString()} zone={org.time_zone} /> },
               ]),
@@ -127,7 +128,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
           />
         )}
       <Pagination
-        label="Pages of changes"
+        label={t`Pages of changes`}
         at={here(state)}
         cursor={cursor}
         next={next}
@@ -152,24 +153,24 @@ const Message = ({ here, isOwn, proposal }: {
 }) => {
   if (!isOwn || proposal.state !== "requested") {
     return proposal.note === "" ? null : (
-      <Card title="Message to reviewers">
+      <Card title={t`Message to reviewers`}>
         <p class="prose" dir="auto">{proposal.note}</p>
       </Card>
     )
   }
   return (
-    <Card title="Message to reviewers">
+    <Card title={t`Message to reviewers`}>
       <Form action={`${here}/note`}>
         <TextAreaField
           name="note"
-          label="Message"
+          label={t`Message`}
           rows={3}
           required={false}
           value={proposal.note}
-          hint="Why you make this change. Up to 2,000 characters."
+          hint={t`Why you make this change. Up to 2,000 characters.`}
         />
         <div>
-          <Submit kind="plain">Save message</Submit>
+          <Submit kind="plain">{t`Save message`}</Submit>
         </div>
       </Form>
     </Card>
@@ -191,7 +192,7 @@ const EditLinks = ({ proposal, visit }: { readonly proposal: ProposalDetail; rea
     <p class="buttons">
       {variants.slice(0, mostEdited).map(({ id = "", name }) => (
         <a class="button compact" href={variantPath(visit.org.slug, proposal.template_id, id)}>
-          Edit <bdi>{name ?? id}</bdi>
+          {t`Edit ${<bdi>{name ?? id}</bdi>}`}
         </a>
       ))}
     </p>
@@ -209,19 +210,20 @@ const Conflict = ({ here, isOwn, proposal }: {
       <Note kind="warn">
         <div class="note-row">
           <p>
-            <b>The live template has changed since.</b> Both changes are shown below. {proposal.both.length === 0
-              ? "They affect different fields. "
-              : `Both changed: ${
-                proposal.both.map((field) => field === "/" ? "the whole template" : labelOf({ field })).join(", ")
+            {t`${<b>{t`The live template has changed since.`}</b>} Both changes are shown below.`}{" "}
+            {proposal.both.length === 0
+              ? t`They affect different fields. `
+              : t`Both changed: ${
+                proposal.both.map((field) => field === "/" ? t`the whole template` : labelOf({ field })).join(", ")
               }. `}
             {isOwn
-              ? "Bring your change up to date: your fields are kept, all other fields come from the live template."
-              : "Its author has to bring it up to date before it can be approved."}
+              ? t`Bring your change up to date: your fields are kept, all other fields come from the live template.`
+              : t`Its author has to bring it up to date before it can be approved.`}
           </p>
-          {isOwn && <PostButton to={`${here}/update`}>Bring up to date</PostButton>}
+          {isOwn && <PostButton to={`${here}/update`}>{t`Bring up to date`}</PostButton>}
         </div>
       </Note>
-      <Card title="Changed in the live template">
+      <Card title={t`Changed in the live template`}>
         <DifferenceView changes={proposal.live_changes} />
       </Card>
     </>
@@ -237,10 +239,11 @@ const Decision = ({ comment, here, proposal, refused, visit }: {
 }) => {
   if (proposal.state !== "requested") {
     return (
-      <Card title="Decision">
+      <Card title={t`Decision`}>
         <p>
-          <State state={proposal.state} /> by <bdi>{proposal.decided_by}</bdi>,{" "}
-          <Time at={proposal.decided_at} zone={visit.org.time_zone} />
+          {t`${<State state={proposal.state} />} by ${<bdi>{proposal.decided_by}</bdi>}, ${(
+            <Time at={proposal.decided_at} zone={visit.org.time_zone} />
+          )}`}
         </p>
         {proposal.comment !== null && <p class="prose" dir="auto">{proposal.comment}</p>}
       </Card>
@@ -248,26 +251,26 @@ const Decision = ({ comment, here, proposal, refused, visit }: {
   }
   if (refused !== undefined) {
     return (
-      <Card title="Decision">
+      <Card title={t`Decision`}>
         <p>{refused}.</p>
       </Card>
     )
   }
   return (
-    <Card title="Decision">
+    <Card title={t`Decision`}>
       <Form action={`${here}/approve`}>
         <input type="hidden" name="version" value={String(proposal.version)} />
         <TextAreaField
           name="comment"
-          label="Comment for the author"
+          label={t`Comment for the author`}
           rows={3}
           required={false}
           value={comment}
-          hint="Say what to change if you reject it."
+          hint={t`Say what to change if you reject it.`}
         />
         <div class="buttons">
-          {!proposal.is_outdated && <Submit>Approve and make live</Submit>}
-          <button type="submit" class="button danger" formAction={`${here}/reject`}>Reject</button>
+          {!proposal.is_outdated && <Submit>{t`Approve and make live`}</Submit>}
+          <button type="submit" class="button danger" formAction={`${here}/reject`}>{t`Reject`}</button>
         </div>
       </Form>
     </Card>
@@ -282,28 +285,29 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
   const isOwn = proposal.author_id === actor.session.account.id
   const refused = visit.can("approveProposal")
     ? reviewRefusal(actor, org.slug, found.author, org.template_approval)
-    : `Your role is ${visit.role}: an editor or admin can approve this change`
+    : t`Your role is ${visit.role ?? ""}: an editor or admin can approve this change`
   const open = proposal.state === "requested"
   const template = templatePath(org.slug, proposal.template_id)
   return view(
     {
-      title: `Review of ${proposal.template_name}`,
+      title: t`Review of ${proposal.template_name}`,
       lead: (
         <>
-          <State state={proposal.state} /> {kindWords[proposal.kind]} by <bdi>{proposal.author}</bdi>,{" "}
-          <Time at={proposal.updated_at} zone={org.time_zone} />
+          {t`${<State state={proposal.state} />} ${kindWords[proposal.kind]} by ${<bdi>{proposal.author}</bdi>}, ${(
+            <Time at={proposal.updated_at} zone={org.time_zone} />
+          )}`}
         </>
       ),
       actions: (
         <>
           {proposal.live !== null && (
             <>
-              <a class="button" href={template}>Live template</a>
-              <a class="button" href={`${template}/comments`}>Comments</a>
+              <a class="button" href={template}>{t`Live template`}</a>
+              <a class="button" href={`${template}/comments`}>{t`Comments`}</a>
             </>
           )}
           {open && visit.can("withdrawProposal") && (isOwn || visit.role === "admin") && (
-            <PostButton to={`${here}/withdraw`}>Withdraw</PostButton>
+            <PostButton to={`${here}/withdraw`}>{t`Withdraw`}</PostButton>
           )}
         </>
       ),
@@ -311,8 +315,8 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
     <ErrorSummary faults={faults} />,
     <Message here={here} isOwn={isOwn} proposal={proposal} />,
     <Conflict here={here} isOwn={isOwn} proposal={proposal} />,
-    <Card title="Proposed change">
-      {proposal.proposed === null && <p>The template is deleted with its variants.</p>}
+    <Card title={t`Proposed change`}>
+      {proposal.proposed === null && <p>{t`The template is deleted with its variants.`}</p>}
       <DifferenceView changes={proposal.changes} />
       {isOwn && open && <EditLinks proposal={proposal} visit={visit} />}
     </Card>,

@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import type { Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
+import { t } from "../../../languages/Language.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -23,16 +24,16 @@ const Texts = ({ none, texts }: { readonly none: string; readonly texts: Readonl
   texts.length === 0 ? <span class="muted">{none}</span> : (
     <ul class="plain-list">
       {texts.slice(0, shownConditions).map((text) => <li dir="auto">{text}</li>)}
-      {texts.length > shownConditions && <li>and {texts.length - shownConditions} more</li>}
+      {texts.length > shownConditions && <li>{t`and ${texts.length - shownConditions} more`}</li>}
     </ul>
   )
 
 const State = ({ inSeason, variant }: { readonly variant: Variant; readonly inSeason: boolean }) =>
   !variant.active
-    ? <Badge>inactive</Badge>
+    ? <Badge>{t`inactive`}</Badge>
     : inSeason
-    ? <Badge kind="good">active</Badge>
-    : <Badge kind="warn">out of season</Badge>
+    ? <Badge kind="good">{t`active`}</Badge>
+    : <Badge kind="warn">{t`out of season`}</Badge>
 
 const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
   const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
@@ -44,32 +45,34 @@ const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
     {
       title,
       back: { href: templatePath(org.slug, template.id), label: template.name },
-      lead:
-        "Which people each variant is for and when. A person can get a variant if all conditions of its audience match.",
+      lead: t`Which people each variant is for and when. A person can get a variant if all conditions of its
+        audience match.`,
     },
     <Card>
       <Facts rows={settingFacts(template, ["holdout", "sticky_hours", "ignore_unsubscribes"])} />
     </Card>,
     <Card kind="flush">
       {template.variants.length === 0
-        ? <Empty title="No variants yet">The audience and schedule of each variant are shown here.</Empty>
+        ? <Empty title={t`No variants yet`}>{t`The audience and schedule of each variant are shown here.`}</Empty>
         : (
           <Table
             cards="labelled"
             caption={counted(template.variants.length, "variant")}
-            headings={["Variant", "State", "Audience", "Schedule", `Traffic, ${trafficDays} days`]}
+            headings={[t`Variant`, t`State`, t`Audience`, t`Schedule`, t`Traffic, ${trafficDays} days`]}
             rows={template.variants.map((variant) => [
               <a
                 href={variantPath(org.slug, template.id, variant.id)}
-                aria-label={`${can("updateVariant") ? "Edit" : "Open"} ${variant.name}`}
+                aria-label={`${can("updateVariant") ? t`Edit` : t`Open`} ${variant.name}`}
                 dir="auto"
               >
                 {variant.name}
               </a>,
               <State variant={variant} inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)} />,
-              <Texts none="everyone" texts={variant.targeting.map(conditionText)} />,
-              <Texts none="always" texts={variant.seasons.map(seasonText)} />,
-              all === 0 ? <span class="muted">no sends yet</span> : percent((decisions.get(variant.id) ?? 0) / all),
+              <Texts none={t`everyone`} texts={variant.targeting.map(conditionText)} />,
+              <Texts none={t`always`} texts={variant.seasons.map(seasonText)} />,
+              all === 0
+                ? <span class="muted">{t`no sends yet`}</span>
+                : percent((decisions.get(variant.id) ?? 0) / all),
             ])}
           />
         )}

@@ -1,4 +1,5 @@
 import type { Variant } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { draftChanges } from "../../../templates/Drafts.ts"
 import type { VariantForm } from "../../../templates/VariantForm.ts"
 import type { VariantVersionHead } from "../../../templates/VariantVersions.ts"
@@ -26,18 +27,22 @@ export const ConflictCard = ({ canCombine, form, path, saved, stored, zone }: {
 }) => (
   <Card
     stacked
-    title="Saved by somebody else meanwhile"
+    title={t`Saved by somebody else meanwhile`}
     lead={
       <>
-        {saved?.author ?? "Somebody"} saved this variant on{" "}
-        <Time at={stored.updated_at} zone={zone} />, after your text was begun. The form below has your text. Removed
-        lines are of the saved version, added lines are yours.
+        {t`${saved?.author ?? t`Somebody`} saved this variant on ${(
+          <Time
+            at={stored.updated_at}
+            zone={zone}
+          />
+        )}, after your text was begun. The form below has your
+          text. Removed lines are of the saved version, added lines are yours.`}
       </>
     }
   >
     <DifferenceView changes={draftChanges(form, stored)} />
     <div class="buttons">
-      <button type="submit" class="button primary" form={editorFormId}>Save mine over it</button>
+      <button type="submit" class="button primary" form={editorFormId}>{t`Save mine over it`}</button>
       {canCombine && (
         <button
           type="submit"
@@ -47,11 +52,11 @@ export const ConflictCard = ({ canCombine, form, path, saved, stored, zone }: {
           name="do"
           value="combine"
         >
-          Combine both
+          {t`Combine both`}
         </button>
       )}
       <button type="submit" class="button danger" form={editorFormId} formaction={`${path}/discard-draft`}>
-        Discard mine, take theirs
+        {t`Discard mine, take theirs`}
       </button>
     </div>
   </Card>

@@ -3,6 +3,7 @@ import type { ConvertedSource } from "../../../checking/Checks.ts"
 import { type CopyPlatform, copyPlatforms } from "../../../domain/CopyPlatform.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Format } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { convertCopy } from "../../../rendering/CopyConversion.ts"
 import type { Draft } from "../../../templates/VariantForm.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -27,13 +28,13 @@ const Findings = ({ converted }: { readonly converted: ReadonlyArray<Converted> 
   return rows.length === 0 ? null : (
     <Table
       cards="labelled"
-      caption="Places to look at"
-      headings={["Place", "In the original", "What to do", ""]}
+      caption={t`Places to look at`}
+      headings={[t`Place`, t`In the original`, t`What to do`, ""]}
       rows={rows.map(({ column, line, message, name, state, text }) => [
-        `${name}, line ${line}, column ${column}`,
+        t`${name}, line ${line}, column ${column}`,
         <code>{text}</code>,
         message,
-        state === "mend" ? <Badge kind="bad">mend</Badge> : <Badge kind="warn">check</Badge>,
+        state === "mend" ? <Badge kind="bad">{t`mend`}</Badge> : <Badge kind="warn">{t`check`}</Badge>,
       ])}
     />
   )
@@ -50,30 +51,30 @@ const ConversionCard = ({ converted, platform }: {
   return (
     <Card
       stacked
-      title={`Converted from ${platform}`}
-      lead={`Nothing is saved yet. ${
+      title={t`Converted from ${platform}`}
+      lead={t`Nothing is saved yet. ${
         mend === 0
-          ? "Everything was converted."
-          : `${counted(mend, "place")} without an equivalent: mend ${mend === 1 ? "it" : "them"} in the form below.`
+          ? t`Everything was converted.`
+          : t`${counted(mend, "place")} without an equivalent: mend ${mend === 1 ? "it" : "them"} in the form below.`
       }`}
     >
       <Findings converted={converted} />
       {renamed.length > 0 && (
         <Table
           cards="labelled"
-          caption="Fields that your system sends"
-          headings={["In the original", "Field here"]}
+          caption={t`Fields that your system sends`}
+          headings={[t`In the original`, t`Field here`]}
           rows={renamed.slice(0, 100).map(([from, to]) => [<code>{from}</code>, <code>{to}</code>])}
         />
       )}
       {converted.map(({ name, original, result }) => (
         <div class="columns">
           <div class="stack tight">
-            <h3>{name}, original</h3>
+            <h3>{t`${name}, original`}</h3>
             <pre tabIndex={0}>{original}</pre>
           </div>
           <div class="stack tight">
-            <h3>{name}, in Liquid</h3>
+            <h3>{t`${name}, in Liquid`}</h3>
             <pre tabIndex={0}>{result.liquid}</pre>
           </div>
         </div>
@@ -89,7 +90,7 @@ export const convertAction = Effect.fnUntraced(function* (visit: Visit, fields: 
   const draft = ofFields(fields)
   const from = fields["convert_from"] ?? ""
   if (!isPlatform(from)) {
-    return yield* resent(visit, fields, { faults: [{ pointer: "/convert_from", detail: "choose a platform" }] })
+    return yield* resent(visit, fields, { faults: [{ pointer: "/convert_from", detail: t`choose a platform` }] })
   }
   const entries = draft.variables.map(({ format, source }, at) => [String(at), source, format as Format] as const)
   return yield* convertCopy(visit.org.slug, {

@@ -6,6 +6,7 @@ import * as Json from "../../../json/Json.ts"
 import { maxLocales } from "../../../domain/Locale.ts"
 import { SeasonInstant } from "../../../domain/Season.ts"
 import { type Condition, operands, type Operator } from "../../../domain/Targeting.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { type Draft, emptyCondition, emptySeason, line } from "../../../templates/VariantForm.ts"
 import type { Fields } from "../../Routes.tsx"
 
@@ -138,11 +139,13 @@ export const readSample = (sample: Sample): Result.Result<
     try {
       const value: unknown = Json.parse(text)
       if (value !== null && typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>
-      faults.push({ pointer: `/${name}`, detail: 'must be a JSON object, such as {"name": "Ann"}' })
+      faults.push({ pointer: `/${name}`, detail: t`must be a JSON object, such as {"name": "Ann"}` })
     } catch (error) {
       faults.push({
         pointer: `/${name}`,
-        detail: `must be a JSON object, such as {"name": "Ann"} (${error instanceof Error ? error.message : error})`,
+        detail: t`must be a JSON object, such as {"name": "Ann"} (${
+          error instanceof Error ? error.message : String(error)
+        })`,
       })
     }
     return {}
@@ -156,7 +159,7 @@ export const readSample = (sample: Sample): Result.Result<
   }
   const at = sample.at.trim()
   if (at !== "" && Result.isFailure(isInstant(at))) {
-    faults.push({ pointer: "/at", detail: "must be a date and a time, such as 2026-11-15T09:00" })
+    faults.push({ pointer: "/at", detail: t`must be a date and a time, such as 2026-11-15T09:00` })
   }
   return faults.length > 0 || Result.isFailure(attrs)
     ? Result.fail(faults)
@@ -166,17 +169,17 @@ export const readSample = (sample: Sample): Result.Result<
 /** Operators in the words of the form, in the order in which it offers them. */
 export const operatorWords: { readonly [op in Operator]: string } = {
   is: "is",
-  is_not: "is not",
-  in: "is one of",
-  not_in: "is none of",
-  exists: "is there",
-  not_exists: "is not there",
-  starts_with: "starts with",
+  is_not: english("is not"),
+  in: english("is one of"),
+  not_in: english("is none of"),
+  exists: english("is there"),
+  not_exists: english("is not there"),
+  starts_with: english("starts with"),
   contains: "contains",
-  gt: "is more than",
-  gte: "is at least",
-  lt: "is less than",
-  lte: "is at most",
+  gt: english("is more than"),
+  gte: english("is at least"),
+  lt: english("is less than"),
+  lte: english("is at most"),
 }
 
 /** A condition in the words of the form: `tier is one of gold, silver`. Of more than five values the rest is counted. */
@@ -184,5 +187,5 @@ export const conditionText = ({ attribute, op, values }: Condition): string => {
   const word = operatorWords[op]
   if (operands[op] === "none") return `${attribute} ${word}`
   const named = values.slice(0, 5).map(line).join(", ")
-  return `${attribute} ${word} ${named}${values.length > 5 ? ` and ${values.length - 5} more` : ""}`
+  return `${attribute} ${word} ${named}${values.length > 5 ? t` and ${values.length - 5} more` : ""}`
 }

@@ -1,5 +1,6 @@
 import { nameOf } from "../../../accounts/Actor.ts"
 import type { Template } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import type { DraftHead } from "../../../templates/Drafts.ts"
 import { PostButton } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
@@ -24,7 +25,9 @@ export const DiscardDraft = ({ path, savedAt }: {
   /** The draft that the visitor has seen; a newer one stays. */
   readonly savedAt: string
 }) => (
-  <PostButton to={`${path}/discard-draft`} fields={{ draft: savedAt }} kind="compact danger">Discard draft</PostButton>
+  <PostButton to={`${path}/discard-draft`} fields={{ draft: savedAt }} kind="compact danger">
+    {t`Discard draft`}
+  </PostButton>
 )
 
 /** Says that the editor shows a draft instead of the live variant. */
@@ -38,13 +41,14 @@ export const OwnDraftNote = ({ draft, isNew, path, visit }: {
   <Note>
     <div class="note-row">
       <p>
-        <b>Your draft</b> of <Time at={draft.savedAt} zone={visit.org.time_zone} />.{" "}
-        {isNew
-          ? "It is not served: create the variant to publish it."
-          : "It is not live: save the variant to publish it."}
+        {t`${<b>{t`Your draft`}</b>} of ${<Time at={draft.savedAt} zone={visit.org.time_zone} />}. ${
+          isNew
+            ? t`It is not served: create the variant to publish it.`
+            : t`It is not live: save the variant to publish it.`
+        }`}
       </p>
       <div class="buttons">
-        <a class="button compact" href={draftPath(path, draft.author)}>Show changes</a>
+        <a class="button compact" href={draftPath(path, draft.author)}>{t`Show changes`}</a>
         <DiscardDraft path={path} savedAt={draft.savedAt} />
       </div>
     </div>
@@ -62,19 +66,20 @@ export const TemplateDraftsNote = ({ drafts, template, visit }: {
   return drafts.length === 0 ? null : (
     <Note>
       <p>
-        <b>Drafts</b> that are not live:
+        {t`${<b>{t`Drafts`}</b>} that are not live:`}
       </p>
       <ul class="plain-list">
         {drafts.slice(0, shownDrafts).map(({ author, savedAt, variant }) => (
           <li key={`${variant} ${author}`}>
-            <a href={draftPath(editorPath(visit, template.id, variant), author)}>
-              {variant === undefined ? "New variant" : names.get(variant) ?? variant}
-            </a>{" "}
-            by {author === own ? "you" : author}, <Time at={savedAt} zone={visit.org.time_zone} />
+            {t`${(
+              <a href={draftPath(editorPath(visit, template.id, variant), author)}>
+                {variant === undefined ? t`New variant` : names.get(variant) ?? variant}
+              </a>
+            )} by ${author === own ? t`you` : author}, ${<Time at={savedAt} zone={visit.org.time_zone} />}`}
           </li>
         ))}
       </ul>
-      {drafts.length > shownDrafts && <p>And {counted(drafts.length - shownDrafts, "more draft")}.</p>}
+      {drafts.length > shownDrafts && <p>{t`And ${counted(drafts.length - shownDrafts, "more draft")}.`}</p>}
     </Note>
   )
 }
@@ -90,7 +95,8 @@ export const OtherDraftsNote = ({ drafts, path, visit }: {
       <ul class="plain-list">
         {drafts.map(({ author, savedAt }) => (
           <li key={author}>
-            <a href={draftPath(path, author)}>Draft by {author}</a>, <Time at={savedAt} zone={visit.org.time_zone} />
+            <a href={draftPath(path, author)}>{t`Draft by ${author}`}</a>,{" "}
+            <Time at={savedAt} zone={visit.org.time_zone} />
           </li>
         ))}
       </ul>

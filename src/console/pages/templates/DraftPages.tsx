@@ -3,6 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { isDeepStrictEqual } from "node:util"
 import { DraftNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import type { Template, Variant } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { combineForms } from "../../../templates/CombinedForm.ts"
 import { draftChanges, Drafts } from "../../../templates/Drafts.ts"
 import { type Layout, layoutOf, withLayout } from "../../../templates/Layouts.ts"
@@ -66,11 +67,13 @@ export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedV
         )}
         {isOther && (
           <Note kind="warn">
-            The text of the draft by {author}. A draft that you save is your own{own === undefined ? "" : (
-              <>
-                {" "}and replaces yours of <Time at={own.savedAt} zone={visit.org.time_zone} />
-              </>
-            )}.
+            {t`The text of the draft by ${author}. A draft that you save is your own${
+              own === undefined ? "" : (
+                <>
+                  {t`and replaces yours of ${<Time at={own.savedAt} zone={visit.org.time_zone} />}`}
+                </>
+              )
+            }.`}
           </Note>
         )}
         <OtherDraftsNote drafts={all.filter((one) => one !== own)} path={path} visit={visit} />
@@ -94,8 +97,9 @@ export const combined = Effect.fnUntraced(function* (visit: Visit, fields: Field
     draft: { ...form, base: stored.updated_at },
     notes: (
       <Note kind={both.length === 0 ? "good" : "warn"}>
-        The form has the changes of both texts.{" "}
-        {both.length !== 0 && `Both changed ${both.join(", ")}: your text is kept there.`}
+        {t`The form has the changes of both texts. ${
+          both.length !== 0 && t`Both changed ${both.join(", ")}: your text is kept there.`
+        }`}
       </Note>
     ),
   })
@@ -119,13 +123,13 @@ const autosave = Effect.fnUntraced(function* (ask: PageRequest) {
   const draft = ofFields(fields)
   if (isUnchanged(draft, of, stored)) {
     yield* (yield* Drafts).discard(org.slug, placeOf(ask), editorFields(fields).draft)
-    return json({ saved_at: "", text: "No changes" })
+    return json({ saved_at: "", text: t`No changes` })
   }
   return yield* keepDraft(ask, fields).pipe(
     Effect.map(({ savedAt }) =>
       json({
         saved_at: savedAt,
-        text: `Draft saved ${dateTime(new Date(savedAt), org.time_zone)}`,
+        text: t`Draft saved ${dateTime(new Date(savedAt), org.time_zone)}`,
         is_overtaken: isOvertaken(draft, stored),
       })
     ),
@@ -148,7 +152,7 @@ const draftPage = Effect.fnUntraced(function* (visit: Visit, author: string, fau
   const { at: { of, stored }, draft } = yield* found(visit, author)
   const path = here(visit)
   const isOwn = draft.author === placeOf(visit).author
-  const title = `${isOwn ? "Your draft" : `Draft by ${draft.author}`}: ${stored?.name ?? "new variant"}`
+  const title = `${isOwn ? t`Your draft` : t`Draft by ${draft.author}`}: ${stored?.name ?? t`new variant`}`
   const canEdit = visit.can(stored === undefined ? "createVariant" : "updateVariant")
   return view(
     {
@@ -156,17 +160,17 @@ const draftPage = Effect.fnUntraced(function* (visit: Visit, author: string, fau
       back: { href: home(visit), label: of.name },
       lead: (
         <>
-          Saved <Time at={draft.savedAt} zone={visit.org.time_zone} />. It is not live.
+          {t`Saved ${<Time at={draft.savedAt} zone={visit.org.time_zone} />}. It is not live.`}
         </>
       ),
       actions: canEdit
         ? (
           <>
             <PostButton to={`${path}/publish-draft`} fields={{ author: draft.author }} kind="primary">
-              Publish draft
+              {t`Publish draft`}
             </PostButton>
             <a class="button" href={isOwn ? path : `${path}?${new URLSearchParams({ draft: draft.author })}`}>
-              Edit
+              {t`Edit`}
             </a>
             {isOwn && <DiscardDraft path={path} savedAt={draft.savedAt} />}
           </>
@@ -176,10 +180,11 @@ const draftPage = Effect.fnUntraced(function* (visit: Visit, author: string, fau
     <ErrorSummary faults={faults} />,
     isOvertaken({ ...draft.form, base: draft.base ?? "" }, stored) && (
       <Note kind="warn">
-        Somebody has saved the variant since this draft was begun. Edit the draft to see both texts and to combine them.
+        {t`Somebody has saved the variant since this draft was begun. Edit the draft to see both texts and to
+          combine them.`}
       </Note>
     ),
-    <Card title={stored === undefined ? "Content" : "Changes"} lead="Publishing the draft makes these changes.">
+    <Card title={stored === undefined ? t`Content` : t`Changes`} lead={t`Publishing the draft makes these changes.`}>
       <DifferenceView changes={draftChanges(draft.form, stored)} />
     </Card>,
   )
@@ -192,7 +197,7 @@ const publish = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
       AlreadyExists: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
       VariantChanged: () =>
         new InvalidInput({
-          faults: [{ pointer: "", detail: "Somebody has saved the variant since this draft was begun" }],
+          faults: [{ pointer: "", detail: t`Somebody has saved the variant since this draft was begun` }],
         }),
       // The fields of the form are not on this page.
       InvalidInput: ({ faults }) =>

@@ -11,6 +11,7 @@ import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Error
 import { decoder } from "../../../domain/Faults.ts"
 import type { Template, Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
+import { t } from "../../../languages/Language.ts"
 import { type DraftPlace, Drafts, isStoredTime } from "../../../templates/Drafts.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
 import { type Draft, VariantForm } from "../../../templates/VariantForm.ts"
@@ -132,12 +133,14 @@ const ApprovalNote = ({ proposal, visit: { org } }: { readonly proposal: number 
   proposal !== undefined
     ? (
       <Note>
-        You edit <a href={`/console/o/${org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
+        {t`You edit ${(
+          <a href={`/console/o/${org.slug}/reviews/${proposal}`}>{t`your change that waits for approval`}</a>
+        )}.`}
       </Note>
     )
     : org.template_approval === "none"
     ? null
-    : <Note>A change of an active variant goes live once it is approved.</Note>
+    : <Note>{t`A change of an active variant goes live once it is approved.`}</Note>
 
 /** Whether somebody has saved the variant since the text of a form was begun. */
 export const isOvertaken = (draft: Draft, stored: Variant | undefined): stored is Variant =>
@@ -191,7 +194,7 @@ export const editor = Effect.fnUntraced(function* (
   const hints = yield* hintsOf(visit, of)
   const used = sample ?? samplesOf(of)
   const path = here(visit)
-  const title = stored === undefined ? "New variant" : stored.name
+  const title = stored === undefined ? t`New variant` : stored.name
   const query = new URLSearchParams({ ...used })
   const connections = yield* Connections
   const suggests = yield* offersSuggestions(visit, of)
@@ -202,21 +205,21 @@ export const editor = Effect.fnUntraced(function* (
       live: true,
       styleNonce: hints.nonce,
       back: { href: home(visit), label: of.name },
-      lead: stored === undefined ? `A variant of ${of.name}.` : (
+      lead: stored === undefined ? t`A variant of ${of.name}.` : (
         <>
-          Variant <code>{stored.id}</code> of {of.name}.
+          {t`Variant ${<code>{stored.id}</code>} of ${of.name}.`}
         </>
       ),
       actions: (
         <>
-          {suggests && <a class="button" href={`${home(visit)}/suggestions`}>Suggest variants</a>}
+          {suggests && <a class="button" href={`${home(visit)}/suggestions`}>{t`Suggest variants`}</a>}
           {stored !== undefined && visit.can("listVersions") && (
-            <a class="button" href={`${path}/versions`}>Versions</a>
+            <a class="button" href={`${path}/versions`}>{t`Versions`}</a>
           )}
         </>
       ),
     },
-    unsaved && <Note kind="warn">Not saved yet.</Note>,
+    unsaved && <Note kind="warn">{t`Not saved yet.`}</Note>,
     <ApprovalNote proposal={proposal} visit={visit} />,
     notes,
     test !== undefined && <TestNote sent={test.sent} />,
@@ -283,5 +286,5 @@ export const faulty = (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault
 /** The editor with the text of somebody whose session had ended. */
 export const resumed = (visit: Visit, fields: Fields) =>
   resent(visit, fields, {
-    notes: <Note kind="good">You are signed in again, and your text is here. Look at it, then save it.</Note>,
+    notes: <Note kind="good">{t`You are signed in again, and your text is here. Look at it, then save it.`}</Note>,
   })

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { copyPlatforms, platformNames } from "../../../domain/CopyPlatform.ts"
 import type { Fault } from "../../../domain/Errors.ts"
+import { t } from "../../../languages/Language.ts"
 import { layouts } from "../../../templates/Layouts.ts"
 import { Choices } from "../../components/Field.tsx"
 import { EmptyPicture, LayoutPicture } from "./LayoutPicture.tsx"
@@ -69,7 +70,7 @@ export const Labelled = ({ children, excerptOf, faults, hint, id, isTitled = fal
 /** Settings that most variants leave as they are. */
 export const Advanced = ({ children, isOpen }: { readonly isOpen: boolean; readonly children: ComponentChildren }) => (
   <details class="advanced" open={isOpen}>
-    <summary>Advanced settings</summary>
+    <summary>{t`Advanced settings`}</summary>
     <div class="stack">{children}</div>
   </details>
 )
@@ -77,8 +78,10 @@ export const Advanced = ({ children, isOpen }: { readonly isOpen: boolean; reado
 /** The keys of the editor. Shown once its script runs. */
 export const EditorKeys = () => (
   <p class="small muted editor-keys" id="editor-keys" hidden>
-    <kbd>Ctrl</kbd>+<kbd>Space</kbd> suggests fields, filters and tags. <kbd>Ctrl</kbd>+<kbd>F</kbd> searches.{" "}
-    <kbd>Ctrl</kbd>+<kbd>S</kbd> saves. <kbd>Tab</kbd> leaves the text; <kbd>Ctrl</kbd>+<kbd>]</kbd> indents.
+    {t`${<kbd>{t`Ctrl`}</kbd>}+${<kbd>{t`Space`}</kbd>} suggests fields, filters and tags. ${<kbd>{t`Ctrl`}</kbd>}+${(
+      <kbd>F</kbd>
+    )} searches. ${<kbd>{t`Ctrl`}</kbd>}+${<kbd>S</kbd>} saves. ${<kbd>{t`Tab`}</kbd>} leaves
+      the text; ${<kbd>{t`Ctrl`}</kbd>}+${<kbd>]</kbd>} indents.`}
   </p>
 )
 
@@ -115,10 +118,10 @@ export const LayoutChoices = ({ chosen, label, others = [] }: {
 /** The choice of a layout, and the button that fills the form with it. */
 export const LayoutChoice = ({ again }: { readonly again: string }) => (
   <div class="stack tight">
-    <LayoutChoices chosen={layouts[0]!.id} label="Begin with a layout" />
-    <p class="hint">A finished message, whose texts and blocks you change without code.</p>
+    <LayoutChoices chosen={layouts[0]!.id} label={t`Begin with a layout`} />
+    <p class="hint">{t`A finished message, whose texts and blocks you change without code.`}</p>
     <div>
-      <button type="submit" class="button" name="do" value="layout" formaction={again}>Use this layout</button>
+      <button type="submit" class="button" name="do" value="layout" formaction={again}>{t`Use this layout`}</button>
     </div>
   </div>
 )
@@ -126,16 +129,16 @@ export const LayoutChoice = ({ again }: { readonly again: string }) => (
 /** The choice of a platform, and the button that converts the texts of the form. */
 export const PasteFrom = ({ again }: { readonly again: string }) => (
   <details class="advanced">
-    <summary>Paste from another platform</summary>
+    <summary>{t`Paste from another platform`}</summary>
     <div class="field">
-      <label for="convert_from">Platform</label>
+      <label for="convert_from">{t`Platform`}</label>
       <p class="hint" id="convert_from-hint">
-        Paste its copy into the variables above. The form then shows the Liquid next to the original.
+        {t`Paste its copy into the variables above. The form then shows the Liquid next to the original.`}
       </p>
       <select id="convert_from" name="convert_from" aria-describedby="convert_from-hint">
         {platformNames.map((name) => <option value={name}>{copyPlatforms[name]}</option>)}
       </select>
     </div>
-    <button type="submit" class="button" name="do" value="convert" formaction={again}>Convert to Liquid</button>
+    <button type="submit" class="button" name="do" value="convert" formaction={again}>{t`Convert to Liquid`}</button>
   </details>
 )

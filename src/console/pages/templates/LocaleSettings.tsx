@@ -1,5 +1,6 @@
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { Field, SelectField } from "../../components/Field.tsx"
 import type { Fields } from "../../Routes.tsx"
 
@@ -30,24 +31,25 @@ export const LocaleSettings = ({ field }: { readonly field: FieldOf }) => (
   <>
     <SelectField
       {...field("locale", "one")}
-      hint="With several locales, each variant has its texts in several languages, and people get the text that suits them. In the results, it is one variant."
+      hint={t`With several locales, each variant has its texts in several languages, and people get the text that
+        suits them. In the results, it is one variant.`}
       options={[
-        ["one", "One locale"],
-        ["attribute", "Several: an attribute has the locale"],
-        ["field", "Several: a field has the locale"],
+        ["one", t`One locale`],
+        ["attribute", t`Several: an attribute has the locale`],
+        ["field", t`Several: a field has the locale`],
       ]}
     />
     <fieldset class="quarters">
-      <legend class="small muted">Only for several locales</legend>
+      <legend class="small muted">{t`Only for several locales`}</legend>
       <Field
         {...field("locale_name")}
         required={false}
-        hint="A name such as language. Values like de, de-AT and de_AT are read."
+        hint={t`A name such as language. Values like de, de-AT and de_AT are read.`}
       />
       <Field
         {...field("locale_default")}
         required={false}
-        hint="The locale of your texts today, such as en. Everyone without a translation gets it."
+        hint={t`The locale of your texts today, such as en. Everyone without a translation gets it.`}
       />
     </fieldset>
   </>

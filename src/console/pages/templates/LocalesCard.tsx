@@ -4,6 +4,7 @@ import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { type Draft, type LocaleDraft, sourcesOf } from "../../../templates/VariantForm.ts"
 import { Schema } from "effect"
+import { t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { isAtFault, Labelled, RowTitle, tied } from "./EditorParts.tsx"
 import { content, rowsOf } from "./VariantRows.tsx"
@@ -39,16 +40,21 @@ const Translation = ({ at, defaultLocale, draft, faults, isOpen, remove, row }: 
 }) => {
   const id = `locale_${at}`
   const dir = isTag(row.locale) ? directionOf(row.locale) : "auto"
-  const shown = row.locale === "" ? `locale ${at + 1}` : localeName(row.locale)
+  const shown = row.locale === "" ? t`locale ${at + 1}` : localeName(row.locale)
   const sourceOf = (name: string) => row.texts.find((text) => text.name === name)?.source ?? ""
   const missing = missingIn(draft, row, defaultLocale)
   return (
     <details class="translation" name="translation" open={isOpen}>
       <summary>
-        {shown} <span class="muted small">{missing === 0 ? "complete" : `${missing} missing`}</span>
+        {shown} <span class="muted small">{missing === 0 ? t`complete` : t`${missing} missing`}</span>
       </summary>
       <RowTitle remove={remove}>{shown}</RowTitle>
-      <Labelled id={`${id}_tag`} label="Locale" hint="A language such as de, or with a country, de-AT." faults={faults}>
+      <Labelled
+        id={`${id}_tag`}
+        label={t`Locale`}
+        hint={t`A language such as de, or with a country, de-AT.`}
+        faults={faults}
+      >
         <input
           type="text"
           value={row.locale}
@@ -63,7 +69,7 @@ const Translation = ({ at, defaultLocale, draft, faults, isOpen, remove, row }: 
         return (
           <div class="pair side-by-side">
             <div class="field">
-              <span class="label">{name} in the default locale</span>
+              <span class="label">{t`${name} in the default locale`}</span>
               <pre class="original" dir="auto" tabIndex={0}>{source}</pre>
             </div>
             <Labelled id={`${id}_text_${i}`} label={`${name} (${row.locale})`} faults={faults} excerptOf={text}>
@@ -101,9 +107,9 @@ export const LocalesCard = ({ button, draft, faults, locale, remove }: {
   )
   return (
     <Card
-      title="Translations"
-      lead={`The texts above are in ${
-        locale === null ? "one locale" : localeName(locale.default)
+      title={t`Translations`}
+      lead={t`The texts above are in ${
+        locale === null ? t`one locale` : localeName(locale.default)
       }. A text that is empty here falls back to them.`}
     >
       <div class="stack" id="locales">
@@ -114,11 +120,11 @@ export const LocalesCard = ({ button, draft, faults, locale, remove }: {
             draft={draft}
             faults={faults}
             isOpen={at === opened}
-            remove={remove("locale", at, row.locale === "" ? `locale ${at + 1}` : row.locale, "locales")}
+            remove={remove("locale", at, row.locale === "" ? t`locale ${at + 1}` : row.locale, "locales")}
             row={row}
           />
         ))}
-        <div>{button("add-locale", `locale_${locales.length}_tag`, "Add a locale", "Add a locale", "")}</div>
+        <div>{button("add-locale", `locale_${locales.length}_tag`, t`Add a locale`, t`Add a locale`, "")}</div>
       </div>
     </Card>
   )

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util"
 import { SamplePeople } from "../../../templates/SamplePeople.ts"
 import { InvalidInput } from "../../../domain/Errors.ts"
 import * as Json from "../../../json/Json.ts"
+import { t } from "../../../languages/Language.ts"
 import { ofVariant, sourcesOf } from "../../../templates/VariantForm.ts"
 import { Note } from "../../components/Note.tsx"
 import type { Fields, Visit } from "../../Routes.tsx"
@@ -49,7 +50,7 @@ export const savePersonAction = Effect.fnUntraced(function* (visit: Visit, field
       })),
   )
   return yield* shown(visit, { ...fields, person: `saved:${id}` }, {
-    notes: <Note kind="good" live>{name} has been saved.</Note>,
+    notes: <Note kind="good" live>{t`${name} has been saved.`}</Note>,
   })
 })
 
@@ -63,6 +64,6 @@ export const deletePersonAction = Effect.fnUntraced(function* (visit: Visit, fie
     ),
   )
   return yield* shown(visit, { ...fields, person: "" }, {
-    notes: <Note kind="good" live>The person has been deleted.</Note>,
+    notes: <Note kind="good" live>{t`The person has been deleted.`}</Note>,
   })
 })

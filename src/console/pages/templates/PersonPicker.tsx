@@ -5,6 +5,7 @@ import type { SamplePerson } from "../../../domain/SamplePerson.ts"
 import { SamplePeople } from "../../../templates/SamplePeople.ts"
 import type { Template, Vars } from "../../../domain/Template.ts"
 import type { Fault } from "../../../domain/Errors.ts"
+import { t } from "../../../languages/Language.ts"
 import { dateTime } from "../../Format.ts"
 import type { Fields, Visit } from "../../Routes.tsx"
 import type { Sample } from "./Draft.ts"
@@ -66,21 +67,21 @@ const Choices = ({ people: { chosen, recent = [], saved }, zone }: {
   readonly zone: string
 }) => (
   <>
-    <option value="">The values below</option>
-    <optgroup label="Made up">
+    <option value="">{t`The values below`}</option>
+    <optgroup label={t`Made up`}>
       {Object.entries(madeUpPeople).map(([id, name]) => (
         <option key={id} value={`made:${id}`} selected={chosen === `made:${id}`}>{name}</option>
       ))}
     </optgroup>
     {saved.length !== 0 && (
-      <optgroup label="Saved people">
+      <optgroup label={t`Saved people`}>
         {saved.map(({ id, name }) => (
           <option key={id} value={`saved:${id}`} selected={chosen === `saved:${id}`}>{name}</option>
         ))}
       </optgroup>
     )}
     {recent.length !== 0 && (
-      <optgroup label="Recent recipients">
+      <optgroup label={t`Recent recipients`}>
         {recent.map(({ decidedAt, user }) => (
           <option key={user} value={`recent:${user}`} selected={chosen === `recent:${user}`}>
             {user}, {dateTime(decidedAt, zone)}
@@ -104,15 +105,16 @@ export const PersonPicker = ({ canSave, faults, path, people, zone }: {
     {people.recent !== undefined && <input type="hidden" name="people" value="recent" />}
     <Labelled
       id="person"
-      label="Preview as"
+      label={t`Preview as`}
       faults={faults}
-      hint="Fills in the values below. Recent recipients have attributes only: fields of requests are not stored."
+      hint={t`Fills in the values below. Recent recipients have attributes only: fields of requests are not
+        stored.`}
     >
       <select {...tied(faults, "person", "person-hint")}>
         <Choices people={people} zone={zone} />
       </select>
     </Labelled>
-    {people.recent?.length === 0 && <p class="small muted">No user got this template in the last 30 days.</p>}
+    {people.recent?.length === 0 && <p class="small muted">{t`No user got this template in the last 30 days.`}</p>}
     <div class="buttons">
       <button
         type="submit"
@@ -122,7 +124,7 @@ export const PersonPicker = ({ canSave, faults, path, people, zone }: {
         formaction={`${path}/draft#person`}
         data-use-person
       >
-        Use this person
+        {t`Use this person`}
       </button>
       {people.recent === undefined && (
         <button
@@ -132,24 +134,24 @@ export const PersonPicker = ({ canSave, faults, path, people, zone }: {
           value="recent-people"
           formaction={`${path}/draft#person`}
         >
-          Find recent recipients
+          {t`Find recent recipients`}
         </button>
       )}
       {canSave && people.chosen.startsWith("saved:") && (
         <button type="submit" class="button compact danger" formaction={`${path}/delete-person#person`}>
-          Delete this person
+          {t`Delete this person`}
         </button>
       )}
     </div>
     {canSave && (
       <details class="save-person" open={faults.some(({ pointer }) => pointer === "/person_name")}>
-        <summary>Save the sample as a person</summary>
+        <summary>{t`Save the sample as a person`}</summary>
         <div class="stack">
           <Labelled
             id="person_name"
-            label="Name of the person"
+            label={t`Name of the person`}
             faults={faults}
-            hint="A person of the same name is replaced. Members of the organization see it: use made-up data."
+            hint={t`A person of the same name is replaced. Members of the organization see it: use made-up data.`}
           >
             <input
               type="text"
@@ -160,7 +162,7 @@ export const PersonPicker = ({ canSave, faults, path, people, zone }: {
           </Labelled>
           <div>
             <button type="submit" class="button compact" formaction={`${path}/save-person#person`}>
-              Save person
+              {t`Save person`}
             </button>
           </div>
         </div>

@@ -1,5 +1,6 @@
 import { Context, Duration, Effect } from "effect"
 import { ChecksBusy } from "../../../domain/Errors.ts"
+import { t } from "../../../languages/Language.ts"
 import { Note } from "../../components/Note.tsx"
 
 // Pages show a preview next to settings, results and variants. They must not depend on the process that renders it, so a
@@ -22,14 +23,14 @@ export const inTime = <A, E, R>(preview: Effect.Effect<A, E | ChecksBusy, R>) =>
       Effect.timeoutOrElse({
         duration: patience,
         orElse: () =>
-          Effect.succeed(new NotPreviewed(`It took longer than ${inWords(patience)}, because the machine is busy.`)),
+          Effect.succeed(new NotPreviewed(t`It took longer than ${inWords(patience)}, because the machine is busy.`)),
       }),
       Effect.catchIf(
         (error): error is ChecksBusy & E => error instanceof ChecksBusy,
         ({ message }) => Effect.succeed(new NotPreviewed(message)),
       ),
       Effect.catchDefect((defect) =>
-        Effect.as(Effect.logError("A preview failed", defect), new NotPreviewed("It failed: see the service's log."))
+        Effect.as(Effect.logError("A preview failed", defect), new NotPreviewed(t`It failed: see the service's log.`))
       ),
     ))
 
@@ -40,8 +41,9 @@ export const inWords = (patience: Duration.Duration) => `${Duration.toSeconds(pa
 export const NotPreviewedNote = ({ reason, retry }: NotPreviewed & { readonly retry: string | undefined }) => (
   <Note kind="warn">
     <p>
-      <b>The preview could not be made.</b> {reason} Nothing is known to be wrong with the content.{" "}
-      {retry === undefined ? "Preview it again." : <a href={retry}>Try again</a>}
+      {t`${<b>{t`The preview could not be made.`}</b>} ${reason} Nothing is known to be wrong with the content. ${
+        retry === undefined ? t`Preview it again.` : <a href={retry}>{t`Try again`}</a>
+      }`}
     </p>
   </Note>
 )

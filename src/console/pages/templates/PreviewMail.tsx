@@ -2,6 +2,7 @@ import type { ContentFinding } from "../../../delivery/ContentFinding.ts"
 import type { MailPreview } from "../../../delivery/MailPreviews.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { RenderedFormats } from "../../../domain/Template.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { type ChannelCheck, charactersOf } from "../../../rendering/ChannelChecks.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { counted } from "../../Format.ts"
@@ -17,19 +18,19 @@ const Length = ({ of, text }: { readonly of: keyof typeof shownLengths; readonly
   const length = charactersOf(text)
   return (
     <li>
-      {of === "subject" ? "Subject" : "Preheader"}: {counted(length, "character")}
-      {length > shownLengths[of] ? ` (most inboxes cut after about ${shownLengths[of]})` : ""}
+      {of === "subject" ? t`Subject` : t`Preheader`}: {counted(length, "character")}
+      {length > shownLengths[of] ? t` (most inboxes cut after about ${shownLengths[of]})` : ""}
     </li>
   )
 }
 
 const InboxLine = ({ mail: { preheader = "", sender, subject } }: { readonly mail: MailPreview }) => (
-  <section class="inbox" aria-label="Inbox">
-    <h2>Inbox</h2>
+  <section class="inbox" aria-label={t`Inbox`}>
+    <h2>{t`Inbox`}</h2>
     <div class="inbox-line">
       <p class="from">
         {sender === undefined
-          ? <span class="muted">Sender of your platform</span>
+          ? <span class="muted">{t`Sender of your platform`}</span>
           : <b dir="auto">{sender.name ?? sender.email}</b>}
         {sender?.name !== undefined && <span class="muted">{sender.email}</span>}
       </p>
@@ -66,8 +67,8 @@ const Html = ({ dir, html, look: { colors, width } }: {
     <>
       {isInverted && (
         <p class="small muted">
-          The message has no dark styles. Mail programs turn its colors around, each in its own way: this is close to
-          most.
+          {t`The message has no dark styles. Mail programs turn its colors around, each in its own way: this is
+            close to most.`}
         </p>
       )}
       <div class={`mail-frame of-${width}${isDark ? " dark" : ""}`}>
@@ -75,7 +76,7 @@ const Html = ({ dir, html, look: { colors, width } }: {
           <iframe
             sandbox=""
             srcdoc={`${html}${plainFont}${directed(dir)}${isInverted ? inverted : ""}`}
-            title={`Message, ${width} pixels wide, ${colors}`}
+            title={t`Message, ${width} pixels wide, ${colors}`}
           >
           </iframe>
         </div>
@@ -87,14 +88,14 @@ const Html = ({ dir, html, look: { colors, width } }: {
 const words = { ok: "ok", warn: "check", wrong: "fix" } as const
 const kinds = { ok: "good", warn: "warn", wrong: "bad" } as const
 const names: { readonly [check in ContentFinding["check"]]: string } = {
-  subject: "Subject",
-  size: "Size",
-  links: "Links",
-  images: "Images",
-  unsubscribe: "Unsubscribe",
-  "plain-text": "Plain text",
-  wording: "Wording",
-  placeholders: "Placeholders",
+  subject: english("Subject"),
+  size: english("Size"),
+  links: english("Links"),
+  images: english("Images"),
+  unsubscribe: english("Unsubscribe"),
+  "plain-text": english("Plain text"),
+  wording: english("Wording"),
+  placeholders: english("Placeholders"),
 }
 
 /** The message as an e-mail: its inbox line, its HTML or plain text, and the checks of its content. */
@@ -107,14 +108,14 @@ export const MailCard = ({ dir, look, mail, missing }: {
 }) => (
   <>
     <InboxLine mail={mail} />
-    <section class="rendered" aria-label="Message">
-      <h2>{look.part === "text" || mail.html === undefined ? "Plain-text part" : `Message, ${look.width} px`}</h2>
+    <section class="rendered" aria-label={t`Message`}>
+      <h2>{look.part === "text" || mail.html === undefined ? t`Plain-text part` : t`Message, ${look.width} px`}</h2>
       {look.part === "text" || mail.html === undefined
         ? <pre class="text-part" tabIndex={0} dir="auto">{mail.text.replaceAll("\r\n", "\n")}</pre>
         : <Html dir={dir} html={mail.html} look={look} />}
     </section>
-    <section class="findings" aria-label="Checks">
-      <h2>Checks</h2>
+    <section class="findings" aria-label={t`Checks`}>
+      <h2>{t`Checks`}</h2>
       <ul class="finding-list">
         {mail.findings.map(({ check, detail, status }) => (
           <li>
@@ -125,11 +126,11 @@ export const MailCard = ({ dir, look, mail, missing }: {
           <Badge kind={kinds[missing.length === 0 ? "ok" : "warn"]}>
             {words[missing.length === 0 ? "ok" : "warn"]}
           </Badge>{" "}
-          <b>Values</b>{" "}
+          <b>{t`Values`}</b>{" "}
           {missing.length === 0
-            ? "Every field has a value."
-            : `No value for ${missing.slice(0, 10).join(", ")}${
-              missing.length > 10 ? ` and ${missing.length - 10} more` : ""
+            ? t`Every field has a value.`
+            : t`No value for ${missing.slice(0, 10).join(", ")}${
+              missing.length > 10 ? t` and ${missing.length - 10} more` : ""
             }. The message shows where.`}
         </li>
       </ul>
@@ -143,12 +144,12 @@ export const ContentWarnings = ({ labels, warnings }: {
   readonly warnings: ReadonlyArray<Fault>
 }) =>
   warnings.length === 0 ? null : (
-    <section class="findings" aria-label="Warnings">
-      <h2>Warnings</h2>
+    <section class="findings" aria-label={t`Warnings`}>
+      <h2>{t`Warnings`}</h2>
       <ul class="finding-list">
         {warnings.map(({ detail, pointer }) => (
           <li data-caution={pointer.slice(1)} data-detail={detail}>
-            <Badge kind="warn">check</Badge> <b>{labels[pointer.slice(1)] ?? "This variant"}</b> {detail}
+            <Badge kind="warn">{t`check`}</Badge> <b>{labels[pointer.slice(1)] ?? t`This variant`}</b> {detail}
           </li>
         ))}
       </ul>
@@ -158,8 +159,8 @@ export const ContentWarnings = ({ labels, warnings }: {
 /** The lengths of texts of SMS and push. */
 export const ChannelLengths = ({ checks }: { readonly checks: ReadonlyArray<ChannelCheck> }) =>
   checks.length === 0 ? null : (
-    <section class="findings" aria-label="Lengths">
-      <h2>Lengths</h2>
+    <section class="findings" aria-label={t`Lengths`}>
+      <h2>{t`Lengths`}</h2>
       <ul class="finding-list">
         {checks.map(({ detail, status, variable }) => (
           <li>
@@ -174,14 +175,14 @@ export const ChannelLengths = ({ checks }: { readonly checks: ReadonlyArray<Chan
 export const CompiledSizes = ({ compiled }: { readonly compiled: Readonly<Record<string, number>> }) => (
   <>
     {Object.entries(compiled).map(([name, bytes]) => (
-      <p class="small muted">{name}: the MJML compiles to {Math.ceil(bytes / 1024)} kB of HTML.</p>
+      <p class="small muted">{t`${name}: the MJML compiles to ${Math.ceil(bytes / 1024)} kB of HTML.`}</p>
     ))}
   </>
 )
 
 /** Why the variables make no e-mail. Generate returns them all the same. */
 export const NoMailNote = ({ reason }: { readonly reason: string }) => (
-  <p class="small muted">Not shown as an e-mail. {reason} Generate returns the variables below.</p>
+  <p class="small muted">{t`Not shown as an e-mail. ${reason} Generate returns the variables below.`}</p>
 )
 
 /** Rendered variables that are no part of the e-mail. */
@@ -198,11 +199,11 @@ export const VariableTexts = ({ dir = "ltr", formats, isShown, vars }: {
         <h2>{name}</h2>
         {Object.hasOwn(formats, name) && formats[name] === "html"
           ? (
-            <iframe sandbox="" srcdoc={`${text}${plainFont}${directed(dir)}`} title={`${name}, as it is shown`}>
+            <iframe sandbox="" srcdoc={`${text}${plainFont}${directed(dir)}`} title={t`${name}, as it is shown`}>
             </iframe>
           )
           : text === ""
-          ? <p class="muted">empty</p>
+          ? <p class="muted">{t`empty`}</p>
           : <p class="text" dir="auto">{text}</p>}
       </section>
     ))}

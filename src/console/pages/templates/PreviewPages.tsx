@@ -10,6 +10,7 @@ import * as Json from "../../../json/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import { isHtml, renderedFormats, type VariantPatch } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
+import { t } from "../../../languages/Language.ts"
 import * as LocalTime from "../../../templates/LocalTime.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import { atVariables } from "../../../templates/ImportInput.ts"
@@ -50,18 +51,20 @@ const Audience = ({ attrs, now, org, variant }: {
   /** Unix milliseconds. */
   readonly now: number
 }) => {
-  const holds = (held: boolean) => held ? <Badge kind="good">match</Badge> : <Badge kind="bad">no match</Badge>
+  const holds = (held: boolean) =>
+    held ? <Badge kind="good">{t`match`}</Badge> : <Badge kind="bad">{t`no match`}</Badge>
   const eligible = variant.active && Targeting.compile(variant.targeting).holds(attrs) &&
     Seasonality.compile(variant.seasons, org.time_zone).holds(now)
   return (
-    <section class="audience" aria-label="Who matches">
+    <section class="audience" aria-label={t`Who matches`}>
       <h2>
-        Who matches{" "}
-        {eligible ? <Badge kind="good">gets this variant</Badge> : <Badge kind="warn">does not get it</Badge>}
+        {t`Who matches ${
+          eligible ? <Badge kind="good">{t`gets this variant`}</Badge> : <Badge kind="warn">{t`does not get it`}</Badge>
+        }`}
       </h2>
-      {!variant.active && <p>The variant is inactive, so it is not served.</p>}
-      <h3>Audience</h3>
-      {variant.targeting.length === 0 ? <p class="muted">No conditions: everyone matches.</p> : (
+      {!variant.active && <p>{t`The variant is inactive, so it is not served.`}</p>}
+      <h3>{t`Audience`}</h3>
+      {variant.targeting.length === 0 ? <p class="muted">{t`No conditions: everyone matches.`}</p> : (
         <ul class="checks">
           {variant.targeting.map((condition) => (
             <li>
@@ -70,8 +73,8 @@ const Audience = ({ attrs, now, org, variant }: {
           ))}
         </ul>
       )}
-      <h3>Schedule</h3>
-      {variant.seasons.length === 0 ? <p class="muted">No rules: always active.</p> : (
+      <h3>{t`Schedule`}</h3>
+      {variant.seasons.length === 0 ? <p class="muted">{t`No rules: always active.`}</p> : (
         <ul class="checks">
           {variant.seasons.map((season) => {
             const calendar = Seasonality.compile([season], org.time_zone)
@@ -163,7 +166,7 @@ const mailOf = (org: Organization, template: string, content: Pick<Message, "for
         Effect.timeoutOrElse({
           duration: patience,
           orElse: () =>
-            Effect.succeed({ reason: `The message was not composed within ${inWords(patience)}. Preview it again.` }),
+            Effect.succeed({ reason: t`The message was not composed within ${inWords(patience)}. Preview it again.` }),
         }),
       ),
   )
@@ -204,19 +207,19 @@ const preview = Effect.fnUntraced(
     const matches = view === undefined ? [] : yield* matchesOf(yield* Previews, view, subject, { attrs, fields, now })
     const labels: Readonly<Record<string, string>> = {
       ...labelsOf(draft, connections.active(org.slug)?.variables ?? {}),
-      fields: "Sample fields",
-      attrs: "Sample attributes",
-      at: "Sample time",
+      fields: t`Sample fields`,
+      attrs: t`Sample attributes`,
+      at: t`Sample time`,
     }
     return (
       <main class="preview" data-warning={draftWarning(connections, org.slug, draft)}>
-        <h1 class="visually-hidden">Preview</h1>
+        <h1 class="visually-hidden">{t`Preview`}</h1>
         {all.length !== 0 && (
           <div class="note bad">
             <ul>
               {all.map((fault) => (
                 <li data-fault={fault.pointer.slice(1)} data-detail={fault.detail}>
-                  {labels[fault.pointer.slice(1)] ?? "This variant"}: {fault.detail}
+                  {labels[fault.pointer.slice(1)] ?? t`This variant`}: {fault.detail}
                 </li>
               ))}
             </ul>
@@ -238,7 +241,7 @@ const preview = Effect.fnUntraced(
         />
         {Result.isSuccess(variant)
           ? <Audience org={org} variant={variant.success} attrs={attrs} now={now} />
-          : <p class="muted">Fix the form to see who matches.</p>}
+          : <p class="muted">{t`Fix the form to see who matches.`}</p>}
         {matches.length !== 0 && <VariantMatches matches={matches} />}
         <template data-samples={namesOf(inputs)}>
           <SampleInputs inputs={inputs} sample={sample} />
@@ -271,7 +274,7 @@ export const layer = pages(({ route }) => [
         const sample = sampleOf((name) => query.get(name), noSample)
         return framed(
           request,
-          "Preview",
+          t`Preview`,
           yield* preview(ask, lookedUp(params["template"] ?? ""), draft, sample, lookOf((name) => query.get(name))),
         )
       }),
@@ -282,7 +285,7 @@ export const layer = pages(({ route }) => [
       const sample = sampleOf((name) => fields[name], noSample)
       const look = lookOf((name) => fields[name])
       const body = yield* preview(ask, lookedUp(params["template"] ?? ""), ofFields(fields), sample, look)
-      return framed(request, "Preview", body)
+      return framed(request, t`Preview`, body)
     })),
   // One html variable of a stored variant, as a recipient sees it.
   route(
@@ -303,7 +306,7 @@ export const layer = pages(({ route }) => [
           }),
         )
         if (rendered instanceof NotPreviewed) {
-          return message(`${notRendered(rendered.reason)}<p style="font:14px sans-serif"><a href="">Try again</a></p>`)
+          return message(t`${notRendered(rendered.reason)}<p style="font:14px sans-serif"><a href="">Try again</a></p>`)
         }
         const [shown] = rendered
         return message(

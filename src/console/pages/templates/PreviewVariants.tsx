@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { Previews } from "../../../decide/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
+import { t } from "../../../languages/Language.ts"
 import { Budget } from "../../../rendering/Budget.ts"
 import { LimitReached } from "../../../rendering/LimitReached.ts"
 import { type TemplateView, whyNotEligible } from "../../../templates/TemplateCache.ts"
@@ -29,7 +30,7 @@ const reasonOf = (variant: TemplateView["variants"][number], attrs: Attributes, 
   try {
     return whyNotEligible(variant, attrs, now, new Budget())
   } catch (error) {
-    if (error instanceof LimitReached) return "its audience takes too long to check"
+    if (error instanceof LimitReached) return t`its audience takes too long to check`
     throw error
   }
 }
@@ -89,15 +90,15 @@ export const matchesOf = Effect.fnUntraced(function* (
 
 /** The variants. Variants that the person can get come first. */
 export const VariantMatches = ({ matches }: { readonly matches: ReadonlyArray<VariantMatch> }) => (
-  <section class="audience" aria-label="Saved variants for this person">
-    <h2>Saved variants for this person</h2>
+  <section class="audience" aria-label={t`Saved variants for this person`}>
+    <h2>{t`Saved variants for this person`}</h2>
     <ul class="finding-list">
       {[...matches].sort((a, b) =>
         Number(a.reason !== undefined) - Number(b.reason !== undefined)
       ).map((one) => (
         <li key={one.id}>
-          {one.reason === undefined ? <Badge kind="good">match</Badge> : <Badge>no match</Badge>} <b>{one.id}</b>{" "}
-          {one.reason === undefined
+          {one.reason === undefined ? <Badge kind="good">{t`match`}</Badge> : <Badge>{t`no match`}</Badge>}{" "}
+          <b>{one.id}</b> {one.reason === undefined
             ? <span class="muted" dir="auto">{one.subject ?? ""}</span>
             : <span class="muted">{one.reason}</span>}
         </li>

@@ -2,6 +2,7 @@ import { Option, Schema } from "effect"
 import { hash } from "node:crypto"
 import * as Json from "../../../json/Json.ts"
 import type { Template, Vars } from "../../../domain/Template.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { type Draft, sourcesOf } from "../../../templates/VariantForm.ts"
 import type { Sample } from "./Draft.ts"
 import { samplesOf } from "./NewDraft.ts"
@@ -146,7 +147,7 @@ const Group = ({ first, inputs, legend }: {
               id={id}
               name={id}
               value={text}
-              placeholder="not given"
+              placeholder={t`not given`}
               autocomplete="off"
               dir="auto"
               data-sample={place}
@@ -170,21 +171,22 @@ export const SampleInputs = ({ inputs, sample }: {
   return (
     <>
       <input type="hidden" name="sample_was" value={digestOf(sample)} />
-      <Group legend="Fields of the Liquid" first={0} inputs={fields} />
-      <Group legend="Attributes of the audience" first={fields.length} inputs={inputs.slice(fields.length)} />
+      <Group legend={t`Fields of the Liquid`} first={0} inputs={fields} />
+      <Group legend={t`Attributes of the audience`} first={fields.length} inputs={inputs.slice(fields.length)} />
     </>
   )
 }
 
 /** People that are made up for a template. */
 export const madeUpPeople = {
-  all: "Everything given",
-  none: "Nothing given",
-  long: "Long and foreign values",
+  all: english("Everything given"),
+  none: english("Nothing given"),
+  long: english("Long and foreign values"),
 } as const
 
-const longText =
-  "Maximiliane-Friederike Donaudampfschifffahrtsgesellschaftskapitän Οικονόμου عبد الرحمن 李小龍 “O'Neill & <Söhne>”"
+const longText = english(
+  "Maximiliane-Friederike Donaudampfschifffahrtsgesellschaftskapitän Οικονόμου عبد الرحمن 李小龍 “O'Neill & <Söhne>”",
+)
 
 /** Returns an example with long and foreign texts, large numbers and long lists. Addresses and dates stay readable. */
 const lengthened = (example: unknown): unknown =>

@@ -1,6 +1,7 @@
 import type { Connections } from "../../../delivery/Connections.ts"
 import { type NamedVariant, sendWarnings } from "../../../delivery/Sendable.ts"
 import { renderedFormats, type Template, type Variant } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { Note } from "../../components/Note.tsx"
 import { type Draft, sourcesOf } from "../../../templates/VariantForm.ts"
 
@@ -18,7 +19,7 @@ const warningsOf = (
 ): string => {
   const active = connections.active(org)
   const warnings = sendWarnings(variants, active === undefined ? {} : active.variables)
-  return warnings.length === 0 ? "" : `${warnings.join(" ")} Generate is not affected.`
+  return warnings.length === 0 ? "" : t`${warnings.join(" ")} Generate is not affected.`
 }
 
 /** The warning about a variant that Deliver cannot send, in the editor. Empty if Deliver can send it or nothing is written. */

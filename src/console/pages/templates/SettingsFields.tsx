@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact"
 import type { Member } from "../../../accounts/Account.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { percentText, shareOf } from "../../FieldShare.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
@@ -15,40 +16,40 @@ import { localeFields, localeInput, LocaleSettings } from "./LocaleSettings.tsx"
 /** Labels of the settings of a template, by field. */
 export const settingsLabels = {
   name: "Name",
-  objective: "Goal",
-  click: "Weight of a click",
-  open: "Weight of an open",
-  conversion: "Weight of a conversion",
-  negative: "Weight of a negative signal",
-  revenue: "Weight of revenue",
-  revenue_cap: "Most revenue of a send",
-  locale: "Locale",
-  locale_name: "Attribute or field",
-  locale_default: "Default locale",
-  sticky_hours: "Keep the same variant, hours",
-  runner_up_floor: "Least traffic of the second-best variant (%)",
-  send_nothing: "Send nothing",
-  holdout: "Holdout",
-  holdout_share: "Share held out (%)",
-  holdout_copy_id: "Fixed variant",
-  tracking: "Tracking",
-  list_unsubscribe: "Unsubscribe header",
-  strict: "Strictness",
-  ignore_unsubscribes: "Unsubscribes",
-  link_domains: "Link domains",
-  conversion_events: "Names of conversions",
-  tags: "Tags",
-  owner: "Owner",
+  objective: english("Goal"),
+  click: english("Weight of a click"),
+  open: english("Weight of an open"),
+  conversion: english("Weight of a conversion"),
+  negative: english("Weight of a negative signal"),
+  revenue: english("Weight of revenue"),
+  revenue_cap: english("Most revenue of a send"),
+  locale: english("Locale"),
+  locale_name: english("Attribute or field"),
+  locale_default: english("Default locale"),
+  sticky_hours: english("Keep the same variant, hours"),
+  runner_up_floor: english("Least traffic of the second-best variant (%)"),
+  send_nothing: english("Send nothing"),
+  holdout: english("Holdout"),
+  holdout_share: english("Share held out (%)"),
+  holdout_copy_id: english("Fixed variant"),
+  tracking: english("Tracking"),
+  list_unsubscribe: english("Unsubscribe header"),
+  strict: english("Strictness"),
+  ignore_unsubscribes: english("Unsubscribes"),
+  link_domains: english("Link domains"),
+  conversion_events: english("Names of conversions"),
+  tags: english("Tags"),
+  owner: english("Owner"),
 }
 
 const weights = ["click", "open", "conversion", "negative", "revenue", "revenue_cap"] as const
 const weightNames = {
-  click: "Click",
-  open: "Open",
-  conversion: "Conversion",
-  negative: "Negative",
-  revenue: "Revenue",
-  revenue_cap: "Revenue cap",
+  click: english("Click"),
+  open: english("Open"),
+  conversion: english("Conversion"),
+  negative: english("Negative"),
+  revenue: english("Revenue"),
+  revenue_cap: english("Revenue cap"),
 }
 
 /** The fields that are read as the member of their name. */
@@ -116,13 +117,13 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
       .replace(/^\/locale\/(?:attribute|field)$/, "/locale_name").replace("/locale/default", "/locale_default")
       .replace(/^\/(conversion_events|tags)\/\d+$/, "/$1"),
     detail: pointer.startsWith("/tags/")
-      ? `tag ${Number(pointer.split("/")[2]) + 1} ${detail}`
+      ? t`tag ${Number(pointer.split("/")[2]) + 1} ${detail}`
       : pointer.startsWith("/conversion_events/")
-      ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}`
+      ? t`line ${Number(pointer.split("/")[2]) + 1} ${detail}`
       : pointer === "/holdout/share"
-      ? "must be a number from 0 to 50"
+      ? t`must be a number from 0 to 50`
       : pointer === "/runner_up_floor"
-      ? "must be a number from 0 to 20"
+      ? t`must be a number from 0 to 20`
       : detail,
   }))
 
@@ -180,8 +181,8 @@ type FieldOf = (name: keyof typeof settingsLabels, initial?: string) => {
 const WeightFields = ({ field }: { readonly field: FieldOf }) => (
   <fieldset class="quarters weights">
     <legend class="small muted">
-      Weights of the mix; empty counts nothing, costs (unsubscribes, complaints) are below zero. Revenue is the value of
-      conversions, for each decision up to the revenue cap
+      {t`Weights of the mix; empty counts nothing, costs (unsubscribes, complaints) are below zero. Revenue
+        is the value of conversions, for each decision up to the revenue cap`}
     </legend>
     {weights.map((name) => (
       <Field key={name} {...field(name)} label={weightNames[name]} type="number" required={false} />
@@ -191,20 +192,20 @@ const WeightFields = ({ field }: { readonly field: FieldOf }) => (
 
 /** All variants of the template, plus the selected variant if it was deleted. */
 const variantOptions = (variants: Template["variants"], chosen: string) => [
-  ["", "Choose a variant"] as const,
+  ["", t`Choose a variant`] as const,
   ...variants.map(({ id, name }) => [id, name === id ? id : `${name} (${id})`] as const),
-  ...chosen === "" || variants.some(({ id }) => id === chosen) ? [] : [[chosen, `${chosen} (not a variant)`] as const],
+  ...chosen === "" || variants.some(({ id }) => id === chosen) ? [] : [[chosen, t`${chosen} (not a variant)`] as const],
 ]
 
 const HoldoutFields = ({ field, variants }: { readonly field: FieldOf; readonly variants: Template["variants"] }) => (
   <fieldset class="quarters">
-    <legend class="small muted">Only for a holdout of its own</legend>
-    <Field {...field("holdout_share")} type="number" required={false} hint="From 0 (no holdout) to 50 %." />
+    <legend class="small muted">{t`Only for a holdout of its own`}</legend>
+    <Field {...field("holdout_share")} type="number" required={false} hint={t`From 0 (no holdout) to 50 %.`} />
     <SelectField
       {...field("holdout_copy_id")}
       hint={variants.length === 0
-        ? "Add variants first, then choose one in the settings."
-        : "What everyone in the holdout gets."}
+        ? t`Add variants first, then choose one in the settings.`
+        : t`What everyone in the holdout gets.`}
       options={variantOptions(variants, field("holdout_copy_id").value)}
     />
   </fieldset>
@@ -229,14 +230,15 @@ const LinkDomains = ({ domains, value }: { readonly domains: ReadonlyArray<Fault
   <div class="field">
     <label for="link_domains">{settingsLabels.link_domains}</label>
     <p class="hint" id="link_domains-hint">
-      Links to these hosts and their subdomains carry the tracking id. One host per line, such as shop.example.
+      {t`Links to these hosts and their subdomains carry the tracking id. One host per line, such as
+        shop.example.`}
     </p>
     <textarea
       id="link_domains"
       name="link_domains"
       rows={3}
       spellcheck={false}
-      aria-describedby={domains.length === 0 ? "link_domains-hint" : "link_domains-hint link_domains-error"}
+      aria-describedby={domains.length === 0 ? "link_domains-hint" : t`link_domains-hint link_domains-error`}
       {...(domains.length === 0 ? {} : { "aria-invalid": "true" as const })}
     >
       {value}
@@ -245,7 +247,7 @@ const LinkDomains = ({ domains, value }: { readonly domains: ReadonlyArray<Fault
       <p class="error" id="link_domains-error">
         {domains.map(({ detail, pointer }) => {
           const at = Number(pointer.split("/")[2] ?? "NaN")
-          return Number.isNaN(at) ? detail : `Host ${at + 1} ${detail}`
+          return Number.isNaN(at) ? detail : t`Host ${at + 1} ${detail}`
         }).join("; ")}
       </p>
     )}
@@ -261,15 +263,15 @@ const Keeping = ({ field, members }: { readonly field: FieldOf; readonly members
       <Field
         {...field("tags")}
         required={false}
-        hint="Words to filter the list of templates by, separated by commas, such as onboarding, spring."
+        hint={t`Words to filter the list of templates by, separated by commas, such as onboarding, spring.`}
       />
       <SelectField
         {...field("owner")}
-        hint="The member who looks after the template."
+        hint={t`The member who looks after the template.`}
         options={[
-          ["", "No owner"],
+          ["", t`No owner`],
           ...members.map(({ email, name }) => [email, `${name} (${email})`] as const),
-          ...hasLeft ? [[owner, `${owner} (has left)`] as const] : [],
+          ...hasLeft ? [[owner, t`${owner} (has left)`] as const] : [],
         ]}
       />
     </>
@@ -305,12 +307,12 @@ export const SettingsFields = ({ basic, children, faults, fields, isFolded = fal
       <Field {...field("name")} />
       <SelectField
         {...field("objective", "click")}
-        hint="The outcome that Parlance improves."
+        hint={t`The outcome that Parlance improves.`}
         options={[
-          ["click", "Clicks"],
-          ["open", "Opens"],
-          ["conversion", "Conversions"],
-          ["mix", "A mix, weighted below"],
+          ["click", t`Clicks`],
+          ["open", t`Opens`],
+          ["conversion", t`Conversions`],
+          ["mix", t`A mix, weighted below`],
         ]}
       />
       <WeightFields field={field} />
@@ -322,62 +324,67 @@ export const SettingsFields = ({ basic, children, faults, fields, isFolded = fal
         <Field
           {...field("sticky_hours", "0")}
           type="number"
-          hint="A person keeps the same variant for this many hours. 0: Parlance chooses for every message."
+          hint={t`A person keeps the same variant for this many hours. 0: Parlance chooses for every message.`}
         />
         <Box
           {...field("send_nothing")}
           fields={fields}
           value="send_nothing"
-          text="Send nothing where a message does more harm than good"
-          hint="Needs a mix with a negative weight below zero. Generate then returns no content and send_nothing: true for these people. Do not send your fallback content then."
+          text={t`Send nothing where a message does more harm than good`}
+          hint={t`Needs a mix with a negative weight below zero. Generate then returns no content and send_nothing:
+            true for these people. Do not send your fallback content then.`}
         />
         <Field
           {...field("runner_up_floor", "0")}
           type="number"
-          hint="Until there is a winner, the second-best variant gets at least this share, divided by the number of variants. More finds a winner sooner, also among equal variants. 0: as Parlance chooses."
+          hint={t`Until there is a winner, the second-best variant gets at least this share, divided by the number of
+            variants. More finds a winner sooner, also among equal variants. 0: as Parlance chooses.`}
         />
         <SelectField
           {...field("holdout", "organization")}
-          hint="Results compare people in the holdout with everyone else, to measure the lift."
+          hint={t`Results compare people in the holdout with everyone else, to measure the lift.`}
           options={[
-            ["organization", "Organization default"],
-            ["even", "Own: random split of the variants"],
-            ["fixed", "Own: a fixed variant"],
-            ["no_message", "Own: no message"],
+            ["organization", t`Organization default`],
+            ["even", t`Own: random split of the variants`],
+            ["fixed", t`Own: a fixed variant`],
+            ["no_message", t`Own: no message`],
           ]}
         />
         <HoldoutFields field={field} variants={variants} />
         <SelectField
           {...field("tracking", "organization")}
-          hint="Events that Parlance measures itself in e-mails sent with Deliver: opens with a pixel, clicks with redirected links."
+          hint={t`Events that Parlance measures itself in e-mails sent with Deliver: opens with a pixel, clicks with
+            redirected links.`}
           options={[
-            ["organization", "Organization default"],
-            ["both", "Opens and clicks"],
-            ["clicks", "Clicks"],
-            ["opens", "Opens"],
-            ["none", "Nothing"],
+            ["organization", t`Organization default`],
+            ["both", t`Opens and clicks`],
+            ["clicks", t`Clicks`],
+            ["opens", t`Opens`],
+            ["none", t`Nothing`],
           ]}
         />
         <Box
           {...field("list_unsubscribe")}
           fields={fields}
           value="list_unsubscribe"
-          text="Show an unsubscribe link next to the sender’s name"
-          hint="E-mails carry List-Unsubscribe and List-Unsubscribe-Post, so that mail programs show an unsubscribe link."
+          text={t`Show an unsubscribe link next to the sender’s name`}
+          hint={t`E-mails carry List-Unsubscribe and List-Unsubscribe-Post, so that mail programs show an unsubscribe
+            link.`}
         />
         <Box
           {...field("strict")}
           fields={fields}
           value="strict"
-          text="Fail if a field is missing"
-          hint="When off, missing fields are left blank."
+          text={t`Fail if a field is missing`}
+          hint={t`When off, missing fields are left blank.`}
         />
         <Box
           {...field("ignore_unsubscribes")}
           fields={fields}
           value="ignore"
-          text="Also send to people who unsubscribed"
-          hint="For transactional messages such as receipts. People who complained and addresses that bounce still get nothing."
+          text={t`Also send to people who unsubscribed`}
+          hint={t`For transactional messages such as receipts. People who complained and addresses that bounce still
+            get nothing.`}
         />
         <LinkDomains domains={domains} value={field("link_domains").value} />
         <TextAreaField
@@ -385,7 +392,8 @@ export const SettingsFields = ({ basic, children, faults, fields, isFolded = fal
           required={false}
           rows={3}
           code
-          hint="Events that count as conversions in addition to purchase and order_completed, one name per line, such as trial_started. They count for all templates of the organization."
+          hint={t`Events that count as conversions in addition to purchase and order_completed, one name per line,
+            such as trial_started. They count for all templates of the organization.`}
         />
       </Advanced>
     </>

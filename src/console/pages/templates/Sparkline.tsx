@@ -1,3 +1,4 @@
+import { t } from "../../../languages/Language.ts"
 import { counted } from "../../Format.ts"
 
 const step = 8
@@ -29,8 +30,8 @@ export const Sparkline = ({ days, what }: {
         })}
       </svg>
       <span class="sub">
-        {total === 0 ? `no ${what}s` : counted(total, what)}
-        <span class="visually-hidden">in {days.length} days, by day, oldest first: {days.join(", ")}</span>
+        {total === 0 ? t`no ${what}s` : counted(total, what)}
+        <span class="visually-hidden">{t`in ${days.length} days, by day, oldest first: ${days.join(", ")}`}</span>
       </span>
     </span>
   )

@@ -5,6 +5,7 @@ import { Connections } from "../../../delivery/Connections.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { SuggestInput, type Suggestion, type SuggestionRun } from "../../../domain/Suggestion.ts"
 import { formatOf, type Template } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { Suggestions } from "../../../suggestions/Suggestions.ts"
 import { SuggestionSetups } from "../../../suggestions/SuggestionSetups.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -40,15 +41,16 @@ const FormatHint = ({ parts, template: { variants } }: {
   const unmarked = variants.flatMap(({ formats, name, vars }) =>
     Object.entries(vars)
       .filter(([variable, source]) => (formats[variable] ?? "text") === "text" && formatOf(source) !== "text")
-      .map(([variable]) => `${variableLabel(variable, parts)} of ${name}`)
+      .map(([variable]) => t`${variableLabel(variable, parts)} of ${name}`)
   )
   return unmarked.length === 0 ? null : (
     <Note kind="warn">
       <p>
-        These texts contain HTML, and their format is text: {unmarked.slice(0, 5).join(", ")}
-        {unmarked.length > 5 && ` and ${unmarked.length - 5} more`}.
+        {t`These texts contain HTML, and their format is text: ${unmarked.slice(0, 5).join(", ")}${
+          unmarked.length > 5 && t` and ${unmarked.length - 5} more`
+        }.`}
       </p>
-      <p>Set their format in the editor. Otherwise drafts with HTML are dropped.</p>
+      <p>{t`Set their format in the editor. Otherwise drafts with HTML are dropped.`}</p>
     </Note>
   )
 }
@@ -56,18 +58,18 @@ const FormatHint = ({ parts, template: { variants } }: {
 const formOf = ({ variants }: Template) =>
   inputForm(SuggestInput, {
     instructions: {
-      label: "What to try",
+      label: t`What to try`,
       required: false,
-      hint: "Such as “shorter, with a question in the subject”. Write no names or addresses of people.",
+      hint: t`Such as “shorter, with a question in the subject”. Write no names or addresses of people.`,
     },
     base: {
-      label: "Take over everything else from",
+      label: t`Take over everything else from`,
       as: "select",
       read: ifFilled(text),
-      options: [["", "the variant with the best results"], ...variants.map(({ id, name }) => [id, name] as const)],
+      options: [["", t`the variant with the best results`], ...variants.map(({ id, name }) => [id, name] as const)],
     },
     count: {
-      label: "Drafts",
+      label: t`Drafts`,
       as: "select",
       initial: "3",
       read: Number,
@@ -83,16 +85,16 @@ const WhatIsSent = ({ host, message, model }: {
 }) => (
   <>
     <p>
-      Parlance asks the model <b>{model}</b> at <b>{host}</b>. It sends:
+      {t`Parlance asks the model ${<b>{model}</b>} at ${<b>{host}</b>}. It sends:`}
     </p>
     <ul>
-      <li>the name and the goal of this template, and the texts of its variants,</li>
-      <li>the tone and the rules of your brand, and what you write below,</li>
-      <li>results by variant, by component and by segment of at least 100 sends.</li>
+      <li>{t`the name and the goal of this template, and the texts of its variants,`}</li>
+      <li>{t`the tone and the rules of your brand, and what you write below,`}</li>
+      <li>{t`results by variant, by component and by segment of at least 100 sends.`}</li>
     </ul>
-    <p>It never sends names, addresses, ids, fields or other data of a person, and no sample people.</p>
+    <p>{t`It never sends names, addresses, ids, fields or other data of a person, and no sample people.`}</p>
     <details class="why">
-      <summary>Show the whole request</summary>
+      <summary>{t`Show the whole request`}</summary>
       <pre tabIndex={0}>{message}</pre>
     </details>
   </>
@@ -112,7 +114,7 @@ const Draft = ({ draft, parts, visit }: {
           {draft.model}, <Time at={draft.suggested_at} zone={visit.org.time_zone} />
         </p>
       </div>
-      <Badge kind="accent">suggested</Badge>
+      <Badge kind="accent">{t`suggested`}</Badge>
     </header>
     <dl class="said">
       {Object.entries(draft.written).map(([name, source]) => (
@@ -122,15 +124,15 @@ const Draft = ({ draft, parts, visit }: {
         </div>
       ))}
     </dl>
-    <p class="small muted">Everything else is as in {draft.base}.</p>
+    <p class="small muted">{t`Everything else is as in ${draft.base}.`}</p>
     <div class="buttons">
       {visit.can("keepSuggestion") && (
-        <PostButton to={`${here(visit)}/${draft.id}/keep`} kind="primary" label={`Keep ${draft.name} as draft`}>
-          Keep as draft
+        <PostButton to={`${here(visit)}/${draft.id}/keep`} kind="primary" label={t`Keep ${draft.name} as draft`}>
+          {t`Keep as draft`}
         </PostButton>
       )}
       {visit.can("discardSuggestion") && (
-        <PostButton to={`${here(visit)}/${draft.id}/discard`} label={`Discard ${draft.name}`}>Discard</PostButton>
+        <PostButton to={`${here(visit)}/${draft.id}/discard`} label={t`Discard ${draft.name}`}>{t`Discard`}</PostButton>
       )}
     </div>
   </li>
@@ -138,8 +140,8 @@ const Draft = ({ draft, parts, visit }: {
 
 const costText = ({ cost, input_tokens: input, output_tokens: output }: SuggestionRun): string =>
   input === null || output === null
-    ? "The endpoint reports no tokens."
-    : `${input.toLocaleString("en")} input tokens and ${output.toLocaleString("en")} output tokens${
+    ? t`The endpoint reports no tokens.`
+    : t`${input.toLocaleString("en")} input tokens and ${output.toLocaleString("en")} output tokens${
       cost === null ? "" : `, ${cost.amount} ${cost.currency}`
     }.`
 
@@ -148,12 +150,12 @@ const RunNote = ({ run }: { readonly run: SuggestionRun }) => (
   <Note kind={run.drafts.length === 0 ? "warn" : "good"} live>
     <p>
       {run.drafts.length === 0
-        ? "No draft passed the checks."
-        : `${counted(run.drafts.length, "draft")} passed the checks.`} {costText(run)}
+        ? t`No draft passed the checks.`
+        : t`${counted(run.drafts.length, "draft")} passed the checks.`} {costText(run)}
     </p>
     {run.dropped.length > 0 && (
       <details class="why" open={run.drafts.length === 0}>
-        <summary>{counted(run.dropped.length, "draft")} dropped</summary>
+        <summary>{t`${counted(run.dropped.length, "draft")} dropped`}</summary>
         <ul>
           {run.dropped.map(({ name, reasons }) => (
             <li dir="auto">
@@ -186,15 +188,15 @@ const show = Effect.fnUntraced(function* (
   const messages = mayAsk ? yield* Effect.orElseSucceed(suggestions.preview(org.slug, template.id, {}), () => []) : []
   return view(
     {
-      title: "Suggest variants",
+      title: t`Suggest variants`,
       back: { href: templatePath(org.slug, template.id), label: template.name },
-      lead: "Drafts by a language model. Nothing is sent to recipients until you keep a draft and activate it.",
+      lead: t`Drafts by a language model. Nothing is sent to recipients until you keep a draft and activate it.`,
     },
     outcome !== undefined &&
       ("run" in outcome ? <RunNote run={outcome.run} /> : <Note kind="bad" live>{outcome.failure}</Note>),
     drafts.length > 0 && (
-      <section class="stack" aria-label="Drafts">
-        <h2>{counted(drafts.length, "draft")} to decide</h2>
+      <section class="stack" aria-label={t`Drafts`}>
+        <h2>{t`${counted(drafts.length, "draft")} to decide`}</h2>
         <ul class="variants">
           {drafts.map((draft) => <Draft key={draft.id} draft={draft} parts={parts} visit={visit} />)}
         </ul>
@@ -202,23 +204,25 @@ const show = Effect.fnUntraced(function* (
     ),
     used === null && (
       <Note>
-        No model is configured. {visit.can("updateSuggestionSetup")
-          ? <a href={`/console/o/${org.slug}/settings/suggestions`}>Choose one in the settings.</a>
-          : "An admin can choose one under Settings, Suggestions."}
+        {t`No model is configured. ${
+          visit.can("updateSuggestionSetup")
+            ? <a href={`/console/o/${org.slug}/settings/suggestions`}>{t`Choose one in the settings.`}</a>
+            : t`An admin can choose one under Settings, Suggestions.`
+        }`}
       </Note>
     ),
     used !== null && template.variants.length === 0 && (
-      <Note>Write a first variant, from which drafts can be made.</Note>
+      <Note>{t`Write a first variant, from which drafts can be made.`}</Note>
     ),
     mayAsk && (
       <>
         <FormatHint parts={parts} template={template} />
-        <Card stacked title="What is sent">
+        <Card stacked title={t`What is sent`}>
           <WhatIsSent {...used} message={messages.map(({ content }) => content).join("\n\n")} />
         </Card>
-        <Form.Card action={here(visit)} submit="Suggest variants" values={fields} faults={faults}>
+        <Form.Card action={here(visit)} submit={t`Suggest variants`} values={fields} faults={faults}>
           <p class="hint">
-            This takes up to a minute. Asked {requests_today} of {daily_limit} times today.
+            {t`This takes up to a minute. Asked ${requests_today} of ${daily_limit} times today.`}
           </p>
         </Form.Card>
       </>

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { TemplateInput } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { layoutOf } from "../../../templates/Layouts.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -29,13 +30,13 @@ const firstFields = ({ query }: Visit): Fields => ({
 const create = (visit: Visit, fields: Fields = firstFields(visit), faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(view(
     {
-      title: "Create a template",
-      back: { href: listPath(visit.org.slug), label: "Templates" },
-      lead: "Variants come next.",
+      title: t`Create a template`,
+      back: { href: listPath(visit.org.slug), label: t`Templates` },
+      lead: t`Variants come next.`,
     },
     <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />,
     <Card>
-      <Form submit="Create template" action={createPath(visit.org.slug)}>
+      <Form submit={t`Create template`} action={createPath(visit.org.slug)}>
         <SettingsFields
           fields={fields}
           faults={faults}
@@ -43,18 +44,19 @@ const create = (visit: Visit, fields: Fields = firstFields(visit), faults: Reado
           basic={
             <LayoutChoices
               chosen={fields["layout"] ?? ""}
-              label="Begin with"
-              others={[["", "An empty message", "Written by you, or pasted from another platform"]]}
+              label={t`Begin with`}
+              others={[["", t`An empty message`, t`Written by you, or pasted from another platform`]]}
             />
           }
         >
           <Field
             name="id"
-            label="Id"
+            label={t`Id`}
             value={fields["id"] ?? ""}
             required={false}
             faults={faults}
-            hint="The template_id in requests. It cannot be changed later. Leave empty to have it made from the name, such as cart-reminder."
+            hint={t`The template_id in requests. It cannot be changed later. Leave empty to have it made from the name,
+              such as cart-reminder.`}
           />
         </SettingsFields>
       </Form>
@@ -78,7 +80,7 @@ const newAction = Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
   const made = yield* (yield* Templates).create(org.slug, input).pipe(
     Effect.catchTag(
       "AlreadyExists",
-      () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
+      () => new InvalidInput({ faults: [{ pointer: "/id", detail: t`is taken: choose another` }] }),
     ),
   )
   const path = templatePath(org.slug, made.id)

@@ -10,6 +10,7 @@ import { isCopyCsv } from "../../../templates/CopyCsv.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
 import { type Imported, TemplateImports } from "../../../templates/TemplateImports.ts"
 import { snippetsForFile } from "../../../domain/Snippet.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Snippets } from "../../../templates/Snippets.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { withWarnings } from "../../../store/WarningTrail.ts"
@@ -54,7 +55,8 @@ const partsOf = (all: ReadonlyArray<Template>): ReadonlyArray<ReadonlyArray<Temp
 /** The checking process was stopped while it wrote templates to a file. */
 class ExportTooLarge extends Schema.TaggedError<ExportTooLarge>()("ExportTooLarge", {}) {
   override get message() {
-    return "The templates are too large to be exported here. Export fewer at a time, or use `parlance template export`."
+    return t`The templates are too large to be exported here. Export fewer at a time, or use \`parlance template
+      export\`.`
   }
 }
 
@@ -64,7 +66,7 @@ const shownFaults = 100
 /** A fault's line travels in its pointer: `/text/12/3` is line 12, column 3. */
 const pointerAt = (line: number, column: number) => `/text/${line}/${column}`
 
-const example = `templates:
+const example = english(`templates:
   - id: welcome
     name: Welcome
     variants:
@@ -72,7 +74,7 @@ const example = `templates:
         vars:
           subject: "Good to see you, {{ first_name | default: 'friend' }}"
           body: <p>Hello</p>
-        formats: {body: html}`
+        formats: {body: html}`)
 
 const importFields = formFields({ text: lines, edit: checked, preview: checked })
 
@@ -81,29 +83,30 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
   const textLines = text.split("\n")
   return Effect.succeed(view(
     {
-      title: "Import templates",
-      back: { href: listPath(visit.org.slug), label: "Templates" },
-      lead:
-        "A YAML or JSON file creates and updates templates. A CSV file with the columns template, variant, subject, preheader and body changes copy. Either the whole file is imported or nothing. Variants that the file does not name stay unchanged.",
+      title: t`Import templates`,
+      back: { href: listPath(visit.org.slug), label: t`Templates` },
+      lead: t`A YAML or JSON file creates and updates templates. A CSV file with the columns template, variant,
+        subject, preheader and body changes copy. Either the whole file is imported or nothing. Variants
+        that the file does not name stay unchanged.`,
     },
     faults.length !== 0 && (
       <div class="note bad" role="alert" tabIndex={-1} data-focus>
-        <h2>Nothing was imported: {counted(faults.length, "thing")} to correct</h2>
+        <h2>{t`Nothing was imported: ${counted(faults.length, "thing")} to correct`}</h2>
       </div>
     ),
     faults.length !== 0 && (
       <Card kind="flush">
         <Table
           cards="labelled"
-          caption={faults.length > shownFaults ? `The first ${shownFaults} faults by line` : "Faults by line"}
-          headings={["Place", "Fault", "The line"]}
+          caption={faults.length > shownFaults ? t`The first ${shownFaults} faults by line` : t`Faults by line`}
+          headings={[t`Place`, t`Fault`, t`The line`]}
           rows={faults.slice(0, shownFaults).map(({ detail, pointer }) => {
             const [, kind, line = "1", column = "1"] = pointer.split("/")
             if (kind === "csv") {
               return [detail.slice(0, detail.indexOf(": ")), detail.slice(detail.indexOf(": ") + 2), ""]
             }
             return [
-              `line ${line}, column ${column}`,
+              t`line ${line}, column ${column}`,
               detail,
               <code>{(textLines[Number(line) - 1] ?? "").trim().slice(0, 120)}</code>,
             ]
@@ -114,13 +117,13 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
     <Card>
       <Form action={importPath(visit.org.slug)}>
         <div class="field" data-upload hidden>
-          <label for="file">A file from this computer</label>
+          <label for="file">{t`A file from this computer`}</label>
           <input type="file" id="file" accept=".yaml,.yml,.json,.csv" data-into="text" />
         </div>
         <div class="field">
-          <label for="text">Content of the file</label>
+          <label for="text">{t`Content of the file`}</label>
           <p class="hint" id="text-hint">
-            Up to 8 MiB, 1,000 templates and 2,000 variants.
+            {t`Up to 8 MiB, 1,000 templates and 2,000 variants.`}
           </p>
           <textarea
             id="text"
@@ -136,8 +139,8 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
           </textarea>
         </div>
         <div class="buttons">
-          <button type="submit" name="preview" value="true" class="button primary">Show changes</button>
-          <Submit kind="plain">Import</Submit>
+          <button type="submit" name="preview" value="true" class="button primary">{t`Show changes`}</button>
+          <Submit kind="plain">{t`Import`}</Submit>
         </div>
       </Form>
     </Card>,
@@ -151,11 +154,11 @@ const shownTemplates = 50
 /** Warnings about the content of a file, at their places. */
 const warningCard = (warnings: ReadonlyArray<Fault>) =>
   warnings.length !== 0 && (
-    <Card title={`Warnings: ${warnings.length}`}>
+    <Card title={t`Warnings: ${warnings.length}`}>
       <ul class="finding-list">
         {warnings.slice(0, shownFaults).map(({ detail, pointer }) => (
           <li>
-            <Badge kind="warn">check</Badge> <b>{pointer}</b> {detail}
+            <Badge kind="warn">{t`check`}</Badge> <b>{pointer}</b> {detail}
           </li>
         ))}
       </ul>
@@ -171,27 +174,27 @@ const previewOf = (
 ) =>
   view(
     {
-      title: "Changes of the file",
-      back: { href: importPath(org.slug), label: "Import templates" },
-      lead: `${
+      title: t`Changes of the file`,
+      back: { href: importPath(org.slug), label: t`Import templates` },
+      lead: t`${
         counted(changes.length, "template")
       } to create or change, ${unchanged.length} unchanged. Nothing has been imported yet.`,
     },
     warningCard(warnings),
     changes.slice(0, shownTemplates).map(({ outcome, template_id, ...difference }) => (
-      <Card title={`${outcome === "created" ? "Create" : "Change"} ${template_id}`}>
+      <Card title={`${outcome === "created" ? t`Create` : t`Change`} ${template_id}`}>
         <DifferenceView changes={difference} />
       </Card>
     )),
     changes.length > shownTemplates && (
-      <Note>{counted(changes.length - shownTemplates, "more template")} will be created or changed.</Note>
+      <Note>{t`${counted(changes.length - shownTemplates, "more template")} will be created or changed.`}</Note>
     ),
     <Card>
       <Form action={importPath(org.slug)}>
         <input type="hidden" name="text" value={text} />
         <div class="buttons">
-          {changes.length !== 0 && <Submit>Import</Submit>}
-          <button type="submit" name="edit" value="true" class="button plain">Edit file</button>
+          {changes.length !== 0 && <Submit>{t`Import`}</Submit>}
+          <button type="submit" name="edit" value="true" class="button plain">{t`Edit file`}</button>
         </div>
       </Form>
     </Card>,
@@ -234,22 +237,22 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     )
   return view(
     {
-      document: "Imported",
-      title: "The file has been imported",
-      back: { href: listPath(org.slug), label: "Templates" },
+      document: t`Imported`,
+      title: t`The file has been imported`,
+      back: { href: listPath(org.slug), label: t`Templates` },
     },
-    isEmpty && <Note>The file contains no templates.</Note>,
+    isEmpty && <Note>{t`The file contains no templates.`}</Note>,
     warningCard(warnings),
-    part("Created", done.created),
-    part("Changed", done.updated),
-    part("Unchanged", done.unchanged),
+    part(t`Created`, done.created),
+    part(t`Changed`, done.updated),
+    part(t`Unchanged`, done.unchanged),
     done.snippets.length > 0 && (
-      <Card title={`Snippets: ${done.snippets.length}`}>
+      <Card title={t`Snippets: ${done.snippets.length}`}>
         <ul class="plain-list">
           {done.snippets.map(({ id, proposed }) => (
             <li>
               <a href={`/console/o/${org.slug}/snippets/${id}`}>{id}</a>
-              {proposed && " waits for approval"}
+              {proposed && t` waits for approval`}
             </li>
           ))}
         </ul>

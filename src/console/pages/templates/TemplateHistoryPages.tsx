@@ -5,6 +5,7 @@ import type { Template } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
+import { t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
@@ -41,17 +42,17 @@ const changes = Effect.fnUntraced(function* (visit: Visit) {
   )
   return view(
     {
-      title: `${template.name} · Changes`,
+      title: t`${template.name} · Changes`,
       back: { href: here, label: template.name },
-      lead:
-        "Changes to the template and its variants in the console, the API and the command line, with the values before and after.",
+      lead: t`Changes to the template and its variants in the console, the API and the command line, with the
+        values before and after.`,
     },
     <Card kind="flush">
       {shown.length === 0
-        ? <Empty title="No changes yet">Changes are listed here with their author and time.</Empty>
+        ? <Empty title={t`No changes yet`}>{t`Changes are listed here with their author and time.`}</Empty>
         : (
           <ChangeList
-            caption="Changes, newest first"
+            caption={t`Changes, newest first`}
             entries={shown}
             pathOf={(id) => `${here}/history/${id}`}
             subjectOf={variantOf(template)}
@@ -59,7 +60,7 @@ const changes = Effect.fnUntraced(function* (visit: Visit) {
           />
         )}
       <Pagination
-        label="Pages of the changes"
+        label={t`Pages of the changes`}
         at={`${here}/history`}
         cursor={cursor}
         next={next}
@@ -77,7 +78,7 @@ const one = Effect.fnUntraced(function* (visit: Visit) {
     : yield* (yield* ChangeHistory).ofTemplate(org.slug, template.id, { cursor: id + 1, limit: 1 })
   const found = entry?.id === id ? entry : undefined
   return entryView(found, {
-    back: { href: `${templatePath(org.slug, template.id)}/history`, label: `${template.name} · Changes` },
+    back: { href: `${templatePath(org.slug, template.id)}/history`, label: t`${template.name} · Changes` },
     subject: found === undefined ? "" : variantOf(template)(found) || template.name,
     zone: org.time_zone,
   })

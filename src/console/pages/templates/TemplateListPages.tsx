@@ -7,6 +7,7 @@ import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { isNarrowed, listQueryIn, queryOf } from "../../../domain/List.ts"
 import { TemplateBatchInput } from "../../../domain/TemplateSwitches.ts"
+import { t } from "../../../languages/Language.ts"
 import { Drafts } from "../../../templates/Drafts.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
 import { TemplateBatch } from "../../../templates/TemplateBatch.ts"
@@ -29,7 +30,7 @@ const pageSize = 20
 const captionOf = ({ all, listQuery, found }: TemplatesPage, kind: string): string =>
   !isNarrowed(listQuery)
     ? counted(all, kind)
-    : `${counted(found, kind)}${listQuery.search === "" ? ` of ${count(all)}` : ` with “${listQuery.search}”`}`
+    : `${counted(found, kind)}${listQuery.search === "" ? t` of ${count(all)}` : t` with “${listQuery.search}”`}`
 
 const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
   const { can, org, query } = visit
@@ -48,28 +49,28 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
     waiting: yield* (yield* Proposals).countsOpen(org.slug, ids),
   }
   const create = can("createTemplate")
-    ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
+    ? <a class="button primary" href={createPath(org.slug)}>{t`Create a template`}</a>
     : null
   return view(
     {
-      title: "Templates",
-      lead:
-        "A template is one message in several variants. Parlance chooses a variant for each reader and learns which one works best.",
+      title: t`Templates`,
+      lead: t`A template is one message in several variants. Parlance chooses a variant for each reader and learns
+        which one works best.`,
       actions: inUse + archived === 0 ? undefined : (
         <>
           {create}
-          {can("importTemplates") && <a class="button" href={importPath(org.slug)}>Import</a>}
-          <a class="button" href={exportPath(org.slug)}>Export all</a>
+          {can("importTemplates") && <a class="button" href={importPath(org.slug)}>{t`Import`}</a>}
+          <a class="button" href={exportPath(org.slug)}>{t`Export all`}</a>
         </>
       ),
     },
     <ErrorSummary faults={faults} />,
     (archived !== 0 || which !== "in-use") && (
       <Pills
-        label="Which templates"
+        label={t`Which templates`}
         links={[
-          { href: views.all, label: `In use: ${inUse}`, isCurrent: which === "in-use" },
-          { href: `${here}?archived=true`, label: `Archived: ${archived}`, isCurrent: which === "archived" },
+          { href: views.all, label: t`In use: ${inUse}`, isCurrent: which === "in-use" },
+          { href: `${here}?archived=true`, label: t`Archived: ${archived}`, isCurrent: which === "archived" },
         ]}
       />
     ),
@@ -80,8 +81,8 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
         listQuery={listQuery}
         at={here}
         start={start}
-        label="Search templates"
-        placeholder="Name, id or tag"
+        label={t`Search templates`}
+        placeholder={t`Name, id or tag`}
         shape={shape}
       >
         {which === "archived" && <input type="hidden" name="archived" value="true" />}
@@ -110,7 +111,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
             <TemplateTable
               all={all}
               back={back}
-              caption={captionOf(page, which === "archived" ? "archived template" : "template")}
+              caption={captionOf(page, which === "archived" ? t`archived template` : "template")}
               more={more}
               page={page}
               unpublished={unpublished}
@@ -118,7 +119,14 @@ const list = Effect.fnUntraced(function* (visit: Visit, _: Fields = {}, faults: 
             />
           </>
         )}
-      <ListPages listQuery={listQuery} at={here} label="Pages of the templates" more={more} page={page} shape={shape} />
+      <ListPages
+        listQuery={listQuery}
+        at={here}
+        label={t`Pages of the templates`}
+        more={more}
+        page={page}
+        shape={shape}
+      />
     </Card>,
   )
 })
@@ -148,12 +156,14 @@ const batchAction = (what: BatchName) =>
     const { back, id } = batchFields(fields)
     const ids = id.filter((one) => one !== "" && isStorable(one)).slice(0, maxBatch)
     if (ids.length === 0) {
-      return yield* new InvalidInput({ faults: [{ pointer: "", detail: "No template is chosen: tick its box first" }] })
+      return yield* new InvalidInput({
+        faults: [{ pointer: "", detail: t`No template is chosen: tick its box first` }],
+      })
     }
     const { change, done } = batches[what]
     const { ids: some, ...wanted } = yield* decoded(decodeBatch({ ids, ...change(fields) })).pipe(
       Effect.mapError(({ faults }) =>
-        new InvalidInput({ faults: faults.map(({ detail }) => ({ pointer: "", detail: `The tag ${detail}` })) })
+        new InvalidInput({ faults: faults.map(({ detail }) => ({ pointer: "", detail: t`The tag ${detail}` })) })
       ),
     )
     const changed = yield* (yield* TemplateBatch).change(org.slug, some, wanted)

@@ -4,6 +4,7 @@ import type { TemplatesPage } from "../../../api/templates/TemplateListing.ts"
 import { type ListedTemplate, stateOf } from "../../../api/templates/TemplateListShape.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { queryOf } from "../../../domain/List.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -23,10 +24,10 @@ import { Sparkline } from "./Sparkline.tsx"
 export type BatchName = "activate" | "deactivate" | "archive" | "restore" | "tag" | "untag" | "owner"
 
 const batchWords = {
-  activate: "Activate all variants",
-  deactivate: "Deactivate all variants",
-  archive: "Archive",
-  restore: "Restore",
+  activate: english("Activate all variants"),
+  deactivate: english("Deactivate all variants"),
+  archive: english("Archive"),
+  restore: english("Restore"),
 } as const
 
 const batchPath = (org: OrgSlug, what: BatchName) => `${listPath(org)}/-/${what}`
@@ -44,24 +45,26 @@ const State = ({ org, template, unpublished: { drafts, waiting } }: {
 }) => {
   const { active, failed, failing, id, repeatedIds, unfilled, variants } = template
   const badges = {
-    archived: <Badge>archived</Badge>,
-    "no-variants": <Badge kind="warn">no variants</Badge>,
-    inactive: <Badge kind="warn">no active variant</Badge>,
-    "out-of-season": <Badge kind="warn">out of season</Badge>,
-    active: <Badge kind="good">{active === variants ? `${active} active` : `${active} of ${variants} active`}</Badge>,
+    archived: <Badge>{t`archived`}</Badge>,
+    "no-variants": <Badge kind="warn">{t`no variants`}</Badge>,
+    inactive: <Badge kind="warn">{t`no active variant`}</Badge>,
+    "out-of-season": <Badge kind="warn">{t`out of season`}</Badge>,
+    active: <Badge kind="good">{active === variants ? t`${active} active` : t`${active} of ${variants} active`}</Badge>,
   }
   return (
     <>
       {badges[stateOf(template)]}
       {waiting.has(id) && (
-        <a class="sub" href={`/console/o/${org}/reviews`}>{counted(waiting.get(id)!, "change")} waiting for approval</a>
+        <a class="sub" href={`/console/o/${org}/reviews`}>
+          {t`${counted(waiting.get(id)!, "change")} waiting for approval`}
+        </a>
       )}
       {drafts.has(id) && <a class="sub" href={templatePath(org, id)}>{counted(drafts.get(id)!, "draft")}</a>}
       {failing.length !== 0 && (
         <a class="sub failed" href={`${templatePath(org, id)}/variants/${encodeURIComponent(failing[0]!)}`}>
           {failing.length === 1
-            ? "1 variant cannot be rendered"
-            : `${count(failing.length)} variants cannot be rendered`}
+            ? t`1 variant cannot be rendered`
+            : t`${count(failing.length)} variants cannot be rendered`}
         </a>
       )}
       {failed !== 0 && (
@@ -69,25 +72,25 @@ const State = ({ org, template, unpublished: { drafts, waiting } }: {
           class="sub failed"
           href={`/console/o/${org}/deliveries?${new URLSearchParams({ state: "failed", template_id: id })}`}
         >
-          {counted(failed, "failed message")} in 24 hours
+          {t`${counted(failed, "failed message")} in 24 hours`}
         </a>
       )}
       {repeatedIds !== 0 && (
         <a class="sub failed" href={templatePath(org, id)}>{counted(repeatedIds, "repeated tracking id")}</a>
       )}
       {unfilled !== 0 && (
-        <a class="sub failed" href={templatePath(org, id)}>{counted(unfilled, "request")} with placeholders</a>
+        <a class="sub failed" href={templatePath(org, id)}>{t`${counted(unfilled, "request")} with placeholders`}</a>
       )}
     </>
   )
 }
 
 const Owner = ({ template: { owner, ownerName } }: { readonly template: ListedTemplate }) =>
-  owner === null ? <span class="muted">no owner</span> : ownerName === null
+  owner === null ? <span class="muted">{t`no owner`}</span> : ownerName === null
     ? (
       <>
         <span dir="auto">{owner}</span>
-        <span class="sub failed">has left</span>
+        <span class="sub failed">{t`has left`}</span>
       </>
     )
     : <span dir="auto" title={owner}>{ownerName}</span>
@@ -97,8 +100,8 @@ const Winner = ({ org, template: { id, name, winner } }: {
   readonly org: OrgSlug
   readonly template: ListedTemplate
 }) => (
-  <a href={`${templatePath(org, id)}/results`} aria-label={`${winner?.name ?? "not yet"}: results of ${name}`}>
-    <bdi>{winner?.name ?? "not yet"}</bdi>
+  <a href={`${templatePath(org, id)}/results`} aria-label={t`${winner?.name ?? t`not yet`}: results of ${name}`}>
+    <bdi>{winner?.name ?? t`not yet`}</bdi>
   </a>
 )
 
@@ -135,20 +138,20 @@ export const TemplateMenu = ({ back, isPage = false, template, visit: { can, org
   )
   const link = (path: string, label: string) => <MenuLink href={`${here}/${path}`}>{label}</MenuLink>
   return (
-    <RowMenu label={`Actions for ${name}`}>
-      {!isPage && link("results", "Results")}
-      {!isPage && link("audience", "Audience")}
-      {!isPage && link("comments", "Comments")}
-      {!isPage && link("history", "History")}
-      {!isPage && can("updateTemplate") && link("settings", "Settings")}
-      {!isPage && can("updateTemplate") && link("settings#name", "Rename")}
-      {!isPage && can("createTemplate") && <MenuPost to={`${here}/duplicate`}>Duplicate</MenuPost>}
-      {!isPage && link("export", "Export")}
-      {can("switchVariants") && !isArchived && active > 1 && link("results/ship", "Ship one variant")}
+    <RowMenu label={t`Actions for ${name}`}>
+      {!isPage && link("results", t`Results`)}
+      {!isPage && link("audience", t`Audience`)}
+      {!isPage && link("comments", t`Comments`)}
+      {!isPage && link("history", t`History`)}
+      {!isPage && can("updateTemplate") && link("settings", t`Settings`)}
+      {!isPage && can("updateTemplate") && link("settings#name", t`Rename`)}
+      {!isPage && can("createTemplate") && <MenuPost to={`${here}/duplicate`}>{t`Duplicate`}</MenuPost>}
+      {!isPage && link("export", t`Export`)}
+      {can("switchVariants") && !isArchived && active > 1 && link("results/ship", t`Ship one variant`)}
       {can("changeTemplates") && !isArchived && active < variants && change("activate")}
       {can("changeTemplates") && !isArchived && active > 0 && change("deactivate")}
       {can("changeTemplates") && change(isArchived ? "restore" : "archive")}
-      {can("deleteTemplate") && <MenuLink href={`${here}/delete`} danger>Delete</MenuLink>}
+      {can("deleteTemplate") && <MenuLink href={`${here}/delete`} danger>{t`Delete`}</MenuLink>}
     </RowMenu>
   )
 }
@@ -163,23 +166,23 @@ const TagsAndOwner = ({ members, org, tags }: {
   readonly tags: ReadonlyArray<readonly [value: string, label: string]>
 }) => (
   <details class="batch-more">
-    <summary class="button compact">Tags and owner</summary>
+    <summary class="button compact">{t`Tags and owner`}</summary>
     <div class="list-form">
       <div class="field">
-        <label for="batch-tag">Tag</label>
+        <label for="batch-tag">{t`Tag`}</label>
         <input type="text" id="batch-tag" name="tag" list="batch-tags" maxLength={50} autocomplete="off" />
         <datalist id="batch-tags">{tags.map(([tag]) => <option value={tag} />)}</datalist>
       </div>
-      <button type="submit" class="button compact" formAction={batchPath(org, "tag")}>Add tag</button>
-      <button type="submit" class="button compact" formAction={batchPath(org, "untag")}>Remove tag</button>
+      <button type="submit" class="button compact" formAction={batchPath(org, "tag")}>{t`Add tag`}</button>
+      <button type="submit" class="button compact" formAction={batchPath(org, "untag")}>{t`Remove tag`}</button>
       <div class="field">
-        <label for="batch-owner">Owner</label>
+        <label for="batch-owner">{t`Owner`}</label>
         <select id="batch-owner" name="owner">
-          <option value="">nobody</option>
+          <option value="">{t`nobody`}</option>
           {members.map(({ email, name }) => <option value={email}>{name}</option>)}
         </select>
       </div>
-      <button type="submit" class="button compact" formAction={batchPath(org, "owner")}>Set owner</button>
+      <button type="submit" class="button compact" formAction={batchPath(org, "owner")}>{t`Set owner`}</button>
     </div>
   </details>
 )
@@ -198,9 +201,10 @@ export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
       <CsrfField />
       <input type="hidden" name="back" value={back} />
       <label class="small" data-choose-all={batchForm} hidden>
-        <input type="checkbox" class="row-check" />All on this page
+        <input type="checkbox" class="row-check" />
+        {t`All on this page`}
       </label>
-      <span class="small muted">Chosen templates:</span>
+      <span class="small muted">{t`Chosen templates:`}</span>
       {(which === "archived" ? ["restore"] as const : ["activate", "deactivate", "archive"] as const).map((what) => (
         <button type="submit" class="button compact" formAction={batchPath(org.slug, what)}>
           {batchWords[what]}
@@ -246,7 +250,7 @@ export const TemplateTable = ({ all, back, caption, more, page, unpublished, vis
               form={batchForm}
               name="id"
               value={template.id}
-              aria-label={`Choose ${template.name}`}
+              aria-label={t`Choose ${template.name}`}
             />
           )}
           <span>
@@ -256,10 +260,10 @@ export const TemplateTable = ({ all, back, caption, more, page, unpublished, vis
           </span>
         </>,
         { kind: "nowrap", content: <State org={org.slug} template={template} unpublished={unpublished} /> },
-        { content: <Winner org={org.slug} template={template} />, label: "Winner" },
+        { content: <Winner org={org.slug} template={template} />, label: t`Winner` },
         { kind: "nowrap wide", content: <Sparkline days={template.days} what="send" /> },
-        { content: objectiveText(template.objective), label: "Goal", kind: "wide" },
-        { content: <Owner template={template} />, label: "Owner" },
+        { content: objectiveText(template.objective), label: t`Goal`, kind: "wide" },
+        { content: <Owner template={template} />, label: t`Owner` },
         { kind: "nowrap wide", content: <Time at={template.updatedAt} zone={org.time_zone} /> },
         {
           kind: "actions",
@@ -296,39 +300,39 @@ export const Nothing = ({ action, all, here, search, start, visit, which }: {
   if (all === 0) {
     return (
       <Empty
-        title="No templates yet"
+        title={t`No templates yet`}
         action={
           <div class="buttons">
             {action}
-            {visit.can("importTemplates") && <a class="button" href={importPath(visit.org.slug)}>Import a file</a>}
+            {visit.can("importTemplates") && <a class="button" href={importPath(visit.org.slug)}>{t`Import a file`}</a>}
           </div>
         }
       >
         {visit.can("createTemplate")
-          ? "Create one and add a few variants, or import a file with templates."
-          : "An editor of the organization can create one."}
+          ? t`Create one and add a few variants, or import a file with templates.`
+          : t`An editor of the organization can create one.`}
       </Empty>
     )
   }
   if (which === "archived") {
     return (
-      <Empty title="No archived templates" action={<a class="button" href={here}>Templates in use</a>}>
-        Archived templates are listed here with their results until they are restored or deleted.
+      <Empty title={t`No archived templates`} action={<a class="button" href={here}>{t`Templates in use`}</a>}>
+        {t`Archived templates are listed here with their results until they are restored or deleted.`}
       </Empty>
     )
   }
   if (which === "in-use") {
     return (
-      <Empty title="Every template is archived" action={action}>
-        Restore an archived template, or create a new one.
+      <Empty title={t`Every template is archived`} action={action}>
+        {t`Restore an archived template, or create a new one.`}
       </Empty>
     )
   }
   return (
-    <Empty title="No matching templates" action={<a class="button" href={start}>Show all</a>}>
+    <Empty title={t`No matching templates`} action={<a class="button" href={start}>{t`Show all`}</a>}>
       {search === ""
-        ? "Change or clear the filters."
-        : `No template that the filters find has “${search}” in its name or id.`}
+        ? t`Change or clear the filters.`
+        : t`No template that the filters find has “${search}” in its name or id.`}
     </Empty>
   )
 }

@@ -19,6 +19,7 @@ import { KeptResults } from "../../../results/KeptResults.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
+import { t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Field } from "../../components/Field.tsx"
@@ -60,8 +61,8 @@ const Changes = ({ entries, here, template, zone }: {
   <Table
     cards="labelled"
     first={2}
-    caption="Changes, newest first"
-    headings={["What", "Fields", "Who", "When"]}
+    caption={t`Changes, newest first`}
+    headings={[t`What`, t`Fields`, t`Who`, t`When`]}
     rows={entries.map((entry) => {
       const variant = variantOf(template)(entry)
       return [
@@ -103,29 +104,29 @@ const actions = (visit: Visit, template: Template, at: number) => {
   const { active, name } = variant
   return (
     <div class="buttons">
-      <a class="button compact" href={base} aria-label={`${can("updateVariant") ? "Edit" : "Open"} ${name}`}>
-        {can("updateVariant") ? "Edit" : "Open"}
+      <a class="button compact" href={base} aria-label={`${can("updateVariant") ? t`Edit` : t`Open`} ${name}`}>
+        {can("updateVariant") ? t`Edit` : t`Open`}
       </a>
       {can("updateVariant") && (
         <PostButton
           to={`${base}/state`}
           fields={{ active: active ? "false" : "true" }}
           kind="compact"
-          label={`${active ? "Deactivate" : "Activate"} ${name}`}
+          label={`${active ? t`Deactivate` : t`Activate`} ${name}`}
         >
-          {active ? "Deactivate" : "Activate"}
+          {active ? t`Deactivate` : t`Activate`}
         </PostButton>
       )}
       {(can("createVariant") || can("deleteVariant")) && (
-        <RowMenu label={`More for ${name}`}>
+        <RowMenu label={t`More for ${name}`}>
           {can("createVariant") && (
             <li>
-              <PostButton to={`${base}/duplicate`} label={`Duplicate ${name}`}>Duplicate</PostButton>
+              <PostButton to={`${base}/duplicate`} label={t`Duplicate ${name}`}>{t`Duplicate`}</PostButton>
             </li>
           )}
           {can("deleteVariant") && (
             <li>
-              <a class="danger" href={`${base}/delete`} aria-label={`Delete ${name}`}>Delete</a>
+              <a class="danger" href={`${base}/delete`} aria-label={t`Delete ${name}`}>{t`Delete`}</a>
             </li>
           )}
         </RowMenu>
@@ -164,32 +165,32 @@ const Facts = ({ days, org, template }: {
   <>
     <dl class="template-facts">
       <div>
-        <dt>Goal</dt>
+        <dt>{t`Goal`}</dt>
         <dd>{objectiveText(template.objective)}</dd>
       </div>
       <div>
-        <dt>Sends, {trafficDays} days</dt>
+        <dt>{t`Sends, ${trafficDays} days`}</dt>
         <dd>
           <Sparkline days={days} what="send" />
         </dd>
       </div>
       <div>
-        <dt>Owner</dt>
-        <dd dir="auto">{template.owner ?? "no owner"}</dd>
+        <dt>{t`Owner`}</dt>
+        <dd dir="auto">{template.owner ?? t`no owner`}</dd>
       </div>
       <div>
-        <dt>Tags</dt>
-        <dd dir="auto">{template.tags.length === 0 ? "none" : template.tags.join(", ")}</dd>
+        <dt>{t`Tags`}</dt>
+        <dd dir="auto">{template.tags.length === 0 ? t`none` : template.tags.join(", ")}</dd>
       </div>
       <div>
-        <dt>Changed</dt>
+        <dt>{t`Changed`}</dt>
         <dd>
           <Time at={template.updated_at} zone={org.time_zone} />
         </dd>
       </div>
     </dl>
     <details class="more-facts">
-      <summary>Sending and tracking</summary>
+      <summary>{t`Sending and tracking`}</summary>
       <dl class="template-facts">
         {settingFacts(template).map(([label, value]) => (
           <div key={label}>
@@ -210,12 +211,12 @@ const SampleForm = ({ fieldsParameter, fieldsText, here, isFaulty }: {
   readonly isFaulty: boolean
 }) => (
   <details class="samples" open={isFaulty}>
-    <summary>Sample fields</summary>
+    <summary>{t`Sample fields`}</summary>
     <form method="get" action={here} class="stack">
       <div class="field">
-        <label for="fields">Sample fields</label>
+        <label for="fields">{t`Sample fields`}</label>
         <p class="hint" id="fields-hint">
-          A JSON object. Made up from the names that the variants use, until you write your own.
+          {t`A JSON object. Made up from the names that the variants use, until you write your own.`}
         </p>
         <textarea
           id="fields"
@@ -223,15 +224,15 @@ const SampleForm = ({ fieldsParameter, fieldsText, here, isFaulty }: {
           class="mono"
           rows={8}
           spellcheck={false}
-          aria-describedby={isFaulty ? "fields-hint fields-error" : "fields-hint"}
+          aria-describedby={isFaulty ? t`fields-hint fields-error` : "fields-hint"}
           {...(isFaulty ? { "aria-invalid": "true" as const } : {})}
         >
           {isFaulty ? fieldsParameter : fieldsText}
         </textarea>
-        {isFaulty && <p class="error" id="fields-error">Sample fields must be a JSON object; not used.</p>}
+        {isFaulty && <p class="error" id="fields-error">{t`Sample fields must be a JSON object; not used.`}</p>}
       </div>
       <div>
-        <button type="submit" class="button compact">Show with these</button>
+        <button type="submit" class="button compact">{t`Show with these`}</button>
       </div>
     </form>
   </details>
@@ -247,13 +248,17 @@ const ArchivedNote = ({ can, here, org, template }: {
   <Note kind="warn">
     <div class="note-row">
       <p>
-        <b>Archived</b> since{" "}
-        <Time at={template.archived_at} zone={org.time_zone} />: it is not served, even if variants are active. Its
-        results are kept.
+        {t`${<b>{t`Archived`}</b>} since ${(
+          <Time
+            at={template.archived_at}
+            zone={org.time_zone}
+          />
+        )}: it is not served, even if variants are active. Its results are
+          kept.`}
       </p>
       {can("updateTemplate") && (
         <PostButton to={`${here}/restore`} fields={{ archived: "false" }} kind="compact">
-          Restore the template
+          {t`Restore the template`}
         </PostButton>
       )}
     </div>
@@ -270,14 +275,15 @@ const WaitingNote = ({ members, visit, waiting }: {
     <Note>
       {waiting.map(({ author, id, kind }) => (
         <p>
-          <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>
-            {author === authorOf(visit.actor)
-              ? "Your change waits for approval"
-              : `${kind === "deleted" ? "Deletion" : "A change"} by ${
-                nameOfAuthor(author, members)
-              } waits for approval`}
-          </a>
-          . This page shows the live version.
+          {t`${(
+            <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>
+              {author === authorOf(visit.actor)
+                ? t`Your change waits for approval`
+                : t`${kind === "deleted" ? t`Deletion` : t`A change`} by ${
+                  nameOfAuthor(author, members)
+                } waits for approval`}
+            </a>
+          )}. This page shows the live version.`}
         </p>
       ))}
     </Note>
@@ -288,10 +294,10 @@ const VariantPagination = ({ link, number, pages }: {
   readonly number: number
   readonly pages: number
 }) => (
-  <nav class="pagination" aria-label="Pages of the variants">
-    {number !== 1 && <a class="button compact" href={link(number - 1)} rel="prev">Previous</a>}
-    <span class="small muted">Page {number} of {pages}</span>
-    {number !== pages && <a class="button compact" href={link(number + 1)} rel="next">Next</a>}
+  <nav class="pagination" aria-label={t`Pages of the variants`}>
+    {number !== 1 && <a class="button compact" href={link(number - 1)} rel="prev">{t`Previous`}</a>}
+    <span class="small muted">{t`Page ${number} of ${pages}`}</span>
+    {number !== pages && <a class="button compact" href={link(number + 1)} rel="next">{t`Next`}</a>}
   </nav>
 )
 
@@ -304,11 +310,11 @@ const RecentChanges = ({ entries, here, org, template }: {
 }) => (
   <Card kind="flush">
     {entries.length === 0
-      ? <Empty title="No changes yet">Changes are listed here with their author and time.</Empty>
+      ? <Empty title={t`No changes yet`}>{t`Changes are listed here with their author and time.`}</Empty>
       : <Changes entries={entries.slice(0, changesShown)} here={here} template={template} zone={org.time_zone} />}
     {entries.length !== 0 && (
-      <nav class="pagination" aria-label="More changes">
-        <a class="button compact" href={`${here}/history`}>All changes, before and after</a>
+      <nav class="pagination" aria-label={t`More changes`}>
+        <a class="button compact" href={`${here}/history`}>{t`All changes, before and after`}</a>
       </nav>
     )}
   </Card>
@@ -321,11 +327,11 @@ const Rename = ({ faults, here, name }: {
   readonly name: string
 }) => (
   <details class="why" open={faults.length > 0}>
-    <summary>Rename</summary>
+    <summary>{t`Rename`}</summary>
     <Form action={`${here}/rename`}>
-      <Field name="name" label="Name" value={name} faults={faults} />
+      <Field name="name" label={t`Name`} value={name} faults={faults} />
       <div>
-        <Submit>Save name</Submit>
+        <Submit>{t`Save name`}</Submit>
       </div>
     </Form>
   </details>
@@ -377,24 +383,27 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
   )
   const warning = templateWarning(yield* Connections, org.slug, template)
   const suggests = yield* offersSuggestions(visit, template)
-  const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
+  const create = can("createVariant")
+    ? <a class="button primary" href={`${here}/new-variant`}>{t`New variant`}</a>
+    : null
   return view(
     {
       title: template.name,
-      back: { href: listPath(org.slug), label: "Templates" },
+      back: { href: listPath(org.slug), label: t`Templates` },
       lead: (
         <>
-          Template ID: <code>{template.id}</code>
-          {can("updateTemplate") && <Rename faults={faults} here={here} name={template.name} />}
+          {t`Template ID: ${<code>{template.id}</code>}${
+            can("updateTemplate") && <Rename faults={faults} here={here} name={template.name} />
+          }`}
         </>
       ),
       actions: (
         <>
           {template.variants.length !== 0 && create}
-          {template.locale !== null && <a class="button" href={`${here}/strings`}>Translations</a>}
-          {suggests && <a class="button" href={`${here}/suggestions`}>Suggest variants</a>}
-          <a class="button" href={`${here}/export`}>Export</a>
-          {can("createTemplate") && <PostButton to={`${here}/duplicate`}>Duplicate</PostButton>}
+          {template.locale !== null && <a class="button" href={`${here}/strings`}>{t`Translations`}</a>}
+          {suggests && <a class="button" href={`${here}/suggestions`}>{t`Suggest variants`}</a>}
+          <a class="button" href={`${here}/export`}>{t`Export`}</a>
+          {can("createTemplate") && <PostButton to={`${here}/duplicate`}>{t`Duplicate`}</PostButton>}
           <TemplateMenu
             back={here}
             isPage
@@ -422,7 +431,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
     <Card>
       <Facts days={days} org={org} template={template} />
     </Card>,
-    <section class="stack" aria-label="Variants">
+    <section class="stack" aria-label={t`Variants`}>
       <div class="section-head">
         <h2>{counted(template.variants.length, "variant")}</h2>
         {template.variants.length !== 0 && (
@@ -432,10 +441,10 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
       {template.variants.length === 0
         ? (
           <Card kind="flush">
-            <Empty title="No variants yet" action={create}>
+            <Empty title={t`No variants yet`} action={create}>
               {can("createVariant")
-                ? "Write its first variant. With two or more, Parlance learns which one works best for whom."
-                : "An editor of the organization can write its variants."}
+                ? t`Write its first variant. With two or more, Parlance learns which one works best for whom.`
+                : t`An editor of the organization can write its variants.`}
             </Empty>
           </Card>
         )

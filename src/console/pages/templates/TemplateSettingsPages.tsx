@@ -12,6 +12,7 @@ import { decoder } from "../../../domain/Faults.ts"
 import { TemplateId } from "../../../domain/Ids.ts"
 import { type Template, TemplatePatch } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/http/Requests.ts"
+import { t } from "../../../languages/Language.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { tellApart } from "../../../store/ChangeTrail.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
@@ -43,22 +44,24 @@ const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, fau
   const { proposal, template } = yield* (yield* Proposals).working(visit.org.slug, idOf(visit))
   return view(
     {
-      title: `${template.name} · Settings`,
+      title: t`${template.name} · Settings`,
       back: { href: home(visit), label: template.name },
       lead: (
         <>
-          Id <code>{template.id}</code>
+          {t`Id ${<code>{template.id}</code>}`}
         </>
       ),
     },
     <ErrorSummary faults={faults} labels={settingsLabels} />,
     proposal !== undefined && (
       <Note>
-        You edit <a href={`/console/o/${visit.org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
+        {t`You edit ${(
+          <a href={`/console/o/${visit.org.slug}/reviews/${proposal}`}>{t`your change that waits for approval`}</a>
+        )}.`}
       </Note>
     ),
     <Card>
-      <Form submit="Save settings" action={`${home(visit)}/settings`}>
+      <Form submit={t`Save settings`} action={`${home(visit)}/settings`}>
         <SettingsFields
           fields={fields ?? settingsOf(template)}
           faults={faults}
@@ -68,27 +71,28 @@ const settings = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, fau
       </Form>
     </Card>,
     <Card
-      title="Copy or archive"
-      lead="A copy has an id of its own and the same variants. An archived template is no longer served, keeps its results and can be restored."
+      title={t`Copy or archive`}
+      lead={t`A copy has an id of its own and the same variants. An archived template is no longer served, keeps
+        its results and can be restored.`}
     >
       <div class="buttons">
         {visit.can("createTemplate") && (
           <PostButton to={`${home(visit)}/duplicate`} fields={{ duplicated: "true" }}>
-            Duplicate the template
+            {t`Duplicate the template`}
           </PostButton>
         )}
         {template.archived_at === null
-          ? <a class="button" href={`${home(visit)}/archive`}>Archive the template</a>
+          ? <a class="button" href={`${home(visit)}/archive`}>{t`Archive the template`}</a>
           : (
             <PostButton to={`${home(visit)}/restore`} fields={{ archived: "false" }}>
-              Restore the template
+              {t`Restore the template`}
             </PostButton>
           )}
       </div>
     </Card>,
     visit.can("deleteTemplate") && (
-      <Card title="Delete this template" lead="Deletes its variants too. Past sends are kept.">
-        <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
+      <Card title={t`Delete this template`} lead={t`Deletes its variants too. Past sends are kept.`}>
+        <a class="button danger" href={`${home(visit)}/delete`}>{t`Delete the template`}</a>
       </Card>
     ),
   )
@@ -142,20 +146,21 @@ const setArchived = (archived: boolean) =>
 const confirmArchive = Effect.fnUntraced(function* (visit: Visit) {
   const { id, name } = yield* get(visit)
   return askFirst({
-    title: "Archive a template",
-    question: `Archive ${name}?`,
+    title: t`Archive a template`,
+    question: t`Archive ${name}?`,
     back: { href: home(visit), label: name },
-    button: "Archive the template",
+    button: t`Archive the template`,
     text: (
       <>
         <p>
-          Within 5 seconds, requests for <code>{id}</code>{"  "}
-          are answered 404 (archived) and new messages with it are refused. Queued messages are still sent; cancel them
-          under Deliveries.
+          {t`Within 5 seconds, requests for ${(
+            <code>{id}</code>
+          )} are answered 404 (archived) and new messages with it are
+            refused. Queued messages are still sent; cancel them under Deliveries.`}
         </p>
         <p class="muted">
-          Its variants, results and history are kept, and events for sent messages still count. You can restore it at
-          any time.
+          {t`Its variants, results and history are kept, and events for sent messages still count. You can
+            restore it at any time.`}
         </p>
       </>
     ),
@@ -166,25 +171,27 @@ const confirm = Effect.fnUntraced(function* (visit: Visit) {
   const { archived_at: archivedAt, name, variants } = yield* get(visit)
   const active = variants.filter(({ active }) => active).length
   return askFirst({
-    title: "Delete a template",
-    question: `Delete ${name}?`,
+    title: t`Delete a template`,
+    question: t`Delete ${name}?`,
     back: { href: home(visit), label: name },
-    button: "Delete the template",
+    button: t`Delete the template`,
     text: (
       <>
         <p>
-          The template and its {counted(variants.length, "variant")}{" "}
-          cannot be restored. Requests for it are answered 404. Past sends are kept.
+          {t`The template and its ${
+            counted(variants.length, "variant")
+          } cannot be restored. Requests for it are answered 404. Past sends
+            are kept.`}
         </p>
-        {active !== 0 && <p>{counted(active, "variant is", "variants are")} active.</p>}
+        {active !== 0 && <p>{t`${counted(active, "variant is", "variants are")} active.`}</p>}
         <p class="muted">
-          <a href={`${home(visit)}/export`}>Export it first</a> to be able to import it again
-          {archivedAt === null && (
-            <>
-              {", or "}
-              <a href={`${home(visit)}/archive`}>archive it</a> instead
-            </>
-          )}.
+          {t`${<a href={`${home(visit)}/export`}>{t`Export it first`}</a>} to be able to import it again${
+            archivedAt === null && (
+              <>
+                {t`${t`, or `}${<a href={`${home(visit)}/archive`}>{t`archive it`}</a>} instead`}
+              </>
+            )
+          }.`}
         </p>
       </>
     ),

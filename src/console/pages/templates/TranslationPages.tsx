@@ -5,6 +5,7 @@ import { lookedUp } from "../../../api/http/Requests.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { localeFault } from "../../../domain/Locale.ts"
 import type { Template } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { TemplateImports } from "../../../templates/TemplateImports.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import {
@@ -51,11 +52,11 @@ const Missing = ({ progress: { missing }, template, visit }: {
       <>
         {index > 0 && ", "}
         <a href={variantPath(visit.org.slug, template.id, copy_id)}>
-          {variable} of {copy_id}
+          {t`${variable} of ${copy_id}`}
         </a>
       </>
     ))}
-    {missing.length > shownMissing && `, and ${missing.length - shownMissing} more`}
+    {missing.length > shownMissing && t`, and ${missing.length - shownMissing} more`}
   </>
 )
 
@@ -64,8 +65,8 @@ const progressCard = (visit: Visit, template: Template) => {
   if (progress.length === 0) {
     return (
       <Card kind="flush">
-        <Empty title="No translations yet">
-          Export the texts for a first locale below, or add a locale in the editor of a variant.
+        <Empty title={t`No translations yet`}>
+          {t`Export the texts for a first locale below, or add a locale in the editor of a variant.`}
         </Empty>
       </Card>
     )
@@ -74,12 +75,12 @@ const progressCard = (visit: Visit, template: Template) => {
     <Card kind="flush">
       <Table
         cards="labelled"
-        caption="Translations by locale"
-        headings={["Locale", "Translated", "Missing"]}
+        caption={t`Translations by locale`}
+        headings={[t`Locale`, t`Translated`, t`Missing`]}
         rows={progress.map((one) => [
           localeName(one.locale),
-          `${one.texts - one.missing.length} of ${one.texts}`,
-          one.missing.length === 0 ? "None" : <Missing progress={one} template={template} visit={visit} />,
+          t`${one.texts - one.missing.length} of ${one.texts}`,
+          one.missing.length === 0 ? t`None` : <Missing progress={one} template={template} visit={visit} />,
         ])}
       />
     </Card>
@@ -87,22 +88,22 @@ const progressCard = (visit: Visit, template: Template) => {
 }
 
 const exportCard = (visit: Visit, template: Template) => (
-  <Card title="Export" lead="The texts with words of all variants, and their translations, for translators.">
+  <Card title={t`Export`} lead={t`The texts with words of all variants, and their translations, for translators.`}>
     <form method="get" action={`${at(visit, template)}/export`} class="stack">
       <div class="field">
-        <label for="locales">Locales</label>
+        <label for="locales">{t`Locales`}</label>
         <input
           id="locales"
           name="locales"
           type="text"
           value={visit.query.get("locales") ?? localesOfTemplate(template).join(", ")}
-          placeholder="de, fr"
+          placeholder={t`de, fr`}
           required
         />
       </div>
       <div class="buttons">
-        <button type="submit" class="button" name="format" value="csv">Export CSV</button>
-        <button type="submit" class="button" name="format" value="xliff">Export XLIFF</button>
+        <button type="submit" class="button" name="format" value="csv">{t`Export CSV`}</button>
+        <button type="submit" class="button" name="format" value="xliff">{t`Export XLIFF`}</button>
       </div>
     </form>
   </Card>
@@ -121,28 +122,28 @@ const localesIn = (text: string) => {
 /** A fault of a file with its line in front. */
 const shownFault = ({ detail, pointer }: Fault): Fault => {
   const line = /^\/line\/(\d+)$/.exec(pointer)?.[1]
-  return line === undefined ? { pointer, detail } : { pointer: "/text", detail: `line ${line}: ${detail}` }
+  return line === undefined ? { pointer, detail } : { pointer: "/text", detail: t`line ${line}: ${detail}` }
 }
 
 /** Faults shown of a file. */
 const shownFaults = 100
 
 const importCard = (visit: Visit, template: Template, text: string) => (
-  <Card title="Import" lead="CSV as exported, or XLIFF. All translations of the file are imported, or none.">
+  <Card title={t`Import`} lead={t`CSV as exported, or XLIFF. All translations of the file are imported, or none.`}>
     <Form action={at(visit, template)}>
       <div class="field" data-upload hidden>
-        <label for="file">A file from this computer</label>
+        <label for="file">{t`A file from this computer`}</label>
         <input type="file" id="file" accept=".csv,.xlf,.xliff" data-into="text" />
       </div>
       <div class="field">
-        <label for="text">Content of the file</label>
+        <label for="text">{t`Content of the file`}</label>
         <textarea id="text" name="text" class="mono source" rows={10} spellcheck={false}>
           {text.startsWith("\n") ? `\n${text}` : text}
         </textarea>
       </div>
       <div class="buttons">
-        <button type="submit" name="preview" value="true" class="button primary">Show changes</button>
-        <Submit kind="plain">Import</Submit>
+        <button type="submit" name="preview" value="true" class="button primary">{t`Show changes`}</button>
+        <Submit kind="plain">{t`Import`}</Submit>
       </div>
     </Form>
   </Card>
@@ -153,27 +154,27 @@ const show = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
   const back = { href: templatePath(visit.org.slug, template.id), label: template.name }
   if (template.locale === null) {
     return view(
-      { title: "Translations", back },
+      { title: t`Translations`, back },
       <Card kind="flush">
         <Empty
-          title="This template has one locale"
-          action={visit.can("updateTemplate") && <a class="button" href={`${back.href}/settings`}>Settings</a>}
+          title={t`This template has one locale`}
+          action={visit.can("updateTemplate") && <a class="button" href={`${back.href}/settings`}>{t`Settings`}</a>}
         >
-          Set where a request has the person's locale in the settings of the template. Its variants can then have
-          translations.
+          {t`Set where a request has the person's locale in the settings of the template. Its variants can then
+            have translations.`}
         </Empty>
       </Card>,
     )
   }
   return view(
     {
-      title: "Translations",
+      title: t`Translations`,
       back,
-      lead: `A person gets the text of the nearest locale, otherwise ${localeName(template.locale.default)}.`,
+      lead: t`A person gets the text of the nearest locale, otherwise ${localeName(template.locale.default)}.`,
     },
     <ErrorSummary
       faults={[...localesIn(visit.query.get("locales") ?? "").faults, ...faults].slice(0, shownFaults).map(shownFault)}
-      labels={{ locales: "Locales", text: "File" }}
+      labels={{ locales: t`Locales`, text: t`File` }}
     />,
     progressCard(visit, template),
     exportCard(visit, template),
@@ -192,9 +193,9 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   yield* noteNothing
   return view(
     {
-      title: "Changes of the file",
-      back: { href: here, label: "Translations" },
-      lead: changes.length === 0 ? "The file changes nothing." : "Nothing has been imported yet.",
+      title: t`Changes of the file`,
+      back: { href: here, label: t`Translations` },
+      lead: changes.length === 0 ? t`The file changes nothing.` : t`Nothing has been imported yet.`,
     },
     changes.map(({ outcome: _, template_id: __, ...difference }) => (
       <Card title={template.name}>
@@ -205,8 +206,8 @@ const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
       <Form action={here}>
         <input type="hidden" name="text" value={text} />
         <div class="buttons">
-          {changes.length !== 0 && <Submit>Import</Submit>}
-          <button type="submit" name="edit" value="true" class="button plain">Edit file</button>
+          {changes.length !== 0 && <Submit>{t`Import`}</Submit>}
+          <button type="submit" name="edit" value="true" class="button plain">{t`Edit file`}</button>
         </div>
       </Form>
     </Card>,

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
 import type { Rendered, Sources } from "../../../checking/Checks.ts"
 import { isHtml, type Variant } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { conditionText } from "./Draft.ts"
 import { counted, percent } from "../../Format.ts"
@@ -30,7 +31,7 @@ const textsOf = (variant: Variant, rendered: ReadonlyArray<Rendered> | undefined
   })
 
 const cut = (all: ReadonlyArray<string>) =>
-  all.length > shownConditions ? [...all.slice(0, shownConditions), `and ${all.length - shownConditions} more`] : all
+  all.length > shownConditions ? [...all.slice(0, shownConditions), t`and ${all.length - shownConditions} more`] : all
 
 /** A variant in the list of a template: its texts, its audience, its seasons and its share of traffic. */
 export const VariantCard = (
@@ -58,11 +59,11 @@ export const VariantCard = (
             <a href={base}>{variant.name}</a>
           </h3>
           <p class="small muted mono">{variant.id}</p>
-          {variant.suggested !== undefined && <p class="small muted">Suggested by {variant.suggested.model}</p>}
+          {variant.suggested !== undefined && <p class="small muted">{t`Suggested by ${variant.suggested.model}`}</p>}
         </div>
         {variant.active
-          ? inSeason ? <Badge kind="good">active</Badge> : <Badge kind="warn">out of season</Badge>
-          : <Badge>inactive</Badge>}
+          ? inSeason ? <Badge kind="good">{t`active`}</Badge> : <Badge kind="warn">{t`out of season`}</Badge>
+          : <Badge>{t`inactive`}</Badge>}
       </header>
       <dl class="said">
         {texts.map(({ fault, name, text }) => (
@@ -72,9 +73,9 @@ export const VariantCard = (
               {fault !== undefined
                 ? <span class="fault">{fault}</span>
                 : text === undefined
-                ? <span class="muted">no preview</span>
+                ? <span class="muted">{t`no preview`}</span>
                 : text === ""
-                ? <span class="muted">empty</span>
+                ? <span class="muted">{t`empty`}</span>
                 : text}
             </dd>
           </div>
@@ -86,7 +87,7 @@ export const VariantCard = (
               <iframe
                 sandbox=""
                 loading="lazy"
-                title={`${html} of ${variant.name}`}
+                title={t`${html} of ${variant.name}`}
                 src={`${base}/message?${new URLSearchParams({ name: html, fields: fieldsText })}`}
               >
               </iframe>
@@ -95,21 +96,21 @@ export const VariantCard = (
         )}
       </dl>
       <dl class="facts compact">
-        <dt>Audience</dt>
+        <dt>{t`Audience`}</dt>
         <dd>
           {variant.targeting.length === 0
-            ? "everyone"
+            ? t`everyone`
             : <ul class="plain-list">{cut(variant.targeting.map(conditionText)).map((text) => <li>{text}</li>)}</ul>}
         </dd>
-        <dt>Schedule</dt>
+        <dt>{t`Schedule`}</dt>
         <dd>
           {variant.seasons.length === 0
-            ? "always"
+            ? t`always`
             : <ul class="plain-list">{cut(variant.seasons.map(seasonText)).map((text) => <li>{text}</li>)}</ul>}
         </dd>
-        <dt>Traffic</dt>
+        <dt>{t`Traffic`}</dt>
         <dd>
-          {share === undefined ? <span class="muted">no sends yet</span> : (
+          {share === undefined ? <span class="muted">{t`no sends yet`}</span> : (
             <>
               {percent(share)}
               <span class="sub">{counted(decisions, "send")}</span>

@@ -16,41 +16,42 @@ import { namesOf, type SampleInput, SampleInputs } from "./SampleInputs.tsx"
 import { type TestChoice, TestForm } from "./VariantTest.tsx"
 import { localeName, LocalesCard, localesIn } from "./LocalesCard.tsx"
 import type { Template } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { Condition, content, type PartVariables, rowsOf, Season, Variable, variableLabel } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
 
 /** Labels of the controls for the summary of faults. */
 export const labelsOf = (draft: Draft, parts: PartVariables): Record<string, string> => {
-  const labels: Record<string, string> = { name: "Name", id: "Id", components: "Made of", test_to: "Send a test to" }
-  labels["convert_from"] = "Platform"
-  labels["person_name"] = "Name of the person"
+  const labels: Record<string, string> = { name: "Name", id: "Id", components: t`Made of`, test_to: t`Send a test to` }
+  labels["convert_from"] = t`Platform`
+  labels["person_name"] = t`Name of the person`
   for (const [at, { name }] of draft.variables.entries()) {
-    labels[`var_${at}_name`] = `Variable ${at + 1}`
-    labels[`var_${at}_format`] = `Format of ${name}`
+    labels[`var_${at}_name`] = t`Variable ${at + 1}`
+    labels[`var_${at}_format`] = t`Format of ${name}`
     labels[`var_${at}_source`] = variableLabel(name, parts)
   }
   for (const [at, { locale }] of draft.locales?.entries() ?? []) {
-    labels[`locale_${at}`] = labels[`locale_${at}_tag`] = `Locale ${at + 1}`
+    labels[`locale_${at}`] = labels[`locale_${at}_tag`] = t`Locale ${at + 1}`
     for (const [i, { name }] of draft.variables.entries()) labels[`locale_${at}_text_${i}`] = `${name} (${locale})`
   }
   for (const at of draft.conditions.keys()) {
-    labels[`condition_${at}_attribute`] = `Condition ${at + 1}, attribute`
-    labels[`condition_${at}_op`] = `Condition ${at + 1}, comparison`
-    labels[`condition_${at}_values`] = `Condition ${at + 1}, values`
+    labels[`condition_${at}_attribute`] = t`Condition ${at + 1}, attribute`
+    labels[`condition_${at}_op`] = t`Condition ${at + 1}, comparison`
+    labels[`condition_${at}_values`] = t`Condition ${at + 1}, values`
   }
   for (const at of draft.seasons.keys()) {
     for (
       const [member, word] of [
-        ["starts_at", "start"],
-        ["ends_at", "end"],
-        ["annual_from", "first day of the year"],
-        ["annual_to", "last day of the year"],
-        ["days", "days"],
-        ["hours_from", "first hour"],
-        ["hours_to", "last hour"],
-      ]
-    ) labels[`season_${at}_${member}`] = `Season ${at + 1}, ${word}`
+        ["starts_at", t`start`],
+        ["ends_at", t`end`],
+        ["annual_from", t`first day of the year`],
+        ["annual_to", t`last day of the year`],
+        ["days", t`days`],
+        ["hours_from", t`first hour`],
+        ["hours_to", t`last hour`],
+      ] as const
+    ) labels[`season_${at}_${member}`] = t`Season ${at + 1}, ${word}`
   }
   return labels
 }
@@ -116,29 +117,29 @@ const PreviewCard = ({ locales, look, preview, stored }: {
   readonly stored: string | undefined
   readonly look: PreviewLook
 }) => (
-  <Card stacked title="Preview">
+  <Card stacked title={t`Preview`}>
     <div class="looks">
       <Choice
-        legend="Width of the preview"
+        legend={t`Width of the preview`}
         name="view_width"
         value={look.width}
-        choices={[["600", "Desktop"], ["375", "Phone"]]}
+        choices={[["600", t`Desktop`], ["375", t`Phone`]]}
       />
       <Choice
-        legend="Colors of the preview"
+        legend={t`Colors of the preview`}
         name="view_colors"
         value={look.colors}
-        choices={[["light", "Light"], ["dark", "Dark"]]}
+        choices={[["light", t`Light`], ["dark", t`Dark`]]}
       />
       <Choice
-        legend="Part of the message"
+        legend={t`Part of the message`}
         name="view_part"
         value={look.part}
-        choices={[["html", "HTML"], ["text", "Plain text"]]}
+        choices={[["html", "HTML"], ["text", t`Plain text`]]}
       />
       {locales.length > 1 && (
-        <select name="view_locale" aria-label="Locale of the preview">
-          <option value="">Locale of the sample</option>
+        <select name="view_locale" aria-label={t`Locale of the preview`}>
+          <option value="">{t`Locale of the sample`}</option>
           {locales.map((tag) => <option value={tag} selected={tag === look.locale}>{localeName(tag)}</option>)}
         </select>
       )}
@@ -146,7 +147,7 @@ const PreviewCard = ({ locales, look, preview, stored }: {
     <div class="frame-holder">
       <iframe
         name="preview"
-        title="Preview"
+        title={t`Preview`}
         sandbox="allow-same-origin"
         {...(stored === undefined ? {} : { src: stored })}
       >
@@ -155,25 +156,25 @@ const PreviewCard = ({ locales, look, preview, stored }: {
     <p class="small muted" role="status" data-live-status></p>
     <div>
       <button type="submit" class="button" formaction={preview} formtarget="preview" data-preview>
-        Show the preview
+        {t`Show the preview`}
       </button>
     </div>
   </Card>
 )
 
 const SampleCard = ({ canSavePeople, faults, inputs, people, sample, save, timeZone }: EditorProps) => (
-  <Card stacked title="Samples" lead="The person of the preview and of test messages.">
+  <Card stacked title={t`Samples`} lead={t`The person of the preview and of test messages.`}>
     <PersonPicker canSave={canSavePeople} faults={faults} path={save} people={people} zone={timeZone} />
     <div class="stack" data-samples={namesOf(inputs)}>
       <SampleInputs inputs={inputs} sample={sample} />
     </div>
     <details class="sample-json" open={isAtFault(faults, "fields") || isAtFault(faults, "attrs")}>
-      <summary>All values as JSON</summary>
+      <summary>{t`All values as JSON`}</summary>
       <div class="stack">
         <SampleJson faults={faults} sample={sample} />
       </div>
     </details>
-    <Labelled id="at" label="Sample time" hint="For seasons; empty means now." faults={faults}>
+    <Labelled id="at" label={t`Sample time`} hint={t`For seasons; empty means now.`} faults={faults}>
       <input type="datetime-local" value={sample.at} {...tied(faults, "at", "at-hint")} />
     </Labelled>
   </Card>
@@ -181,7 +182,7 @@ const SampleCard = ({ canSavePeople, faults, inputs, people, sample, save, timeZ
 
 const SampleJson = ({ faults, sample }: Pick<EditorProps, "faults" | "sample">) => (
   <>
-    <Labelled id="fields" label="Sample fields" hint="A JSON object with the fields for Liquid." faults={faults}>
+    <Labelled id="fields" label={t`Sample fields`} hint={t`A JSON object with the fields for Liquid.`} faults={faults}>
       <textarea
         class="mono"
         rows={rowsOf(sample.fields, 5, 14) + 1}
@@ -193,8 +194,8 @@ const SampleJson = ({ faults, sample }: Pick<EditorProps, "faults" | "sample">) 
     </Labelled>
     <Labelled
       id="attrs"
-      label="Sample attributes"
-      hint="A JSON object with the attributes for targeting."
+      label={t`Sample attributes`}
+      hint={t`A JSON object with the attributes for targeting.`}
       faults={faults}
     >
       <textarea class="mono" rows={3} spellcheck={false} {...tied(faults, "attrs", "attrs-hint")}>
@@ -213,7 +214,7 @@ const ContentCard = ({ again, button, draft, faults, images, parts, remove }: {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
   readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
 }) => (
-  <Card title="Content" lead="One text per variable, in Liquid: {{ first_name | default: &quot;there&quot; }}.">
+  <Card title={t`Content`} lead={t`One text per variable, in Liquid: {{ first_name | default: "there" }}.`}>
     <EditorKeys />
     <div class="stack" id="variables">
       {isBlank(draft) && <LayoutChoice again={again} />}
@@ -224,10 +225,10 @@ const ContentCard = ({ again, button, draft, faults, images, parts, remove }: {
           faults={faults}
           images={images}
           parts={parts}
-          remove={remove("var", at, row.name.trim() || `variable ${at + 1}`, "variables")}
+          remove={remove("var", at, row.name.trim() || t`variable ${at + 1}`, "variables")}
         />
       ))}
-      <div>{button("add-var", `var_${draft.variables.length}_name`, "Add a variable", "Add a variable", "")}</div>
+      <div>{button("add-var", `var_${draft.variables.length}_name`, t`Add a variable`, t`Add a variable`, "")}</div>
       <PasteFrom again={again} />
     </div>
   </Card>
@@ -238,13 +239,13 @@ const ComponentsCard = ({ draft, faults }: {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
 }) => (
   <Card
-    title="Components"
-    lead="Variants that share a component share what Parlance learns. Optional, and useful with many variants."
+    title={t`Components`}
+    lead={t`Variants that share a component share what Parlance learns. Optional, and useful with many variants.`}
   >
     <Labelled
       id="components"
-      label="Made of"
-      hint="One per line: a kind, a colon and a value, such as subject: question."
+      label={t`Made of`}
+      hint={t`One per line: a kind, a colon and a value, such as subject: question.`}
       faults={faults}
     >
       <textarea
@@ -265,22 +266,22 @@ const AudienceCard = ({ button, draft, faults, remove }: {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
   readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
 }) => (
-  <Card title="Audience" lead="People must match all conditions. Without conditions, everyone is included.">
+  <Card title={t`Audience`} lead={t`People must match all conditions. Without conditions, everyone is included.`}>
     <div class="stack" id="conditions">
       {draft.conditions.map((row, at) => (
         <Condition
           at={at}
           row={row}
           faults={faults}
-          remove={remove("condition", at, `condition ${at + 1}`, "conditions")}
+          remove={remove("condition", at, t`condition ${at + 1}`, "conditions")}
         />
       ))}
       <div>
         {button(
           "add-condition",
           `condition_${draft.conditions.length}_attribute`,
-          "Add a condition",
-          "Add a condition",
+          t`Add a condition`,
+          t`Add a condition`,
           "",
         )}
       </div>
@@ -295,12 +296,17 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
   readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
   readonly timeZone: string
 }) => (
-  <Card title="Schedule" lead={`Active when any rule matches. Without rules, always active. Times are in ${timeZone}.`}>
+  <Card
+    title={t`Schedule`}
+    lead={t`Active when any rule matches. Without rules, always active. Times are in ${timeZone}.`}
+  >
     <div class="stack" id="seasons">
       {draft.seasons.map((row, at) => (
-        <Season at={at} row={row} faults={faults} remove={remove("season", at, `season ${at + 1}`, "seasons")} />
+        <Season at={at} row={row} faults={faults} remove={remove("season", at, t`season ${at + 1}`, "seasons")} />
       ))}
-      <div>{button("add-season", `season_${draft.seasons.length}_starts_at`, "Add a season", "Add a season", "")}</div>
+      <div>
+        {button("add-season", `season_${draft.seasons.length}_starts_at`, t`Add a season`, t`Add a season`, "")}
+      </div>
     </div>
   </Card>
 )
@@ -309,13 +315,13 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
 const SaveBar = ({ back, canKeep, faults, isNew, save, test }: EditorProps) => (
   <div class="save-bar">
     <div class="note bad" role="alert" data-draft-problem hidden></div>
-    <Submit>{isNew ? "Create variant" : "Save variant"}</Submit>
-    {isNew && <button type="submit" class="button" name="do" value="activate">Create and activate</button>}
+    <Submit>{isNew ? t`Create variant` : t`Save variant`}</Submit>
+    {isNew && <button type="submit" class="button" name="do" value="activate">{t`Create and activate`}</button>}
     {canKeep && (
-      <button type="submit" class="button" formaction={`${save}/save-draft`} data-save-draft>Save as draft</button>
+      <button type="submit" class="button" formaction={`${save}/save-draft`} data-save-draft>{t`Save as draft`}</button>
     )}
     {test !== undefined && <TestForm action={`${save}/test`} faults={faults} test={test} />}
-    <a class="button" href={back}>Cancel</a>
+    <a class="button" href={back}>{t`Cancel`}</a>
     <p class="small muted draft-status" role="status" data-draft-status></p>
   </div>
 )
@@ -336,7 +342,7 @@ export const VariantEditor = (props: EditorProps) => {
     </button>
   )
   const remove = (kind: string, at: number, what: string, anchor: string) =>
-    button(`remove-${kind}-${at}`, anchor, "Remove", `Remove ${what}`, "danger")
+    button(`remove-${kind}-${at}`, anchor, t`Remove`, t`Remove ${what}`, "danger")
   return (
     <>
       <ErrorSummary faults={faults} labels={labelsOf(draft, props.parts)} />
@@ -357,15 +363,15 @@ export const VariantEditor = (props: EditorProps) => {
         <input type="hidden" name="over" value={props.over} />
         <input type="hidden" name="draft" value={props.known} />
         {/* The button that Enter presses: without it that would be the first of the rows' own. */}
-        <button type="submit" hidden tabIndex={-1}>Save</button>
+        <button type="submit" hidden tabIndex={-1}>{t`Save`}</button>
         <div class="editor-form stack">
           <EditorSettings hints={hints} />
           <Card stacked>
-            <Field name="name" label="Name" value={draft.name} faults={faults} />
+            <Field name="name" label={t`Name`} value={draft.name} faults={faults} />
             <div class="choice">
               <input type="checkbox" id="active" name="active" value="true" checked={draft.active} />
-              <label for="active">Active</label>
-              <span>Served as soon as you save, within its audience and schedule.</span>
+              <label for="active">{t`Active`}</label>
+              <span>{t`Served as soon as you save, within its audience and schedule.`}</span>
             </div>
           </Card>
           <ContentCard
@@ -389,11 +395,12 @@ export const VariantEditor = (props: EditorProps) => {
               <Card>
                 <Field
                   name="id"
-                  label="Id"
+                  label={t`Id`}
                   value={draft.id}
                   faults={faults}
                   required={false}
-                  hint="The copy_id in responses and results. It cannot be changed later. Leave empty to have it made from the name."
+                  hint={t`The copy_id in responses and results. It cannot be changed later. Leave empty to have it made from
+                    the name.`}
                 />
               </Card>
             )}

@@ -8,6 +8,7 @@ import { SourceCheck } from "../../../rendering/SourceCheck.ts"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { type Template, type Variant, VariantInput } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { atVariables } from "../../../templates/ImportInput.ts"
 import { Drafts, newIdOf } from "../../../templates/Drafts.ts"
 import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
@@ -54,33 +55,33 @@ const shown = (visit: Visit, of: Template, stored: Variant) =>
     {
       title: stored.name,
       back: { href: home(visit), label: of.name },
-      lead: `Read-only: your role (${visit.role}) cannot change variants.`,
-      actions: <a class="button" href={`${here(visit)}/versions`}>Versions</a>,
+      lead: t`Read-only: your role (${visit.role}) cannot change variants.`,
+      actions: <a class="button" href={`${here(visit)}/versions`}>{t`Versions`}</a>,
     },
-    <Card stacked title="Content">
+    <Card stacked title={t`Content`}>
       {Object.entries(stored.vars).map(([name, source]) => (
         <div class="stack tight">
           <h3>
-            {name} <Badge>{stored.formats[name] ?? "text"}</Badge>
+            {name} <Badge>{stored.formats[name] ?? t`text`}</Badge>
           </h3>
           <pre tabIndex={0}>{source}</pre>
         </div>
       ))}
     </Card>,
-    <Card title="Audience and schedule">
+    <Card title={t`Audience and schedule`}>
       <ul class="plain-list">
-        <li>{stored.active ? "Active." : "Inactive."}</li>
-        {stored.targeting.length === 0 && <li>For everyone.</li>}
+        <li>{stored.active ? t`Active.` : t`Inactive.`}</li>
+        {stored.targeting.length === 0 && <li>{t`For everyone.`}</li>}
         {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
-        {stored.seasons.length === 0 && <li>Always.</li>}
+        {stored.seasons.length === 0 && <li>{t`Always.`}</li>}
         {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
-        {Object.entries(stored.components).map(([kind, value]) => <li>Made of {kind}: {value}</li>)}
+        {Object.entries(stored.components).map(([kind, value]) => <li>{t`Made of ${kind}: ${value}`}</li>)}
       </ul>
     </Card>,
-    <Card title="Preview">
+    <Card title={t`Preview`}>
       <div class="frame-holder">
         <iframe
-          title="Preview"
+          title={t`Preview`}
           sandbox="allow-same-origin"
           src={`${here(visit)}/preview?${new URLSearchParams({ ...samplesOf(of) })}`}
         >
@@ -127,7 +128,7 @@ const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   if (Result.isFailure(input)) return yield* yield* allFaults(visit.org.slug, draft, input.failure)
   const made = yield* (yield* Templates).createVariant(visit.org.slug, idOf(visit, "template"), input.success).pipe(
     Effect.catchTags({
-      AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
+      AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: t`is taken: choose another` }] }),
       InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
     }),
     // A change that needs approval is stored too.
@@ -240,17 +241,18 @@ const deletePage = Effect.fnUntraced(function* (visit: Visit) {
   const { of } = yield* opened(visit)
   const { active, name } = yield* storedOf(visit)
   return askFirst({
-    title: "Delete a variant",
-    question: `Delete ${name}?`,
+    title: t`Delete a variant`,
+    question: t`Delete ${name}?`,
     back: { href: home(visit), label: of.name },
-    button: "Delete the variant",
+    button: t`Delete the variant`,
     text: (
       <>
         <p>
-          Its content cannot be restored. Past sends and its results are kept.{" "}
-          {active ? " It is active: its audience will get the other variants." : ""}
+          {t`Its content cannot be restored. Past sends and its results are kept. ${
+            active ? t` It is active: its audience will get the other variants.` : ""
+          }`}
         </p>
-        <p class="muted">To keep it for later, deactivate it instead.</p>
+        <p class="muted">{t`To keep it for later, deactivate it instead.`}</p>
       </>
     ),
   })

@@ -3,6 +3,7 @@ import type { ActiveConnection } from "../../../delivery/Connections.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { ConditionDraft, SeasonDraft, VariableDraft } from "../../../templates/VariantForm.ts"
 import { Format } from "../../../domain/Template.ts"
+import { t } from "../../../languages/Language.ts"
 import { RowMenu } from "../../components/RowMenu.tsx"
 import { operatorWords } from "./Draft.ts"
 import { isAtFault, Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
@@ -23,7 +24,7 @@ export const variableLabel = (
   name: string,
   { body = "body", html, preheader = "preheader", subject = "subject", text }: PartVariables,
 ): string => {
-  const labels = new Map([[text, "Plain text"], [html, "HTML body"], [body, "Body"], [preheader, "Preheader"]])
+  const labels = new Map([[text, t`Plain text`], [html, "HTML body"], [body, t`Body`], [preheader, t`Preheader`]])
   return labels.set(subject, "Subject").get(name) ?? name
 }
 
@@ -39,13 +40,13 @@ export const Variable = ({ at, faults, images, parts, remove, row }: {
 }) => {
   const id = `var_${at}`
   const name = row.name.trim()
-  const shown = name === "" ? `variable ${at + 1}` : variableLabel(name, parts)
+  const shown = name === "" ? t`variable ${at + 1}` : variableLabel(name, parts)
   return (
     <fieldset class="row variable">
       <legend class="visually-hidden">{shown}</legend>
       <RowTitle
         remove={
-          <RowMenu label={`More for ${shown}`}>
+          <RowMenu label={t`More for ${shown}`}>
             <li>{remove}</li>
           </RowMenu>
         }
@@ -56,20 +57,20 @@ export const Variable = ({ at, faults, images, parts, remove, row }: {
         class="variable-settings"
         open={row.name.trim() === "" || isAtFault(faults, `${id}_name`) || isAtFault(faults, `${id}_format`)}
       >
-        <summary>Name and format ({row.format === "" ? "text" : row.format})</summary>
+        <summary>{t`Name and format (${row.format === "" ? t`text` : row.format})`}</summary>
         <div class="row-head">
-          <Labelled id={`${id}_name`} label="Variable" faults={faults}>
+          <Labelled id={`${id}_name`} label={t`Variable`} faults={faults}>
             <input
               type="text"
               class="mono"
               value={row.name}
               autocomplete="off"
               spellcheck={false}
-              placeholder="subject"
+              placeholder={t`subject`}
               {...tied(faults, `${id}_name`)}
             />
           </Labelled>
-          <Labelled id={`${id}_format`} label="Format" faults={faults}>
+          <Labelled id={`${id}_format`} label={t`Format`} faults={faults}>
             <select {...tied(faults, `${id}_format`)}>
               {Format.literals.map((format) => (
                 <option key={format} value={format} selected={row.format === format}>{format}</option>
@@ -97,13 +98,14 @@ export const Variable = ({ at, faults, images, parts, remove, row }: {
       </Labelled>
       {shown === "Body" && row.format !== "mjml" && row.source !== "" && (
         <p class="hint">
-          {row.format === "html" ? "HTML" : "Text"}{" "}
-          is written as it is. For blocks without code, begin a new variant with a layout.
+          {t`${
+            row.format === "html" ? t`HTML` : t`Text`
+          } is written as it is. For blocks without code, begin a new variant with a layout.`}
         </p>
       )}
       {(row.format === "html" || row.format === "mjml") && (
         <div>
-          <a class="button compact" href={images} target="_blank" data-insert-image={id}>Insert an image</a>
+          <a class="button compact" href={images} target="_blank" data-insert-image={id}>{t`Insert an image`}</a>
         </div>
       )}
     </fieldset>
@@ -120,28 +122,28 @@ export const Condition = ({ at, faults, remove, row }: {
   const id = `condition_${at}`
   return (
     <fieldset class="row">
-      <legend class="visually-hidden">Condition {at + 1}</legend>
-      <RowTitle remove={remove}>Condition {at + 1}</RowTitle>
+      <legend class="visually-hidden">{t`Condition ${at + 1}`}</legend>
+      <RowTitle remove={remove}>{t`Condition ${at + 1}`}</RowTitle>
       <div class="row-head three">
-        <Labelled id={`${id}_attribute`} label="Attribute" faults={faults}>
+        <Labelled id={`${id}_attribute`} label={t`Attribute`} faults={faults}>
           <input
             type="text"
             value={row.attribute}
             autocomplete="off"
             spellcheck={false}
-            placeholder="tier"
+            placeholder={t`tier`}
             list="attribute-names"
             {...tied(faults, `${id}_attribute`)}
           />
         </Labelled>
-        <Labelled id={`${id}_op`} label="Comparison" faults={faults}>
+        <Labelled id={`${id}_op`} label={t`Comparison`} faults={faults}>
           <select {...tied(faults, `${id}_op`)}>
             {Object.entries(operatorWords).map(([op, word]) => (
               <option value={op} selected={op === row.op}>{word}</option>
             ))}
           </select>
         </Labelled>
-        <Labelled id={`${id}_values`} label="Values, one a line" faults={faults}>
+        <Labelled id={`${id}_values`} label={t`Values, one a line`} faults={faults}>
           <textarea rows={rowsOf(row.values, 1, 10)} spellcheck={false} {...tied(faults, `${id}_values`)}>
             {content(row.values)}
           </textarea>
@@ -187,7 +189,7 @@ const HourSelect = ({ faults, from, id, label, to, value }: {
 }) => (
   <Labelled id={id} label={label} faults={faults}>
     <select {...tied(faults, id)}>
-      <option value="">any</option>
+      <option value="">{t`any`}</option>
       {hourOptions(from, to).map(([hour, word]) => <option value={hour} selected={hour === value}>{word}</option>)}
     </select>
   </Labelled>
@@ -213,13 +215,13 @@ const YearDay = ({ faults, id, label, value }: {
     <Labelled id={id} label={label} faults={faults}>
       <div class="year-day">
         <select id={id} {...tie}>
-          <option value="">any day</option>
+          <option value="">{t`any day`}</option>
           {Array.from({ length: 31 }, (_, index) => twoDigits(index + 1)).map((one) => (
             <option value={one} selected={one === day}>{Number(one)}</option>
           ))}
         </select>
-        <select {...tie} aria-label={`${label}: month`}>
-          <option value="">month</option>
+        <select {...tie} aria-label={t`${label}: month`}>
+          <option value="">{t`month`}</option>
           {monthNames.map((name, index) => (
             <option value={twoDigits(index + 1)} selected={twoDigits(index + 1) === month}>{name}</option>
           ))}
@@ -239,29 +241,36 @@ export const Season = ({ at, faults, remove, row }: {
   const id = `season_${at}`
   return (
     <fieldset class="row">
-      <legend class="visually-hidden">Season {at + 1}</legend>
-      <RowTitle remove={remove}>Season {at + 1}</RowTitle>
+      <legend class="visually-hidden">{t`Season ${at + 1}`}</legend>
+      <RowTitle remove={remove}>{t`Season ${at + 1}`}</RowTitle>
       <div class="pair dates">
-        <Instant id={`${id}_starts_at`} label="Starts" value={row.starts_at} faults={faults} />
-        <Instant id={`${id}_ends_at`} label="Ends before" value={row.ends_at} faults={faults} />
+        <Instant id={`${id}_starts_at`} label={t`Starts`} value={row.starts_at} faults={faults} />
+        <Instant id={`${id}_ends_at`} label={t`Ends before`} value={row.ends_at} faults={faults} />
       </div>
       <div class="pair">
-        <YearDay id={`${id}_annual_from`} label="Every year from" value={row.annual_from} faults={faults} />
-        <YearDay id={`${id}_annual_to`} label="until before" value={row.annual_to} faults={faults} />
+        <YearDay id={`${id}_annual_from`} label={t`Every year from`} value={row.annual_from} faults={faults} />
+        <YearDay id={`${id}_annual_to`} label={t`until before`} value={row.annual_to} faults={faults} />
       </div>
       <div class="pair">
         <HourSelect
           id={`${id}_hours_from`}
-          label="Hours from"
+          label={t`Hours from`}
           value={row.hours_from}
           from={0}
           to={23}
           faults={faults}
         />
-        <HourSelect id={`${id}_hours_to`} label="until before" value={row.hours_to} from={0} to={24} faults={faults} />
+        <HourSelect
+          id={`${id}_hours_to`}
+          label={t`until before`}
+          value={row.hours_to}
+          from={0}
+          to={24}
+          faults={faults}
+        />
       </div>
       <fieldset class="days" id={`${id}_days`}>
-        <legend>Days; none ticked means every day</legend>
+        <legend>{t`Days; none ticked means every day`}</legend>
         <div class="day-list">
           {Object.entries(dayNames).map(([day, name]) => (
             <label>

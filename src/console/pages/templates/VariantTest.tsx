@@ -11,6 +11,7 @@ import type { Template } from "../../../domain/Template.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { validateAddress } from "../../../text/Email.ts"
 import type { TestGroup } from "../../../domain/TestGroup.ts"
+import { t } from "../../../languages/Language.ts"
 import { counted } from "../../Format.ts"
 import { Note } from "../../components/Note.tsx"
 import type { Visit } from "../../Routes.tsx"
@@ -49,13 +50,14 @@ export const recipientFaults = (
   members: ReadonlySet<string> | undefined,
 ): ReadonlyArray<string> => {
   if (recipients.length > maxRecipients) {
-    return [`must be ${maxRecipients} addresses at most. For more, choose a test group`]
+    return [t`must be ${maxRecipients} addresses at most. For more, choose a test group`]
   }
   return recipients.flatMap((address) => {
     const fault = validateAddress(address)
     if (fault !== undefined) return [`${address} ${fault}`]
     return members === undefined || members.has(address.toLowerCase()) ? [] : [
-      `${address} is no member of the organization. Only admins send tests to other addresses, or put them in a test group`,
+      t`${address} is no member of the organization. Only admins send tests to other addresses, or put
+        them in a test group`,
     ]
   })
 }
@@ -88,10 +90,10 @@ export const sendTest = Effect.fnUntraced(function* (
   const given = readSample(sample)
   const faults: ReadonlyArray<Fault> = [
     ...(recipients.length === 0
-      ? [{ pointer: "/test_to", detail: "is missing: enter an e-mail address, or choose a test group" }]
+      ? [{ pointer: "/test_to", detail: t`is missing: enter an e-mail address, or choose a test group` }]
       : recipientFaults(typed, members).map((detail) => ({ pointer: "/test_to", detail }))),
     ...(active === undefined
-      ? [{ pointer: "/test_to", detail: "needs a connection: no enabled connection can send it" }]
+      ? [{ pointer: "/test_to", detail: t`needs a connection: no enabled connection can send it` }]
       : []),
     ...(Result.isFailure(given) ? given.failure : []),
   ]
@@ -116,7 +118,7 @@ export const sendTest = Effect.fnUntraced(function* (
       InvalidInput: ({ faults }) =>
         failed(
           faults.map(({ detail, pointer }) =>
-            pointer === "connection" ? `The connection ${active.name} ${detail}` : detail
+            pointer === "connection" ? t`The connection ${active.name} ${detail}` : detail
           )
             .join("; "),
         ),
@@ -128,7 +130,7 @@ export const sendTest = Effect.fnUntraced(function* (
 /** Addresses of a note; more than six are counted. */
 const named = (sent: ReadonlyArray<TestSent>): string =>
   sent.length > 6
-    ? `${sent.slice(0, 5).map(({ to }) => to).join(", ")} and ${sent.length - 5} more`
+    ? t`${sent.slice(0, 5).map(({ to }) => to).join(", ")} and ${sent.length - 5} more`
     : sent.map(({ to }) => to).join(", ")
 
 /** The results of a test. */
@@ -139,12 +141,12 @@ export const TestNote = ({ sent }: { readonly sent: ReadonlyArray<TestSent> }) =
     <>
       {reached.length !== 0 && (
         <Note kind="good" live>
-          <b>Test sent to {named(reached)}.</b> It does not count in results.
+          {t`${<b>{t`Test sent to ${named(reached)}.`}</b>} It does not count in results.`}
         </Note>
       )}
       {[...failures].map(([detail, some]) => (
         <Note key={detail} kind="bad" live>
-          <b>No test was sent to {named(some)}.</b> {detail}
+          <b>{t`No test was sent to ${named(some)}.`}</b> {detail}
         </Note>
       ))}
     </>
@@ -165,19 +167,20 @@ export const TestForm = ({ action, faults, test: { create, groups, offered, to }
   readonly test: TestChoice
 }) => (
   <details class="test-send" open={faults.some(({ pointer }) => pointer === "/test_to")}>
-    <summary class="button">Send test</summary>
+    <summary class="button">{t`Send test`}</summary>
     <div class="stack">
       {offered.length === 0
         ? create === undefined ? null : (
           <p class="hint">
-            To test with the same people each time,{" "}
-            <a href={create} target="_blank" rel="noopener">create a test group</a>{" "}
-            (opens a new tab). Groups appear here when this page is loaded again.
+            {t`To test with the same people each time, ${(
+              <a href={create} target="_blank" rel="noopener">{t`create a test group`}</a>
+            )} (opens a new tab). Groups appear here when this
+              page is loaded again.`}
           </p>
         )
         : (
           <fieldset>
-            <legend>Test groups</legend>
+            <legend>{t`Test groups`}</legend>
             <div class="choices short">
               {offered.map(({ emails, id, name }) => (
                 <div class="choice" key={id}>
@@ -202,9 +205,9 @@ export const TestForm = ({ action, faults, test: { create, groups, offered, to }
         )}
       <Labelled
         id="test_to"
-        label="Send a test to"
+        label={t`Send a test to`}
         faults={faults}
-        hint={`Up to ${maxRecipients} addresses. Rendered with the sample fields. Tests do not count in results.`}
+        hint={t`Up to ${maxRecipients} addresses. Rendered with the sample fields. Tests do not count in results.`}
       >
         <input
           type="text"
@@ -215,7 +218,7 @@ export const TestForm = ({ action, faults, test: { create, groups, offered, to }
         />
       </Labelled>
       <div>
-        <button type="submit" class="button primary" formaction={action}>Send now</button>
+        <button type="submit" class="button primary" formaction={action}>{t`Send now`}</button>
       </div>
     </div>
   </details>

@@ -5,6 +5,7 @@ import { type Fault, InvalidInput, VariantNotFound, VersionNotFound } from "../.
 import { fieldsOfVariant } from "../../../templates/TemplateFields.ts"
 import { keptVersions, restoredBy, VariantVersions } from "../../../templates/VariantVersions.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
+import { t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PostButton } from "../../components/Form.tsx"
@@ -43,27 +44,27 @@ const listPage = Effect.fnUntraced(function* (visit: Visit) {
     {
       title,
       back: { href: path, label: stored.name },
-      lead: `The content after each change, the latest ${counted(keptVersions, "version")}.`,
+      lead: t`The content after each change, the latest ${counted(keptVersions, "version")}.`,
     },
     <Card kind="flush">
       {shown.length === 0
-        ? <Empty title="No versions yet">A version is kept of each change of the content.</Empty>
+        ? <Empty title={t`No versions yet`}>{t`A version is kept of each change of the content.`}</Empty>
         : (
           <Table
             cards="labelled"
-            caption="Versions, newest first"
-            headings={["Version", "Name", "Saved by"]}
+            caption={t`Versions, newest first`}
+            headings={[t`Version`, t`Name`, t`Saved by`]}
             rows={shown.map(({ author, id, name, saved_at: savedAt }) => [
               <a href={`${path}/versions/${id}`}>
-                Version of <Time at={savedAt} zone={visit.org.time_zone} />
+                {t`Version of ${<Time at={savedAt} zone={visit.org.time_zone} />}`}
               </a>,
               <span dir="auto">{name}</span>,
-              author ?? <span class="muted">before versions were kept</span>,
+              author ?? <span class="muted">{t`before versions were kept`}</span>,
             ])}
           />
         )}
       <Pagination
-        label="Pages of the versions"
+        label={t`Pages of the versions`}
         at={`${path}/versions`}
         cursor={before}
         next={next}
@@ -87,20 +88,20 @@ const versionPage = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyA
   const path = here(visit)
   const changes = difference(fieldsOfVariant(stored), fieldsOfVariant({ ...stored, ...restoredBy(version) }))
   const isSame = changes.fields.length === 0 && changes.omitted === 0
-  const title = `${stored.name} · Version of ${dateTime(new Date(version.saved_at), visit.org.time_zone)}`
+  const title = t`${stored.name} · Version of ${dateTime(new Date(version.saved_at), visit.org.time_zone)}`
   return view(
     {
       title,
-      back: { href: `${path}/versions`, label: `${stored.name} · Versions` },
-      ...(version.author === null ? {} : { lead: `Saved by ${version.author}.` }),
+      back: { href: `${path}/versions`, label: t`${stored.name} · Versions` },
+      ...(version.author === null ? {} : { lead: t`Saved by ${version.author}.` }),
     },
     <ErrorSummary faults={faults} />,
     <Card
       stacked
-      title={isSame ? "Restoring it changes nothing" : "Restoring it makes these changes"}
+      title={isSame ? t`Restoring it changes nothing` : t`Restoring it makes these changes`}
       lead={isSame
-        ? "The variant has this content."
-        : `From the variant as it is now. It stays ${stored.active ? "active" : "inactive"}.`}
+        ? t`The variant has this content.`
+        : t`From the variant as it is now. It stays ${stored.active ? "active" : "inactive"}.`}
     >
       {!isSame && <DifferenceView changes={changes} />}
       <div class="buttons">
@@ -110,10 +111,10 @@ const versionPage = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyA
             fields={{ over: stored.updated_at }}
             kind="primary"
           >
-            Restore this version
+            {t`Restore this version`}
           </PostButton>
         )}
-        <a class="button" href={path}>{visit.can("updateVariant") ? "Edit the variant" : "Open the variant"}</a>
+        <a class="button" href={path}>{visit.can("updateVariant") ? t`Edit the variant` : t`Open the variant`}</a>
       </div>
     </Card>,
   )
@@ -131,7 +132,7 @@ const restore = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     new InvalidInput({
       faults: [{
         pointer: "",
-        detail: "Somebody has saved the variant meanwhile. The changes below now start from their version",
+        detail: t`Somebody has saved the variant meanwhile. The changes below now start from their version`,
       }],
     })))
   return { to: here(visit), done: "version-restored" }

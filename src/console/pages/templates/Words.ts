@@ -3,43 +3,44 @@ import type { TemplateHoldout } from "../../../domain/Holdout.ts"
 import type { Season } from "../../../domain/Season.ts"
 import { type TemplateSettingName, type TemplateSettings, templateSettings } from "../../../domain/Template.ts"
 import type { TemplateTracking } from "../../../domain/Tracking.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { counted, percent } from "../../Format.ts"
 
 // Texts about templates and variants.
 
 /** Who is held out of a template, such as `5 % of people get a random split`. Null: the setting of the organization. */
 export const holdoutWords = (holdout: TemplateHoldout | null): string => {
-  if (holdout === null) return "organization default"
+  if (holdout === null) return t`organization default`
   const { content, copy_id, share } = holdout
   if (share === 0) return "none"
   const get = content === "even"
-    ? "get a random split"
+    ? t`get a random split`
     : content === "fixed"
-    ? `always get ${copy_id}`
-    : "get no message"
-  return `${Number((100 * share).toPrecision(6))} % of people ${get}`
+    ? t`always get ${String(copy_id)}`
+    : t`get no message`
+  return t`${Number((100 * share).toPrecision(6))} % of people ${get}`
 }
 
 /** Events measured in messages, such as `opens and clicks`; null: the setting of the organization. */
 export const trackingWords = (tracking: TemplateTracking | null): string =>
   tracking === null
-    ? "organization default"
+    ? t`organization default`
     : [...(tracking.opens ? ["opens"] : []), ...(tracking.clicks ? ["clicks"] : [])].join(" and ") || "nothing"
 
 /** The settings of a template that concern its messages, in words. */
 const settingWords = {
   locale: ({ locale }) => localeWords(locale),
   sticky_hours: ({ sticky_hours: hours }) =>
-    hours === 0 ? "no, chosen for every message" : `for ${counted(hours, "hour")}`,
-  send_nothing: ({ send_nothing }) => send_nothing ? "where a message does more harm than good" : "no",
+    hours === 0 ? t`no, chosen for every message` : t`for ${counted(hours, "hour")}`,
+  send_nothing: ({ send_nothing }) => send_nothing ? t`where a message does more harm than good` : "no",
   runner_up_floor: ({ runner_up_floor: floor }) =>
-    floor === 0 ? "as Parlance chooses" : `at least ${percent(floor)} divided by the number of variants`,
+    floor === 0 ? t`as Parlance chooses` : t`at least ${percent(floor)} divided by the number of variants`,
   holdout: ({ holdout }) => holdoutWords(holdout),
   tracking: ({ tracking }) => trackingWords(tracking),
   list_unsubscribe: ({ list_unsubscribe }) => list_unsubscribe ? "yes" : "no",
-  strict: ({ strict }) => strict ? "fail (strict)" : "left blank",
+  strict: ({ strict }) => strict ? t`fail (strict)` : t`left blank`,
   ignore_unsubscribes: ({ ignore_unsubscribes }) =>
-    ignore_unsubscribes ? "get its messages (transactional)" : "get no message",
+    ignore_unsubscribes ? t`get its messages (transactional)` : t`get no message`,
   link_domains: ({ link_domains }) => link_domains.length === 0 ? "none" : link_domains.join(", "),
   conversion_events: ({ conversion_events }) => conversion_events.length === 0 ? "none" : conversion_events.join(", "),
 } as const satisfies { readonly [name in TemplateSettingName]?: (template: TemplateSettings) => string }
@@ -53,16 +54,29 @@ export const settingFacts = (
 
 /** English names of the days, by their short name. */
 export const dayNames = {
-  mon: "Monday",
-  tue: "Tuesday",
-  wed: "Wednesday",
-  thu: "Thursday",
-  fri: "Friday",
-  sat: "Saturday",
-  sun: "Sunday",
+  mon: english("Monday"),
+  tue: english("Tuesday"),
+  wed: english("Wednesday"),
+  thu: english("Thursday"),
+  fri: english("Friday"),
+  sat: english("Saturday"),
+  sun: english("Sunday"),
 } as const
 
-const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+const months = [
+  english("Jan"),
+  english("Feb"),
+  english("Mar"),
+  english("Apr"),
+  english("May"),
+  english("Jun"),
+  english("Jul"),
+  english("Aug"),
+  english("Sep"),
+  english("Oct"),
+  english("Nov"),
+  english("Dec"),
+]
 
 /** `11-15` as `15 Nov`. */
 const monthDay = (value: string): string => `${Number(value.slice(3))} ${months[Number(value.slice(0, 2)) - 1]}`
@@ -79,11 +93,11 @@ const hour = (value: number): string => `${String(value).padStart(2, "0")}:00`
 /** When a season is, such as `every year from 15 Nov until 6 Jan, on Monday or Friday, between 09:00 and 17:00`. */
 export const seasonText = ({ annual, days, ends_at, hours, starts_at }: Season): string => {
   const parts = [
-    ...(starts_at === undefined ? [] : [`from ${instant(starts_at)}`]),
-    ...(ends_at === undefined ? [] : [`until ${instant(ends_at)}`]),
-    ...(annual === undefined ? [] : [`every year from ${monthDay(annual.from)} until ${monthDay(annual.to)}`]),
-    ...(days === undefined ? [] : [`on ${days.map((day) => dayNames[day]).join(" or ")}`]),
-    ...(hours === undefined ? [] : [`between ${hour(hours.from)} and ${hour(hours.to)}`]),
+    ...(starts_at === undefined ? [] : [t`from ${instant(starts_at)}`]),
+    ...(ends_at === undefined ? [] : [t`until ${instant(ends_at)}`]),
+    ...(annual === undefined ? [] : [t`every year from ${monthDay(annual.from)} until ${monthDay(annual.to)}`]),
+    ...(days === undefined ? [] : [t`on ${days.map((day) => dayNames[day]).join(" or ")}`]),
+    ...(hours === undefined ? [] : [t`between ${hour(hours.from)} and ${hour(hours.to)}`]),
   ]
   return parts.length === 0 ? "always" : parts.join(", ")
 }

@@ -11,6 +11,7 @@ import {
 import { batchedTypes, batchTypes } from "../../../webhooks/BatchTypes.ts"
 import { eventSummaries, singleTypes } from "../../../webhooks/EventTypes.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
+import { english, t } from "../../../languages/Language.ts"
 import { Card } from "../../components/Card.tsx"
 import { Facts } from "../../components/Facts.tsx"
 import { askFirst } from "../../components/AskFirst.tsx"
@@ -29,12 +30,21 @@ import { EndpointBadge, SentEvents } from "./EndpointViews.tsx"
 // Servers that receive the events of an organization.
 
 const endpointForm = inputForm(EndpointInput, {
-  url: { label: "URL", hint: "Where Parlance sends events, such as https://shop.example.com/parlance." },
-  description: { label: "Description", required: false, hint: "Purpose of the endpoint, such as “CRM, production”." },
+  url: {
+    label: english("URL"),
+    hint: english("Where Parlance sends events, such as https://shop.example.com/parlance."),
+  },
+  description: {
+    label: english("Description"),
+    required: false,
+    hint: english("Purpose of the endpoint, such as “CRM, production”."),
+  },
   events: {
-    label: "Events",
+    label: english("Events"),
     as: "checkboxes",
-    hint: "None chosen: all single events, also events that later releases add. Batches are sent only if chosen.",
+    hint: english(
+      "None chosen: all single events, also events that later releases add. Batches are sent only if chosen.",
+    ),
     options: [
       ...singleTypes.map((type) => [type, type, `${eventSummaries[type]}.`] as const),
       ...batchedTypes.map((type) => [type, type, `${batchTypes[type].summary}. In batches.`] as const),
@@ -50,7 +60,7 @@ const pathOf = (visit: Visit, { id }: Pick<StoredEndpoint, "id">) => `${listPath
 
 const nameOf = ({ description, url }: StoredEndpoint) => description === "" ? url : description
 
-const chosenText = ({ events }: StoredEndpoint) => events.length === 0 ? "all single events" : events.join(", ")
+const chosenText = ({ events }: StoredEndpoint) => events.length === 0 ? t`all single events` : events.join(", ")
 
 const backTo = (visit: Visit, endpoint: StoredEndpoint) => ({ href: pathOf(visit, endpoint), label: nameOf(endpoint) })
 
@@ -60,18 +70,18 @@ const existing = ({ org, params }: Visit) =>
 const EndpointMenu = ({ endpoint, visit }: { readonly endpoint: StoredEndpoint; readonly visit: Visit }) => {
   const at = pathOf(visit, endpoint)
   return (
-    <RowMenu label={`Actions for ${nameOf(endpoint)}`}>
-      <MenuLink href={at}>Open</MenuLink>
+    <RowMenu label={t`Actions for ${nameOf(endpoint)}`}>
+      <MenuLink href={at}>{t`Open`}</MenuLink>
       {visit.can("updateWebhookEndpoint") && (
         <>
-          <MenuLink href={`${at}/edit`}>Edit</MenuLink>
-          {endpoint.enabled && <MenuPost to={`${at}/ping`}>Send a test event</MenuPost>}
+          <MenuLink href={`${at}/edit`}>{t`Edit`}</MenuLink>
+          {endpoint.enabled && <MenuPost to={`${at}/ping`}>{t`Send a test event`}</MenuPost>}
           {endpoint.enabled
-            ? <MenuPost to={`${at}/disable`}>Disable</MenuPost>
-            : <MenuPost to={`${at}/enable`}>Enable</MenuPost>}
-          <MenuLink href={`${listPath(visit)}/-/new?from=${encodeURIComponent(endpoint.id)}`}>Duplicate</MenuLink>
-          <MenuLink href={`${at}/rotate`}>Replace secret</MenuLink>
-          <MenuLink href={`${at}/remove`} danger>Delete</MenuLink>
+            ? <MenuPost to={`${at}/disable`}>{t`Disable`}</MenuPost>
+            : <MenuPost to={`${at}/enable`}>{t`Enable`}</MenuPost>}
+          <MenuLink href={`${listPath(visit)}/-/new?from=${encodeURIComponent(endpoint.id)}`}>{t`Duplicate`}</MenuLink>
+          <MenuLink href={`${at}/rotate`}>{t`Replace secret`}</MenuLink>
+          <MenuLink href={`${at}/remove`} danger>{t`Delete`}</MenuLink>
         </>
       )}
     </RowMenu>
@@ -82,28 +92,28 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
   const endpoints = yield* WebhookEndpoints
   const all = yield* endpoints.list(visit.org.slug)
   const create = visit.can("createWebhookEndpoint") && all.length < maxEndpoints
-    ? <a class="button primary" href={`${listPath(visit)}/-/new`}>Add an endpoint</a>
+    ? <a class="button primary" href={`${listPath(visit)}/-/new`}>{t`Add an endpoint`}</a>
     : null
   return view(
     {
-      title: "Webhook endpoints",
-      lead: "Your servers that receive events from Parlance, such as failed messages, unsubscribes and winners.",
+      title: t`Webhook endpoints`,
+      lead: t`Your servers that receive events from Parlance, such as failed messages, unsubscribes and winners.`,
       actions: all.length === 0 ? undefined : create,
     },
     <Card kind="flush">
       {all.length === 0
         ? (
-          <Empty title="No webhook endpoints yet" action={create}>
+          <Empty title={t`No webhook endpoints yet`} action={create}>
             {visit.can("createWebhookEndpoint")
-              ? "Add the URL of a server that receives events as signed requests."
-              : "An admin of the organization can add one."}
+              ? t`Add the URL of a server that receives events as signed requests.`
+              : t`An admin of the organization can add one.`}
           </Empty>
         )
         : (
           <Table
             cards="labelled"
-            caption="Webhook endpoints"
-            headings={["Endpoint", "State", "Events", "[Actions]"]}
+            caption={t`Webhook endpoints`}
+            headings={[t`Endpoint`, t`State`, t`Events`, "[Actions]"]}
             rows={all.map((endpoint) => [
               <>
                 <a href={pathOf(visit, endpoint)}>{nameOf(endpoint)}</a>
@@ -127,13 +137,13 @@ const actionsOf = (visit: Visit, endpoint: StoredEndpoint) => {
   if (!visit.can("updateWebhookEndpoint")) return undefined
   return (
     <>
-      {endpoint.enabled && <PostButton to={`${at}/ping`} kind="primary">Send a test event</PostButton>}
-      <a class="button" href={`${at}/edit`}>Edit</a>
+      {endpoint.enabled && <PostButton to={`${at}/ping`} kind="primary">{t`Send a test event`}</PostButton>}
+      <a class="button" href={`${at}/edit`}>{t`Edit`}</a>
       {endpoint.enabled
-        ? <PostButton to={`${at}/disable`}>Disable</PostButton>
-        : <PostButton to={`${at}/enable`} kind="primary">Enable</PostButton>}
-      <a class="button" href={`${at}/rotate`}>Replace secret</a>
-      <a class="button danger" href={`${at}/remove`}>Delete</a>
+        ? <PostButton to={`${at}/disable`}>{t`Disable`}</PostButton>
+        : <PostButton to={`${at}/enable`} kind="primary">{t`Enable`}</PostButton>}
+      <a class="button" href={`${at}/rotate`}>{t`Replace secret`}</a>
+      <a class="button danger" href={`${at}/remove`}>{t`Delete`}</a>
     </>
   )
 }
@@ -155,15 +165,15 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
     },
     !endpoint.enabled && endpoint.disabledReason !== null && (
       <Note kind="bad">
-        Parlance has disabled this endpoint. {endpoint.disabledReason}{" "}
-        Fix the server, then enable the endpoint. Replay the events that it missed.
+        {t`Parlance has disabled this endpoint. ${endpoint.disabledReason} Fix the server, then enable the endpoint. Replay
+          the events that it missed.`}
       </Note>
     ),
     <Card>
       <Facts
         rows={[
-          ["State", <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />],
-          ["Events", chosenText(endpoint)],
+          [t`State`, <EndpointBadge endpoint={endpoint} zone={visit.org.time_zone} />],
+          [t`Events`, chosenText(endpoint)],
         ]}
       />
     </Card>,
@@ -175,7 +185,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
       />
       {next !== null && (
         <p class="notes small">
-          <a href={`${at}?before=${encodeURIComponent(next)}`}>Earlier events</a>
+          <a href={`${at}?before=${encodeURIComponent(next)}`}>{t`Earlier events`}</a>
         </p>
       )}
     </Card>,
@@ -192,10 +202,10 @@ const newPage = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faul
   const from = visit.query.get("from")
   const like = from === null ? undefined : yield* (yield* WebhookEndpoints).get(visit.org.slug, from)
   return view(
-    { title: "Add a webhook endpoint" },
+    { title: t`Add a webhook endpoint` },
     <endpointForm.Card
       action={`${listPath(visit)}/-/new`}
-      submit="Add endpoint"
+      submit={t`Add endpoint`}
       faults={faults}
       values={fields ?? (like === undefined ? undefined : valuesOf(like))}
     />,
@@ -209,10 +219,10 @@ const editPage = Effect.fnUntraced(function* (
 ) {
   const endpoint = yield* existing(visit)
   return view(
-    { title: `Edit ${nameOf(endpoint)}`, back: backTo(visit, endpoint) },
+    { title: t`Edit ${nameOf(endpoint)}`, back: backTo(visit, endpoint) },
     <endpointForm.Card
       action={`${pathOf(visit, endpoint)}/edit`}
-      submit="Save"
+      submit={t`Save`}
       faults={faults}
       values={fields ?? valuesOf(endpoint)}
     />,
@@ -222,13 +232,13 @@ const editPage = Effect.fnUntraced(function* (
 /** The signing secret, shown once. */
 const secretView = (visit: Visit, endpoint: StoredEndpoint, secret: string): View =>
   view(
-    { title: "Signing secret", back: backTo(visit, endpoint) },
-    <Note kind="warn">Copy it now: it is shown only once.</Note>,
+    { title: t`Signing secret`, back: backTo(visit, endpoint) },
+    <Note kind="warn">{t`Copy it now: it is shown only once.`}</Note>,
     <SecretOnce
       id="new-secret"
-      label={`Secret of ${nameOf(endpoint)}`}
+      label={t`Secret of ${nameOf(endpoint)}`}
       value={secret}
-      hint="Your server checks the signature of each event with it."
+      hint={t`Your server checks the signature of each event with it.`}
       done={pathOf(visit, endpoint)}
     />,
   )
@@ -236,25 +246,27 @@ const secretView = (visit: Visit, endpoint: StoredEndpoint, secret: string): Vie
 const askRemove = (visit: Visit) =>
   Effect.map(existing(visit), (endpoint) =>
     askFirst({
-      question: `Delete ${nameOf(endpoint)}?`,
+      question: t`Delete ${nameOf(endpoint)}?`,
       back: backTo(visit, endpoint),
-      button: "Delete the endpoint",
+      button: t`Delete the endpoint`,
       text: (
-        <p>Events are no longer sent there, and the events of the last 30 days are deleted. This cannot be undone.</p>
+        <p>
+          {t`Events are no longer sent there, and the events of the last 30 days are deleted. This cannot be
+            undone.`}
+        </p>
       ),
     }))
 
 const askRotate = (visit: Visit) =>
   Effect.map(existing(visit), (endpoint) =>
     askFirst({
-      question: `Replace the secret of ${nameOf(endpoint)}?`,
+      question: t`Replace the secret of ${nameOf(endpoint)}?`,
       back: backTo(visit, endpoint),
-      button: "Replace the secret",
+      button: t`Replace the secret`,
       text: (
         <p>
-          For {rotationHours}{" "}
-          hours, events are signed by the new secret and by the present one. Give your server the new one within that
-          time.
+          {t`For ${rotationHours} hours, events are signed by the new secret and by the present one. Give your server
+            the new one within that time.`}
         </p>
       ),
     }))

@@ -5,6 +5,7 @@ import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import * as Json from "../../../json/Json.ts"
+import { t } from "../../../languages/Language.ts"
 
 /** The state of an endpoint. */
 export const EndpointBadge = ({ endpoint: { disabledReason, enabled, failingSince }, zone }: {
@@ -12,35 +13,35 @@ export const EndpointBadge = ({ endpoint: { disabledReason, enabled, failingSinc
   readonly zone: string
 }) =>
   !enabled
-    ? <Badge kind={disabledReason === null ? "plain" : "bad"}>disabled</Badge>
+    ? <Badge kind={disabledReason === null ? "plain" : "bad"}>{t`disabled`}</Badge>
     : failingSince === null
-    ? <Badge kind="good">enabled</Badge>
+    ? <Badge kind="good">{t`enabled`}</Badge>
     : (
       <>
-        <Badge kind="warn">failing</Badge>{" "}
+        <Badge kind="warn">{t`failing`}</Badge>{" "}
         <span class="sub">
-          since <Time at={failingSince.toISOString()} zone={zone} />
+          {t`since ${<Time at={failingSince.toISOString()} zone={zone} />}`}
         </span>
       </>
     )
 
 const states = {
-  pending: <Badge kind="warn">pending</Badge>,
-  delivered: <Badge kind="good">delivered</Badge>,
-  failed: <Badge kind="bad">failed</Badge>,
+  pending: <Badge kind="warn">{t`pending`}</Badge>,
+  delivered: <Badge kind="good">{t`delivered`}</Badge>,
+  failed: <Badge kind="bad">{t`failed`}</Badge>,
 } as const
 
 /** The attempts to send an event, the latest first, with the response to each. */
 const Attempts = ({ log, zone }: { readonly log: OutgoingWebhook["log"]; readonly zone: string }) =>
-  log.length === 0 ? <span class="muted">none yet</span> : (
+  log.length === 0 ? <span class="muted">{t`none yet`}</span> : (
     <ul class="plain-list small">
       {log.toReversed().map(({ at, milliseconds, reason, status }) => (
         <li>
-          {status === null ? "no response" : `status ${status}`} after {Math.round(milliseconds)} ms
-          <span class="sub">
-            <Time at={at} zone={zone} />
-          </span>
-          {reason !== null && <span class="sub">{reason}</span>}
+          {t`${status === null ? t`no response` : t`status ${status}`} after ${Math.round(milliseconds)} ms${(
+            <span class="sub">
+              <Time at={at} zone={zone} />
+            </span>
+          )}${reason !== null && <span class="sub">{reason}</span>}`}
         </li>
       ))}
     </ul>
@@ -53,12 +54,16 @@ export const SentEvents = ({ events, replay, zone }: {
   readonly replay: string | undefined
 }) =>
   events.length === 0
-    ? <Empty title="No events yet">Events appear here when they are sent. Send a test event to try the endpoint.</Empty>
+    ? (
+      <Empty title={t`No events yet`}>
+        {t`Events appear here when they are sent. Send a test event to try the endpoint.`}
+      </Empty>
+    )
     : (
       <Table
         cards="labelled"
-        caption="Events of the last 30 days"
-        headings={["Event", "State", "Attempts", "Content", "[Actions]"]}
+        caption={t`Events of the last 30 days`}
+        headings={[t`Event`, t`State`, t`Attempts`, t`Content`, "[Actions]"]}
         rows={events.map(({ batch, body, createdAt, dueAt, id, log, state, type }) => [
           <>
             {type.split(".").map((part, index) =>
@@ -78,20 +83,20 @@ export const SentEvents = ({ events, replay, zone }: {
             {states[state]}
             {state === "pending" && (
               <span class="sub">
-                next at <Time at={dueAt.toISOString()} zone={zone} />
+                {t`next at ${<Time at={dueAt.toISOString()} zone={zone} />}`}
               </span>
             )}
           </>,
           <Attempts log={log} zone={zone} />,
-          body === null ? `batch of ${batch?.count ?? 0}` : (
+          body === null ? t`batch of ${batch?.count ?? 0}` : (
             <details>
               <summary>
-                JSON<span class="visually-hidden">{` of ${id}`}</span>
+                {t`JSON${<span class="visually-hidden">{t` of ${id}`}</span>}`}
               </summary>
               <pre
                 class="source"
                 tabIndex={0}
-                aria-label={`JSON of ${id}`}
+                aria-label={t`JSON of ${id}`}
               >{JSON.stringify(Json.parseStored(body), null, 2)}</pre>
             </details>
           ),
@@ -100,8 +105,8 @@ export const SentEvents = ({ events, replay, zone }: {
             content: replay === undefined || state === "pending"
               ? null
               : (
-                <PostButton to={replay} fields={{ event_id: id }} kind="compact" label={`Replay ${id}`}>
-                  Replay
+                <PostButton to={replay} fields={{ event_id: id }} kind="compact" label={t`Replay ${id}`}>
+                  {t`Replay`}
                 </PostButton>
               ),
           },
