@@ -27,10 +27,17 @@ const firstOfPlaces = (warnings: ReadonlyArray<SourceFault>): ReadonlyArray<Sour
   return [...places.values()]
 }
 
+/** Returns a variant whose MJML has marks of its elements. Undefined if the marks make it too long. */
+const parsedWithBlocks = (sources: Sources) => {
+  const variant = compileVariant(sources, undefined, true)
+  const parsed = Renderer.parseVars(variant.vars, renderedFormats(sources.formats))
+  return variant.faults.length > 0 || Result.isFailure(parsed) ? undefined : { variant, parsed: parsed.success }
+}
+
 /** Renders one variant with sample fields. */
 const renderOne = (
   sources: Sources,
-  { check, maxText, now, strict, timeZone }: RenderRequest,
+  { check, maxText, now, showsBlocks = false, strict, timeZone }: RenderRequest,
   fields: Fields,
 ): Rendered => {
   const checked = check === undefined ? { faults: [], warnings: [] } : checkSources(sources)
@@ -38,14 +45,15 @@ const renderOne = (
   const { locale, locales = {}, shown } = sources
   const texts = shown === undefined ? undefined : textsFor({ ...sources, locales }, fallbackChain(shown), locale ?? "")
   const inLocale = { locale, localeOf: texts?.localeOf }
-  const variant = compileVariant({ ...sources, vars: texts?.vars ?? sources.vars })
+  const inTexts = { ...sources, vars: texts?.vars ?? sources.vars }
+  const variant = compileVariant(inTexts)
   if (variant.faults.length > 0) return { stage: "source", faults: variant.faults }
   const formats = renderedFormats(sources.formats)
   const { snippets = noSnippets } = sources
-  const placed = (faults: ReadonlyArray<SourceFault>) =>
+  const placed = (faults: ReadonlyArray<SourceFault>, from = variant) =>
     faults.map((fault): SourceFault => {
       const own = texts?.localeOf[fault.variable]
-      const plain = plainFault(inSource(variant, fault))
+      const plain = plainFault(inSource(from, fault))
       return own === undefined || own === locale ? plain : { ...plain, locale: own }
     })
   const parsed = Renderer.parseVars(variant.vars, formats)
@@ -72,7 +80,9 @@ const renderOne = (
   )
   const vars = cutTo(rendered.success, maxText)
   if (check === undefined) return { vars, warnings: placed(unusable), compiled, missing: [], marked: {} }
-  const observed = Renderer.observe(parsed.success, fields, {
+  // A sent message has no marks of elements, so the preview renders a second time.
+  const withBlocks = showsBlocks ? parsedWithBlocks(inTexts) : undefined
+  const observed = Renderer.observe(withBlocks?.parsed ?? parsed.success, fields, {
     ...inLocale,
     now,
     timeZone,
@@ -83,10 +93,13 @@ const renderOne = (
     ...checked.faults,
     ...checked.warnings,
     ...variant.warnings,
-    ...placed([...unusable, ...previewWarnings(observed, formats)]),
+    ...placed(unusable),
+    ...placed(previewWarnings(observed, formats), withBlocks?.variant),
   ]
   const missing = [...new Set(observed.flatMap(missingNames))]
-  return { vars, warnings: firstOfPlaces(found), compiled, missing, marked: cutTo(marked(observed, formats), maxText) }
+  const always = withBlocks === undefined ? [] : Object.keys(compiled)
+  const shownVars = cutTo(marked(observed, formats, always), maxText)
+  return { vars, warnings: firstOfPlaces(found), compiled, missing, marked: shownVars }
 }
 
 /** Renders each variant separately with sample fields. */

@@ -118,9 +118,9 @@ const placeIn =
     return part === undefined ? start : placeOf(source, part.begin + offset - part.from)
   }
 
-const compile = (source: string): CompiledMjml => {
+const compile = (source: string, showsBlocks: boolean): CompiledMjml => {
   const { elements, render } = loaded!
-  const marked = markLiquid(source, elements)
+  const marked = markLiquid(source, elements, showsBlocks)
   if ("faults" in marked) return refused(source, marked.faults)
   let rendered: ReturnType<typeof render>
   try {
@@ -159,12 +159,14 @@ const maxKnown = 16
 
 /**
  * Compiles an MJML source to HTML and keeps its Liquid. Expects Liquid without faults, and `loadMjml`. Reads no files:
- * `mj-include` is a fault. Needs 10 to 100 ms for ordinary mails.
+ * `mj-include` is a fault. Needs 10 to 100 ms for ordinary mails. `showsBlocks` marks the elements (see `BlockMarks.ts`), for
+ * previews only. Default: false.
  */
-export const compileMjml = (source: string): CompiledMjml => {
-  const compiled = known.get(source) ?? compile(source)
-  known.delete(source)
-  known.set(source, compiled)
+export const compileMjml = (source: string, showsBlocks = false): CompiledMjml => {
+  const key = `${showsBlocks}${source}`
+  const compiled = known.get(key) ?? compile(source, showsBlocks)
+  known.delete(key)
+  known.set(key, compiled)
   if (known.size > maxKnown) known.delete(known.keys().next().value!)
   return compiled
 }

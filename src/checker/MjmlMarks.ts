@@ -1,3 +1,4 @@
+import { blockMark } from "../rendering/BlockMarks.ts"
 import { placeOf } from "../rendering/Source.ts"
 import type { SourceFinding } from "../rendering/SourceFinding.ts"
 import { MjmlBlocks, type OpenElement } from "./MjmlBlocks.ts"
@@ -85,6 +86,7 @@ class Marker {
   /** The source with `blank` in the place of each character of Liquid, so that offsets are equal. */
   readonly #text: string
   readonly #elements: MjmlElements
+  readonly #showsBlocks: boolean
   readonly #parts: ReadonlyArray<Span>
   readonly #ends: RegExp
   readonly #edits: Array<{ readonly begin: number; readonly end: number; readonly text: string }> = []
@@ -96,8 +98,9 @@ class Marker {
   #begin = 0
   #end = 0
 
-  constructor(source: string, elements: MjmlElements) {
+  constructor(source: string, elements: MjmlElements, showsBlocks: boolean) {
     this.#source = source
+    this.#showsBlocks = showsBlocks
     this.#elements = elements
     this.#parts = liquidParts(source)
     this.#text = blanked(source, this.#parts)
@@ -185,10 +188,14 @@ class Marker {
     } else if (!/^<!--\s*\[/.test(this.#text.slice(begin, begin + 20))) this.#edits.push({ begin, end, text: "" })
   }
 
+  #isRawParent(name: string): boolean {
+    return this.#elements.rawParents.has(name) && name !== "mjml" && name !== "mj-head"
+  }
+
   /** Whether Liquid may be between the children of the open element. Otherwise adds a fault. */
   #takesRaw(begin: number): boolean {
     const { name } = this.#open.at(-1)!
-    if (this.#elements.rawParents.has(name) && name !== "mjml" && name !== "mj-head") return true
+    if (this.#isRawParent(name)) return true
     this.#fault(
       begin,
       `MJML drops Liquid between the elements of <${name}>. ` +
@@ -231,6 +238,9 @@ class Marker {
     }
     if (++this.#count > maxElements) this.#stop(begin, `has more than ${maxElements} elements. Shorten the message`)
     if (this.#open.length >= maxDepth) this.#stop(begin, `has more than ${maxDepth} elements in one another`)
+    if (this.#showsBlocks && this.#isRawParent(this.#open.at(-1)?.name ?? "")) {
+      this.#edits.push({ begin, end: begin, text: `<mj-raw>${blockMark(begin)}</mj-raw>` })
+    }
     const isInline = this.#attributes(name, begin + 1 + name.length, attributes)
     if (attributes.endsWith("/")) return end
     if (!this.#elements.endingTags.has(name)) {
@@ -351,12 +361,16 @@ class Marker {
   }
 }
 
-/** Marks the Liquid of a source without faults of Liquid. Returns the faults of its MJML if it cannot be compiled. */
+/**
+ * Marks the Liquid of a source without faults of Liquid, and its elements if `showsBlocks` is true (see `BlockMarks.ts`).
+ * Returns the faults of its MJML if it cannot be compiled.
+ */
 export const markLiquid = (
   source: string,
   elements: MjmlElements,
+  showsBlocks = false,
 ): MarkedMjml | { readonly faults: ReadonlyArray<SourceFinding> } => {
-  const marker = new Marker(source, elements)
+  const marker = new Marker(source, elements, showsBlocks)
   try {
     marker.read()
     const marked = marker.marked()

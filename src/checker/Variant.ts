@@ -15,16 +15,20 @@ interface CompiledVariant {
   readonly compiled: Readonly<Record<string, CompiledMjml>>
 }
 
-/** Compiles the MJML of a variant without faults of Liquid. `note` gets each variable before its work. */
+/**
+ * Compiles the MJML of a variant without faults of Liquid. `note` gets each variable before its work. `showsBlocks`: see
+ * `compileMjml`.
+ */
 export const compileVariant = (
   { formats, vars }: Sources,
   note: (variable: string) => void = () => {},
+  showsBlocks = false,
 ): CompiledVariant => {
   const names = mjmlNames({ formats, vars })
   if (names.length === 0) return { vars, faults: [], warnings: [], compiled: {} }
   const compiled = Object.fromEntries(names.map((variable) => {
     note(variable)
-    return [variable, compileMjml(vars[variable]!)]
+    return [variable, compileMjml(vars[variable]!, showsBlocks)]
   }))
   const all = Object.entries(compiled)
   return {

@@ -82,6 +82,8 @@ export interface RenderRequest {
    * `stored` sources. Default: no checks, no warnings.
    */
   readonly check?: "draft" | "stored"
+  /** Whether `marked` contains all MJML variables, with marks of their elements (see `BlockMarks.ts`). Default: false. */
+  readonly showsBlocks?: boolean
 }
 
 /** An MJML source and the HTML to which it compiles. */

@@ -28,6 +28,8 @@ export interface PreviewRequest {
   readonly copyId: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
+  /** Whether MJML in `marked` has marks of its elements (see `BlockMarks.ts`). Default: false. */
+  readonly showsBlocks?: boolean
   /** The user whose side of the holdout is reported. Default: no user. */
   readonly userId?: string | undefined
 }
@@ -95,6 +97,8 @@ interface SampleOptions {
   readonly maxText?: number
   /** How the sources are checked: see `RenderRequest`. */
   readonly check?: "draft" | "stored"
+  /** See `RenderRequest`. */
+  readonly showsBlocks?: boolean
 }
 
 /**
@@ -185,6 +189,7 @@ export class Previews extends Context.Service<Previews, {
           strict: view.strict,
           timeZone: view.org.timeZone,
           check: ask.vars === undefined ? "stored" : "draft",
+          showsBlocks: ask.showsBlocks ?? false,
         })
         if ("vars" in rendered!) {
           const { compiled, marked, missing, vars, warnings } = rendered

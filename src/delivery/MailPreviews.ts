@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { type Mailbox, noImages, validateAddress } from "../text/Email.ts"
+import { withoutBlockMarks } from "../rendering/BlockMarks.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Composer } from "./Composer.ts"
 import type { Message } from "./Connection.ts"
@@ -98,7 +99,16 @@ export class MailPreviews extends Context.Service<MailPreviews, {
               preheader,
               html,
               text,
-              findings: contentFindings({ subject, preheader, html, text, hrefs, images, isTransactional, isListed }),
+              findings: contentFindings({
+                subject,
+                preheader,
+                html: html === undefined ? undefined : withoutBlockMarks(html),
+                text,
+                hrefs,
+                images,
+                isTransactional,
+                isListed,
+              }),
               variables: Object.values(partNames(rendered, names)).filter((name) => name !== undefined),
             }
           },

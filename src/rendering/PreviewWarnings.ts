@@ -118,13 +118,14 @@ const withMarks = (observed: Observed, isHtml: boolean): string => {
   return pieces.join("") + text.slice(copied)
 }
 
-/** Returns the variables that use names without a value, with marks in their places. */
+/** Returns the variables that use names without a value, with marks in their places, and those in `always`. Default: none. */
 export const marked = (
   observed: ReadonlyArray<Observed>,
   formats: RenderedFormats,
+  always: ReadonlyArray<string> = [],
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    observed.filter(({ missing }) => missing.size > 0).map((one) => [
+    observed.filter(({ missing, variable }) => missing.size > 0 || always.includes(variable)).map((one) => [
       one.variable,
       withMarks(one, Object.hasOwn(formats, one.variable) && formats[one.variable] === "html"),
     ]),

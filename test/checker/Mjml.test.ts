@@ -1,5 +1,7 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { renderEach } from "../../src/checker/Liquid.ts"
 import { compileMjml, loadMjml } from "../../src/checker/Mjml.ts"
+import { withoutBlockMarks } from "../../src/rendering/BlockMarks.ts"
 import { checkVariant } from "../../src/checker/Variant.ts"
 import { sourceLength } from "../../src/domain/Template.ts"
 
@@ -251,5 +253,62 @@ describe("MJML", () => {
     const { compiled, faults } = check(mail(repeated))
     assert.deepStrictEqual([faults.length, compiled], [1, []])
     assert.match(faults[0]!.message, /above 131072 characters/)
+  })
+})
+
+describe("Marks of the blocks in a preview", () => {
+  const source = mail(
+    '<mj-section css-class="top"><mj-column><mj-text>Hi {{ name }}</mj-text><mj-button href="{{ url }}">Go</mj-button></mj-column></mj-section>' +
+      '{% if vip %}<mj-wrapper><mj-section><mj-group><mj-column><mj-image src="a.png" /></mj-column></mj-group></mj-section></mj-wrapper>{% endif %}' +
+      "<mj-hero><mj-text>Big</mj-text></mj-hero>",
+  )
+
+  it("name the offset of each element, and leave everything else as it is sent", () => {
+    const { faults, html = "" } = compileMjml(source, true)
+    assert.deepStrictEqual(faults, [])
+    const names = [...html.matchAll(/<!--block (\d+)-->/g)].map(([, at]) =>
+      /^<([\w-]+)/.exec(source.slice(Number(at)))?.[1]
+    )
+    assert.deepStrictEqual(names, [
+      "mj-section",
+      "mj-column",
+      "mj-text",
+      "mj-button",
+      "mj-wrapper",
+      "mj-section",
+      "mj-group",
+      "mj-column",
+      "mj-image",
+      "mj-hero",
+      "mj-text",
+    ])
+    // Only Outlook reads the comments that the marks keep apart.
+    const shown = (text: string) =>
+      withoutBlockMarks(text).replace(/<!--\[if[^]*?<!\[endif\]-->/g, "").replace(/\s+/g, "")
+    assert.strictEqual(shown(html), shown(htmlOf(source)))
+    assert.notInclude(htmlOf(source), "<!--block")
+  })
+
+  it("are in the preview alone", () => {
+    const [rendered] = renderEach({
+      variants: [{ vars: { body: source, subject: "For {{ name }}" }, formats: { body: "mjml" } }],
+      fields: '{"name":"Ann","url":"https://shop.example"}',
+      strict: true,
+      now: 0,
+      timeZone: "UTC",
+      check: "draft",
+      showsBlocks: true,
+    })
+    assert.isTrue(rendered !== undefined && "vars" in rendered)
+    const { compiled, marked, vars } = rendered as Extract<typeof rendered, { readonly vars: object }>
+    assert.notInclude(JSON.stringify(vars), "<!--block")
+    assert.deepStrictEqual(Object.keys(marked), ["body"])
+    assert.include(marked["body"], `<!--block ${source.indexOf("<mj-text")}-->`)
+    assert.strictEqual(compiled["body"], compileMjml(source).html!.length)
+  })
+
+  it("keep the places of warnings", () => {
+    const wrong = mail(column('<mj-text colour="red">a</mj-text>'))
+    assert.deepStrictEqual(compileMjml(wrong, true).warnings, compileMjml(wrong).warnings)
   })
 })
