@@ -116,7 +116,13 @@ if (form !== null) {
 
   const fit = (shown: HTMLIFrameElement) => {
     const height = shown.contentDocument?.documentElement?.scrollHeight ?? 0
-    if (height > 0) shown.style.height = `${Math.min(Math.max(height, 200), 1600)}px`
+    if (height > 0) shown.style.height = `${Math.min(Math.max(height, 200), 4000)}px`
+  }
+
+  /** Reports a preview that has arrived, for the boxes over its blocks. */
+  const report = (shown: HTMLIFrameElement) => {
+    fit(shown)
+    shown.dispatchEvent(new Event("previewed", { bubbles: true }))
   }
 
   const fitLater = (shown: HTMLIFrameElement) => shown.addEventListener("load", () => fit(shown))
@@ -160,7 +166,7 @@ if (form !== null) {
       for (const other of all(form, ".frame-holder iframe")) if (other !== next) other.remove()
       frame = next
       frame.classList.remove("coming")
-      fit(frame)
+      report(frame)
       fitLater(frame)
       frame.contentWindow?.scrollTo(0, top)
       const shown = body.querySelector<HTMLElement>("main.preview")
@@ -197,7 +203,7 @@ if (form !== null) {
   })
   offerImages(form)
   fitLater(frame)
-  if (frame.hasAttribute("src")) onArrival(frame, () => fit(frame))
+  if (frame.hasAttribute("src")) onArrival(frame, () => report(frame))
   else preview()
 }
 

@@ -20,6 +20,7 @@ import { type Block, blockAt, type Outline, outlineOf } from "../blocks/Outline.
 import { attributeOf, plainOf, richOf, sourceOf } from "../blocks/RichText.ts"
 import { all, around, make } from "../browser/dom.ts"
 import { openImages } from "../browser/insertImage.ts"
+import type { ChosenBlocks } from "./previewBlocks.ts"
 import { richField, valueIn } from "./richField.ts"
 
 /** The parts of the page that the blocks of a variable need. */
@@ -31,6 +32,8 @@ interface BlocksPlace {
   readonly fields: ReadonlyArray<string>
   /** Path of the images of the organization. */
   readonly images: string
+  /** Called when another block opens, or the open one closes. */
+  readonly chosen: () => void
 }
 
 type Path = ReadonlyArray<number>
@@ -102,6 +105,37 @@ class Blocks {
       dragged = undefined
       mark()
     })
+  }
+
+  /** The path of the open block. */
+  get open(): string | undefined {
+    return this.panel.querySelector<HTMLElement>("details.block[open]")?.dataset["path"]
+  }
+
+  /** Returns the path of the block whose opening tag begins at an offset. */
+  pathAt(offset: number): string | undefined {
+    const search = (block: Block, path: Path): Path | undefined => {
+      for (const [index, child] of block.children.entries()) {
+        const own = [...path, index]
+        if (child.tag[0] === offset && child.kind !== "branch") return own
+        const found = child.from < offset && offset < child.to ? search(child, own) : undefined
+        if (found !== undefined) return found
+      }
+      return undefined
+    }
+    return this.#outline && search(this.#outline.body, [])?.join(".")
+  }
+
+  /** Opens the block at a path, and focuses its form. The only column of a section has no form: its section opens. */
+  choose(path: string): void {
+    const rowAt = (path: string) => this.panel.querySelector<HTMLDetailsElement>(`details.block[data-path="${path}"]`)
+    const row = rowAt(path) ?? rowAt(path.replace(/\.\d+$/, ""))
+    if (row === null) return
+    row.open = true
+    this.#fill(row)
+    row.scrollIntoView({ block: "nearest" })
+    ;(row.querySelector<HTMLElement>(".block-form :is(.rich, input, select, textarea)") ?? row.querySelector("summary"))
+      ?.focus({ preventScroll: true })
   }
 
   get isReadable(): boolean {
@@ -227,7 +261,10 @@ class Blocks {
       { class: `block of-${block.kind}`, name: this.#list, "data-path": path.join(".") },
       make("summary", { draggable: "true" }, ...words),
     )
-    row.addEventListener("toggle", () => this.#fill(row))
+    row.addEventListener("toggle", () => {
+      this.#fill(row)
+      this.#place.chosen()
+    })
     return row
   }
 
@@ -386,7 +423,7 @@ class Blocks {
 const pathIn = ({ path = "" }: DOMStringMap): Path => path === "" ? [] : path.split(".").map(Number)
 
 /** Puts the blocks above the code editor, and a switch between both. */
-export const mountBlocks = (place: BlocksPlace): { readonly offer: (isMjml: boolean) => void } => {
+export const mountBlocks = (place: BlocksPlace): ChosenBlocks & { readonly offer: (isMjml: boolean) => void } => {
   const { area, label, view } = place
   const blocks = new Blocks(place)
   const button = (word: string) => make("button", { type: "button" }, word)
@@ -407,6 +444,12 @@ export const mountBlocks = (place: BlocksPlace): { readonly offer: (isMjml: bool
   code.addEventListener("click", () => show(false))
   view.dom.before(make("div", {}, choice), blocks.panel)
   return {
+    pathAt: (offset) => blocks.pathAt(offset),
+    open: () => blocks.panel.hidden ? undefined : blocks.open,
+    choose: (path) => {
+      if (blocks.panel.hidden) show(true)
+      blocks.choose(path)
+    },
     offer: (isMjml) => {
       choice.hidden = !isMjml
       show(isMjml && blocks.isReadable)

@@ -16,6 +16,7 @@ import { all, controlOf, need } from "../browser/dom.ts"
 import type { InsertedText } from "../browser/insertImage.ts"
 import { mountBlocks } from "./blocks.ts"
 import { completeLiquid, fieldPaths, type SuggestedNames } from "./complete.ts"
+import { showPreviewBlocks } from "./previewBlocks.ts"
 import { diagnosticOf, type ShownFault } from "./faults.ts"
 
 type Settings = SuggestedNames & { readonly nonce: string }
@@ -70,7 +71,7 @@ const isDark = () => {
 const shownFaults = (id: string): ReadonlyArray<ShownFault> =>
   all(document, `[data-error-of="${CSS.escape(id)}"] .error`).map(({ textContent }) => ({ detail: textContent ?? "" }))
 
-const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElement) => {
+const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElement, chosen: () => void) => {
   const { id } = area
   const label = need(form, `label[for="${CSS.escape(id)}"]`)
   const select = controlOf(form, id.replace(/_source$/, "_format"))
@@ -91,8 +92,9 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
   area.removeAttribute("id")
   area.hidden = true
 
+  const fields = fieldPaths(settings.fields)
   let isSilent = false
-  const view = new EditorView({
+  const view: EditorView = new EditorView({
     state: EditorState.create({
       doc: area.value,
       extensions: [
@@ -125,7 +127,11 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
   })
   area.before(view.dom)
 
+  let count = 0
   const show = (faults: ReadonlyArray<ShownFault>) => {
+    // A transaction drops a selection that the browser has not reported yet.
+    if (faults.length === 0 && count === 0) return
+    count = faults.length
     const diagnostics = faults.flatMap((fault) => diagnosticOf(view.state.doc, fault) ?? [])
     view.dispatch(setDiagnostics(view.state, diagnostics))
     view.dispatch({ effects: attributes.reconfigure(attributesFor(faults)) })
@@ -149,28 +155,39 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } })
     isSilent = false
   })
-  const { offer } = mountBlocks({
+  const blocks = mountBlocks({
     view,
     area,
     label: label.textContent ?? "",
-    fields: fieldPaths(settings.fields),
+    fields,
     images: form.dataset["images"] ?? "",
+    chosen,
   })
-  offer(select.value === "mjml")
+  const offer = () => {
+    blocks.offer(select.value === "mjml")
+  }
+  offer()
   select.addEventListener("change", () => {
     view.dispatch({ effects: language.reconfigure(languageOf(settings, select.value)) })
-    offer(select.value === "mjml")
+    offer()
   })
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     view.dispatch({ effects: theme.reconfigure(EditorView.darkTheme.of(isDark())) })
   })
+  const name = controlOf(form, id.replace(/_source$/, "_name"))
+  return { blocks, variable: () => name.value.trim() }
 }
 
 const form = document.querySelector<HTMLFormElement>("form[data-live]")
 const text = document.getElementById("editor-settings")?.textContent
 if (form !== null && typeof text === "string") {
   const settings: Settings = JSON.parse(text)
-  for (const area of all<HTMLTextAreaElement>(form, "textarea.source")) mount(settings, form, area)
+  const mounted = all<HTMLTextAreaElement>(form, "textarea.source")
+    .map((area) => mount(settings, form, area, () => boxes.mark()))
+  const boxes = showPreviewBlocks(
+    need(form, ".frame-holder"),
+    (variable) => mounted.find((one) => one.variable() === variable)?.blocks,
+  )
   need(document, "#editor-keys").hidden = false
   // The element of the address was a text area until now.
   if (location.hash !== "") document.getElementById(location.hash.slice(1))?.focus()

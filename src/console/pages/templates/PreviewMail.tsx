@@ -56,7 +56,8 @@ const directed = (dir: Direction): string => dir === "rtl" ? "<style>:root:not([
 
 type Direction = "ltr" | "rtl"
 
-const Html = ({ dir, html, look: { colors, width } }: {
+const Html = ({ blocksOf, dir, html, look: { colors, width } }: {
+  readonly blocksOf: string | undefined
   readonly dir: Direction
   readonly html: string
   readonly look: PreviewLook
@@ -73,8 +74,10 @@ const Html = ({ dir, html, look: { colors, width } }: {
       )}
       <div class={`mail-frame of-${width}${isDark ? " dark" : ""}`}>
         <div>
+          {/* The page around the preview measures the blocks of a message. No script runs in either frame. */}
           <iframe
-            sandbox=""
+            sandbox={blocksOf === undefined ? "" : "allow-same-origin"}
+            data-blocks-of={blocksOf}
             srcdoc={`${html}${plainFont}${directed(dir)}${isInverted ? inverted : ""}`}
             title={t`Message, ${width} pixels wide, ${colors}`}
           >
@@ -99,7 +102,9 @@ const names: { readonly [check in ContentFinding["check"]]: string } = {
 }
 
 /** The message as an e-mail: its inbox line, its HTML or plain text, and the checks of its content. */
-export const MailCard = ({ dir, look, mail, missing }: {
+export const MailCard = ({ blocksOf, dir, look, mail, missing }: {
+  /** Name of the MJML variable that is the HTML. Undefined for other HTML. */
+  readonly blocksOf: string | undefined
   readonly dir: Direction
   readonly mail: MailPreview
   readonly look: PreviewLook
@@ -112,7 +117,7 @@ export const MailCard = ({ dir, look, mail, missing }: {
       <h2>{look.part === "text" || mail.html === undefined ? t`Plain-text part` : t`Message, ${look.width} px`}</h2>
       {look.part === "text" || mail.html === undefined
         ? <pre class="text-part" tabIndex={0} dir="auto">{mail.text.replaceAll("\r\n", "\n")}</pre>
-        : <Html dir={dir} html={mail.html} look={look} />}
+        : <Html blocksOf={blocksOf} dir={dir} html={mail.html} look={look} />}
     </section>
     <section class="findings" aria-label={t`Checks`}>
       <h2>{t`Checks`}</h2>

@@ -125,7 +125,7 @@ const rendered = Effect.fnUntraced(
             }),
         }),
       )
-    const ask: PreviewRequest = { vars, formats, locales, copyId: undefined, ...sample }
+    const ask: PreviewRequest = { vars, formats, locales, copyId: undefined, showsBlocks: true, ...sample }
     const first = yield* show(ask)
     const shownOf = ({ preview }: { readonly preview: Preview | undefined }) => ({
       vars: preview?.vars ?? {},
@@ -230,9 +230,15 @@ const preview = Effect.fnUntraced(
         <CompiledSizes compiled={compiled} />
         {isMissing && <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} />}
         {mail !== undefined &&
-          ("reason" in mail
-            ? <NoMailNote reason={mail.reason} />
-            : <MailCard mail={mail} look={look} dir={dir} missing={missing} />)}
+          ("reason" in mail ? <NoMailNote reason={mail.reason} /> : (
+            <MailCard
+              mail={mail}
+              look={look}
+              dir={dir}
+              missing={missing}
+              blocksOf={mail.variables.find((name) => Object.hasOwn(compiled, name))}
+            />
+          ))}
         <VariableTexts
           vars={marked}
           formats={formats}
