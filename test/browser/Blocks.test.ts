@@ -15,15 +15,21 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
   const row = (page: Page, text: string) => blocks(page).locator("summary", { hasText: text }).first()
   const opened = (page: Page, text: string) => blocks(page).locator("details.block[open]", { hasText: text }).first()
 
+  const furnish = async (slug: string) => {
+    await manage("POST", "/organizations", { slug, name: "Shop" })
+    const email = `editor@${slug}.example`
+    const { id } = await manage("POST", "/accounts", { email, name: "Editor", password })
+    await manage("PUT", `/organizations/${slug}/members/${id}`, { role: "editor" })
+    await manage("POST", `/organizations/${slug}/templates`, { id: "news", name: "News" })
+    return { email, url: `${service().url}/console/o/${slug}/templates/news/new-variant` }
+  }
+
   it("change the texts, links, pictures and order of a layout without its code", async () => {
-    await manage("POST", "/organizations", { slug: "shop", name: "Shop" })
-    const { id } = await manage("POST", "/accounts", { email: "editor@example.com", name: "Editor", password })
-    await manage("PUT", `/organizations/shop/members/${id}`, { role: "editor" })
-    await manage("POST", "/organizations/shop/templates", { id: "news", name: "News" })
+    const { email, url } = await furnish("shop")
     await inEveryLook(async (context, keep) => {
-      const page = await signIn(context, "editor@example.com")
+      const page = await signIn(context, email)
       const preview = page.frameLocator(".frame-holder iframe:not(.coming)").frameLocator("iframe")
-      await page.goto(`${service().url}/console/o/shop/templates/news/new-variant`)
+      await page.goto(url)
       await page.getByRole("radio", { name: "Announcement" }).focus()
       await page.keyboard.press("ArrowRight")
       await keep(page, "layout-choice")
@@ -109,6 +115,25 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
       assert.isTrue(await page.getByLabel("Body", { exact: true }).isVisible())
       await page.getByRole("button", { name: "Blocks", exact: true }).and(page.locator(":visible")).click()
       await row(page, "See what is new").waitFor()
+
+      // A click in the preview opens the form of a block, and the open block is outlined there.
+      await preview.getByRole("link", { name: "See what is new" }).waitFor()
+      const outlined = page.locator(".preview-blocks .chosen")
+      await page.getByRole("heading", { name: "Preview" }).scrollIntoViewIfNeeded()
+      const { height, width, x, y } = (await preview.getByRole("heading", { name: "Spring is here" }).boundingBox())!
+      await page.mouse.click(x + width / 2, y + height / 2)
+      await opened(page, "Spring is here").locator(".rich:focus").waitFor()
+      const box = (await outlined.boundingBox())!
+      assert.isTrue(box.y <= y && y + height <= box.y + box.height, "the outline surrounds the heading")
+      await row(page, "See what is new").click()
+      await page.waitForFunction((top) => {
+        const [chosen, ...others] = document.querySelectorAll(".preview-blocks .chosen")
+        return others.length === 0 && chosen !== undefined && chosen.getBoundingClientRect().top > top
+      }, box.y)
+      assert.strictEqual(
+        await page.frameLocator(".frame-holder iframe:not(.coming)").locator("iframe").getAttribute("sandbox"),
+        "allow-same-origin",
+      )
       await page.evaluate(() => scrollTo(0, 0))
       await keep(page, "blocks-button")
       await page.getByLabel("Name", { exact: true }).fill("Spring")
@@ -119,4 +144,56 @@ describeInBrowser("Blocks of a message", start, ({ inEveryLook, manage, service,
     assert.include(made.vars.body, "Spring is here")
     assert.deepStrictEqual(made.formats, { body: "mjml" })
   }, 240_000)
+
+  it("shows the fields of a subject as chips, which the keyboard inserts, changes and removes", async () => {
+    const { email, url } = await furnish("chips")
+    await inEveryLook(async (context, keep) => {
+      const page = await signIn(context, email)
+      await page.goto(url)
+      await page.locator("#editor-keys").waitFor()
+      const subject = page.getByLabel("Subject", { exact: true })
+      const source = () => page.locator("textarea.source").first().inputValue()
+      const chips = () => subject.locator(".chip").allInnerTexts()
+      const group = page.getByRole("group", { name: "Subject" })
+
+      // Liquid by hand is code until the cursor leaves it.
+      await subject.click()
+      await page.keyboard.type("Hi {{ first_name")
+      assert.deepStrictEqual(await chips(), [])
+      await page.keyboard.type(" }}, {{ cart.items | size }} things")
+      assert.deepStrictEqual(await chips(), ["first_name", "cart.items | size"])
+      await subject.locator(".chip").first().focus()
+      await page.keyboard.press("Enter")
+      await page.getByLabel("Text if it is missing").fill("you & me")
+      assert.strictEqual(await source(), 'Hi {{ first_name | default: "you & me" }}, {{ cart.items | size }} things')
+      await page.keyboard.press("ControlOrMeta+z")
+      assert.strictEqual(await source(), "Hi {{ first_name }}, {{ cart.items | size }} things")
+      assert.isTrue(await subject.evaluate((box) => box === document.activeElement), "undo is for the text")
+
+      // A new field at the cursor, and the code of a chip.
+      await page.keyboard.press("ControlOrMeta+End")
+      await page.keyboard.type(" for ")
+      await group.getByRole("button", { name: "Insert field" }).click()
+      await page.keyboard.type("city")
+      await page.getByLabel("Text if it is missing").fill("home")
+      const whole = 'Hi {{ first_name }}, {{ cart.items | size }} things for {{ city | default: "home" }}'
+      assert.strictEqual(await source(), whole)
+      assert.deepStrictEqual(await chips(), ["first_name", "cart.items | size", "home"])
+      await keep(page, "subject-chips")
+      await group.getByRole("button", { name: "Edit as code" }).click()
+      await page.keyboard.type("| upcase ")
+      assert.deepStrictEqual(await chips(), ["first_name", "cart.items | size"])
+      assert.strictEqual(await source(), whole.replace('"home" }}', '"home" | upcase }}'))
+
+      // The cursor passes a chip as one character, and Backspace removes it.
+      await page.keyboard.press("ControlOrMeta+End")
+      await page.keyboard.press("Backspace")
+      assert.strictEqual(await source(), "Hi {{ first_name }}, {{ cart.items | size }} things for ")
+      await page.keyboard.press("ControlOrMeta+z")
+      await page.keyboard.press("ControlOrMeta+Home")
+      for (const _ of "Hi {") await page.keyboard.press("ArrowRight")
+      await page.keyboard.type("!")
+      assert.match(await source(), /^Hi \{\{ first_name \}\}!, /)
+    })
+  }, 120_000)
 })

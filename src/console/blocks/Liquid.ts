@@ -32,19 +32,23 @@ const unpaired = (source: string, parts: ReadonlyArray<Span>): ReadonlySet<Span>
 /** Whether each tag of Liquid in a text that needs an end has it in this text. */
 export const isBalanced = (source: string): boolean => unpaired(source, liquidParts(source)).size === 0
 
+const isFinished = (liquid: string): boolean => /^(?:\{\{[^]*\}\}|\{%[^]*%\})$/.test(liquid)
+
+/** Returns the places of the outputs and tags of a text. An unfinished one, which somebody may be typing, is left out. */
+export const finishedLiquid = (source: string): ReadonlyArray<Span> =>
+  liquidParts(source).filter((span) => isFinished(source.slice(...span)))
+
 /**
  * Returns a text whose Liquid ends in the text. The braces of an unfinished output or tag, and of a tag without its
  * counterpart, become character references. While somebody types Liquid, it would otherwise include the elements behind it.
  */
 export const closed = (source: string): string => {
   const parts = liquidParts(source)
-  const isFinished = ([from, to]: Span) => /^(?:\{\{[^]*\}\}|\{%[^]*%\})$/.test(source.slice(from, to))
-  const finished = parts.filter(isFinished)
-  const loose = unpaired(source, finished)
+  const loose = unpaired(source, parts.filter((span) => isFinished(source.slice(...span))))
   const pieces: Array<string> = []
   let copied = 0
   for (const span of parts) {
-    if (!loose.has(span) && isFinished(span)) continue
+    if (!loose.has(span) && isFinished(source.slice(...span))) continue
     pieces.push(source.slice(copied, span[0]), source.slice(...span).replace(/\{(?=[{%])/g, "&#123;"))
     copied = span[1]
   }

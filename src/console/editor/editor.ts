@@ -15,6 +15,7 @@ import { classHighlighter } from "@lezer/highlight"
 import { all, controlOf, need } from "../browser/dom.ts"
 import type { InsertedText } from "../browser/insertImage.ts"
 import { mountBlocks } from "./blocks.ts"
+import { Chips } from "./chips.ts"
 import { completeLiquid, fieldPaths, type SuggestedNames } from "./complete.ts"
 import { showPreviewBlocks } from "./previewBlocks.ts"
 import { diagnosticOf, type ShownFault } from "./faults.ts"
@@ -49,7 +50,7 @@ const plainText = new LanguageSupport(StreamLanguage.define({
 const htmlBase = html({ selfClosingTags: true })
 
 /** The language of a format, with the completion of this service in place of the package's own lists. */
-const languageOf = (settings: Settings, format: string) => {
+const languageOf = (settings: Settings, chips: Chips, format: string) => {
   const isText = format === "text"
   const base = isText ? plainText : htmlBase
   const { language } = liquid({ base })
@@ -57,7 +58,7 @@ const languageOf = (settings: Settings, format: string) => {
     new LanguageSupport(language, [base.support, language.data.of({ autocomplete: completeLiquid(settings) })]),
     EditorView.editorAttributes.of({ class: isText ? "of-text" : "of-html" }),
     isText
-      ? EditorView.contentAttributes.of({ spellcheck: "true" })
+      ? [chips.extension, EditorView.contentAttributes.of({ spellcheck: "true" })]
       : [lineNumbers(), EditorView.contentAttributes.of({ spellcheck: "false" })],
   ]
 }
@@ -93,6 +94,7 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
   area.hidden = true
 
   const fields = fieldPaths(settings.fields)
+  const chips = new Chips(() => view, `${area.name}_names`, fields)
   let isSilent = false
   const view: EditorView = new EditorView({
     state: EditorState.create({
@@ -100,7 +102,7 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
       extensions: [
         EditorView.cspNonce.of(settings.nonce),
         theme.of(EditorView.darkTheme.of(isDark())),
-        language.of(languageOf(settings, select.value)),
+        language.of(languageOf(settings, chips, select.value)),
         attributes.of(attributesFor([])),
         history(),
         drawSelection(),
@@ -125,7 +127,7 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
       ],
     }),
   })
-  area.before(view.dom)
+  area.before(chips.tools, view.dom, chips.inspector)
 
   let count = 0
   const show = (faults: ReadonlyArray<ShownFault>) => {
@@ -165,10 +167,11 @@ const mount = (settings: Settings, form: HTMLFormElement, area: HTMLTextAreaElem
   })
   const offer = () => {
     blocks.offer(select.value === "mjml")
+    chips.tools.hidden = select.value !== "text"
   }
   offer()
   select.addEventListener("change", () => {
-    view.dispatch({ effects: language.reconfigure(languageOf(settings, select.value)) })
+    view.dispatch({ effects: language.reconfigure(languageOf(settings, chips, select.value)) })
     offer()
   })
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {

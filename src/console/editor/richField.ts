@@ -41,8 +41,9 @@ export const valueIn = (written: string): string =>
     return holder.content.querySelector("a")!.title
   }).join("")
 
-const chipOf = (liquid: string) => {
-  const chip = make("span", {
+/** Makes the element of a chip. */
+export const chipOf = (liquid: string): HTMLElement =>
+  make("span", {
     class: fieldOf(liquid) === undefined ? "chip other" : "chip",
     contenteditable: "false",
     tabindex: "0",
@@ -50,8 +51,6 @@ const chipOf = (liquid: string) => {
     title: liquid,
     "data-liquid": liquid,
   }, wordsOf(liquid))
-  return chip
-}
 
 /** Elements of the tree. White space that a message does not show is left out. */
 const elementsOf = (nodes: ReadonlyArray<RichNode>, isPlain: boolean): ReadonlyArray<Node | string> =>
@@ -102,52 +101,69 @@ const nodesOf = (parent: Node, isPlain: boolean): ReadonlyArray<RichNode> => {
   })
 }
 
+/** Makes an input of an inspector with its label. */
+const inputOf = (label: string, value: string, set: (value: string) => void, attributes = {}) => {
+  const control = make("input", { type: "text", value, autocomplete: "off", ...attributes })
+  control.addEventListener("input", () => set(control.value))
+  return make("label", {}, label, control)
+}
+
+/** Makes a small button. The selection in a text stays when a pointer presses the button. */
+export const toolOf = (word: string, run: () => void, attributes = {}): HTMLButtonElement => {
+  const button = make("button", { type: "button", class: "button compact", ...attributes }, word)
+  button.addEventListener("mousedown", (event) => event.preventDefault())
+  button.addEventListener("click", run)
+  return button
+}
+
+/** Makes the inputs for the Liquid of a chip. `list`: id of the list of suggested fields. */
+export const liquidInputs = (
+  liquid: string,
+  list: string,
+  set: (liquid: string) => void,
+): ReadonlyArray<HTMLElement> => {
+  const field = fieldOf(liquid)
+  if (field === undefined) return [inputOf("Liquid", liquid, set, { class: "mono" })]
+  let now = field
+  const part = (member: "path" | "fallback") => (value: string) => {
+    const next = { ...now, [member]: value.trim() }
+    if (!/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(next.path)) return
+    now = next
+    set(liquidOf(next))
+  }
+  return [
+    inputOf("Field", field.path, part("path"), { list }),
+    inputOf("Text if it is missing", field.fallback, part("fallback")),
+  ]
+}
+
 /** The inputs for the chip or the link at the cursor. */
 const inspect = (
   target: HTMLElement,
   { list }: RichFieldOptions,
   changed: () => void,
 ): ReadonlyArray<HTMLElement> => {
-  const input = (label: string, value: string, set: (value: string) => void, attributes = {}) => {
-    const control = make("input", { type: "text", value, autocomplete: "off", ...attributes })
-    control.addEventListener("input", () => {
-      set(control.value)
-      changed()
-    })
-    return make("label", {}, label, control)
-  }
-  const remove = make("button", { type: "button", class: "button compact" }, "Remove")
-  remove.addEventListener("click", () => {
-    if (target.dataset["liquid"] === undefined) target.replaceWith(...target.childNodes)
+  const { liquid } = target.dataset
+  const remove = toolOf("Remove", () => {
+    if (liquid === undefined) target.replaceWith(...target.childNodes)
     else target.remove()
     changed()
   })
-  const { liquid } = target.dataset
   if (liquid === undefined) {
-    return [
-      input("Link to", valueIn(attributeOf(target.dataset["tag"] ?? "", "href")) || target.title, (value) => {
-        if (target.dataset["tag"] === undefined) target.title = value
-        else target.dataset["tag"] = withAttribute(target.dataset["tag"], "href", value)
-      }),
-      remove,
-    ]
+    const href = valueIn(attributeOf(target.dataset["tag"] ?? "", "href")) || target.title
+    const set = (value: string) => {
+      if (target.dataset["tag"] === undefined) target.title = value
+      else target.dataset["tag"] = withAttribute(target.dataset["tag"], "href", value)
+      changed()
+    }
+    return [inputOf("Link to", href, set), remove]
   }
   const set = (value: string) => {
     target.dataset["liquid"] = target.title = value
     target.textContent = wordsOf(value)
+    changed()
   }
-  const field = fieldOf(liquid)
-  if (field === undefined) return [input("Liquid", liquid, set, { class: "mono" }), remove]
-  const part = (member: "path" | "fallback") => (value: string) => {
-    const now = fieldOf(target.dataset["liquid"]!) ?? field
-    const path = member === "path" ? value.trim() : now.path
-    if (/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(path)) set(liquidOf({ ...now, [member]: value.trim(), path }))
-  }
-  return [
-    input("Field", field.path, part("path"), { list }),
-    input("Text if it is missing", field.fallback, part("fallback")),
-    remove,
-  ]
+  return [...liquidInputs(liquid, list, set), remove]
 }
 
 /** Makes the field of a text with its toolbar. */
@@ -204,13 +220,7 @@ export const richField = (options: RichFieldOptions): HTMLElement => {
   })
   box.addEventListener("drop", (event) => event.preventDefault())
 
-  const tool = (word: string, name: string, run: () => void) => {
-    const button = make("button", { type: "button", class: "button compact", "aria-label": name, title: name }, word)
-    // The selection in the text stays.
-    button.addEventListener("mousedown", (event) => event.preventDefault())
-    button.addEventListener("click", run)
-    return button
-  }
+  const tool = (word: string, name: string, run: () => void) => toolOf(word, run, { "aria-label": name, title: name })
   const insertField = () => {
     const chip = chipOf("{{ first_name }}")
     const selection = getSelection()
