@@ -127,6 +127,26 @@ describe("the ledger", () => {
         assert.deepStrictEqual(yield* dailyRows(sql, "same", "t"), [`${Math.floor(base / dayMillis)} a: 7`])
       }))
 
+    it.effect("is read by the index after folds of an idle ledger", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`VACUUM tally_ledger`
+        // One transaction, so that all folds use one connection.
+        yield* sql.withTransaction(Effect.gen(function* () {
+          const take = Ledger.take(sql, "idle", "t1", { limit: 1000, isTraced: false })
+          // PostgreSQL keeps the plan of a prepared statement from the sixth time on.
+          for (let n = 0; n < 6; n++) assert.deepStrictEqual(yield* take, [])
+          yield* sql`
+            INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
+            SELECT 'idle', 't' || i % 100, 'a', '', now(), 'learned', '{}' FROM generate_series(1, 5000) i`
+          assert.deepStrictEqual((yield* take).map(({ times }) => times), [50])
+          const [row] = yield* sql<{ read: number }>`
+            SELECT s.seq_tup_read::int AS read FROM pg_stat_xact_user_tables s WHERE s.relname = 'tally_ledger'`
+          assert.isBelow(row!.read, 1000)
+          yield* sql`DELETE FROM tally_ledger WHERE org_slug = 'idle'`
+        }))
+      }))
+
     it.effect("returns each appended row to exactly one fold, and stores no zeros", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
