@@ -32,7 +32,7 @@ const sampleFunctions = (sql: SqlClient.SqlClient) =>
       SELECT export_first_id(at) || '-7' || substr(gen_random_uuid()::text, 16) $$`,
     sql`
     CREATE OR REPLACE FUNCTION bench_weights(seed text) RETURNS json LANGUAGE sql IMMUTABLE AS $$
-      SELECT ('{' || string_agg('"' || v || '":0.' || lpad((('x' || left(md5(seed || v), 15))::bit(60)::bigint % 10000000000000000)::text, 16, '0'), ',') || '}')::json
+      SELECT ('{' || string_agg('"' || v || '":0.' || lpad((('x' || left(md5(seed || v), 15))::bit(60)::bigint % 100000000)::text, 8, '0'), ',') || '}')::json
       FROM unnest(ARRAY['control', 'free-shipping', 'ten-percent-off', 'last-chance', 'social-proof']) v $$`,
   )
 

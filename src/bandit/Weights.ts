@@ -199,6 +199,23 @@ export const raiseRunnerUp = (q: Float64Array, means: ArrayLike<number>, share: 
   return q.map((value, i) => i === second ? share : value * rest)
 }
 
+/** Weights are rounded to multiples of 1 / `parts`. */
+const parts = 1e8
+
+/**
+ * Rounds weights that sum to 1 to 8 decimals. The largest weight takes the remainder, so that the rounded weights sum to 1.
+ * Returns equal weights, up to 1e-9, unchanged. A draw uses the rounded weights, so that the recorded probabilities are
+ * exact in half the characters.
+ */
+export const roundWeights = (weights: Float64Array): Float64Array => {
+  const first = weights[0]!
+  if (weights.every((weight) => Math.abs(weight - first) < tiedMeans)) return weights
+  const rounded = weights.map((weight) => Math.round(weight * parts))
+  const largest = rounded.reduce((most, own, i) => own > rounded[most]! ? i : most, 0)
+  rounded[largest] = parts - rounded.reduce((sum, own, i) => i === largest ? sum : sum + own, 0)
+  return rounded.map((own) => own / parts)
+}
+
 /**
  * Returns epsilon-greedy weights: `epsilon / K` for every arm, and the remaining `1 - epsilon` for the arm with the
  * largest mean. Arms within `tiedMeans` of the largest mean share it evenly. Throws a `RangeError` unless `epsilon` is

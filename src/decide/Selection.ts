@@ -1,4 +1,4 @@
-import { sample } from "../bandit/Weights.ts"
+import { roundWeights, sample } from "../bandit/Weights.ts"
 import { type Choice, type EarlierDecisions, type EligibleSet, eligibleSet, type Policy } from "../bandit/Policy.ts"
 import type { Context } from "../bandit/Contexts.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
@@ -78,6 +78,15 @@ interface Drawn {
   readonly propensity: number
 }
 
+const roundedChoices = new WeakMap<Choice, Choice>()
+
+/** Returns the choice with rounded weights, created once per cached choice. */
+const rounded = (choice: Choice): Choice => {
+  let known = roundedChoices.get(choice)
+  if (known === undefined) roundedChoices.set(choice, known = { ...choice, weights: roundWeights(choice.weights) })
+  return known
+}
+
 /**
  * Draws a candidate of `set`, which must not be empty, with the uniform number `u` in [0, 1). `seen` as in
  * `Policy.choice`.
@@ -90,7 +99,7 @@ export const draw = (
   u: number,
   seen?: EarlierDecisions,
 ): Drawn => {
-  const choice = policy.choice(context, set, epsilon, seen)
+  const choice = rounded(policy.choice(context, set, epsilon, seen))
   const at = sample(choice.weights, u)
   return {
     copyId: set.ids[at]! as CopyId,

@@ -6,6 +6,7 @@ import {
   kappa,
   mixFloor,
   raiseRunnerUp,
+  roundWeights,
   sample,
 } from "../../src/bandit/Weights.ts"
 import { normal, sum, uniform } from "./Samples.ts"
@@ -125,6 +126,29 @@ describe("the floor", () => {
   it("of 0 keeps the probabilities, and of 1 makes them uniform", () => {
     assert.deepStrictEqual([...mixFloor([0.25, 0.75], 0)], [0.25, 0.75])
     assert.deepStrictEqual([...mixFloor([0.25, 0.75], 1)], [0.5, 0.5])
+  })
+})
+
+describe("rounded weights", () => {
+  it("have 8 decimals, differ little, and sum to 1", () => {
+    fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 1e9 }), { minLength: 1, maxLength: 200 }), (shares) => {
+      const total = Math.max(1, sum(shares))
+      const weights = Float64Array.from(shares, (share) => share / total)
+      const rounded = roundWeights(weights)
+      if (Math.max(...shares) - Math.min(...shares) < total / 1e9) return assert.deepStrictEqual(rounded, weights)
+      assert.closeTo(sum(rounded), sum(weights), 1e-12)
+      rounded.forEach((weight, i) => {
+        assert.strictEqual(weight, Number(weight.toFixed(8)))
+        assert.closeTo(weight, weights[i]!, 1e-8 * shares.length)
+      })
+    }))
+  })
+
+  it("stay equal if they were equal, and an impossible arm stays impossible", () => {
+    const third = Float64Array.from([1 / 3, 1 / 3, 1 / 3])
+    assert.strictEqual(roundWeights(third), third)
+    assert.deepStrictEqual([...roundWeights(Float64Array.from([2 / 3, 1 / 3, 0]))], [0.66666667, 0.33333333, 0])
+    assert.deepStrictEqual([...roundWeights(new Float64Array(0))], [])
   })
 })
 
