@@ -66,17 +66,17 @@ const byTrackingId = (
   ids: ReadonlyArray<RowOf<typeof idColumns>>,
   when: Statement.Fragment,
 ) => {
-  const wanted = recordset(ids, idColumns)
   const columns = sql.literal(refColumns)
   return sql<Row>`
-    SELECT r.place, ${columns} FROM ${wanted}
+    WITH r AS MATERIALIZED (SELECT * FROM ${recordset(ids, idColumns)})
+    SELECT r.place, ${columns} FROM r
     CROSS JOIN LATERAL (
       SELECT * FROM decisions d
       WHERE d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id
         AND (r.template_id IS NULL OR d.template_id = r.template_id) AND ${when}
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${templatesPerTrackingId}) d
     UNION ALL
-    SELECT r.place, ${columns} FROM ${wanted}
+    SELECT r.place, ${columns} FROM r
     CROSS JOIN LATERAL (
       SELECT * FROM tracking_aliases a
       WHERE a.org_slug = r.org_slug AND a.alias = r.tracking_id
