@@ -7,15 +7,8 @@ import { steps } from "./ApiCommand.ts"
 import { argument, out } from "./Flags.ts"
 import { fromIssue } from "../domain/Faults.ts"
 import { printOrWrite, readText } from "./Inputs.ts"
-import {
-  entriesOf,
-  type OrgFile,
-  OrgFile as OrgFileSchema,
-  type OrgPlan,
-  orgText,
-  planOf,
-  type StoredOrg,
-} from "./OrgFile.ts"
+import { entriesOf, type OrgFile, OrgFile as OrgFileSchema, orgText, type StoredOrg } from "./OrgFile.ts"
+import { type OrgPlan, planOf } from "./OrgPlan.ts"
 import { isProposed, organization } from "./Root.ts"
 import { differenceText, dryRun, statusOfDifferences } from "./TemplateFileCommands.ts"
 import { read } from "../templates/TemplateFileSource.ts"

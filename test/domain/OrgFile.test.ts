@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { entriesOf, OrgFile, orgText, planOf, type StoredOrg } from "../../src/cli/OrgFile.ts"
+import { entriesOf, OrgFile, orgText, type StoredOrg } from "../../src/cli/OrgFile.ts"
+import { planOf } from "../../src/cli/OrgPlan.ts"
 import { parse } from "yaml"
 
 const stored = (): StoredOrg => ({
