@@ -1214,6 +1214,12 @@ CREATE TABLE suggestion_setups (
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
+CREATE TABLE suppression_keys (
+  id text NOT NULL,
+  sealed text NOT NULL,
+  PRIMARY KEY (id)
+);
+
 CREATE TABLE suppression_removals (
   org_slug text NOT NULL,
   address_key text NOT NULL,

@@ -1,6 +1,7 @@
 import { Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../store/SecretBox.ts"
+import type { SealedColumn } from "../store/SecretKeys.ts"
 import type { Account, SecondFactorState } from "./Account.ts"
 import { SecondFactorOff, SecondFactorOn, WrongCode } from "./AccountErrors.ts"
 import { dropUnneeded, isOnWith, removeAllOf, writeRecoveryCodes } from "./RecoveryCodes.ts"
@@ -16,6 +17,15 @@ interface Row {
 export type Proof = "totp" | "recovery_code"
 
 const purposeOf = (accountId: string) => `second factor ${accountId}`
+
+/** Secrets of authenticator apps. */
+export const sealedSecondFactors: SealedColumn = {
+  table: "second_factors",
+  column: "secret",
+  type: "text",
+  key: ["account_id"],
+  purposeOf: ([id]) => purposeOf(id!),
+}
 
 const readRow = (sql: SqlClient.SqlClient, accountId: string) =>
   Effect.map(

@@ -49,6 +49,7 @@ import { archivedQuery, TemplateIndexGroup } from "./templates/TemplateIndexApi.
 import { VariantsGroup } from "./templates/VariantsApi.ts"
 import { TrackingGroup } from "./tracking/TrackingApi.ts"
 import * as Cursors from "./http/Cursors.ts"
+import { SecretKeysGroup } from "./secrets/SecretKeysApi.ts"
 import { TrackingKeysGroup } from "./tracking/TrackingKeysApi.ts"
 import * as Parameters from "./http/Parameters.ts"
 import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
@@ -371,6 +372,7 @@ class OperationsGroup extends HttpApiGroup.make("operations")
 /** Groups that `HttpApiBuilder` serves. The others have plain routes, which are faster. */
 const servedGroups = [
   OrganizationsGroup,
+  SecretKeysGroup,
   TrackingKeysGroup,
   KeysGroup,
   TemplatesGroup,

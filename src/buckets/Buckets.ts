@@ -7,6 +7,7 @@ import { InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../store/SecretBox.ts"
+import type { SealedColumn } from "../store/SecretKeys.ts"
 import { type Bucket, type BucketInput, type BucketStream, streams } from "./Bucket.ts"
 import { watermarkKey } from "./ExportObjects.ts"
 import { make, type ObjectStore } from "./ObjectStore.ts"
@@ -57,6 +58,15 @@ interface ObjectRow {
 const shownObjects = 20
 
 const purposeOf = (org: string): string => `bucket ${org}`
+
+/** Secrets of access keys. */
+export const sealedBuckets: SealedColumn = {
+  table: "buckets",
+  column: "sealed",
+  type: "text",
+  key: ["org_slug"],
+  purposeOf: ([org]) => purposeOf(org!),
+}
 
 const progressOf = ({ objects = 0, rows = 0, until = null }: Partial<ExportPosition> = {}) => ({
   complete_until: until,

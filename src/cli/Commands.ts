@@ -47,6 +47,7 @@ const loaders = {
   key: async () => (await import("./KeyCommand.ts")).keyCommand.pipe(Command.provide(managed)),
   "tracking-key": async () =>
     (await import("./TrackingKeyCommand.ts")).trackingKeyCommand.pipe(Command.provide(managed)),
+  "secret-key": async () => (await import("./SecretKeyCommand.ts")).secretKeyCommand.pipe(Command.provide(managed)),
   template: async () => managedExcept((await import("./TemplateCommand.ts")).templateCommand, "convert"),
   variant: async () => (await import("./VariantCommand.ts")).variantCommand.pipe(Command.provide(managed)),
   draft: async () => (await import("./DraftCommand.ts")).draftCommand.pipe(Command.provide(managed)),

@@ -22,6 +22,7 @@ import { type PlatformName, platforms } from "./connections/Platforms.ts"
 import { DkimSigning } from "./dkim/DkimSigning.ts"
 import { signerOf } from "./dkim/SigningKeys.ts"
 import { Settings as SinkSettings } from "./connections/Sink.ts"
+import { purposeOf } from "./SealedSecrets.ts"
 
 /**
  * An administrator's change to a connection. Absent members stay unchanged. Secrets are merged by name, other members
@@ -107,8 +108,6 @@ interface Row extends Omit<ConnectionSetup, "secrets" | "trouble"> {
 
 /** Repetitions of the write of a connection's trouble: once per second, for an hour. */
 const noteRetries = { times: 3_600, schedule: Schedule.spaced("1 second") }
-
-const purposeOf = (org: string, name: string, secret: string) => `connection ${org}/${name}/${secret}`
 
 const fromRow = ({ refusing, secrets, trouble, ...row }: Row): ConnectionSetup => ({
   ...row,

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { templateRows } from "../templates/TemplateRows.ts"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../store/SecretBox.ts"
+import type { SealedColumn } from "../store/SecretKeys.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
@@ -113,6 +114,15 @@ const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: RecordFields,
 })
 
 const purposeOf = (org: string, sourceId: string) => `webhook ${org}/${sourceId}`
+
+/** Secrets of webhook sources. */
+export const sealedSources: SealedColumn = {
+  table: "webhook_sources",
+  column: "secrets",
+  type: "json",
+  key: ["org_slug", "source"],
+  purposeOf: ([org, source]) => purposeOf(org!, source!),
+}
 
 /** Decrypts and replaces the secrets of sources. */
 const makeSecrets = (box: SecretBox["Service"]) => {

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../store/SecretBox.ts"
+import type { SealedColumn } from "../store/SecretKeys.ts"
 import { Settings } from "../settings/Settings.ts"
 import type { Letter } from "./Letters.ts"
 import * as Json from "../json/Json.ts"
@@ -69,6 +70,15 @@ export const mailBacklog = (sql: SqlClient.SqlClient): Effect.Effect<MailBacklog
   )
 
 const purposeOf = (id: string) => `service mail ${id}`
+
+/** Contents of queued service mails. */
+export const sealedMails: SealedColumn = {
+  table: "service_mails",
+  column: "content",
+  type: "text",
+  key: ["id"],
+  purposeOf: ([id]) => purposeOf(id!),
+}
 
 /**
  * The queue of the service's own mails. They are stored encrypted, because they contain links with tokens. A node

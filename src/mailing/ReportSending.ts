@@ -10,6 +10,7 @@ import { MailQueue } from "../mail/MailQueue.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { KeptResults, type PageResults } from "../results/KeptResults.ts"
 import { SecretBox } from "../store/SecretBox.ts"
+import type { SealedColumn } from "../store/SecretKeys.ts"
 import { Templates } from "../templates/Templates.ts"
 import { reportLetter, type ReportWords, slackBody, teamsBody, type WeeklyReport } from "./ReportForms.ts"
 
@@ -37,6 +38,16 @@ type Outcome = { readonly failure: null } | { readonly failure: string; readonly
 /** The purpose that binds an encrypted URL to its subscription. */
 export const purposeOf = ({ account, channel, org, template }: ReportKey) =>
   `report ${JSON.stringify([org, template, account, channel])}`
+
+/** URLs of incoming webhooks that receive reports. */
+export const sealedReports: SealedColumn = {
+  table: "report_subscriptions",
+  column: "url",
+  type: "text",
+  key: ["org_slug", "template_id", "account_id", "channel"],
+  purposeOf: ([org, template, account, channel]) =>
+    purposeOf({ org: org as OrgSlug, template: template!, account: account!, channel: channel as ReportChannel }),
+}
 
 /** Makes reports, queues their mails and posts them to incoming webhooks. The connections close with the scope. */
 export const makeSending = Effect.gen(function* () {

@@ -7,6 +7,8 @@ import { ChangeHistory } from "../accounts/ChangeHistory.ts"
 import { OrganizationChanges } from "../accounts/OrganizationChanges.ts"
 import { AdminAuth } from "../auth/AdminAuth.ts"
 import { SecretBox } from "../store/SecretBox.ts"
+import { SecretKeys } from "../store/SecretKeys.ts"
+import { sealedColumns } from "./sealedColumns.ts"
 import { KeyAuth } from "../auth/KeyAuth.ts"
 import { KeyLimits } from "../auth/KeyLimits.ts"
 import { Keys } from "../auth/Keys.ts"
@@ -73,6 +75,7 @@ import { SenderChecks } from "../intake/SenderChecks.ts"
 import { PromptIntake } from "../intake/PromptIntake.ts"
 import { WebhookQuota } from "../intake/WebhookQuota.ts"
 import { WebhookSources } from "../intake/WebhookSources.ts"
+import * as SecretKeysRoutes from "../api/secrets/SecretKeysRoutes.ts"
 import * as TrackingKeysRoutes from "../api/tracking/TrackingKeysRoutes.ts"
 import * as AccountsRoutes from "../api/accounts/AccountsRoutes.ts"
 import { AdminRequired } from "../api/admission/AdminRequired.ts"
@@ -361,6 +364,7 @@ const servicesOver = (layerActors: LayerActors) =>
     ),
     Layer.provideMerge(AccountServices.layer),
     Layer.provideMerge(MailQueue.layer),
+    Layer.provideMerge(SecretKeys.layer(sealedColumns)),
     Layer.provideMerge(SecretBox.layer),
     Layer.provideMerge(Changes.layer),
     Layer.provideMerge(StoreFromSettings.layerMigrated),
@@ -429,6 +433,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     SuppressionsRoutes.layer,
     SandboxRoutes.layer,
     AccountsRoutes.layer,
+    SecretKeysRoutes.layer,
     TrackingKeysRoutes.layer,
     SecondFactorRoutes.layer,
     PasskeysRoutes.layer,

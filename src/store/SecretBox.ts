@@ -89,6 +89,11 @@ export class SecretBox extends Context.Service<SecretBox, {
     sealed: string,
   ) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable | SecretFileFaulty>
   /**
+   * Returns the ids of the secret keys, as in encrypted texts. The key that encrypts comes first. Fails with
+   * `SecretFileFaulty` if the key file of the embedded database is damaged.
+   */
+  readonly ids: Effect.Effect<ReadonlyArray<string>, SecretFileFaulty>
+  /**
    * Derives a key of 32 bytes for another purpose from each secret key. The key for new secrets comes first. Empty
    * without a secret key. Fails with `SecretFileFaulty` if the key file of the embedded database is damaged.
    */
@@ -142,7 +147,9 @@ export class SecretBox extends Context.Service<SecretBox, {
             bytes: new Uint8Array(hkdfSync("sha256", bytes, "", `parlance ${purpose}`, 32)),
           })))
 
-      return SecretBox.of({ seal, open, derive })
+      const ids = Effect.map(keys, (all) => all.map(({ id }) => id))
+
+      return SecretBox.of({ seal, open, ids, derive })
     }),
   )
 }

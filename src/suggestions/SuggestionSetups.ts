@@ -11,6 +11,7 @@ import type { TokenPrice } from "../settings/SuggestionSettings.ts"
 import { Settings } from "../settings/Settings.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../store/SecretBox.ts"
+import type { SealedColumn } from "../store/SecretKeys.ts"
 import { type ChatEndpoint, chatUrl } from "./ChatEndpoint.ts"
 import { SuggestionsBusy } from "./SuggestionErrors.ts"
 
@@ -75,6 +76,15 @@ interface Row {
 const emptyRow: Row = { endpoint: "default", url: null, model: null, sealed: null, rules: {}, calls: 0 }
 
 const purposeOf = (org: string): string => `suggestions ${org}`
+
+/** Keys of language models. */
+export const sealedSuggestionSetups: SealedColumn = {
+  table: "suggestion_setups",
+  column: "sealed",
+  type: "text",
+  key: ["org_slug"],
+  purposeOf: ([org]) => purposeOf(org!),
+}
 
 const hiddenQuery = "?…"
 

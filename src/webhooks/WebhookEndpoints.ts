@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
 import { randomBytes, randomUUID } from "node:crypto"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../store/SecretBox.ts"
+import type { SealedColumn } from "../store/SecretKeys.ts"
 import { EndpointNotFound, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
@@ -76,6 +77,15 @@ export const rotationHours = 24
 
 /** Returns the purpose that binds an encrypted secret to its endpoint. */
 export const purposeOf = (org: string, id: string): string => `webhook endpoint ${org}/${id}`
+
+/** Secrets that sign events. */
+export const sealedEndpoints: SealedColumn = {
+  table: "webhook_endpoints",
+  column: "secrets",
+  type: "json",
+  key: ["org_slug", "id"],
+  purposeOf: ([org, id]) => purposeOf(org!, id!),
+}
 
 const newSecret = (): string => `whsec_${Buffer.from(randomBytes(32)).toString("base64")}`
 

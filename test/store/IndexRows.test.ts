@@ -111,6 +111,7 @@ const bounds: Readonly<Record<string, number>> = {
   "result_shares.id": 40,
   "recovery_codes.digest": 64,
   "signing_keys.name": 64,
+  "suppression_keys.id": 8,
   "sessions.digest": 64,
   "sessions.id": 40,
   "sign_in_attempts.subject": 80,

@@ -98,6 +98,8 @@ export const accounts = async (stage: Stage) => {
   await call("DELETE", `${root}/accounts/${ann.id}/second-factor`)
   await call("GET", `${root}/audit`, { query: { limit: "50" } })
   await call("GET", `${org}/audit`, { query: { limit: "50" } })
+  await call("POST", `${root}/secret-keys/reencrypt`)
+  await call("GET", `${root}/secret-keys`)
   await call("POST", `${root}/tracking-keys`)
   await call("GET", `${root}/tracking-keys`)
   // The key would sign five minutes later.

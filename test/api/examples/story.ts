@@ -306,7 +306,7 @@ const connections = async ({ call, world }: Stage) => {
     body: { platform, settings: { ...settings, bounce_domain: "bounces.acme.example" } },
     shownBody: {
       platform,
-      settings: { host: "smtp.acme.example", port: 587, from: "Acme <news@acme.example>", username: "acme" },
+      settings: { host: "smtp.acme.example", port: 587, from: "Acme <news@acme.example>", user: "acme" },
       secrets: { password: "EXAMPLE" },
     },
   })
