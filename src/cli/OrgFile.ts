@@ -1,17 +1,23 @@
 import { Schema } from "effect"
 import { stringify } from "yaml"
+import { HttpUrl } from "../delivery/connections/Entry.ts"
 import { ApiKey } from "../domain/ApiKey.ts"
+import { Role } from "../accounts/Account.ts"
+import { BucketInput } from "../buckets/Bucket.ts"
+import { Remark } from "../domain/Ids.ts"
 import { type Organization, OrganizationPatch } from "../domain/Organization.ts"
+import { SavedViewInput } from "../domain/SavedView.ts"
 import { SnippetFileInput } from "../domain/Snippet.ts"
 import { listOfSources, sourceIdOf } from "../domain/Source.ts"
 import { TemplateInput } from "../domain/Template.ts"
 import { RateLimit } from "../text/RateLimit.ts"
+import { SuggestionSetupPatch } from "../suggestions/SuggestionSetups.ts"
+import { chosenTypes } from "../webhooks/EventTypes.ts"
 import { format } from "../templates/TemplateFileText.ts"
 import type { ResponseOf } from "./Client.ts"
 import { platformNames } from "./PlatformNames.ts"
 
-// An organization as a file for version control: settings, webhook sources, connections, keys, snippets and templates,
-// without secrets. A step makes one part of the organization equal to the file. What the file does not have stays.
+// An organization as a file for version control, without secrets and without people.
 
 const SourceEntry = Schema.Struct({ enabled: Schema.Boolean, settings: Schema.Record(Schema.String, Schema.Unknown) })
 
@@ -29,6 +35,26 @@ const KeyEntry = Schema.Struct({
   rate_limit: Schema.NullOr(RateLimit),
 })
 export type KeyEntry = typeof KeyEntry.Type
+
+/** Without the secret of the access key. */
+const { secret_access_key: _secret, ...bucketFields } = BucketInput.fields
+const BucketEntry = Schema.Struct(bucketFields)
+
+/** A view that all members see. */
+const { shared: _shared, ...viewFields } = SavedViewInput.fields
+const ViewEntry = Schema.Struct(viewFields)
+
+const EndpointEntry = Schema.Struct({
+  url: HttpUrl,
+  description: Remark,
+  events: Schema.Array(Schema.Literals(chosenTypes)),
+  enabled: Schema.Boolean,
+})
+export type EndpointEntry = typeof EndpointEntry.Type
+
+/** Without the key of the model. */
+const { key: _key, ...suggestionFields } = SuggestionSetupPatch.fields
+const SuggestionsEntry = Schema.Struct(suggestionFields)
 
 const SourceName = Schema.String.check(
   Schema.makeFilter<string>((name) =>
@@ -56,6 +82,15 @@ export const OrgFile = Schema.Struct({
       Schema.makeFilter<ReadonlyArray<KeyEntry>>((keys) => distinct(keys.map(({ name }) => name))),
     ),
   ),
+  endpoints: Schema.optionalKey(
+    Schema.Array(EndpointEntry).check(
+      Schema.makeFilter<ReadonlyArray<EndpointEntry>>((endpoints) => distinct(endpoints.map(({ url }) => url))),
+    ),
+  ),
+  bucket: Schema.optionalKey(BucketEntry),
+  suggestions: Schema.optionalKey(SuggestionsEntry),
+  group_roles: Schema.optionalKey(Schema.Record(Schema.String, Role)),
+  views: Schema.optionalKey(Schema.Record(Schema.String, ViewEntry)),
   snippets: Schema.optionalKey(Schema.Array(SnippetFileInput)),
   templates: Schema.optionalKey(Schema.Array(TemplateInput)),
 })
@@ -67,13 +102,26 @@ export interface StoredOrg {
   readonly sources: ResponseOf<"listSources">["webhooks"]
   readonly connections: ResponseOf<"listConnections">["connections"]
   readonly keys: ResponseOf<"listKeys">["keys"]
+  readonly endpoints: ResponseOf<"listWebhookEndpoints">["endpoints"]
+  readonly bucket: ResponseOf<"getBucket">["bucket"]
+  readonly suggestions: ResponseOf<"getSuggestionSetup">
+  readonly groupRoles: ResponseOf<"listGroupRoles">["group_roles"]
+  readonly views: ResponseOf<"listViews">["views"]
 }
 
-type Entries = Required<Pick<OrgFile, "organization" | "sources" | "connections" | "keys">>
+export type Entries = Required<Omit<OrgFile, "bucket" | "snippets" | "templates">> & Pick<OrgFile, "bucket">
 
-/** The parts of an organization that a file holds. Revoked keys are left out. */
-export const entriesOf = ({ connections, keys, organization, sources }: StoredOrg): Entries => {
+/** Whether a view names an e-mail address. A file in version control would keep the address after an erasure. */
+const namesPerson = ({ query }: { readonly query: string }): boolean => /@|%40/i.test(query)
+
+/**
+ * The parts of an organization that a file holds. Revoked keys and views that name a person are left out, and so are
+ * webhook endpoints with the URL of an earlier one.
+ */
+export const entriesOf = (stored: StoredOrg): Entries => {
+  const { bucket, connections, endpoints, groupRoles, keys, organization, sources, suggestions, views } = stored
   const { created_at: _, slug: _slug, updated_at: _updated, ...settings } = organization
+  const { daily_limit: _limit, has_key: _hasKey, requests_today: _today, used: _used, ...setup } = suggestions
   return {
     organization: settings as OrganizationPatch,
     sources: Object.fromEntries(
@@ -93,6 +141,27 @@ export const entriesOf = ({ connections, keys, organization, sources }: StoredOr
       scopes,
       rate_limit,
     })),
+    endpoints: endpoints.filter(({ url }, at) => endpoints.findIndex((one) => one.url === url) === at).map((
+      { description, enabled, events, url },
+    ) => ({ url, description, events, enabled })),
+    ...(bucket === null ? {} : {
+      bucket: {
+        endpoint: bucket.endpoint,
+        region: bucket.region,
+        name: bucket.name,
+        folder: bucket.folder,
+        access_key_id: bucket.access_key_id,
+        is_active: bucket.is_active,
+        attributes_folder: bucket.attributes_folder,
+      },
+    }),
+    suggestions: setup,
+    group_roles: Object.fromEntries(groupRoles.map(({ group, role }) => [group, role])),
+    views: Object.fromEntries(
+      views.filter((view) => view.shared && !namesPerson(view)).map((
+        { id, list, name, query },
+      ) => [id, { list, name, query }]),
+    ),
   }
 }
 

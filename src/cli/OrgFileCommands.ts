@@ -8,7 +8,7 @@ import { argument, out } from "./Flags.ts"
 import { fromIssue } from "../domain/Faults.ts"
 import { printOrWrite, readText } from "./Inputs.ts"
 import { entriesOf, type OrgFile, OrgFile as OrgFileSchema, orgText, type StoredOrg } from "./OrgFile.ts"
-import { type OrgPlan, planOf } from "./OrgPlan.ts"
+import { type OrgChange, type OrgPlan, planOf } from "./OrgPlan.ts"
 import { isProposed, organization } from "./Root.ts"
 import { differenceText, dryRun, statusOfDifferences } from "./TemplateFileCommands.ts"
 import { read } from "../templates/TemplateFileSource.ts"
@@ -19,7 +19,21 @@ const storedOrg = Effect.fnUntraced(function* (org: string) {
   const { connections } = yield* client.listConnections({ params })
   const { keys } = yield* client.listKeys({ params })
   const { webhooks: sources } = yield* client.listSources({ params })
-  return { organization: yield* client.getOrganization({ params }), connections, keys, sources } satisfies StoredOrg
+  const { endpoints } = yield* client.listWebhookEndpoints({ params })
+  const { bucket } = yield* client.getBucket({ params })
+  const { group_roles: groupRoles } = yield* client.listGroupRoles({ params })
+  const { views } = yield* client.listViews({ params, query: {} })
+  return {
+    organization: yield* client.getOrganization({ params }),
+    suggestions: yield* client.getSuggestionSetup({ params }),
+    connections,
+    keys,
+    sources,
+    endpoints,
+    bucket,
+    groupRoles,
+    views,
+  } satisfies StoredOrg
 })
 
 const decode = Schema.decodeUnknownResult(OrgFileSchema, { errors: "all", onExcessProperty: "error" })
@@ -74,20 +88,42 @@ const compared = Effect.fnUntraced(function* (file: string) {
   return { org, wanted, plan, templates: yield* sendTemplates(org, wanted, true) }
 })
 
+const callOf = (
+  client: ManagementClient["Service"],
+  org: string,
+  request: OrgChange["request"],
+): Effect.Effect<unknown, { readonly _tag: string }> => {
+  switch (request.kind) {
+    case "organization":
+      return client.updateOrganization({ params: { org }, payload: request.payload })
+    case "source":
+      return client.putSource({ params: { org, segment: request.name }, payload: request.payload })
+    case "connection":
+      return client.putConnection({ params: { org, connection: request.name }, payload: request.payload as never })
+    case "key":
+      return client.updateKey({ params: { org, key: request.id }, payload: request.payload })
+    case "endpoint":
+      return client.updateWebhookEndpoint({ params: { org, endpoint: request.id }, payload: request.payload })
+    case "bucket":
+      return client.setBucket({ params: { org }, payload: request.payload })
+    case "suggestions":
+      return client.updateSuggestionSetup({ params: { org }, payload: request.payload })
+    case "group role":
+      return client.putGroupRole({ params: { org }, payload: request.payload })
+    case "view":
+      return client.putView({ params: { org, view: request.id }, payload: request.payload })
+  }
+}
+
 /** Makes the changes of a plan. Templates come first, because they are imported all or none. */
 const applied = Effect.fnUntraced(function* (org: string, file: OrgFile, { steps }: OrgPlan) {
   const client = yield* ManagementClient
   const templates = yield* sendTemplates(org, file, false)
-  yield* Effect.forEach(steps, ({ request, what }) => {
-    const call: Effect.Effect<unknown, { readonly _tag: string }> = request.kind === "organization"
-      ? client.updateOrganization({ params: { org }, payload: request.payload })
-      : request.kind === "source"
-      ? client.putSource({ params: { org, segment: request.name }, payload: request.payload })
-      : request.kind === "connection"
-      ? client.putConnection({ params: { org, connection: request.name }, payload: request.payload as never })
-      : client.updateKey({ params: { org, key: request.id }, payload: request.payload })
-    return Effect.andThen(call, Console.error(`Changed ${what}`))
-  }, { discard: true })
+  yield* Effect.forEach(
+    steps,
+    ({ request, what }) => Effect.andThen(callOf(client, org, request), Console.error(`Changed ${what}`)),
+    { discard: true },
+  )
   return templates
 })
 
@@ -107,8 +143,8 @@ const diff = steps(
   .text((_, _values, { plan, templates }) => planText(plan, templates))
 
 const apply = steps(
-  "Make an organization equal to a file: settings, webhook sources, connections, limits of keys, snippets and templates. " +
-    "What the file does not have stays as it is. Secrets are never in a file: the command says which ones to set",
+  "Make an organization equal to a file: settings, webhook sources and endpoints, connections, limits of keys, bucket, " +
+    "suggestions, roles of groups, shared views, snippets and templates. What the file does not have stays as it is. Secrets are never in a file: the command says which ones to set",
   { file, dryRun },
   Effect.fnUntraced(function* (_, { dryRun, file }) {
     const found = yield* compared(file)
@@ -125,8 +161,8 @@ const apply = steps(
   })
 
 const exportCommand = steps(
-  "Export an organization without secrets, for version control: settings, webhook sources, connections, keys, snippets " +
-    "and templates",
+  "Export an organization without secrets and people, for version control: settings, webhook sources and endpoints, " +
+    "connections, keys, bucket, suggestions, roles of groups, shared views, snippets and templates",
   { out },
   function* (client, { out }) {
     const org = yield* organization

@@ -15,7 +15,7 @@ class Place extends Context.Service<Place, { readonly folder: string; readonly s
 const layerPlace = Layer.effect(
   Place,
   Effect.gen(function* () {
-    const service = yield* scopedProcess(yield* temporaryEnvironment)
+    const service = yield* scopedProcess({ ...(yield* temporaryEnvironment), SECRET_KEY: "5e".repeat(32) })
     return Place.of({ folder: yield* temporaryFolder, service })
   }),
 )
@@ -82,6 +82,89 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       const faulty = yield* command("diff", path)
       assert.strictEqual(faulty.code, 1, faulty.output)
       assert.include(faulty.output, "keyz")
+    }))
+
+  it.effect("copy an organization to an empty one, with secrets by the commands that `org apply` prints", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const path = join(folder, "original.yaml")
+      const wordsOf = (line: string) =>
+        [...line.matchAll(/'((?:[^'])*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
+      const at = (org: string) =>
+        Effect.map(
+          Effect.promise(() => makeOrganization(service, org, ["admin"])),
+          (key) => (args: ReadonlyArray<string>, input = "") =>
+            Effect.promise(() =>
+              runCommand(
+                args,
+                { PARLANCE_URL: service.url, PARLANCE_KEY: key, DATA_DIR: join(folder, "unused") },
+                input,
+              )
+            ).pipe(Effect.tap(({ code, output }) => Effect.sync(() => assert.strictEqual(code, 0, output)))),
+        )
+      const secrets: Readonly<Record<string, string>> = {
+        webhook: "b".repeat(32),
+        connection: JSON.stringify({ password: "smtp-password" }),
+        bucket: "s3-secret",
+        org: "model-key",
+      }
+      const original = yield* at("original")
+      yield* original(["org", "update", "original", "--name", "Acme", "--quiet-hours", "21:00-08:00"])
+      yield* original(["webhook", "set", "braze", "--secret-stdin"], secrets["webhook"])
+      const smtp = JSON.stringify({ host: "smtp.example.com", port: 587, from: "news@example.com", user: "acme" })
+      yield* original(
+        ["connection", "set", "main", "--platform", "smtp", "--settings", smtp, "--secrets-stdin", "--default"],
+        secrets["connection"],
+      )
+      yield* original(["key", "create", "Shop", "--scope", "generate", "--scope", "events"])
+      yield* original(["webhook-endpoint", "create", "https://hooks.example.com/a", "--event", "delivery.failed"])
+      yield* original(
+        "bucket set --name acme-data --region eu-west-1 --access-key-id AKIA --folder parlance --secret-stdin".split(
+          " ",
+        ),
+        secrets["bucket"],
+      )
+      const suggestions = ["org", "suggestions", "set", "--key-stdin"]
+      yield* original(
+        [...suggestions, ..."--endpoint own --url https://model.example.com/v1 --model m --tone Short".split(" ")],
+        secrets["org"],
+      )
+      yield* original(["group-role", "set", "crm-editors", "editor"])
+      yield* original([
+        "view",
+        "set",
+        "summer",
+        "--list",
+        "templates",
+        "--name",
+        "Summer",
+        "--query",
+        "tag=summer",
+        "--shared",
+      ])
+      writeFileSync(path, file("Hello"))
+      yield* original(["template", "import", path])
+      yield* original(["org", "export", "--out", path])
+      const text = readFileSync(path, "utf8")
+      for (const secret of [...Object.values(secrets), "smtp-password", "plk_", "whsec_"]) {
+        assert.notInclude(text, secret)
+      }
+
+      const copy = yield* at("copy")
+      const { output } = yield* copy(["org", "apply", path])
+      const commands = [...output.matchAll(/`parlance ([^`]+)`/g)].map(([, line]) => wordsOf(line!))
+      assert.deepStrictEqual(commands.map(([subject, verb]) => `${subject} ${verb}`).sort(), [
+        "bucket set",
+        "connection set",
+        "key create",
+        "org suggestions",
+        "webhook set",
+        "webhook-endpoint create",
+      ])
+      for (const words of commands) yield* copy(words, secrets[words[0]!])
+      yield* copy(["org", "apply", path])
+      assert.include((yield* copy(["org", "diff", path])).output, "equal to the file")
+      assert.strictEqual((yield* copy(["org", "export"])).output.trim(), text.trim())
     }))
 
   it.effect("are compared, tried and imported with a key for templates only", () =>

@@ -25,15 +25,44 @@ const stored = (): StoredOrg => ({
     { id: "k1", name: "shop", kind: "live", scopes: ["generate"], rate_limit: null, revoked_at: null },
     { id: "k0", name: "old", kind: "live", scopes: ["admin"], rate_limit: null, revoked_at: "2026-01-01" },
   ] as unknown as StoredOrg["keys"],
+  endpoints: [
+    { id: "e1", url: "https://a.example/hook", description: "", events: ["delivery.failed"], enabled: true },
+  ] as unknown as StoredOrg["endpoints"],
+  bucket: {
+    endpoint: null,
+    region: "eu-west-1",
+    name: "acme-data",
+    folder: "",
+    access_key_id: "AKIA",
+    is_active: true,
+    attributes_folder: null,
+    next_run_at: "2026-11-01T00:00:00.000Z",
+  } as unknown as StoredOrg["bucket"],
+  suggestions: {
+    endpoint: "own",
+    url: "https://model.example/v1",
+    model: "m",
+    has_key: true,
+    tone: "Friendly",
+    requests_today: 3,
+  } as unknown as StoredOrg["suggestions"],
+  groupRoles: [{ id: "g1", group: "crm", role: "editor", members: 2 }],
+  views: [
+    { id: "summer", list: "templates", name: "Summer", query: "tag=summer", shared: true, start: false },
+    { id: "own", list: "templates", name: "Own", query: "tag=own", shared: false, start: false },
+    { id: "ann", list: "deliveries", name: "Ann", query: "email=ann%40example.com", shared: true, start: false },
+  ],
 })
 
 const file = () => parse(orgText(entriesOf(stored()), [], []))
 
 describe("The file of an organization", () => {
-  it("has no secret, no revoked key and no source that is not set up", () => {
+  it("has no secret, no revoked key, no view that names a person and no source that is not set up", () => {
     const text = orgText(entriesOf(stored()), [], [])
-    assert.notMatch(text, /password|k1|old|created_at|slug/)
+    assert.notMatch(text, /password|k1|name: old|created_at|slug|has_key|requests_today|next_run_at|members|start/)
     assert.deepStrictEqual(Object.keys(file().sources), ["braze"])
+    assert.deepStrictEqual(file().views, { summer: { list: "templates", name: "Summer", query: "tag=summer" } })
+    assert.deepStrictEqual(file().group_roles, { crm: "editor" })
   })
 
   it("plans nothing for the organization that it was exported from", () => {
@@ -64,6 +93,49 @@ describe("The file of an organization", () => {
     assert.include(notes[0], "parlance connection set second --platform resend --settings '{}' --secrets-stdin")
     assert.include(notes[1], "Key shop: its kind or scopes differ")
     assert.include(notes[2], "parlance key create new --kind test --scope generate")
+  })
+
+  it("creates roles of groups and views, and changes endpoints, buckets and suggestions that have their secrets", () => {
+    const changed = file()
+    changed.group_roles = { crm: "admin", "$(id)": "viewer" }
+    changed.views.active = { list: "templates", name: "Active", query: "state=active" }
+    changed.endpoints[0].enabled = false
+    changed.bucket = { region: "eu-west-1", name: "acme-data", access_key_id: "AKIA", folder: "parlance" }
+    changed.suggestions.tone = "Short"
+    const { notes, steps } = planOf(changed, stored())
+    assert.deepStrictEqual(notes, [])
+    assert.deepStrictEqual(
+      steps.map(({ changes, request }) => [request.kind, ...changes.fields.map(({ field }) => field)]),
+      [
+        ["endpoint", "/enabled"],
+        ["bucket", "/folder"],
+        ["suggestions", "/tone"],
+        ["group role", "/role"],
+        ["group role", "/role"],
+        ["view", "/list", "/name", "/query"],
+      ],
+    )
+  })
+
+  it("names the commands for endpoints, buckets and models that need a secret", () => {
+    const changed = file()
+    const { bucket, ...rest } = { ...stored(), endpoints: [], bucket: null }
+    const setup = { ...rest.suggestions, url: null, model: null, has_key: false }
+    const { notes, steps } = planOf(changed, { ...rest, bucket, suggestions: setup })
+    assert.deepStrictEqual(steps.map(({ request }) => request.kind), ["suggestions"])
+    assert.include(notes[0], "`parlance webhook-endpoint create https://a.example/hook --event delivery.failed`")
+    assert.include(
+      notes[1],
+      "`parlance bucket set --name acme-data --region eu-west-1 --access-key-id AKIA --secret-stdin`",
+    )
+    assert.include(notes[2], "`parlance org suggestions set --key-stdin`")
+
+    changed.suggestions.url = "https://model.example/v1?…"
+    const hidden = planOf({ suggestions: changed.suggestions }, { ...stored(), suggestions: setup })
+    assert.deepStrictEqual(hidden.steps, [])
+    assert.include(hidden.notes[0], "set the whole URL")
+    const twice = { ...stored(), endpoints: [...stored().endpoints, ...stored().endpoints] }
+    assert.include(planOf(file(), twice).notes[0], "2 endpoints have this URL")
   })
 
   it("knows a source by either name, and refuses entries for one thing twice", () => {
