@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 )
 
 type contractCase struct {
@@ -45,6 +46,44 @@ func TestContract(t *testing.T) {
 	getJSON(t, address+"/report", &report)
 	for _, fault := range report.Faults {
 		t.Error(fault)
+	}
+}
+
+// Verifies the webhook requests of the contract suite.
+func TestWebhooks(t *testing.T) {
+	text, err := os.ReadFile("../contract/webhooks.json")
+	if err != nil {
+		t.Skip("clients/contract is not here")
+	}
+	var cases []struct {
+		Name, Body string
+		Secrets    []string
+		Headers    map[string]string
+		Now        int64
+		Outcome    struct {
+			Event  map[string]any
+			Reason string
+		}
+	}
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range cases {
+		t.Run(one.Name, func(t *testing.T) {
+			headers := http.Header{}
+			for name, value := range one.Headers {
+				headers.Set(name, value)
+			}
+			event, err := verifyWebhookAt(one.Secrets, headers, []byte(one.Body), time.Unix(one.Now, 0))
+			var fault *WebhookError
+			if one.Outcome.Reason != "" {
+				if !errors.As(err, &fault) || fault.Fault != one.Outcome.Reason {
+					t.Errorf("expected %s, got %v", one.Outcome.Reason, err)
+				}
+			} else if err != nil || !reflect.DeepEqual(asJSON(t, event), any(one.Outcome.Event)) {
+				t.Errorf("expected %v, got %v, %v", one.Outcome.Event, event, err)
+			}
+		})
 	}
 }
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { startSuite } from "../../clients/contract/serve.ts"
-import { isProblem, Parlance, ParlanceUnavailable } from "../../clients/typescript/src/index.ts"
+import { isProblem, Parlance, ParlanceUnavailable, verifyWebhook } from "../../clients/typescript/src/index.ts"
 import { publicOperations } from "../../scripts/clients/PublicDocument.ts"
 import { callOf, samplesOf } from "../../scripts/clients/Samples.ts"
 import type { Case, Outcome } from "../../scripts/clients/Suite.ts"
@@ -81,6 +81,30 @@ const endInTypeScript = async (one: Case, url: string): Promise<Outcome> => {
     throw error
   }
 }
+
+interface WebhookCase {
+  readonly name: string
+  readonly secrets: ReadonlyArray<string>
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Unit: Unix seconds. */
+  readonly now: number
+  readonly outcome: { readonly event: unknown } | { readonly reason: string }
+}
+const webhooks: ReadonlyArray<WebhookCase> = JSON.parse(read("clients/contract/webhooks.json"))
+
+const webhookProgram = `
+import json, sys
+from parlance import ParlanceWebhookError, verify_webhook
+
+def end(one):
+    try:
+        return {"event": verify_webhook(one["secrets"], one["headers"], one["body"], one["now"])}
+    except ParlanceWebhookError as error:
+        return {"reason": error.fault}
+
+print(json.dumps([end(one) for one in json.load(sys.stdin)]))
+`
 
 const program = `
 import httpx, json, os, sys
@@ -166,6 +190,23 @@ describe("the contract suite", () => {
       assert.deepStrictEqual(faults, [])
     },
   )
+
+  it("has webhook requests that the client in TypeScript verifies", async () => {
+    for (const { name, now, outcome, ...request } of webhooks) {
+      const ended: WebhookCase["outcome"] = await verifyWebhook({ ...request, now: now * 1000 }).then(
+        (event) => ({ event }),
+        (error) => ({ reason: error.fault }),
+      )
+      assert.deepStrictEqual(ended, outcome, name)
+    }
+  })
+
+  it.runIf(python !== undefined)("has webhook requests that the client in Python verifies", async () => {
+    const running = run(python!, ["-B", "-c", webhookProgram], { cwd: `${root}clients/python` })
+    running.child.stdin!.end(JSON.stringify(webhooks))
+    const ends: ReadonlyArray<unknown> = JSON.parse((await running).stdout)
+    for (const [n, { name, outcome }] of webhooks.entries()) assert.deepStrictEqual(ends[n], outcome, name)
+  })
 
   it("is passed by the samples of curl", async () => {
     const operations = cases.filter(({ name }) => publicOperations.some((id) => id === name))

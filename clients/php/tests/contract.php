@@ -7,6 +7,8 @@ declare(strict_types=1);
 use Parlance\Client;
 use Parlance\Problem;
 use Parlance\Unavailable;
+use Parlance\Webhook;
+use Parlance\WebhookError;
 
 spl_autoload_register(function (string $class): void {
     require __DIR__ . '/../src/' . str_replace('Parlance\\', '', $class) . '.php';
@@ -75,7 +77,24 @@ function play(object $case, string $address): array
     }
 }
 
+/** Returns what the verification of a webhook request ended with, in the form of its outcome. */
+function verified(object $case): array
+{
+    try {
+        return ['event' => Webhook::verify($case->secrets, (array) $case->headers, $case->body, $case->now)];
+    } catch (WebhookError $error) {
+        return ['reason' => $error->fault];
+    }
+}
+
 $faults = [];
+foreach (json_decode(file_get_contents(__DIR__ . '/../../contract/webhooks.json')) as $case) {
+    $expected = json_decode(json_encode($case->outcome), true);
+    $found = verified($case);
+    if ($found !== $expected) {
+        $faults[] = "{$case->name}: expected " . json_encode($expected) . ', got ' . json_encode($found);
+    }
+}
 foreach (json_decode(file_get_contents("$address/cases")) as $case) {
     $expected = json_decode(json_encode($case->outcome), true);
     $found = play($case, $address);
