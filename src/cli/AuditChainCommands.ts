@@ -124,7 +124,7 @@ const verifiedText = ({ broken, entries, from, head, log }: Verified): string =>
 
 const requests = (client: ManagementClient["Service"], org: string | undefined) => ({
   read: (log: AuditLog) => (after: number) => {
-    const query = given({ log, after: String(after), limit: String(atOnce) })
+    const query = given({ log, cursor: String(after), limit: String(atOnce) })
     return org === undefined
       ? client.exportInstallationAudit({ query })
       : client.exportAudit({ params: { org }, query })

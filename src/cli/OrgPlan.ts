@@ -7,7 +7,7 @@ import { sourceIdOf } from "../domain/Source.ts"
 import type { SuggestionSetupPatch } from "../suggestions/SuggestionSetups.ts"
 import { type EndpointEntry, entriesOf, type KeyEntry, type OrgFile, type StoredOrg } from "./OrgFile.ts"
 
-// The steps that make an organization equal to a file. A step changes one part. What the file does not have stays.
+// The steps that make an organization equal to a file. A step changes one part. Parts that the file does not have stay.
 
 /** A change that makes a part of an organization equal to the file. */
 export interface OrgChange {

@@ -65,9 +65,26 @@ describeShop("The proof of the audit log", (shop) => {
     assert.include(csv.text, changes.head.hash)
     assert.strictEqual((await admin.get(`${log}/export`)).text.trimEnd().split("\n").length, changes.head.seq)
     assert.strictEqual((await (await shop.signIn("editor@example.com")).get(`${log}/export`)).status, 403)
-    const some = await shop.service.request("/console/api/organizations/shop/audit/export?after=1&limit=1", {
-      headers: { authorization: `Bearer ${adminToken}` },
-    })
-    assert.deepStrictEqual((await some.text()).trimEnd().split("\n").map((line) => JSON.parse(line).seq), [2])
+    const page = async (query: string) => {
+      const response = await shop.service.request(`/console/api/organizations/shop/audit/export?${query}`, {
+        headers: { authorization: `Bearer ${adminToken}` },
+      })
+      const text = await response.text()
+      return {
+        seqs: text.trimEnd().split("\n").filter((line) => line !== "").map((line) => JSON.parse(line).seq),
+        cursor: response.headers.get("parlance-cursor"),
+        more: response.headers.get("parlance-more"),
+      }
+    }
+    assert.deepStrictEqual(await page("after=1&limit=1"), { seqs: [2], cursor: "2", more: "true" })
+    const seqs: Array<number> = []
+    for (let cursor = "0", more = "true"; more === "true";) {
+      const found = await page(`cursor=${cursor}&limit=2`)
+      seqs.push(...found.seqs)
+      cursor = found.cursor!
+      more = found.more!
+    }
+    assert.deepStrictEqual(seqs, Array.from({ length: changes.head.seq }, (_, at) => at + 1))
+    assert.deepStrictEqual(await page("limit=600"), { seqs, cursor: null, more: null })
   })
 })

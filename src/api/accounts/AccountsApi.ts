@@ -78,6 +78,9 @@ export const auditQuery = {
   ...Cursors.cursor("audit", "before", Parameters.numericPosition()),
   limit: Parameters.limit(200, 50),
 }
+
+const positionOfEntry = Parameters.numericPosition("must be the Parlance-Cursor of a page, or the seq of an entry")
+
 /** Parameters of a download of an audit log. */
 export const auditExportQuery = {
   log: Parameters.described(
@@ -88,12 +91,14 @@ export const auditExportQuery = {
     "`ndjson`, whose lines can be verified, or `csv`. Default `ndjson`",
     Parameters.oneOf(["ndjson", "csv"]),
   ),
-  after: Parameters.described(
-    "Only entries after this number of the chain",
-    Parameters.numericPosition("must be the `seq` of an entry"),
+  cursor: Parameters.described(
+    "Only entries after this one: the header `Parlance-Cursor` of the previous page, or the `seq` of an entry",
+    positionOfEntry,
   ),
+  after: Cursors.earlierName("Earlier name of `cursor`", positionOfEntry),
   limit: Parameters.described(
-    "Maximum number of entries. Default: all",
+    "Maximum number of entries. Up to 500, the response is a page with the headers `Parlance-Cursor` and " +
+      "`Parlance-More`. Default: all entries",
     Parameters.numericPosition("must be a whole number from 1", 1),
   ),
 }

@@ -127,10 +127,10 @@ export const layer = managed(
       },
       getInstallationAuditChains: () => chainsOf(undefined),
       getAuditChains: { inSteps: ({ org }) => Effect.flatMap(org, chainsOf) },
-      exportInstallationAudit: ({ query }) => Effect.succeed(auditDownload(chain, undefined, query)),
+      exportInstallationAudit: ({ query }) => auditDownload(chain, undefined, query),
       exportAudit: {
         inSteps: ({ org, query }) =>
-          Effect.map(Effect.all([org, query]), ([slug, selection]) => auditDownload(chain, slug, selection)),
+          Effect.flatMap(Effect.all([org, query]), ([slug, selection]) => auditDownload(chain, slug, selection)),
       },
     }
   }),

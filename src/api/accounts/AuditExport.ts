@@ -3,7 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import type { AuditChain, AuditLog, ChainName, SealedEntry } from "../../accounts/AuditChain.ts"
 import { csvLine, spreadsheetText } from "../../text/Csv.ts"
 
-/** Number of entries that a download reads with one query. */
+/** Number of entries that a download reads with one query, and maximum length of a page with a cursor. */
 const readAtOnce = 500
 
 const columns = [
@@ -36,22 +36,30 @@ const csvOf = (entry: SealedEntry): string =>
 export interface AuditSelection {
   readonly log: AuditLog | undefined
   readonly format: "ndjson" | "csv" | undefined
-  readonly after: number | undefined
+  /** The number of the entry after which the file begins. */
+  readonly cursor: number | undefined
   readonly limit: number | undefined
 }
 
+/** Returns the headers that lead to the following page. */
+const pageHeaders = (entries: ReadonlyArray<SealedEntry>, cursor: number, limit: number) => ({
+  "parlance-cursor": `${entries.at(-1)?.seq ?? cursor}`,
+  "parlance-more": `${entries.length === limit}`,
+})
+
 /** Responds with a chain of an audit log as a file, in the order of the chain. Memory is bounded by a page. */
-export const auditDownload = (
+export const auditDownload = Effect.fnUntraced(function* (
   chain: AuditChain["Service"],
   org: string | undefined,
-  { after = 0, format = "ndjson", limit = Infinity, log = "changes" }: AuditSelection,
-): HttpServerResponse.HttpServerResponse => {
+  { cursor = 0, format = "ndjson", limit = Infinity, log = "changes" }: AuditSelection,
+): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {
   const name: ChainName = { org, log }
   const encoder = new TextEncoder()
   const isCsv = format === "csv"
-  const lines = Stream.paginate({ after, left: limit }, ({ after, left }) => {
+  const page = limit <= readAtOnce ? yield* chain.page(name, cursor, limit) : undefined
+  const lines = Stream.paginate({ after: cursor, left: limit }, ({ after, left }) => {
     const atOnce = Math.min(readAtOnce, left)
-    return Effect.map(chain.page(name, after, atOnce), (entries) => {
+    return Effect.map(page === undefined ? chain.page(name, after, atOnce) : Effect.succeed(page), (entries) => {
       const text = entries.map((entry) => isCsv ? csvOf(entry) : `${entry.line}\n`).join("")
       const isLast = entries.length < atOnce || left === atOnce
       const next = isLast ? Option.none() : Option.some({ after: entries.at(-1)!.seq, left: left - atOnce })
@@ -61,9 +69,10 @@ export const auditDownload = (
   return HttpServerResponse.stream(isCsv ? Stream.concat(Stream.make(encoder.encode(header)), lines) : lines, {
     contentType: isCsv ? "text/csv; charset=utf-8" : "application/x-ndjson",
     headers: {
+      ...(page === undefined ? {} : pageHeaders(page, cursor, limit)),
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
       "content-disposition": `attachment; filename="${org ?? "installation"}-audit-${log}.${format}"`,
     },
   })
-}
+})

@@ -230,10 +230,10 @@ const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
 const orgOf = (scope: AuditScope) => scope === installation ? undefined : scope
 
 const download = ({ query }: Pick<Visit, "query">, org: string | undefined) =>
-  AuditChain.useSync((chain) => {
+  AuditChain.use((chain) => {
     const log = auditLogs.find((name) => name === query.get("log"))
     const format = query.get("format") === "csv" ? "csv" : "ndjson"
-    return auditDownload(chain, org, { format, log, after: undefined, limit: undefined })
+    return auditDownload(chain, org, { format, log, cursor: undefined, limit: undefined })
   })
 
 const one = Effect.fnUntraced(function* ({ params }: Visit, { path, scope, subjectOf, title, zone }: Log) {

@@ -19,7 +19,7 @@ export const walkLists = async (
     const operation = item.get as unknown as Operation | undefined
     return operation?.parameters.some(({ name }) => name === "cursor") ? [{ path, ...operation }] : []
   })
-  assert.lengthOf(lists, 20)
+  assert.lengthOf(lists, 22)
   const scopes = ["deliver"]
   const { key } = (await service.manage("POST", "/organizations/acme/keys", {
     name: "Lists",
