@@ -24,11 +24,14 @@ const tiedMeans = 1e-9
  */
 const multipliedOut = 32
 
+/** Logarithm of a probability that counts as 0: the table of the integrand ends there. */
+const smallestLog = -100
+
 const grid = (points: number) => {
   const t = Float64Array.from({ length: points }, (_, i) => -6 + 12 * i / (points - 1))
   // Half weight for the two ends (trapezoid rule). The step cancels in the normalisation.
   const density = t.map((value, i) => phi(value) * (i === 0 || i === points - 1 ? 0.5 : 1))
-  return { t, density }
+  return { t, density, logPhi: t.map((value) => Math.log(Phi(value))) }
 }
 
 const coarse = grid(49)
@@ -74,7 +77,7 @@ const interpolate = (
   means: Float64Array,
   sds: Float64Array,
   arms: Int32Array,
-  { t, density }: ReturnType<typeof grid>,
+  { t, density, logPhi }: ReturnType<typeof grid>,
   out: Float64Array,
 ): void => {
   let low = -Infinity
@@ -89,7 +92,7 @@ const interpolate = (
   const step = (high - low) / cells
   // One point beyond each end, because the cubic reads two points on either side.
   const table = new Float64Array(cells + 3)
-  for (let g = 0; g < table.length; g++) {
+  for (let g = table.length - 1; g >= 0; g--) {
     const x = low + (g - 1) * step
     let log = 0
     let product = 1
@@ -101,9 +104,12 @@ const interpolate = (
         log += Math.log(product)
         product = 1
       }
-      if (log < -700) break
     }
     table[g] = log + Math.log(product)
+    if (table[g]! < smallestLog) {
+      table.fill(table[g]!, 0, g)
+      break
+    }
   }
   for (const v of arms) {
     let total = 0
@@ -124,7 +130,7 @@ const interpolate = (
           (u + 1) * u * (u - 2) / 2 * p2 + (u + 1) * u * (u - 1) / 6 * p3
       }
       // Removes the arm's own distribution function from the table's sum. At x it is Phi(t).
-      total += density[k]! * Math.exp(Math.min(0, log - Math.log(Phi(t[k]!))))
+      total += density[k]! * Math.exp(Math.min(0, log - logPhi[k]!))
     }
     out[v] = total
   }
