@@ -24,19 +24,15 @@ const heldPrecision = 1e12
 export class BaseError {
   /** Precision of the prior of a variant's coefficients. */
   readonly #precision: Float64Array
-  /** Reused by `shift`: an allocation for each draw of each variant takes longer than the arithmetic. */
-  readonly #moved: Float64Array
   /** Packed covariance of the base rate's coefficients, followed by the components' effects. */
   readonly #covariance: Float64Array
   readonly #size: number
   readonly #components: ReadonlyMap<string, ReadonlyArray<number>>
-  #root: Float64Array | undefined
 
   /** `leastSpread` is the minimum spread of components' effects. Default: 0. */
   constructor(model: OtherModel, contexts: Contexts, leastSpread = 0) {
     const { size } = contexts
     const { components } = model
-    this.#moved = new Float64Array(size)
     this.#precision = Float64Array.from(
       { length: size },
       (_, i) => 1 / (i === 0 ? model.tau0 : model.taus[contexts.attributeOf[i]!]!) ** 2,
@@ -141,37 +137,41 @@ export class BaseError {
   }
 
   /**
-   * Draws an error of the base rate and the components' effects for `shift`. `normal` returns independent standard
-   * normal numbers.
+   * Draws `count` errors of the base rate and the components' effects for `forces`: those of the first coefficient, then of
+   * the second one. `normal` returns independent standard normal numbers.
    */
-  draw(normal: () => number): Float64Array {
+  draw(count: number, normal: () => number): Float64Array {
     const size = this.#size
-    if (this.#root === undefined) {
-      this.#root = this.#covariance.slice()
-      factor(this.#root, size)
-    }
+    const root = this.#covariance.slice()
+    factor(root, size)
     const z = new Float64Array(size)
-    for (let i = 0; i < size; i++) z[i] = normal()
-    const error = new Float64Array(size)
+    const errors = new Float64Array(size * count)
     // The mean of the logarithm of a rate known from n outcomes is 1 / 2n below the logarithm of the mean rate.
     const centre = -this.#covariance[0]! / 2
-    for (let i = 0, row = 0; i < size; i++, row += i) {
-      let sum = 0
-      for (let k = 0; k <= i; k++) sum += this.#root[row + k]! * z[k]!
-      error[i] = (i === 0 ? sum + centre : sum) * (this.#precision[i] ?? 1)
+    for (let d = 0; d < count; d++) {
+      for (let i = 0; i < size; i++) z[i] = normal()
+      for (let i = 0, row = 0; i < size; i++, row += i) {
+        let sum = 0
+        for (let k = 0; k <= i; k++) sum += root[row + k]! * z[k]!
+        errors[i * count + d] = (i === 0 ? sum + centre : sum) * (this.#precision[i] ?? 1)
+      }
     }
-    return error
+    return errors
   }
 
-  /** Adds the consequence of an error from `draw` to a variant's effects on its log rates. */
-  shift(id: string, variant: VariantPosterior | undefined, error: Float64Array, effects: Float64Array): void {
-    const size = this.#precision.length
-    const moved = this.#moved
-    for (let i = 0; i < size; i++) moved[i] = error[i]!
-    for (const k of this.#components.get(id) ?? []) moved[0] = moved[0]! + error[size + k]! * this.#precision[0]!
-    if (variant === undefined) {
-      for (let i = 0; i < size; i++) effects[i] = effects[i]! + moved[i]! / this.#precision[i]!
-    } else addProduct(variant.covariance, moved, effects)
+  /**
+   * Returns the forces of the `count` errors from `draw` on a variant's coefficients, in the order of `errors`. The
+   * coefficients move by the covariance of the variant times the force.
+   */
+  forces(id: string, errors: Float64Array, count: number): Float64Array {
+    const own = this.#components.get(id) ?? []
+    if (own.length === 0) return errors
+    const forces = errors.slice(0, this.#precision.length * count)
+    for (const k of own) {
+      const first = (this.#precision.length + k) * count
+      for (let d = 0; d < count; d++) forces[d] = forces[d]! + errors[first + d]! * this.#precision[0]!
+    }
+    return forces
   }
 }
 

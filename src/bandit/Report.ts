@@ -129,23 +129,7 @@ export const drawAll = (
   places: ReadonlyArray<Place>,
 ): ReadonlyArray<ReadonlyArray<Float64Array>> => {
   const normal = seededNormal(seed)
-  return drawValues(model, ids, (model, ids) => {
-    const models = reportModels(model)
-    const own = places.map((place) => ({ ...place, draws: Math.ceil(place.draws / models.length) }))
-    const drawn = models.map((one) => drawPlaces(one, ids, normal, own))
-    return places.map((_, p) => ids.map((_, v) => concatenate(drawn.map((places) => places[p]![v]!))))
-  })
-}
-
-const concatenate = (parts: ReadonlyArray<Float64Array>): Float64Array => {
-  if (parts.length === 1) return parts[0]!
-  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
+  return drawValues(model, ids, (model, ids) => drawPlaces(reportModels(model), ids, normal, places))
 }
 
 /**

@@ -68,7 +68,7 @@ const drawing = (model: ModelSnapshot, contenders: ReadonlyArray<string>) => {
   // An error in the level of all messages cancels between messages, but not against nothing. A single model is too sure of it.
   const draw = (place: Place) =>
     model.nothing === undefined
-      ? drawPlaces(model, contenders, seededNormal(1), [place])[0]!
+      ? drawPlaces([model], contenders, seededNormal(1), [place])[0]!
       : drawAll(model, contenders, 1, [place])[0]!
   return { draw, draws }
 }

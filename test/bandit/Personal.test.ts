@@ -56,7 +56,7 @@ describe("the gain over a random split", () => {
 describe("personalPlaces", () => {
   const traffic = [{ cell: "plan=free", sends: 300 }, { cell: "plan=pro", sends: 100 }]
   const draw = (choices: Parameters<typeof personalPlaces>[0]["choices"]) =>
-    drawPlaces(model, ["a", "b"], seededNormal(1), [
+    drawPlaces([model], ["a", "b"], seededNormal(1), [
       ...personalPlaces({ traffic, choices }, 50),
       ...traffic.map((one) => ({ traffic: [one], draws: 50 })),
     ])

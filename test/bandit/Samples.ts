@@ -71,5 +71,5 @@ export const compare = (
   options: { readonly traffic?: ReadonlyArray<ContextTraffic>; readonly draws?: number } = {},
 ): VariantComparison => {
   const place = { traffic: options.traffic ?? model.traffic, draws: options.draws ?? 4000 }
-  return compareRates(ids, drawPlaces(model, ids, normal, [place])[0]!)
+  return compareRates(ids, drawPlaces([model], ids, normal, [place])[0]!)
 }

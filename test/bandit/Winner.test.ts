@@ -22,6 +22,21 @@ const report = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days
   compare(fitRows(rows(sends, rates, days)), sends.map((_, i) => `v${i}`), normal(1))
 
 describe("a comparison of variants", () => {
+  it("interpolates its intervals between ordered draws, whatever their order and repetitions", () => {
+    const random = normal(5)
+    for (const count of [1, 2, 3, 40, 529]) {
+      const draws = Float64Array.from({ length: count }, () => Math.round(20 * random()) / 20)
+      const ordered = draws.toSorted()
+      const at = (p: number) => {
+        const [low, high] = [Math.floor(p * (count - 1)), Math.ceil(p * (count - 1))]
+        return ordered[low]! + (p * (count - 1) - low) * (ordered[high]! - ordered[low]!)
+      }
+      const { interval } = compareRates(["a"], [draws]).variants[0]!
+      assert.closeTo(interval[0], at(0.025), 1e-12)
+      assert.closeTo(interval[1], at(0.975), 1e-12)
+    }
+  })
+
   it("names the leader, its lift, and the loss of the others", () => {
     const { leader, lift, valueRemaining, variants, worstLoss } = report([20_000, 20_000, 20_000], [0.03, 0.05, 0.04])
     assert.strictEqual(leader, "v1")
