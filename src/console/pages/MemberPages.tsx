@@ -8,7 +8,7 @@ import { Memberships } from "../../accounts/Memberships.ts"
 import { OpenId } from "../../accounts/OpenId.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { OrganizationChanges } from "../../accounts/OrganizationChanges.ts"
-import { type Fault, InvalidInput } from "../../domain/Errors.ts"
+import type { Fault } from "../../domain/Errors.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { InvitationBody, MemberBody } from "../../api/accounts/AccountsApi.ts"
 import { Badge } from "../components/Badge.tsx"
@@ -29,9 +29,6 @@ import { linkNotes } from "./MailNotes.tsx"
 import { pages } from "../Pages.ts"
 import { view } from "../View.tsx"
 import type { Fields, Visit } from "../Routes.tsx"
-
-const asFault = ({ message }: { readonly message: string }) =>
-  new InvalidInput({ faults: [{ pointer: "", detail: message }] })
 
 const roles: ReadonlyArray<readonly [string, string, string]> = [
   ["viewer", english("Viewer"), english("Sees everything except the audit log. Cannot change anything.")],
@@ -330,9 +327,7 @@ const change = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, f
 
 const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, { require }: Fields) {
   const isRequired = require === "yes"
-  yield* (yield* OrganizationChanges).change(visit.org.slug, { require_second_factor: isRequired }, visit.actor).pipe(
-    Effect.catchTags({ NoSecretKey: asFault, SecretFileFaulty: asFault }),
-  )
+  yield* (yield* OrganizationChanges).change(visit.org.slug, { require_second_factor: isRequired }, visit.actor)
   return { to: at(visit), done: isRequired ? "second-factor-required" : "second-factor-optional" }
 })
 
