@@ -1,6 +1,5 @@
 import { Effect, Schema } from "effect"
 import { may } from "../../accounts/Actor.ts"
-import { lookedUp } from "../../api/http/Requests.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
 import { ListName, type SavedView, SavedViewInput } from "../../domain/SavedView.ts"
@@ -171,7 +170,7 @@ const create = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 })
 
 const existing = (visit: Visit) =>
-  SavedViews.use((views) => views.get(visit.org.slug, accountOf(visit), lookedUp(visit.params["view"] ?? "")))
+  SavedViews.use((views) => views.get(visit.org.slug, accountOf(visit), visit.params["view"] ?? ""))
 
 const edit = Effect.fnUntraced(function* (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
   const one = yield* existing(visit)

@@ -2,7 +2,6 @@ import { Effect } from "effect"
 import { Deliveries } from "../../../delivery/Deliveries.ts"
 import type { DeliveryDetail } from "../../../delivery/Delivery.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { t } from "../../../languages/Language.ts"
 import { pages } from "../../Pages.ts"
 import { message, refused } from "../../RawRoutes.tsx"
@@ -38,7 +37,7 @@ export const layer = pages(({ route }) => [
     "getDelivery",
     ({ org, params, query, request }) =>
       Effect.map(
-        Deliveries.use((deliveries) => deliveries.get(org.slug, lookedUp(params["delivery"] ?? ""))),
+        Deliveries.use((deliveries) => deliveries.get(org.slug, params["delivery"] ?? "")),
         ({ formats, vars }) => {
           const part = query.get("part") ?? ""
           return vars !== null && Object.hasOwn(vars, part) && formats[part] === "html"

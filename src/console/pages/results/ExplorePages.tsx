@@ -1,5 +1,4 @@
 import { Effect } from "effect"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { t } from "../../../languages/Language.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
@@ -118,7 +117,7 @@ const Found = ({ against, explored, outcome, variant, zone }: {
 const show = Effect.fnUntraced(function* (visit: Visit) {
   const explorer = yield* SegmentExplorer
   const { org, query } = visit
-  const template = yield* (yield* Templates).get(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const template = yield* (yield* Templates).get(org.slug, visit.params["template"] ?? "")
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const attributes = yield* explorer.attributes(org.slug, template.id)
   const { found: { winner } } = yield* (yield* KeptResults).of(org.slug, template, {})

@@ -1,6 +1,5 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { ReportBody } from "../../../api/notifications/NotificationsApi.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { ReportChannel } from "../../../domain/ReportSubscription.ts"
@@ -46,7 +45,7 @@ const forms = (channel: ReportChannel) =>
 
 const keyOf = ({ org, params, session }: Visit, channel: ReportChannel) => ({
   org: org.slug,
-  template: lookedUp(params["template"] ?? ""),
+  template: params["template"] ?? "",
   account: session.account.id,
   channel,
 })
@@ -61,7 +60,7 @@ const show = Effect.fnUntraced(function* (
   } = {},
 ) {
   const { org } = visit
-  const template = yield* (yield* Templates).outline(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const template = yield* (yield* Templates).outline(org.slug, visit.params["template"] ?? "")
   const mine = yield* (yield* WeeklyReports).list(org.slug, visit.session.account.id, template.id)
   const path = `${templatePath(org.slug, template.id)}/results/report`
   return view(
@@ -120,7 +119,7 @@ const show = Effect.fnUntraced(function* (
 })
 
 const back = ({ org, params }: Visit, done: string) => ({
-  to: `${templatePath(org.slug, lookedUp(params["template"] ?? ""))}/results/report`,
+  to: `${templatePath(org.slug, params["template"] ?? "")}/results/report`,
   done,
 })
 

@@ -1,6 +1,5 @@
 import { Clock, Effect, Result } from "effect"
 import type { Fault } from "../../../domain/Errors.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
@@ -170,7 +169,7 @@ const LeadActions = ({ losers, path, results, visit }: {
 
 const columnsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { org, params } = visit
-  const path = `/console/o/${org.slug}/templates/${encodeURIComponent(lookedUp(params["template"] ?? ""))}/results`
+  const path = `/console/o/${org.slug}/templates/${encodeURIComponent(params["template"] ?? "")}/results`
   const choice = fields["reset"] === "true" ? undefined : choiceOf(fields["columns"])
   const kept = choice === undefined ? "Max-Age=0" : "Max-Age=31536000"
   return yield* Effect.succeed({
@@ -181,7 +180,7 @@ const columnsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields)
 
 const show = Effect.fnUntraced(function* (visit: Visit) {
   const { org, params, query } = visit
-  const template = yield* (yield* Templates).outline(org.slug, lookedUp(params["template"] ?? ""))
+  const template = yield* (yield* Templates).outline(org.slug, params["template"] ?? "")
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const path = `${base}/results`
   // An empty field of the form asks for nothing.
@@ -288,7 +287,7 @@ const show = Effect.fnUntraced(function* (visit: Visit) {
 })
 
 const resumeLearningAction = Effect.fnUntraced(function* ({ org, params }: Visit) {
-  const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
+  const template = yield* (yield* Templates).get(org.slug, params["template"] ?? "")
   yield* (yield* Learning).resume(org.slug, template.id)
   return { to: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}/results`, done: "learning-resumed" }
 })
@@ -299,7 +298,7 @@ const exported = Effect.fnUntraced(function* ({ org, params, query, request }: P
   if (Result.isFailure(options)) {
     return refused(request, 400, options.failure.map(({ detail, pointer }) => `${pointer} ${detail}.`).join(" "))
   }
-  const found = yield* (yield* Results).results(org.slug, lookedUp(params["template"] ?? ""), options.success)
+  const found = yield* (yield* Results).results(org.slug, params["template"] ?? "", options.success)
   return download(resultsCsv(found), csvName(found), "text/csv; charset=utf-8")
 })
 

@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import { explorationShare } from "../../../sendtime/Choice.ts"
 import { DayOfWeek } from "../../../domain/Season.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { t } from "../../../languages/Language.ts"
 import { SendTimes } from "../../../results/SendTimes.ts"
 import type { SendTimeHour, TemplateSendTimes } from "../../../results/TemplateSendTimes.ts"
@@ -197,7 +196,7 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
 
 const show = Effect.fnUntraced(function* (visit: Visit) {
   const { org, params } = visit
-  const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
+  const template = yield* (yield* Templates).get(org.slug, params["template"] ?? "")
   const found = yield* (yield* SendTimes).of(org.slug, template.id, patience)
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const title = t`${template.name} · Send times`

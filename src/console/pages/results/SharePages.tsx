@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { defaultShareDays, ResultShareInput, shareDays } from "../../../domain/ResultShare.ts"
 import { english, t } from "../../../languages/Language.ts"
@@ -70,7 +69,7 @@ const show = Effect.fnUntraced(function* (
   } = {},
 ) {
   const { org } = visit
-  const template = yield* (yield* Templates).get(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const template = yield* (yield* Templates).get(org.slug, visit.params["template"] ?? "")
   const shares = yield* (yield* ResultShares).list(org.slug, template.id)
   const path = pathOf(org.slug, template.id)
   const mayRevoke = visit.can("revokeResultShare")

@@ -1,5 +1,4 @@
 import { Effect } from "effect"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { nothing } from "../../../domain/SendNothing.ts"
@@ -35,8 +34,7 @@ const pathsOf = (org: string, template: string) => {
   return { base, results: `${base}/results` }
 }
 
-const read = ({ org, params }: Visit) =>
-  Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
+const read = ({ org, params }: Visit) => Templates.use((templates) => templates.get(org.slug, params["template"] ?? ""))
 
 /** The results page with the change, so that it can be undone. */
 const backTo = (

@@ -2,7 +2,6 @@ import { Effect } from "effect"
 import { MemberNames, type NamedMember } from "../../../accounts/MemberNames.ts"
 import { idIn } from "../../../api/reviews/ReviewsRoutes.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { CommentInput, CommentPatch } from "../../../domain/Comment.ts"
 import { CommentNotFound, type Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
@@ -38,9 +37,9 @@ const pageSize = 14
 const labels = { text: english("Comment"), variant_id: english("About") }
 
 const template = ({ org, params }: Visit) =>
-  Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
+  Templates.use((templates) => templates.get(org.slug, params["template"] ?? ""))
 
-const here = (visit: Visit) => `${templatePath(visit.org.slug, lookedUp(visit.params["template"] ?? ""))}/comments`
+const here = (visit: Visit) => `${templatePath(visit.org.slug, visit.params["template"] ?? "")}/comments`
 
 const filters: { readonly [which in CommentFilter]: string } = {
   open: english("Open"),
@@ -246,7 +245,7 @@ const comment = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const id = idIn(params["comment"] ?? "")
   return id === undefined
     ? yield* new CommentNotFound({ id: (params["comment"] ?? "").slice(0, 100) })
-    : yield* (yield* Comments).get(org.slug, lookedUp(params["template"] ?? ""), id)
+    : yield* (yield* Comments).get(org.slug, params["template"] ?? "", id)
 })
 
 const edit = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
@@ -288,7 +287,7 @@ const confirmDelete = Effect.fnUntraced(function* (visit: Visit) {
 
 const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const input = yield* decoded(decodeInput(readForm(commentReaders, fields)))
-  yield* (yield* Comments).add(visit.org.slug, lookedUp(visit.params["template"] ?? ""), input, visit.actor)
+  yield* (yield* Comments).add(visit.org.slug, visit.params["template"] ?? "", input, visit.actor)
   return { to: here(visit), done: "comment-added" }
 })
 

@@ -1,6 +1,5 @@
 import { Clock, Effect } from "effect"
 import type { Variant } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { t } from "../../../languages/Language.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
@@ -36,7 +35,7 @@ const State = ({ inSeason, variant }: { readonly variant: Variant; readonly inSe
     : <Badge kind="warn">{t`out of season`}</Badge>
 
 const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
-  const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
+  const template = yield* (yield* Templates).get(org.slug, params["template"] ?? "")
   const now = yield* Clock.currentTimeMillis
   const decisions = yield* (yield* Traffic).byVariant(org.slug, template.id)
   const all = [...decisions.values()].reduce((sum, count) => sum + count, 0)

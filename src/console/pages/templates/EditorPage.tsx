@@ -10,7 +10,6 @@ import { AttributeStatistics } from "../../../learning/AttributeStatistics.ts"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { Template, Variant } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { t } from "../../../languages/Language.ts"
 import { type DraftPlace, Drafts, isStoredTime } from "../../../templates/Drafts.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
@@ -44,8 +43,7 @@ export const editorPaths = [
 type VariantRequest = Pick<Visit, "org" | "params"> & { readonly actor: Actor }
 
 /** Returns an id of the path. */
-export const idOf = ({ params }: Pick<VariantRequest, "params">, name: "template" | "variant") =>
-  lookedUp(params[name] ?? "")
+export const idOf = ({ params }: Pick<VariantRequest, "params">, name: "template" | "variant") => params[name] ?? ""
 
 /** The path of the template. */
 export const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit, "template"))

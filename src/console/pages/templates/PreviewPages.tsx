@@ -9,7 +9,6 @@ import { type Fault, VariantNotFound } from "../../../domain/Errors.ts"
 import * as Json from "../../../json/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import { isHtml, renderedFormats, type VariantPatch } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { t } from "../../../languages/Language.ts"
 import * as LocalTime from "../../../templates/LocalTime.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
@@ -260,8 +259,8 @@ const preview = Effect.fnUntraced(
 const stored = Effect.fnUntraced(function* (org: Organization, params: Readonly<Record<string, string | undefined>>) {
   return yield* (yield* Templates).getVariant(
     org.slug,
-    lookedUp(params["template"] ?? ""),
-    lookedUp(params["variant"] ?? ""),
+    params["template"] ?? "",
+    params["variant"] ?? "",
   )
 })
 
@@ -281,7 +280,7 @@ export const layer = pages(({ route }) => [
         return framed(
           request,
           t`Preview`,
-          yield* preview(ask, lookedUp(params["template"] ?? ""), draft, sample, lookOf((name) => query.get(name))),
+          yield* preview(ask, params["template"] ?? "", draft, sample, lookOf((name) => query.get(name))),
         )
       }),
   ),
@@ -290,7 +289,7 @@ export const layer = pages(({ route }) => [
       const { fields, params, request } = ask
       const sample = sampleOf((name) => fields[name], noSample)
       const look = lookOf((name) => fields[name])
-      const body = yield* preview(ask, lookedUp(params["template"] ?? ""), ofFields(fields), sample, look)
+      const body = yield* preview(ask, params["template"] ?? "", ofFields(fields), sample, look)
       return framed(request, t`Preview`, body)
     })),
   // One html variable of a stored variant, as a recipient sees it.
@@ -307,7 +306,7 @@ export const layer = pages(({ route }) => [
         const rendered = yield* inTime(
           (yield* Previews).render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
             fields: JSON.stringify(objectOf(query.get("fields"))),
-            strict: (yield* TemplateCache).template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
+            strict: (yield* TemplateCache).template(org.slug, params["template"] ?? "")?.strict ?? false,
             timeZone: org.time_zone,
           }),
         )

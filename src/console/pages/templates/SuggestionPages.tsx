@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { noteNothing } from "../../../accounts/Audit.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { SuggestInput, type Suggestion, type SuggestionRun } from "../../../domain/Suggestion.ts"
@@ -25,7 +24,7 @@ import { type PartVariables, variableLabel } from "./VariantRows.tsx"
 
 const path = "/console/o/:org/templates/:template/suggestions"
 
-const here = ({ org, params }: Visit) => `${templatePath(org.slug, lookedUp(params["template"] ?? ""))}/suggestions`
+const here = ({ org, params }: Visit) => `${templatePath(org.slug, params["template"] ?? "")}/suggestions`
 
 /** Whether a page links to the suggestions of a template. */
 export const offersSuggestions = Effect.fnUntraced(function* (visit: Visit, { variants }: Template) {
@@ -179,7 +178,7 @@ const show = Effect.fnUntraced(function* (
 ) {
   const suggestions = yield* Suggestions
   const { org } = visit
-  const template = yield* (yield* Templates).get(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const template = yield* (yield* Templates).get(org.slug, visit.params["template"] ?? "")
   const { daily_limit, requests_today, used } = yield* (yield* SuggestionSetups).get(org.slug)
   const drafts = yield* suggestions.list(org.slug, template.id)
   const parts = (yield* Connections).active(org.slug)?.variables ?? {}
@@ -231,7 +230,7 @@ const show = Effect.fnUntraced(function* (
 })
 
 const ask = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-  const template = yield* (yield* Templates).get(visit.org.slug, lookedUp(visit.params["template"] ?? ""))
+  const template = yield* (yield* Templates).get(visit.org.slug, visit.params["template"] ?? "")
   const input = yield* formOf(template).decode(fields)
   const failure = ({ message }: Error) => Effect.as(noteNothing, { failure: message } satisfies Outcome)
   const outcome = yield* (yield* Suggestions).suggest(visit.org.slug, template.id, input).pipe(
@@ -242,13 +241,13 @@ const ask = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
 })
 
 const keep = Effect.fnUntraced(function* (visit: Visit) {
-  const template = lookedUp(visit.params["template"] ?? "")
+  const template = visit.params["template"] ?? ""
   const { id } = yield* (yield* Suggestions).keep(visit.org.slug, template, visit.params["suggestion"] ?? "")
   return { to: variantPath(visit.org.slug, template, id), done: "suggestion-kept" }
 })
 
 const discard = Effect.fnUntraced(function* (visit: Visit) {
-  const template = lookedUp(visit.params["template"] ?? "")
+  const template = visit.params["template"] ?? ""
   yield* (yield* Suggestions).discard(visit.org.slug, template, visit.params["suggestion"] ?? "")
   return { to: here(visit), done: "suggestion-discarded" }
 })

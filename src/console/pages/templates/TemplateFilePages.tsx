@@ -4,7 +4,6 @@ import { Checking } from "../../../checking/Checking.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import type { Template } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { isCopyCsv } from "../../../templates/CopyCsv.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
@@ -300,7 +299,7 @@ export const layer = pages(({ form, route }) => [
     "getTemplate",
     ({ org, params, query }) =>
       Effect.flatMap(
-        Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? ""))),
+        Templates.use((templates) => templates.get(org.slug, params["template"] ?? "")),
         (template) => file(org.slug, [template], query.get("format"), template.id.replaceAll(/[^A-Za-z0-9._-]/g, "_")),
       ),
   ),

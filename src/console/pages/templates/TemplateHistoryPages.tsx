@@ -2,7 +2,6 @@ import { Effect } from "effect"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import type { Template } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { pageOf } from "../../../api/http/Paging.ts"
 import { t } from "../../../languages/Language.ts"
@@ -27,8 +26,7 @@ export const variantOf = (template: Template) => {
   }
 }
 
-const get = ({ org, params }: Visit) =>
-  Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
+const get = ({ org, params }: Visit) => Templates.use((templates) => templates.get(org.slug, params["template"] ?? ""))
 
 const changes = Effect.fnUntraced(function* (visit: Visit) {
   const { org, query } = visit

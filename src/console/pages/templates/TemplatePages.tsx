@@ -9,7 +9,6 @@ import { Connections } from "../../../delivery/Connections.ts"
 import * as Json from "../../../json/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import { type Template, TemplatePatch, type Variant } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import { Drafts } from "../../../templates/Drafts.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
@@ -93,7 +92,7 @@ const given = (
   }
 }
 
-const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
+const idOf = ({ params }: Visit) => params["template"] ?? ""
 
 const get = (visit: Visit) => Templates.use((templates) => templates.get(visit.org.slug, idOf(visit)))
 

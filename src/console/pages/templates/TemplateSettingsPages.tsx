@@ -11,7 +11,6 @@ import { Memberships } from "../../../accounts/Memberships.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { TemplateId } from "../../../domain/Ids.ts"
 import { type Template, TemplatePatch } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import { t } from "../../../languages/Language.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { tellApart } from "../../../store/ChangeTrail.ts"
@@ -34,7 +33,7 @@ const maxCopies = 50
 
 const decodePatch = decoder(TemplatePatch)
 
-const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
+const idOf = ({ params }: Visit) => params["template"] ?? ""
 
 const get = (visit: Visit) => Templates.use((templates) => templates.get(visit.org.slug, idOf(visit)))
 

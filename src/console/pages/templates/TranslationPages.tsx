@@ -1,7 +1,6 @@
 import { Effect, Result } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { noteNothing } from "../../../accounts/Audit.ts"
-import { lookedUp } from "../../../api/http/Requests.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { localeFault } from "../../../domain/Locale.ts"
 import type { Template } from "../../../domain/Template.ts"
@@ -35,7 +34,7 @@ import { templatePath, variantPath } from "./Paths.ts"
 const readFields = formFields({ text: lines, edit: checked, preview: checked })
 
 const get = ({ org, params }: Pick<Visit, "org" | "params">) =>
-  Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
+  Templates.use((templates) => templates.get(org.slug, params["template"] ?? ""))
 
 const at = ({ org }: Pick<Visit, "org">, { id }: Template) => `${templatePath(org.slug, id)}/strings`
 
