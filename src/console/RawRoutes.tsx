@@ -11,7 +11,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { compressed } from "../api/http/Compression.ts"
 import { lookedUp } from "../api/http/Requests.ts"
-import { english, t } from "../languages/Language.ts"
+import { t } from "../languages/Language.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { assets } from "./Assets.ts"
 import { toHtml } from "./components/Document.tsx"
@@ -57,7 +57,7 @@ const messagePolicy = "default-src 'none'; img-src 'self' data: https:; style-sr
  */
 const framePolicy =
   "default-src 'none'; img-src 'self' data: https:; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
-  english("form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin")
+  "form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin"
 
 /**
  * The font of text without a font of its own, as in most mail programs: a browser's own default has serifs. Appended to a

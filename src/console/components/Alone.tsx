@@ -1,5 +1,4 @@
 import type { ComponentChildren } from "preact"
-import { t } from "../../languages/Language.ts"
 import { Mark } from "./Icon.tsx"
 
 /** A page without navigation: sign-in, links, errors of visitors. */
@@ -7,7 +6,7 @@ export const Alone = ({ children }: { readonly children: ComponentChildren }) =>
   <div class="alone">
     <header>
       <a class="brand" href="/console">
-        {t`${<Mark />}Parlance`}
+        <Mark />Parlance
       </a>
     </header>
     <main id="main">{children}</main>

@@ -7,7 +7,7 @@ export const findPath = (base: string) => `${base}/find`
 /** The link to the search. With the script of the page it opens the command bar, as Ctrl+K does. */
 export const CommandLink = ({ base }: { readonly base: string }) => (
   <a class="command-link" href={findPath(base)} data-command-open>
-    {t`Search ${<kbd data-command-key hidden>{t`Ctrl K`}</kbd>}`}
+    {t`Search`} <kbd data-command-key hidden>Ctrl K</kbd>
   </a>
 )
 

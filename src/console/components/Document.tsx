@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from "preact"
 import { renderToString } from "preact-render-to-string"
-import { currentLanguage, t } from "../../languages/Language.ts"
+import { currentLanguage } from "../../languages/Language.ts"
 import { assets } from "../Assets.ts"
 
 /** The theme that the visitor chose; `auto` follows the device. */
@@ -17,7 +17,7 @@ export const Document = ({ children, theme, title }: {
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="robots" content="noindex" />
-      <title>{t`${title} · Parlance`}</title>
+      <title>{`${title} · Parlance`}</title>
       <link rel="icon" href={assets.icon} />
       <link rel="stylesheet" href={assets.stylesheet} />
       <script type="module" src={assets.script}></script>
@@ -27,4 +27,4 @@ export const Document = ({ children, theme, title }: {
 )
 
 /** The page as it is sent. */
-export const toHtml = (node: VNode): string => t`<!doctype html>${renderToString(node)}`
+export const toHtml = (node: VNode): string => `<!doctype html>${renderToString(node)}`

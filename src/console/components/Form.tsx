@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact"
 import { useContext } from "preact/hooks"
-import { t } from "../../languages/Language.ts"
 import { PlaceContext } from "./PagePlace.ts"
 
 /** The field with the token of the session. Absent on pages before sign-in. */
@@ -41,7 +40,7 @@ export const Submit = ({ children, kind = "primary", label, wide = false }: {
 }) => (
   <button
     type="submit"
-    class={`button ${kind === "danger" ? t`danger primary` : kind}${wide ? " wide" : ""}`}
+    class={`button ${kind === "danger" ? "danger primary" : kind}${wide ? " wide" : ""}`}
     {...(label === undefined ? {} : { "aria-label": label })}
   >
     {children}

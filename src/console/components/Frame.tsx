@@ -4,7 +4,7 @@ import type { SignedIn } from "../../accounts/Sessions.ts"
 import type { Organization } from "../../domain/Organization.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
 import { countedUnread } from "../../accounts/notifications/Notifications.ts"
-import { t, translated } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { helpFor } from "../Help.ts"
 import { navigation, type NavigationPart, sandboxNavigation } from "../Navigation.ts"
 import { sectionOf } from "../Trail.ts"
@@ -17,7 +17,7 @@ import { type PagePlace, PlaceContext } from "./PagePlace.ts"
 import { Toast } from "./Toast.tsx"
 
 const nextTheme: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" }
-const themeNames: Record<Theme, string> = { auto: "system", dark: "dark", light: "light" }
+const themeNames: Record<Theme, string> = { auto: english("system"), dark: english("dark"), light: english("light") }
 
 const Switcher = ({ current, organizations, role, session }: {
   readonly current: Organization | undefined
@@ -138,7 +138,7 @@ const Foot = ({ path, session, theme }: {
     <form method="post" action="/console/theme">
       <input type="hidden" name="theme" value={nextTheme[theme]} />
       <input type="hidden" name="back" value={path} />
-      <button class="quiet" type="submit">{t`Theme: ${themeNames[theme]}`}</button>
+      <button class="quiet" type="submit">{t`Theme: ${translated(themeNames[theme])}`}</button>
     </form>
     <form method="post" action="/console/sign-out">
       <input type="hidden" name="_csrf" value={session.csrfToken} />
@@ -172,11 +172,11 @@ export const Frame = (
       <div class="frame">
         <header class="side">
           <a class="brand" href="/console">
-            {t`${<Mark />}Parlance`}
+            <Mark />Parlance
           </a>
           <details class="menu">
             <summary>
-              <span>{org?.name ?? t`Parlance`}</span>
+              <span>{org?.name ?? "Parlance"}</span>
               <span class="toggle">{t`Menu`}</span>
             </summary>
             <div class="menu-body">
@@ -191,7 +191,7 @@ export const Frame = (
             {org !== undefined && !inSandbox && <CommandLink base={base} />}
             {org !== undefined && !inSandbox && <Bell base={base} path={path} unread={unread} />}
             <a href={helpFor(path)}>
-              {t`Help ${<span class="beyond-phone">{t`with this page`}</span>}`}
+              {t`Help`} <span class="beyond-phone">{t`with this page`}</span>
             </a>
           </nav>
           {org !== undefined && !inSandbox && <CommandBar base={base} commands={commandsFor(base, role, can)} />}

@@ -1,5 +1,3 @@
-import { english } from "../../languages/Language.ts"
-
 const paths = {
   home: "M3 10.5 12 3l9 7.5V20a1 1 0 0 1-1 1h-5v-6H9v6H4a1 1 0 0 1-1-1z",
   settings: "M4 21v-7M4 10V3M12 21v-9M12 8V3M20 21v-5M20 12V3M1.5 14h5M9.5 8h5M17.5 16h5",
@@ -13,7 +11,7 @@ const paths = {
   snippet: "M4 4h7v6H4zM15 5h5M15 9h5M4 14h16M4 18h16M4 21h9",
   image: "M3.5 5h17v14h-17zM3.5 16l5-5 4.5 4.5 2.5-2.5 5 5M15.5 9.5h.01",
   sandbox: "M9 3h6M10 3v6l-5.5 9.5A1.7 1.7 0 0 0 6 21h12a1.7 1.7 0 0 0 1.5-2.5L14 9V3M7.5 15h9",
-  search: english("M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13ZM15.5 15.5 21 21"),
+  search: "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13ZM15.5 15.5 21 21",
   mail: "M3 5.5h18v13H3zM3 6.5l9 7 9-7",
   bell: "M18 16v-5a6 6 0 0 0-12 0v5l-2 2h16zM10 21h4",
   announce: "M3 10v4h4l7 5V5L7 10zM17.5 9a4 4 0 0 1 0 6M20 6.5a8 8 0 0 1 0 11",

@@ -33,9 +33,9 @@ export const KeptForm = ({ action, fields, signedInAs }: {
         </p>
         <ol class="steps">
           <li>
-            {signedInAs !== undefined && t`Sign out there first. `}
+            {signedInAs !== undefined && <>{t`Sign out there first.`}{" "}</>}
             <a href={`/console/sign-in?next=${encodeURIComponent(signedInPath)}`} target="_blank" rel="noopener">
-              {t`Sign in${writer === "" ? "" : t` as ${writer}`} in a new tab`}
+              {writer === "" ? t`Sign in in a new tab` : t`Sign in as ${writer} in a new tab`}
             </a>
           </li>
           <li>{t`Come back to this tab and continue. You see your text before anything is saved.`}</li>

@@ -7,7 +7,7 @@ import {
   type ListShape,
   pageOf,
 } from "../../domain/List.ts"
-import { t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { count, counted } from "../Format.ts"
 import { Card } from "./Card.tsx"
 import { Empty } from "./Empty.tsx"
@@ -34,17 +34,58 @@ export const listIn = <Row,>(
   return { shape, at, listQuery, page: pageOf(shape, rows, listQuery, size) }
 }
 
+const nouns = {
+  account: {
+    find: english("Search accounts"),
+    none: english("No matching accounts"),
+    pages: english("Pages of accounts"),
+    counted: (found: number) => counted(found, "account"),
+  },
+  invitation: {
+    find: english("Search invitations"),
+    none: english("No matching invitations"),
+    pages: english("Pages of invitations"),
+    counted: (found: number) => counted(found, "invitation"),
+  },
+  key: {
+    find: english("Search keys"),
+    none: english("No matching keys"),
+    pages: english("Pages of keys"),
+    counted: (found: number) => counted(found, "key"),
+  },
+  member: {
+    find: english("Search members"),
+    none: english("No matching members"),
+    pages: english("Pages of members"),
+    counted: (found: number) => counted(found, "member"),
+  },
+  message: {
+    find: english("Search messages"),
+    none: english("No matching messages"),
+    pages: english("Pages of messages"),
+    counted: (found: number) => counted(found, "message"),
+  },
+  notification: {
+    find: english("Filter notifications"),
+    none: english("No matching notifications"),
+    pages: english("Pages of notifications"),
+    counted: (found: number) => counted(found, "notification"),
+  },
+} as const
+
+/** What a row of a list is. */
+type Noun = keyof typeof nouns
+
 /** `3 keys of 40`, or `all` for a list without a search or filter. */
-export const narrowedCaption = <Row,>({ listQuery, page }: QueriedList<Row>, noun: string, all: string): string =>
-  isNarrowed(listQuery) ? t`${counted(page.found, noun)} of ${count(page.all)}` : all
+export const narrowedCaption = <Row,>({ listQuery, page }: QueriedList<Row>, noun: Noun, all: string): string =>
+  isNarrowed(listQuery) ? t`${nouns[noun].counted(page.found)} of ${count(page.all)}` : all
 
 /**
  * A list on its page: search and filters, the table, the links to more rows, and the text of an empty list.
  */
 export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, placeholder, row, search }: {
   readonly list: QueriedList<Row>
-  /** One row, such as `key`. */
-  readonly noun: string
+  readonly noun: Noun
   readonly caption: string
   /** Placeholder of the search; absent if the list can only be filtered. */
   readonly placeholder?: string
@@ -65,12 +106,12 @@ export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, pl
         all={all}
         listQuery={listQuery}
         at={at}
-        label={`${placeholder === undefined ? t`Filter` : t`Search`} ${noun}s`}
+        label={translated(nouns[noun].find)}
         shape={shape}
         {...(placeholder === undefined ? {} : { placeholder })}
       />
       {found === 0 && (isNarrowed(listQuery) || empty === undefined)
-        ? <Empty title={t`No matching ${noun}s`}>{search ?? t`Change or clear the search and the filters.`}</Empty>
+        ? <Empty title={translated(nouns[noun].none)}>{search ?? t`Change or clear the search and the filters.`}</Empty>
         : found === 0
         ? empty
         : (
@@ -82,7 +123,7 @@ export const ListPage = <Row,>({ caption, empty, first, headings, list, noun, pl
             {...(first === undefined ? {} : { first })}
           />
         )}
-      <ListPages listQuery={listQuery} at={at} label={t`Pages of ${noun}s`} page={page} shape={shape} />
+      <ListPages listQuery={listQuery} at={at} label={translated(nouns[noun].pages)} page={page} shape={shape} />
     </Card>
   )
 }

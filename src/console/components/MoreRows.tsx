@@ -5,16 +5,16 @@ export type FirstRows = 2 | 3 | 6 | 12
 
 /**
  * Shows the hidden rows of the preceding list, of which narrow screens show the first rows only. Works without scripts.
- * Absent if fewer than two rows are hidden. `what`: the rows, such as `variants`.
+ * Absent if fewer than two rows are hidden.
  */
-export const MoreRows = ({ first, rows, what = "rows" }: {
+export const MoreRows = ({ first, rows, label = t`Show all ${rows} rows` }: {
   readonly first: FirstRows
   readonly rows: number
-  readonly what?: string
+  readonly label?: string
 }) =>
   rows <= first + 1 ? null : (
     <label class={`show-rows of-${first}`}>
       <input type="checkbox" />
-      {t`Show all ${rows} ${what}`}
+      {label}
     </label>
   )

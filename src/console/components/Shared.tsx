@@ -1,5 +1,4 @@
 import type { ComponentChildren } from "preact"
-import { t } from "../../languages/Language.ts"
 import { Mark } from "./Icon.tsx"
 
 /** A wide page for people who are not signed in: it leads nowhere. `name`: the organization that it is of. */
@@ -15,7 +14,7 @@ export const Shared = ({ children, date, name }: {
         <bdi>{name}</bdi>
       </span>
       <span class="muted">
-        {t`${date} · ${<Mark />} Parlance`}
+        {date} · <Mark /> Parlance
       </span>
     </header>
     <main id="main">{children}</main>

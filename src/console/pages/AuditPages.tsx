@@ -12,7 +12,7 @@ import { AuditChain, auditLogs, type ChainEnds } from "../../accounts/AuditChain
 import { auditDownload } from "../../api/accounts/AuditExport.ts"
 import { isStorable } from "../../domain/Attributes.ts"
 import { inField, instantOf } from "../FieldTime.ts"
-import { count } from "../Format.ts"
+import { count, counted } from "../Format.ts"
 import { pageOf } from "../../api/http/Paging.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
@@ -148,7 +148,7 @@ const Chain = ({ ends, path }: { readonly ends: ChainEnds; readonly path: string
   <Card title={t`Proof`}>
     <p class="small muted">
       {t`Each entry contains the hash of the entry before it, so that a removed or changed entry shows. Keep
-        the latest hash elsewhere, and compare it with ${<code>{t`parlance audit verify --head`}</code>}.`}
+        the latest hash elsewhere, and compare it with ${<code>parlance audit verify --head</code>}.`}
     </p>
     <p>
       <code>{ends.head.seq}:{ends.head.hash}</code>
@@ -203,9 +203,9 @@ const list = Effect.fnUntraced(function* (visit: Visit, log: Log) {
         : (
           <>
             <p class="list-count small muted">
-              {t`${count(total)}${total < countedEntries ? "" : t` or more`} ${
-                total === 1 ? t`change` : t`changes`
-              }, newest first`}
+              {total < countedEntries
+                ? t`${counted(total, "change")}, newest first`
+                : t`${count(total)} or more changes, newest first`}
             </p>
             <ChangeList
               caption={t`Changes, newest first`}

@@ -100,10 +100,10 @@ const removePage = (visit: Visit) =>
       button: t`Remove the group`,
       text: (
         <p>
-          {t`${counted(members, "member")} from this group ${
-            members === 1 ? t`loses` : t`lose`
-          } access to ${visit.org.name} at once. The only admin of the
-            organization stays.`}
+          {t`${
+            counted(members, "member from this group loses", "members from this group lose")
+          } access to ${visit.org.name}
+            at once. The only admin of the organization stays.`}
         </p>
       ),
     }))

@@ -89,8 +89,8 @@ const groupsCard = Effect.fnUntraced(function* (visit: Visit) {
       title={t`Groups`}
       lead={groups.length === 0
         ? t`Groups of the identity provider can assign roles here. None does.`
-        : t`${counted(groups.length, "group")} of the identity provider ${
-          groups.length === 1 ? "gives" : "give"
+        : t`${
+          counted(groups.length, "group of the identity provider gives", "groups of the identity provider give")
         } a role here.`}
       actions={<a class="button" href={`${at(visit)}/groups`}>{t`Groups`}</a>}
     />
@@ -361,11 +361,9 @@ const removePage = (visit: Visit) =>
       button: t`Remove the member`,
       text: (
         <p>
-          {t`${email} loses access to ${visit.org.name} at once. ${
-            group === null
-              ? t`To come back, the person needs a new invitation.`
-              : t`The next sign-in makes the person a member again, unless they have left the group ${group}.`
-          }`}
+          {t`${email} loses access to ${visit.org.name} at once.`} {group === null
+            ? t`To come back, the person needs a new invitation.`
+            : t`The next sign-in makes the person a member again, unless they have left the group ${group}.`}
         </p>
       ),
     }))

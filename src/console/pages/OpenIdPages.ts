@@ -3,16 +3,16 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Audit } from "../../accounts/Audit.ts"
 import { OpenId } from "../../accounts/OpenId.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
-import { english, t } from "../../languages/Language.ts"
+import { t } from "../../languages/Language.ts"
 import { alone, ownPath, problem, redirect } from "../Routes.tsx"
 import { queryOf, signedOutPages } from "./SignedOut.tsx"
 
 /** The actions of changes by groups in the audit log. */
 const groupActions = {
-  added: english("member added by a group"),
-  changed: english("member changed by a group"),
-  removed: english("member removed by a group"),
-  kept: english("last admin kept without a group"),
+  added: "member added by a group",
+  changed: "member changed by a group",
+  removed: "member removed by a group",
+  kept: "last admin kept without a group",
 } as const
 
 /** Signing in at an identity provider. */

@@ -6,7 +6,7 @@ import { formatBytes } from "../../text/Bytes.ts"
 import { sourceTitle } from "../../domain/Source.ts"
 import type { Usage } from "../../domain/Usage.ts"
 import { type Arrival } from "../../journal/inbox/Arrivals.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import type { StoppedFold } from "../../learning/FoldAttempts.ts"
 import type { MailBacklog } from "../../mail/MailQueue.ts"
 import { Models } from "../../learning/Models.ts"
@@ -80,7 +80,9 @@ export const mailTroubles = ({ failed, pending, reason }: MailBacklog): Readonly
     detail: t`${
       [
         ...(pending > 0 ? [counted(pending, "mail waits", "mails wait")] : []),
-        ...(failed > 0 ? [t`${counted(failed, "mail was", "mails were")} given up in the last 7 days`] : []),
+        ...(failed > 0
+          ? [counted(failed, "mail was given up in the last 7 days", "mails were given up in the last 7 days")]
+          : []),
       ].join(", ")
     }. The error: ${reason}. Check MAIL_URL, and give invitations and links to people
       yourself meanwhile.`,
@@ -119,9 +121,9 @@ export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble
       what: "quota",
       href,
       title: t`Webhook quota reached`,
-      detail: t`${figures} ${count(refused)} ${
-        refused === 1 ? t`request was` : t`requests were`
-      } refused with status 429, which platforms send again later. ${ask}`,
+      detail: t`${figures} ${
+        counted(refused, "request was refused", "requests were refused")
+      } with status 429, which platforms send again later. ${ask}`,
     }]
 }
 
@@ -155,7 +157,7 @@ export const reviewTroubles = (base: string, waiting: number): ReadonlyArray<Tro
     kind: "warn",
     what: "review",
     href: `${base}/reviews`,
-    title: waiting === 1 ? t`1 change waits for approval` : t`${count(waiting)} changes wait for approval`,
+    title: counted(waiting, "change waits for approval", "changes wait for approval"),
     detail: t`They go live once somebody other than their author has approved them.`,
   }]
 
@@ -166,8 +168,10 @@ export const stoppedTroubles = (actions: ReadonlyArray<BulkAction>, now: number,
       kind: "bad",
       what: "delivery",
       href: pathOf(id),
-      title: t`${kind === "retry" ? t`Retrying` : t`Cancelling`} ${count(matched)} messages has stopped`,
-      detail: t`It stopped after ${count(changed)}: ${reason ?? "unknown"}.`,
+      title: kind === "retry"
+        ? t`Retrying ${count(matched)} messages has stopped`
+        : t`Cancelling ${count(matched)} messages has stopped`,
+      detail: t`It stopped after ${count(changed)}: ${reason ?? t`unknown`}.`,
     }))
 
 const quoted = (ids: ReadonlyArray<string>) =>
@@ -181,7 +185,7 @@ export const connectionTroubles = (base: string, ways: ReadonlyArray<ConnectionS
         kind: trouble.state === "slow-down" ? "warn" : "bad",
         what: "connection",
         href: `${base}/connections/${name}`,
-        title: `${name} ${troubleTitle[trouble.state]}`,
+        title: `${name} ${translated(troubleTitle[trouble.state])}`,
         detail: trouble.reason,
       }]
       : paused

@@ -232,7 +232,7 @@ const disable = (_: Visit, __: Fields = {}, faults: ReadonlyArray<Fault> = []) =
   Effect.succeed(bothForm(faults, {
     title: t`Turn off the second factor`,
     lead: t`Your password alone will sign you in.`,
-    action: t`${path}/disable`,
+    action: `${path}/disable`,
     button: t`Turn off`,
     kind: "danger",
   }))
@@ -241,7 +241,7 @@ const renew = (_: Visit, __: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed(bothForm(faults, {
     title: t`New recovery codes`,
     lead: t`You get ten new codes. The old ones stop working.`,
-    action: t`${path}/recovery-codes`,
+    action: `${path}/recovery-codes`,
     button: t`Show new recovery codes`,
     kind: "primary",
   }))

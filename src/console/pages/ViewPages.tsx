@@ -3,7 +3,7 @@ import { may } from "../../accounts/Actor.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
 import { ListName, type SavedView, SavedViewInput } from "../../domain/SavedView.ts"
-import { english, t } from "../../languages/Language.ts"
+import { english, t, translated } from "../../languages/Language.ts"
 import { tellSubject } from "../../store/ChangeTrail.ts"
 import { SavedViews } from "../../team/SavedViews.ts"
 import { askFirst } from "../components/AskFirst.tsx"
@@ -221,9 +221,11 @@ const removePage = Effect.fnUntraced(function* (visit: Visit) {
     button: t`Delete the view`,
     text: (
       <p>
-        {t`${shared ? t`No member finds` : t`You no longer find`} the view above the list ${lists[list].title}${
-          shared ? t` any more` : ""
-        }. The list keeps its rows.`}
+        {shared
+          ? t`No member finds the view above the list ${
+            translated(lists[list].title)
+          } any more. The list keeps its rows.`
+          : t`You no longer find the view above the list ${translated(lists[list].title)}. The list keeps its rows.`}
       </p>
     ),
   })

@@ -146,7 +146,7 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
           )
         })}
       </ol>
-      <MoreRows first={6} rows={entries.length} what="changes" />
+      <MoreRows first={6} rows={entries.length} label={t`Show all ${entries.length} changes`} />
     </>
   )
 }

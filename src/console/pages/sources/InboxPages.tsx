@@ -75,7 +75,7 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
       {(entry.unused ?? []).length !== 0 && (
         <details class="body">
           <summary>
-            {t`Show what was ignored ${<span class="visually-hidden">{t`of body ${entry.id}`}</span>}`}
+            {t`Show what was ignored`} <span class="visually-hidden">{t`of body ${entry.id}`}</span>
           </summary>
           <ul class="reasons">
             {entry.unused!.map(({ count, pointer, reason }) => (
@@ -96,14 +96,14 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
       <div class="entry-details">
         {entry.bytes === 0 ? <p class="muted">{t`The payload is empty or was erased.`}</p> : (
           <details class="body">
-            <summary>{t`Show the payload${isCut ? t` (its first 10,000 characters)` : ""}`}</summary>
+            <summary>{isCut ? t`Show the payload (its first 10,000 characters)` : t`Show the payload`}</summary>
             <pre tabIndex={0} aria-label={t`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
           </details>
         )}
         {headers.length !== 0 && (
           <details class="body">
             <summary>
-              {t`Show the headers ${<span class="visually-hidden">{t`of body ${entry.id}`}</span>}`}
+              {t`Show the headers`} <span class="visually-hidden">{t`of body ${entry.id}`}</span>
             </summary>
             <dl class="found">
               {headers.map(([name, value]) => (
@@ -169,13 +169,13 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
     replayable >= 2 && (
       <Card stacked>
         <p>
-          {t`${count(replayable)}${
-            replayable < replayedAtMost ? "" : t` or more`
+          {t`${
+            replayable < replayedAtMost ? count(replayable) : t`${count(replayable)} or more`
           } payloads were not or only partly understood. Fix the source first: a replay
             reads them again with the settings of now.`}
         </p>
         <PostButton to={`${at}/replay`} fields={{ until: String(entries[0]!.id) }} kind="primary">
-          {t`Replay ${replayable < replayedAtMost ? t`all ${count(replayable)}` : t`the latest ${count(replayable)}`}`}
+          {replayable < replayedAtMost ? t`Replay all ${count(replayable)}` : t`Replay the latest ${count(replayable)}`}
         </PostButton>
       </Card>
     ),
@@ -192,7 +192,7 @@ const list = Effect.fnUntraced(function* (visit: Visit) {
       : (
         <>
           <div class="stack">{entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}</div>
-          <MoreRows first={6} rows={entries.length} what="payloads" />
+          <MoreRows first={6} rows={entries.length} label={t`Show all ${entries.length} payloads`} />
         </>
       ),
     <Pagination

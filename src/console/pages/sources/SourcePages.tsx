@@ -194,22 +194,22 @@ const CommandLineSetup = ({ at, org }: { readonly at: string; readonly org: Visi
       {t`An operator of this installation sets up this source in two steps, because Salesforce issues the key
         only after it has called the address. First:`}
     </p>
-    <pre tabIndex={0} aria-label={t`First command`}>{t`parlance --org ${org.slug} webhook set provider_e`}</pre>
+    <pre tabIndex={0} aria-label={t`First command`}>{`parlance --org ${org.slug} webhook set provider_e`}</pre>
     <p>
       {t`Then create the callback in Salesforce with the address above. Its handshake appears in the ${(
         <a href={`${at}/inbox?all=true`}>{t`inbox`}</a>
       )}.
-        Check that its ${<code>{t`callbackId`}</code>} is the one that Salesforce showed, and verify the callback in
+        Check that its ${<code>callbackId</code>} is the one that Salesforce showed, and verify the callback in
         Salesforce with its ${(
-        <code>{t`verificationKey`}</code>
+        <code>verificationKey</code>
       )}. Finally, enter the signature key that Salesforce shows once:`}
     </p>
     <pre tabIndex={0} aria-label={t`Second command`}>
-                    {t`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
+                    {`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
     </pre>
     <p class="muted small">
-      {t`${<code>{t`parlance webhook disable provider_e`}</code>} refuses its webhooks, ${(
-        <code>{t`parlance webhook remove provider_e`}</code>
+      {t`${<code>parlance webhook disable provider_e</code>} refuses its webhooks, ${(
+        <code>parlance webhook remove provider_e</code>
       )} deletes its settings.`}
     </p>
   </Card>

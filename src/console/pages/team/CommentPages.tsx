@@ -227,7 +227,7 @@ const list = Effect.fnUntraced(function* (visit: Visit, fields: Fields = {}, fau
             <ol class="change-list comments" aria-label={t`Comments, newest first`}>
               {page.map((comment) => <CommentItem comment={comment} of={of} visit={visit} />)}
             </ol>
-            <MoreRows first={6} rows={page.length} what="comments" />
+            <MoreRows first={6} rows={page.length} label={t`Show all ${page.length} comments`} />
           </>
         )}
       <Pagination

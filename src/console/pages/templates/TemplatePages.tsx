@@ -464,7 +464,7 @@ const show = Effect.fnUntraced(function* (visit: Visit, faults: ReadonlyArray<Fa
                 />
               ))}
             </ul>
-            <MoreRows first={2} rows={shown.length} what="variants" />
+            <MoreRows first={2} rows={shown.length} label={t`Show all ${shown.length} variants`} />
           </>
         )}
       {pages !== 1 && <VariantPagination link={link} number={number} pages={pages} />}

@@ -37,11 +37,13 @@ const Attempts = ({ log, zone }: { readonly log: OutgoingWebhook["log"]; readonl
     <ul class="plain-list small">
       {log.toReversed().map(({ at, milliseconds, reason, status }) => (
         <li>
-          {t`${status === null ? t`no response` : t`status ${status}`} after ${Math.round(milliseconds)} ms${(
-            <span class="sub">
-              <Time at={at} zone={zone} />
-            </span>
-          )}${reason !== null && <span class="sub">{reason}</span>}`}
+          {status === null
+            ? t`no response after ${Math.round(milliseconds)} ms`
+            : t`status ${status} after ${Math.round(milliseconds)} ms`}
+          <span class="sub">
+            <Time at={at} zone={zone} />
+          </span>
+          {reason !== null && <span class="sub">{reason}</span>}
         </li>
       ))}
     </ul>
@@ -91,7 +93,7 @@ export const SentEvents = ({ events, replay, zone }: {
           body === null ? t`batch of ${batch?.count ?? 0}` : (
             <details>
               <summary>
-                {t`JSON${<span class="visually-hidden">{t` of ${id}`}</span>}`}
+                JSON<span class="visually-hidden">{t` of ${id}`}</span>
               </summary>
               <pre
                 class="source"
