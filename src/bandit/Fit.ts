@@ -305,7 +305,7 @@ const keptLevels = (
 }
 
 /** Number of equally likely cases of the levels of the last days. */
-const levelsKept = 8
+const levelsKept = 12
 
 /**
  * Returns the levels of the last 14 days relative to the fit. The effects of attribute values are held fixed. The

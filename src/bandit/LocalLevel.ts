@@ -47,22 +47,21 @@ type Steps = readonly [own: number, common: number, prior: number]
 
 /**
  * Standard deviations of the daily step of each variant and of all variants together, with their prior probabilities.
- * If one variant has most of the traffic, the data hardly say whether it moves alone. So steps of all variants mostly
+ * The counts of six weeks hardly tell a rate that stays from a rate that moves by a few percent a day, so every variant
+ * moves. If one variant has most of the traffic, the data hardly say whether it moves alone. So steps of all variants
  * come with steps of each.
  */
 const sizes: ReadonlyArray<Steps> = [
-  [0, 0, 0.3],
-  [0, 0.06, 0.04],
-  [0.01, 0, 0.08],
-  [0.02, 0, 0.08],
-  [0.02, 0.02, 0.06],
-  [0.02, 0.06, 0.08],
-  [0.02, 0.2, 0.05],
-  [0.04, 0, 0.08],
-  [0.04, 0.04, 0.06],
-  [0.06, 0.06, 0.04],
-  [0.06, 0.2, 0.05],
-  [0.08, 0, 0.08],
+  [0.01, 0, 0.12],
+  [0.02, 0, 0.12],
+  [0.02, 0.02, 0.09],
+  [0.02, 0.06, 0.12],
+  [0.02, 0.2, 0.08],
+  [0.04, 0, 0.12],
+  [0.04, 0.04, 0.09],
+  [0.06, 0.06, 0.06],
+  [0.06, 0.2, 0.08],
+  [0.08, 0, 0.12],
 ]
 
 /** Step in place of 0, which would have no precision. */

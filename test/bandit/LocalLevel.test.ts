@@ -95,6 +95,16 @@ describe("levels of the last days", () => {
     assert.isAbove(coverageOf(30, traffic, walking(0.08)).width, 1.3 * calm)
   })
 
+  it("remain open to movement, however many outcomes suggest that nothing moves", () => {
+    const perDay = 10_000
+    const data = drawn(1, [1], still(() => 0).slice(0, 1))
+    const steady = { outcomes: [new Float64Array(days).fill(perDay)], expected: [new Float64Array(days).fill(perDay)] }
+    for (const { variants: [only] } of levelCases({ ...data, ...steady }, 12)) {
+      // The last 14 days alone have a third of the outcomes.
+      assert.isAbove(only!.own + only!.shared ** 2, 2 / (perDay * days))
+    }
+  })
+
   it("attribute the fall of the variant with most traffic to this variant", () => {
     const logs = [20, 6, 3].map((_, v) => Array.from({ length: days }, (_, day) => v === 0 && day >= 28 ? -0.5 : 0))
     const cases = levelCases(drawn(5, [200, 60, 30], logs), 8)

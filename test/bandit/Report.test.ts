@@ -4,6 +4,7 @@ import { type ModelSnapshot, priorModel } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { report, type ReportRequest } from "../../src/bandit/Report.ts"
+import { reportModels } from "../../src/bandit/ReportModels.ts"
 import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
 import { adaptive, compare, day, fitRows, normal, now, sum } from "./Samples.ts"
 
@@ -171,7 +172,10 @@ describe("a report on a template", () => {
     const posteriors = asked.model.variants.map(({ beta, covariance }) =>
       [beta[0]!, Math.sqrt(covariance[0]!)] as const
     )
-    const q = bestArmProbabilities(posteriors.map(([mean]) => mean), posteriors.map(([, sd]) => sd))
+    const integrals = reportModels(asked.model).map(({ variants }) =>
+      bestArmProbabilities(variants.map(({ beta }) => beta[0]!), variants.map((one) => Math.sqrt(one.covariance[0]!)))
+    )
+    const q = asked.ids.map((_, v) => sum(integrals.map((best) => best[v]!)) / integrals.length)
     const other = compare(asked.model, asked.ids, normal(5), { draws: 20_000 })
     overall.variants.forEach(({ interval, pBest }, v) => {
       assert.closeTo(pBest, q[v]!, 0.015)
