@@ -334,7 +334,6 @@ const levelsOf = (
       expected[v]![day]! += seen.exposureOfEntry[e]! * rate / seen.weightOfDay[day]!
       weighted[v]! += seen.exposureOfEntry[e]! * rate * Math.exp(own[0]!)
     }
-    for (let d = 0; d < days; d++) outcomes[v]![d] = Math.max(0, outcomes[v]![d]!)
   }
   const shares = seen.trafficOfDay.slice()
   if (shares.every((share) => share === 0)) shares[days - 1] = 1

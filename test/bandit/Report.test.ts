@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { decodeContext, encodeContext } from "../../src/bandit/Contexts.ts"
+import { anyValues, Counts } from "../../src/bandit/Counts.ts"
 import { type ModelSnapshot, priorModel } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
@@ -184,6 +185,18 @@ describe("a report on a template", () => {
       assert.closeTo(interval[0], Math.exp(asked.model.a0 + mean - 1.96 * sd), 0.001)
       assert.closeTo(interval[1], Math.exp(asked.model.a0 + mean + 1.96 * sd), 0.001)
     })
+  })
+
+  it("counts the days on which costs exceed the gains", () => {
+    const counts = new Counts(anyValues)
+    for (let d = 1; d <= 28; d++) {
+      const start = Math.floor(now / day) * day - d * day
+      // One opt-out at the cost of 8 on every second day.
+      const [value, square] = d % 2 === 0 ? [9, 9] : [-3, 69]
+      for (const id of ["a", "b"]) counts.add(id, "", start, 300, value, square)
+    }
+    const { overall } = report({ ...request, model: fitRows([], { counts }), groups: [], draws: 20_000 })
+    for (const { rate } of overall.variants) assert.closeTo(rate, 3 / 300, 0.001)
   })
 
   it("round-trips through a worker", () => {
