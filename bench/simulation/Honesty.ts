@@ -79,7 +79,7 @@ export interface HonestyRun {
   readonly shipping: ReadonlyArray<Checked>
   /** One per variant with a rate. */
   readonly rates: ReadonlyArray<Checked>
-  /** The last rates of the series. */
+  /** The rates of the last day in the series. */
   readonly seriesRates: ReadonlyArray<Checked>
   /** One per variant and attribute value with a rate. */
   readonly segmentRates: ReadonlyArray<Checked>
@@ -370,6 +370,7 @@ export const honestyRun = (
   const { arms, at, clickChance, requestOf, requests, delayHours } = world
   const end = worldStart + setting.days * dayMillis
   const truth = new Truth(arms.length, end - 14 * dayMillis)
+  const lastDay = new Truth(arms.length, end - dayMillis)
   const evenSplits = new EvenSplits()
   const settledUntil = end - 5 * dayMillis
   const looks: Array<Look> = []
@@ -414,6 +415,7 @@ export const honestyRun = (
     const { attrs, person = decision } = requests[requestOf[decision]!]!
     const value = attribute === undefined ? undefined : attrs.get(attribute)?.[0] ?? missingValue
     truth.add(at[decision]!, value, arm, rates, fresh)
+    lastDay.add(at[decision]!, value, arm, rates)
     if (at[decision]! >= end - 7 * dayMillis) lastChosen[arm]!++
     if (at[decision]! >= settledUntil) return
     const hasClicked = clickChance[decision]! < clickRates[arm]! && delayHours[decision]! <= 96
@@ -453,9 +455,10 @@ export const honestyRun = (
       })),
     ),
     rates: checkRates(results.variants, (id) => rateOf(id)),
-    // The truth about people who tire uses the exposures of all days, but the series uses the exposures of its own
-    // days, so it is not checked.
-    seriesRates: fresh === undefined ? checkRates(series.points.at(-1)?.variants ?? [], (id) => rateOf(id)) : [],
+    // If people tire, the exposures of the series are the exposures of its own days, so it is not checked.
+    seriesRates: fresh === undefined
+      ? checkRates(series.points.at(-1)?.variants ?? [], (id) => lastDay.rate(Infinity, armOf.get(id)!))
+      : [],
     segmentRates: results.segments.flatMap(({ segment: { tier }, variants }) =>
       tier === undefined ? [] : checkRates(variants, (id) => rateOf(id, tier))
     ),

@@ -23,13 +23,13 @@ const weightedGainLines = (gain: TemplateSeries["weighted_gain"]): ReadonlyArray
   ]
 }
 
-/** A row for each period: share of traffic, rate so far and probability to be best of each variant, and the gain. */
+/** A row for each period: share of traffic, rate and probability to be best of each variant, and the gain. */
 export const seriesText = (series: TemplateSeries): string => {
   const { left_out, objective, points, step, template_id, variants, weighted_gain } = series
   if (points.length === 0) return `${template_id}: no decisions in this window.`
   const rate = (value: number) => typeof objective === "string" ? percent(value) : value.toPrecision(3)
   return [
-    `${template_id} by ${step}, UTC. For each variant: share of traffic, rate, and probability of being best so far.`,
+    `${template_id} by ${step}, UTC. For each variant: share of traffic, rate, and probability of being best.`,
     "",
     table(
       ["until", "decisions", ...variants, "gain so far", "95 % interval"],

@@ -1,7 +1,8 @@
-import { dailyRates } from "../bandit/LocalLevel.ts"
+import { type DailyRates, dailyRates } from "../bandit/LocalLevel.ts"
+import { bestArmProbabilities } from "../bandit/Weights.ts"
 import type { ContextRates } from "./ContextRates.ts"
 
-// The gain of the policy over a random split of the variants. Pure.
+// The rates of variants over time, and the gain of the policy over a random split of the variants. Pure.
 
 /** Counts of one variant in one context for the decisions of one period. Each is identified by its index, from 0. */
 export interface PeriodCount {
@@ -17,6 +18,11 @@ export interface PeriodCount {
   readonly square: number
 }
 
+/** The rate of a variant in a period, and its probability of being the highest. Null before its first decision. */
+type PeriodRate =
+  | { readonly rate: number; readonly interval: readonly [number, number]; readonly p_best: number }
+  | null
+
 /**
  * Results from the first period to the end of one: the gain with its 95 % interval, and the outcomes of a random split.
  */
@@ -28,9 +34,6 @@ interface GainSoFar {
 
 const z = 1.959963984540054
 
-/** Weight with which the factor of a period is shrunk towards 1. Unit: outcomes. */
-const pull = 10
-
 const sum = (numbers: Iterable<number>): number => {
   let total = 0
   for (const number of numbers) total += number
@@ -41,22 +44,6 @@ const sum = (numbers: Iterable<number>): number => {
 export const worthOf = (counts: ReadonlyArray<PeriodCount>): number => {
   const value = counts.reduce((sum, one) => sum + one.value, 0)
   return value > 0 ? counts.reduce((sum, one) => sum + one.square, 0) / value : 1
-}
-
-/** Returns for each period the ratio of its outcomes to the outcomes expected of the variants and contexts in it. */
-export const periodFactors = (
-  counts: ReadonlyArray<PeriodCount>,
-  periods: number,
-  rates: ContextRates,
-): ReadonlyArray<number> => {
-  const worth = worthOf(counts)
-  const had = new Float64Array(periods)
-  const due = new Float64Array(periods)
-  for (const { exposure, context, period, value, variant } of counts) {
-    had[period]! += value / worth
-    due[period]! += exposure * rates.of(variant, context) / worth
-  }
-  return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + pull) / (due[i]! + pull))
 }
 
 /** The counts of a gain. Each list has one element for each variant. */
@@ -82,6 +69,49 @@ interface GainInput {
   readonly fits: (variant: number, context: number) => boolean
   /** Whether the gain includes the decisions of a context. Counts of all contexts determine the variants' rates. */
   readonly concerns: (context: number) => boolean
+  /** Share of each context in the traffic of the rates. The sum is 1. */
+  readonly traffic: ReadonlyArray<number>
+  /** Whether a variant has a decision in a period or before it. */
+  readonly began: (variant: number, period: number) => boolean
+}
+
+/**
+ * Returns the function that estimates the rates of variants in a period. `unit`: value of a decision at a level of 1.
+ */
+const ratesBy = (
+  { began, contexts, fatigue, rates, starts, traffic }: GainInput,
+  { exposures, relative }: Pick<ReturnType<typeof dailyOf>, "exposures" | "relative">,
+  levels: DailyRates,
+  unit: number,
+) => {
+  const standard = relative.map((own) => unit * sum(own.map((rate, context) => rate * traffic[context]!)))
+  /** Relative variance of each rate by the effects of contexts and of earlier exposures. */
+  const ofEffects = relative.map((_, v) => {
+    const moved = relative.map((_, u) => Float64Array.from({ length: contexts }, (_, c) => u === v ? traffic[c]! : 0))
+    const { mean, variance } = rates.total(moved, exposures)
+    return variance / mean ** 2 + sum(fatigue[v]!.map((one) => one ** 2)) / Math.max(1, fatigue[v]!.length)
+  })
+  return (period: number): ReadonlyArray<PeriodRate> => {
+    const running = standard.flatMap((_, v) => began(v, period) ? [v] : [])
+    const count = running.length
+    const means = standard.map((own, v) => own * levels.means[v]![period]!)
+    /** Variance of the sum of these multiples of the rates, without the error of effects. */
+    const ofLevels = (multipleOf: (variant: number) => number) =>
+      levels.variance(
+        standard.map((own, v) => new Float64Array(starts.length).fill(own * multipleOf(v), period, period + 1)),
+      )
+    const sdOf = (v: number, variance: number) => Math.sqrt(variance + means[v]! ** 2 * ofEffects[v]!)
+    // The error that all variants share does not change which is the best: each is compared with the mean of all.
+    const compared = running.map((v) =>
+      sdOf(v, count / (count - 1) * ofLevels((u) => running.includes(u) ? Number(u === v) - 1 / count : 0))
+    )
+    const best = bestArmProbabilities(running.map((v) => means[v]!), compared)
+    return standard.map((_, v) => {
+      if (!running.includes(v)) return null
+      const reach = Math.exp(z * sdOf(v, ofLevels((u) => Number(u === v))) / means[v]!)
+      return { rate: means[v]!, interval: [means[v]! / reach, means[v]! * reach], p_best: best[running.indexOf(v)]! }
+    })
+  }
 }
 
 /** Returns the outcomes of each variant in each period, and the outcomes expected if all variants had the same rate. */
@@ -115,18 +145,22 @@ const dailyOf = ({ counts, freshness, independence, rates, starts, contexts }: G
 }
 
 /**
- * Returns the gain over a random split from the first period to the end of each: in each period and context, the
+ * Returns the rates of the variants in each period, and the gain over a random split from the first period to the end
+ * of each: in each period and context, the
  * outcomes of the chosen variants minus the outcomes of a random split of the eligible variants, by the rates of that
  * period. The rates of variants follow random walks (see `LocalLevel`), so that a change of the base rate is not a
  * gain, and past choices are judged by the rates of their time. All periods count alike, because the gain is about all
  * of them. The rates of variants with little data are drawn to the other rates. A correction by their counts would
  * overstate the gain, because the counts of a variant that was given up after bad luck are biased downwards.
  */
-export const gainOver = (input: GainInput): ReadonlyArray<GainSoFar> => {
+export const overTime = (
+  input: GainInput,
+): { readonly gains: ReadonlyArray<GainSoFar>; readonly rates: ReadonlyArray<ReadonlyArray<PeriodRate>> } => {
   const { centers, concerns, contexts, counts, fatigue, fits, independence, rates, runs, starts } = input
   const worth = worthOf(counts)
   const { base, due, exposures, had, relative } = dailyOf(input, worth)
   const levels = dailyRates({ days: starts, outcomes: had, expected: due, centers, tau0: input.tau0 })
+  const ratesIn = ratesBy(input, { exposures, relative }, levels, base * worth)
   const all = independence.map((_, variant) => variant)
   const byPeriod = Map.groupBy(counts.filter(({ context }) => concerns(context)), ({ period }) => period)
   /** Difference to a random split so far, by variant and context and by variant and period, as outcomes at the base rate. */
@@ -135,7 +169,7 @@ export const gainOver = (input: GainInput): ReadonlyArray<GainSoFar> => {
   const gainedBy = new Float64Array(all.length)
   const cases = Math.max(0, ...fatigue.map(({ length }) => length))
   let even = 0
-  return starts.map((_, period) => {
+  const gains = starts.map((_, period): GainSoFar => {
     for (const [context, there] of Map.groupBy(byPeriod.get(period) ?? [], ({ context }) => context)) {
       const chosen = new Float64Array(all.length)
       let trials = 0
@@ -162,4 +196,5 @@ export const gainOver = (input: GainInput): ReadonlyArray<GainSoFar> => {
     const reach = z * Math.sqrt(effects.variance + ofFatigue + levels.variance(weights))
     return { gained: effects.mean, interval: [effects.mean - reach, effects.mean + reach], even }
   })
+  return { gains, rates: starts.map((_, period) => ratesIn(period)) }
 }

@@ -10,9 +10,8 @@ import { nothing } from "../domain/SendNothing.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { TimedOutcome } from "../journal/Ledger.ts"
 import type { SeriesCounts } from "../learning/TallyReports.ts"
-import { gainOver, periodFactors, worthOf } from "./Gain.ts"
+import { overTime } from "./Gain.ts"
 import { ContextRates } from "./ContextRates.ts"
-import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
 import type { ComposedSeries } from "./TemplateSeries.ts"
 
 // Computes the results of a template's variants over time from counts and a model. Pure: input and output are plain
@@ -20,6 +19,9 @@ import type { ComposedSeries } from "./TemplateSeries.ts"
 
 /** Maximum number of variants in a series. */
 const mostVariants = 20
+
+/** The estimates of a variant without a decision so far. */
+const unknownRate = { rate: null, interval: null, p_best: null }
 
 /** Maturity from which a period is complete. */
 const completeFrom = 0.95
@@ -180,9 +182,6 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   )
   const chosen = new Set(counts.filter(({ trials }) => trials > 0).map((one) => `${one.variant}/${one.context}`))
   const targeted = new Set(input.targeted.map((id) => place.get(id)))
-  const rates = new ContextRates(model, ids, [...places.keys()])
-  const shownCounts = counts.filter(({ context }) => shownPlaces[context])
-  const factors = periodFactors(shownCounts, ordered.length, rates)
   const independence = ids.map((id) => model.variants.find((variant) => variant.id === id)?.independence ?? 1)
   const fatigue = ids.map((id) => {
     const { cases = [], freshness } = ofAllDays.variants.find((variant) => variant.id === id)?.fatigue ?? {}
@@ -191,7 +190,14 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     return { deviations: cases.map((one) => one - mean), freshness, fresher: Math.exp(-mean) }
   })
   const dayOf = ordered.map(({ start }) => Math.max(0, ofAllDays.days.findLastIndex(([day]) => day <= start)))
-  const gains = gainOver({
+  const trafficOf = new Map(model.traffic.map(({ cell, sends }) => [cell, sends]))
+  const hasTraffic = places.entries().some(([context, at]) => shownPlaces[at] && trafficOf.has(context))
+  const traffic = Array.from(
+    places,
+    ([context, at]) => !shownPlaces[at] ? 0 : hasTraffic ? trafficOf.get(context) ?? 0 : 1,
+  )
+  const allTraffic = traffic.reduce((sum, sends) => sum + sends, 0)
+  const estimates = overTime({
     counts,
     starts: ordered.map(({ start }) => start),
     fatigue: fatigue.map(({ deviations }) => deviations),
@@ -208,49 +214,17 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     // A targeted variant that was never chosen in a context counts as not eligible in it.
     fits: (variant, context) => !targeted.has(variant) || chosen.has(`${variant}/${context}`),
     concerns: (context) => shownPlaces[context]!,
+    traffic: traffic.map((sends) => sends / allTraffic),
+    began: (variant, period) => seen[variant]!.from <= period,
   })
 
-  // Rates up to each period. Older outcomes are discounted with the half-life of the model.
-  const halfLife = model.window.mode === "adaptive" ? model.window.halfLifeDays : null
-  const traffic = new Map(model.traffic.map(({ cell, sends }) => [cell, sends]))
-  const hasTraffic = places.entries().some(([context, at]) => shownPlaces[at] && traffic.has(context))
-  const weights = Array.from(
-    places,
-    ([context, at]) => !shownPlaces[at] ? 0 : hasTraffic ? traffic.get(context) ?? 0 : 1,
-  )
-  const worth = worthOf(shownCounts)
-  const standing = () => new Standing(rates, ids.length, weights, worth)
-  const addTo = (to: Standing, { context, exposure, period, value, variant }: typeof counts[0]) => {
-    const share = independence[variant]!
-    to.add(variant, share * value, share * exposure * factors[period]! * rates.of(variant, context))
-  }
-  /** Goes through the periods, in which earlier outcomes are discounted, and returns the rates at the end of each. */
-  const through = function* () {
-    const state = standing()
-    let before = ordered[0]?.start ?? now
-    for (const [period, one] of ordered.entries()) {
-      const end = Math.min(one.end, now)
-      state.fade(halfLife === null ? 1 : 0.5 ** (Math.max(0, end - before) / dayMillis / halfLife))
-      before = end
-      for (const count of byPeriod.get(period) ?? []) addTo(state, count)
-      yield state
-    }
-  }
-  const byPeriod = Map.groupBy(shownCounts, ({ period }) => period)
-  let last: ReadonlyArray<number> = []
-  for (const state of through()) last = ids.map((_, v) => state.outcomes(v))
-  const states = through()
   let outcomesSoFar = 0
   const points = ordered.map(({ end, rows, start }, period) => {
     const shownRows = rows.filter(({ isShown }) => isShown)
-    const state = states.next().value!
-    const posteriors = ids.map((_, v) => state.posterior(v, last[v]!))
     outcomesSoFar += shownRows.reduce((sum, row) => sum + learnedOutcomes(worths, (outcome) => row[outcome]), 0)
     // Without outcomes, or before its first decision, a variant has no estimate. Net values have none over time.
     const isKnown = outcomesSoFar > 0 && model.nothing === undefined
-    const shown = ids.flatMap((_, v) => isKnown && seen[v]!.from <= period ? [v] : [])
-    const best = probabilitiesOfBest(shown.map((v) => state.posterior(v, last[v]!, true)))
-    const bestOf = new Map(shown.map((v, i) => [v, best[i]!]))
+    const rates = estimates.rates[period]!
     const decisions = shownRows.reduce((sum, row) => sum + row.decisions, 0)
     const own = ids.map((id) => shownRows.filter(({ copyId }) => copyId === id))
     const mature = decisions === 0
@@ -270,12 +244,10 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
           value: own[v]!.reduce((sum, row) => sum + valueOf(row, 1), 0),
           ...(worths.revenueCap > 0 ? { revenue: revenueIn(own[v]!.reduce((sum, row) => sum + row.revenue, 0)) } : {}),
           share: decisions > 0 ? mine / decisions : null,
-          rate: bestOf.has(v) ? meanOf(posteriors[v]!) : null,
-          interval: bestOf.has(v) ? intervalOf(posteriors[v]!) : null,
-          p_best: bestOf.get(v) ?? null,
+          ...(isKnown ? rates[v] : null) ?? unknownRate,
         }
       }),
-      gain: outcomesSoFar > 0 ? gains[period]! : null,
+      gain: outcomesSoFar > 0 ? estimates.gains[period]! : null,
     }
   })
 
@@ -283,7 +255,11 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     template_id: template,
     objective,
     segment: Object.fromEntries(restriction),
-    window: { from: iso(from), to: iso(to), half_life_days: halfLife },
+    window: {
+      from: iso(from),
+      to: iso(to),
+      half_life_days: model.window.mode === "adaptive" ? model.window.halfLifeDays : null,
+    },
     step,
     variants: ids,
     left_out: totals.size - ids.length,

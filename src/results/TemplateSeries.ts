@@ -20,19 +20,18 @@ const SeriesVariant = Schema.Struct({
   share: described(Schema.NullOr(Schema.Finite), "Share of the period's decisions. Null without decisions"),
   rate: described(
     Schema.NullOr(Schema.Finite),
-    "Estimate of the objective per decision at the end of the period, over all segments by their traffic: counts from the start " +
-      "of the window to this time, compared with the current model's expectation for these decisions. Older decisions have the " +
-      "weights of the model. This member and the members that depend on it are null before the first outcome of the template " +
-      "and before the variant's first decision, and if the template may send nothing (`send_nothing`)",
+    "Estimate of the objective per decision in the period, over all segments by their present traffic. All counts of the " +
+      "window take part, as far as the movement of the rates lets them speak for this period. Null before the first outcome of " +
+      "the template and before the variant's first decision, and if the template may send nothing (`send_nothing`), as are " +
+      "the members that depend on it",
   ),
   interval: described(
     Schema.NullOr(Interval),
-    "95 % credible interval of `rate`. Conservative: it contains the true rate in 95 % or more of the cases, " +
-      "and less often if people tire of variants or segments differ very much",
+    "95 % credible interval of `rate`, wider the more the rates have moved",
   ),
   p_best: described(
     Schema.NullOr(Schema.Finite),
-    "Probability of the highest rate among the variants in the response, by the counts to this time",
+    "Probability of the highest rate in the period among the variants in the response",
   ),
 })
 

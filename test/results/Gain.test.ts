@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { dayMillis } from "../../src/bandit/Window.ts"
-import { gainOver, type PeriodCount } from "../../src/results/Gain.ts"
+import { overTime, type PeriodCount } from "../../src/results/Gain.ts"
 import { ContextRates } from "../../src/results/ContextRates.ts"
 import { contextOf, model } from "./Samples.ts"
 
@@ -22,8 +22,8 @@ const countsOf = (
       })
     )).flat()
 
-const gainOf = (counts: ReadonlyArray<PeriodCount>, more: Partial<Parameters<typeof gainOver>[0]> = {}) =>
-  gainOver({
+const estimatesOf = (counts: ReadonlyArray<PeriodCount>, more: Partial<Parameters<typeof overTime>[0]> = {}) =>
+  overTime({
     counts,
     starts: Array.from({ length: 10 }, (_, period) => period * dayMillis),
     contexts: 2,
@@ -36,8 +36,13 @@ const gainOf = (counts: ReadonlyArray<PeriodCount>, more: Partial<Parameters<typ
     runs: () => true,
     fits: () => true,
     concerns: () => true,
+    traffic: [0.5, 0.5],
+    began: () => true,
     ...more,
   })
+
+const gainOf = (counts: ReadonlyArray<PeriodCount>, more: Partial<Parameters<typeof overTime>[0]> = {}) =>
+  estimatesOf(counts, more).gains
 
 describe("the gain over a random split", () => {
   it("is zero for random splits, with any variation between days", () => {
@@ -121,5 +126,38 @@ describe("the gain over a random split", () => {
 
   it("is zero without decisions", () => {
     assert.deepStrictEqual(gainOf([]).at(-1), { gained: 0, interval: [0, 0], even: 0 })
+  })
+})
+
+describe("the rates of variants over time", () => {
+  it("are the rates of all contexts, also of a variant that was shown in one of them", () => {
+    // Both do exactly as the model says, in different contexts.
+    const { rates: shown } = estimatesOf(countsOf((_, context, variant) => context === variant ? 4000 : 0))
+    for (const period of shown) {
+      period.forEach((one, variant) => {
+        const everywhere = (rates.of(variant, 0) + rates.of(variant, 1)) / 2
+        assert.closeTo(one!.rate / everywhere, 1, 0.06)
+        assert.isTrue(one!.interval[0] < everywhere && everywhere < one!.interval[1])
+      })
+    }
+  })
+
+  it("follow a fall, are uncertain with few outcomes, and are null before the first decision", () => {
+    const falling = (trials: number) =>
+      estimatesOf(
+        countsOf((_, __, variant) => variant === 1 ? trials : 4000).map((one) =>
+          one.variant === 1 && one.period >= 5 ? { ...one, value: one.value / 3, square: one.value / 3 } : one
+        ),
+        { began: (variant, period) => variant === 0 || period > 0 },
+      ).rates
+    const many = falling(4000)
+    const [before, after] = [many[1]![1]!, many.at(-1)![1]!]
+    assert.isBelow(after.interval[1], before.interval[0])
+    assert.isAbove(before.p_best, 0.99)
+    assert.isBelow(after.p_best, 0.01)
+    assert.closeTo(after.p_best + many.at(-1)![0]!.p_best, 1, 1e-9)
+    const width = ({ interval: [low, high] }: typeof after) => Math.log(high / low)
+    assert.isAbove(width(falling(40).at(-1)![1]!), 2 * width(after))
+    assert.deepStrictEqual([many[0]![1], many[0]![0]!.p_best], [null, 1])
   })
 })

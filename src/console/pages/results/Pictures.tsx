@@ -67,9 +67,9 @@ export const RateOverTime = (shown: ShownResults) => {
     <Figure
       id="rate"
       title={t`${capital(rateName(objective))} over time`}
-      caption={t`The rates at the end of each ${series.step}, with 95 % intervals as bands. A variant is clearly better once
-        the bands no longer overlap.`}
-      headings={[t`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
+      caption={t`The rates of each ${series.step}, with 95 % intervals as bands. A variant is clearly better where the
+        bands do not overlap.`}
+      headings={[capital(series.step), ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
         ...lines.map(({ at }) => {
@@ -195,10 +195,9 @@ export const BestOverTime = (shown: ShownResults) => {
     <Figure
       id="best"
       title={t`Probability of being best`}
-      caption={t`The probability that a variant has the highest rate, based on the counts up to the end of each ${series.step}. The
-        table of variants shows the current probability by the model, which also takes the audience into
-        account.`}
-      headings={[t`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
+      caption={t`The probability that a variant has the highest rate of the ${series.step}. The table of variants shows the
+        probability for the days of the results.`}
+      headings={[capital(series.step), ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
         ...lines.map(({ at }) => variants[at]!.p_best === null ? t`no data` : percent(variants[at]!.p_best)),
