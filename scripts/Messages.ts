@@ -34,13 +34,17 @@ const textOf = (node: Node | undefined): string | undefined => {
 const stringsOf = (quasi: Node): ReadonlyArray<string> =>
   (quasi["quasis"] as ReadonlyArray<{ readonly value: { readonly cooked: string } }>).map(({ value }) => value.cooked)
 
-/** The message of a call: `english("…")`, `counted(n, "mail")`, `plural(n, "{0} mail", "{0} mails")`. */
+/**
+ * The message of a call: `english("…")`, `counted(n, "mail")`, `plural(n, "{0} mail", "{0} mails")`, or the action of the
+ * audit log in `writes("editor", "template changed")`.
+ */
 const messageOfCall = (name: string, [first, second, third]: ReadonlyArray<Node>): Message | undefined => {
   if (name === "english") {
     const key = textOf(first)
     return key === undefined ? undefined : { key }
   }
   const one = textOf(second)
+  if (name === "writes") return one === undefined ? undefined : { key: one }
   if (one === undefined || (name !== "counted" && name !== "plural")) return undefined
   const many = third === undefined ? `${one}s` : textOf(third)
   if (many === undefined) return undefined

@@ -10,6 +10,7 @@ describe("messagesOf", () => {
       "const c = { label: english('Role' + ' of it') }",
       "const d = counted(n, 'mail') + counted(n, 'day', 'days') + plural(n, 'It', 'They')",
       "const e = counted(n, noun) + other`no` + other('no')",
+      "const f = writes('editor', 'member changed', 'admin')",
     ].join("\n")
     assert.deepStrictEqual(messagesOf("a.tsx", source), [
       { key: "Sent {0} times" },
@@ -19,6 +20,7 @@ describe("messagesOf", () => {
       { key: "{0} mails", one: "{0} mail" },
       { key: "{0} days", one: "{0} day" },
       { key: "They", one: "It" },
+      { key: "member changed" },
     ])
   })
 })

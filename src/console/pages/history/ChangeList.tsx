@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
 import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
 import type { Difference } from "../../../domain/Difference.ts"
-import { t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { Time } from "../../components/Time.tsx"
 import { counted } from "../../Format.ts"
 import { deedOf, namesOf, type Shown, type ShownField, type ShownLine, shownOf } from "./Shown.ts"
@@ -22,15 +22,25 @@ const isShort = ({ action }: AuditEntry, { cost, whole }: ReturnType<typeof show
   whole && cost <= openUpTo && !action.endsWith("created")
 
 const marks = { same: " ", removed: "−", added: "+" } as const
-const said = { same: "", removed: "removed: ", added: "added: ", before: "before: ", after: "after: " } as const
+const said = {
+  removed: english("removed:"),
+  added: english("added:"),
+  before: english("before:"),
+  after: english("after:"),
+} as const
+
+/** The kind of a value or line, for screen readers. */
+const Said = ({ kind }: { readonly kind: keyof typeof said }) => (
+  <span class="visually-hidden">{`${translated(said[kind])} `}</span>
+)
 
 const Line = ({ line }: { readonly line: ShownLine }) => {
-  if (line.kind === "gap") return <span class="gap">{t`${counted(line.count, "line")} the same`}</span>
+  if (line.kind === "gap") return <span class="gap">{counted(line.count, "line the same", "lines the same")}</span>
   const { kind, text } = line
   const inside = (
     <>
       <span class="mark" aria-hidden="true">{marks[kind]}</span>
-      {said[kind] !== "" && <span class="visually-hidden">{said[kind]}</span>}
+      {kind !== "same" && <Said kind={kind} />}
       {text === "" ? "\u200b" : text}
     </>
   )
@@ -48,14 +58,14 @@ const Field = ({ field: { label, lines, remark, short } }: { readonly field: Sho
         <>
           {short.before !== undefined && (
             <del>
-              <span class="visually-hidden">{said.before}</span>
+              <Said kind="before" />
               {short.before === "" ? <i>{t`nothing`}</i> : short.before}
             </del>
           )}
           {short.before !== undefined && short.after !== undefined && <span aria-hidden="true">→</span>}
           {short.after !== undefined && (
             <ins>
-              <span class="visually-hidden">{said.after}</span>
+              <Said kind="after" />
               {short.after === "" ? <i>{t`nothing`}</i> : short.after}
             </ins>
           )}
@@ -71,9 +81,11 @@ const Fields = ({ more, shown }: { readonly shown: Shown; readonly more?: Compon
     <dl class="field-changes">{shown.fields.map((field) => <Field field={field} />)}</dl>
     {(shown.others.length !== 0 || shown.omitted !== 0) && (
       <p class="small muted">
-        {shown.others.length !== 0 && t`Also changed: ${shown.others.join(", ")}`}
-        {shown.omitted !== 0 &&
-          `${shown.others.length === 0 ? t`Also changed: ` : " and "}${counted(shown.omitted, "more field")}`}.
+        {shown.others.length === 0
+          ? t`Also changed: ${counted(shown.omitted, "more field")}.`
+          : shown.omitted === 0
+          ? t`Also changed: ${shown.others.join(", ")}.`
+          : t`Also changed: ${shown.others.join(", ")} and ${counted(shown.omitted, "more field")}.`}
       </p>
     )}
     {!shown.whole && more}

@@ -38,9 +38,10 @@ export const entryView = (
       back,
       lead: (
         <>
-          {t`${subject === "" ? "" : `${subject}, `}by ${entry.actor}${
-            "address" in entry && entry.address !== null ? t` from ${entry.address}` : ""
-          }, ${<Time at={entry.at} zone={zone} />}`}
+          {subject !== "" && `${subject}, `}
+          {"address" in entry && entry.address !== null
+            ? t`by ${entry.actor} from ${entry.address}`
+            : t`by ${entry.actor}`}, <Time at={entry.at} zone={zone} />
         </>
       ),
     },

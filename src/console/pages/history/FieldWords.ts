@@ -7,7 +7,7 @@ import { Season } from "../../../domain/Season.ts"
 import { Condition } from "../../../domain/Targeting.ts"
 import { Objective, templateSettings } from "../../../domain/Template.ts"
 import { OrganizationTracking } from "../../../domain/Tracking.ts"
-import { english, t } from "../../../languages/Language.ts"
+import { english, t, translated } from "../../../languages/Language.ts"
 import { counted, percent } from "../../Format.ts"
 import { conditionText } from "../templates/Draft.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
@@ -16,7 +16,7 @@ import { dayNames, holdoutWords, seasonText, trackingWords } from "../templates/
 // Labels of fields in the audit log, and texts of their values.
 
 const labels: Readonly<Record<string, string>> = {
-  name: "Name",
+  name: english("Name"),
   active: english("State"),
   archived: english("Archived"),
   ...Object.fromEntries(Object.entries(templateSettings).map(([name, { label }]) => [name, label])),
@@ -44,15 +44,15 @@ const labels: Readonly<Record<string, string>> = {
   bucket: english("Bucket"),
   bucket_active: english("Exports to the bucket"),
   bucket_attributes: english("Folder of attributes"),
-  bucket_endpoint: "URL of the bucket",
+  bucket_endpoint: english("URL of the bucket"),
   bucket_folder: english("Folder of the exports"),
   bucket_key: english("Access key of the bucket"),
   bucket_region: english("Region of the bucket"),
   bucket_secret: english("Secret of the bucket"),
   suggestions: english("Model of suggestions"),
-  suggestions_url: "URL of the own model",
+  suggestions_url: english("URL of the own model"),
   suggestions_model: english("Name of the own model"),
-  suggestions_key: "API key of the own model",
+  suggestions_key: english("API key of the own model"),
   tone: english("Tone"),
   forbidden_words: english("Forbidden words"),
   required_phrases: english("Required phrases"),
@@ -68,7 +68,7 @@ export const labelOf = ({ field }: FieldChange): string => {
   if (first === "variants") {
     return `${second} · ${labelOf({ field: field.split("/").slice(3).map((p) => `/${p}`).join("") })}`
   }
-  if (second === "" && rest.length === 0) return labels[first] ?? first
+  if (second === "" && rest.length === 0) return Object.hasOwn(labels, first) ? translated(labels[first]!) : first
   if (first === "vars") return second
   if (first === "locales") return `${rest.join("/")} (${second})`
   if (first === "formats") return t`Format of ${second}`
@@ -82,10 +82,10 @@ const decoding = <A>(schema: Schema.Codec<A, unknown>, text: (value: A) => strin
   Option.map(Schema.decodeUnknownOption(schema)(value), text)
 
 const yesNo = (yes: string, no: string) => (value: unknown) =>
-  typeof value === "boolean" ? Option.some(value ? yes : no) : Option.none()
+  typeof value === "boolean" ? Option.some(translated(value ? yes : no)) : Option.none()
 
 const list = <A>(schema: Schema.Codec<A, unknown>, none: string, text: (value: A) => string) =>
-  decoding(Schema.Array(schema), (all) => all.length === 0 ? none : all.map(text).join("\n"))
+  decoding(Schema.Array(schema), (all) => all.length === 0 ? translated(none) : all.map(text).join("\n"))
 
 type Words = (value: unknown) => Option.Option<string>
 
@@ -102,41 +102,41 @@ const approvalWords = {
 } as const
 
 const spoken: Readonly<Record<string, Words>> = {
-  active: yesNo("active", "inactive"),
-  archived: yesNo("archived", english("in use")),
+  active: yesNo(english("active"), english("inactive")),
+  archived: yesNo(english("archived"), english("in use")),
   strict: yesNo(english("fail (strict)"), english("left blank")),
   ignore_unsubscribes: yesNo(english("get its messages (transactional)"), english("get no message")),
-  send_nothing: yesNo(english("where a message does more harm than good"), "no"),
-  suppression: yesNo("on", "off"),
+  send_nothing: yesNo(english("where a message does more harm than good"), english("no")),
+  suppression: yesNo(english("on"), english("off")),
   objective: decoding(Objective, objectiveText),
   holdout: decoding(TemplateHoldout, holdoutWords),
   tracking: decoding(
     OrganizationTracking,
-    ({ url, ...tracking }) => trackingWords(tracking) + (url ? t`, links at ${url}` : ""),
+    ({ url, ...tracking }) => url ? t`${trackingWords(tracking)}, links at ${url}` : trackingWords(tracking),
   ),
   locale: decoding(TemplateLocale, localeWords),
   sticky_hours: (value) => value === 0 ? Option.some(t`no, chosen for every message`) : hours(value),
   delay_horizon_hours: hours,
-  link_domains: list(Schema.String, "none", (domain) => domain),
-  conversion_events: list(Schema.String, "none", (name) => name),
-  group_opt_outs: list(Schema.String, "none", (name) => name),
-  tags: list(Schema.String, "none", (tag) => tag),
+  link_domains: list(Schema.String, english("none"), (domain) => domain),
+  conversion_events: list(Schema.String, english("none"), (name) => name),
+  group_opt_outs: list(Schema.String, english("none"), (name) => name),
+  tags: list(Schema.String, english("none"), (tag) => tag),
   exploration_floor: share,
   runner_up_floor: share,
   delivery_failure_threshold: share,
   retention_days: days,
   inbox_retention_days: days,
-  template_approval: decoding(TemplateApproval, (value) => approvalWords[value]),
-  targeting: list(Condition, "everyone", conditionText),
-  seasons: list(Season, "always", seasonText),
+  template_approval: decoding(TemplateApproval, (value) => translated(approvalWords[value])),
+  targeting: list(Condition, english("everyone"), conditionText),
+  seasons: list(Season, english("always"), seasonText),
   quiet_hours: decoding(
     Schema.Struct({ from: Schema.String, to: Schema.String }),
     ({ from, to }) => t`from ${from} until ${to}`,
   ),
   allowed_days: list(
     Schema.Literals(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]),
-    "none",
-    (day) => dayNames[day],
+    english("none"),
+    (day) => translated(dayNames[day]),
   ),
 }
 
@@ -147,7 +147,7 @@ export const valueText = ({ field }: FieldChange, value: unknown): string => {
   const name = parts[0] === "variants" ? parts[2] ?? "" : parts[0] ?? ""
   const known = Object.hasOwn(spoken, name) ? Option.getOrUndefined(spoken[name]!(value)) : undefined
   if (known !== undefined) return known
-  if (value === null) return "none"
-  if (typeof value === "boolean") return value ? "yes" : "no"
+  if (value === null) return t`none`
+  if (typeof value === "boolean") return value ? t`yes` : t`no`
   return typeof value === "string" ? value : JSON.stringify(value, null, typeof value === "object" ? 2 : 0)
 }

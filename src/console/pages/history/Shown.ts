@@ -1,7 +1,8 @@
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import type { Difference, FieldChange } from "../../../domain/Difference.ts"
-import { t } from "../../../languages/Language.ts"
+import { t, translated } from "../../../languages/Language.ts"
 import { type DiffLine, lineDiff } from "../../../text/LineDiff.ts"
+import { firstOf } from "../../Format.ts"
 import { labelOf, valueText } from "./FieldWords.ts"
 
 /** A displayed line of a difference, or a number of equal lines that are left out. */
@@ -109,14 +110,11 @@ export const deedOf = ({ action, changes, details }: AuditEntry): string => {
   }
   if (details["duplicated"] === "true") return t`template duplicated`
   if (details["copy_of"] !== undefined) return t`template created as a copy of ${String(details["copy_of"])}`
+  const deed = translated(action)
   const count = details["count"]
-  if (typeof count === "number" && count > 1) return t`${action} ${count} times within a minute`
-  return details["by"] === "import" ? t`${action} by an import` : action
+  if (typeof count === "number" && count > 1) return t`${deed} ${count} times within a minute`
+  return details["by"] === "import" ? t`${deed} by an import` : deed
 }
 
 /** The names of the fields that an entry changed, in a line. */
-export const namesOf = (changes: Difference): string => {
-  const names = changes.fields.map(labelOf)
-  const more = names.length - 4 + changes.omitted
-  return `${names.slice(0, 4).join(", ")}${more > 0 ? t` and ${more} more` : ""}`
-}
+export const namesOf = ({ fields, omitted }: Difference): string => firstOf(fields.map(labelOf), 4, omitted)
